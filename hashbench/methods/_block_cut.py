@@ -5,8 +5,7 @@ the exact minimum over its signs. Couplings a and fields u are integers, as the 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,8 +69,7 @@ def least_eigenvector_signs(matrix: Any, random: np.random.Generator) -> Signs:
     return np.where(vectors[:, 0] > 0, 1, -1).astype(np.int8)
 
 
-@dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(NamedTuple):
     """Couplings [n, n] that are held as a matrix."""
 
     couplings: Ints

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData
@@ -76,7 +75,15 @@ def deep_method(
         supervision = supervision_of(data)
         return train(chosen, as_row_objective(objective(chosen, supervision), supervision), data, method)
 
-    names, base = ("bits", "model", *identity), Base(method, partial(_settings_of_head, identity))
+    def head(chosen: DeepSettings) -> dict[str, Setting] | None:
+        """The settings of the run that trains the hash layer alone, on features of the initial weights."""
+        if chosen.head == "random":
+            return None
+        features = f"{chosen.model}_{chosen.weights.removeprefix(SHA256)[:N_SHOWN]}"
+        own: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
+        return {**own, "model": "linear", "features": features, "normalise": "unit_norm"}
+
+    names, base = ("bits", "model", *identity), Base(method, head)
     return Method(
         settings, names, fit, load, needs_torch=True, supervision="relevance", several_processes=True, base=base
     )
@@ -88,15 +95,6 @@ def load(settings: TrainingSettings, stored: SavedHasher) -> "DeepHasher":
     from hashbench.training.hasher import DeepHasher
 
     return DeepHasher.load(settings, stored.folder, stored.device)
-
-
-def _settings_of_head(identity: tuple[str, ...], chosen: DeepSettings) -> dict[str, Setting] | None:
-    """The settings of the run that trains the hash layer alone, on the features of the network's initial weights."""
-    if chosen.head == "random":
-        return None
-    features = f"{chosen.model}_{chosen.weights.removeprefix(SHA256)[:N_SHOWN]}"
-    own: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
-    return {**own, "model": "linear", "features": features, "normalise": "unit_norm"}
 
 
 def require_torch() -> None:

@@ -17,7 +17,7 @@ def worst_rankings(
     distances: Singles, order: Ints, r: int, n_relevant: Ints, n_irrelevant: Ints, costs: Doubles, which: Ints,
     weights: Singles, losses: Doubles,
 ) -> None:  # fmt: skip
-    """Writes ``weights`` [m, r + s] and ``losses`` [m] of ``most_violated``; ``order`` is of ``_sorted``."""
+    """Writes ``weights`` [m, r + s] and ``losses`` [m] of ``most_violated``; ``order`` sorts each side."""
     best = np.empty(costs.shape[2])
     choice = np.empty(costs.shape[1:], np.int64)
     for q in range(len(distances)):

@@ -115,7 +115,15 @@ def shallow_method(
 
     def fitted(chosen: Any, data: TrainingData) -> ShallowHasher:
         features = as_features(data.items, data.value_max)
-        require_usable(features)
+        unusable = ~np.isfinite(features).all(axis=1)
+        if unusable.any():
+            raise HashbenchError(
+                f"features: {unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite "
+                f"(the first is example {unusable.argmax()}): methods need finite features"
+            )
+        if len(features) < 2 or (features == features[0]).all():
+            given = f"the {len(features)} training examples have equal features"
+            raise TrainingFailed(f"{given}: two that differ are needed")
         average = features.mean(axis=0) if chosen.normalise == "unit_norm" else None
         return ShallowHasher(fit(chosen, normalised(features, average), data), data.value_max, average)
 
@@ -131,18 +139,6 @@ def shallow_method(
             raise DamagedHasher(f"{path}: not a whole hasher ({error})") from None
 
     return Method(settings, ("bits", "features", *identity), fitted, load, needs_torch=False, supervision=supervision)
-
-
-def require_usable(features: Floats) -> None:
-    """Raises HashbenchError if a feature is not finite, and TrainingFailed if all training examples are equal."""
-    unusable = ~np.isfinite(features).all(axis=1)
-    if unusable.any():
-        raise HashbenchError(
-            f"features: {unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite "
-            f"(the first is example {unusable.argmax()}): methods need finite features"
-        )
-    if len(features) < 2 or (features == features[0]).all():
-        raise TrainingFailed(f"the {len(features)} training examples have equal features: two that differ are needed")
 
 
 def require_bits(bits: int, most: int, of_what: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,16 +44,14 @@ class TreeSettings(ShallowSettings):
     trim: float = Field(ge=0, lt=1)  # it does not see the examples of smallest weight with this share of all weight
 
 
-@dataclass(frozen=True, eq=False)
-class Binned:
+class Binned(NamedTuple):
     """The bin of a feature is the number of its ``thresholds``, some of them infinite, below the value."""
 
     bins: NDArray[np.uint8]  # [d, n]
     thresholds: Floats  # [d, 64], each halfway between two values
 
 
-@dataclass(frozen=True, eq=False)
-class OneBit:
+class OneBit(NamedTuple):
     """The trees of one bit, as in ``Trees``, and the ``scores`` [n], their activations of the training examples."""
 
     features: NDArray[np.int32]
@@ -83,7 +82,7 @@ def boosted(
     examples: Binned, signs: Floats, settings: TreeSettings, random: np.random.Generator, weights: Floats | None = None
 ) -> OneBit:
     """Trees whose activations have the ``signs`` [n], -1 or 1, of the examples; an error costs its ``weights`` [n]."""
-    from hashbench.methods import _trees_numba
+    from hashbench.methods._trees_numba import boost
 
     width, n = examples.bins.shape
     n_trees, nodes = settings.n_trees, 2**settings.depth - 1
@@ -92,17 +91,12 @@ def boosted(
     features, cuts = np.zeros((n_trees, nodes), np.int32), np.zeros((n_trees, nodes), np.int64)
     values, scores = np.zeros((n_trees, nodes + 1)), np.zeros(n)
     costs = np.ones(n) if weights is None else weights.astype(np.float64)
-    _trees_numba.boost(
-        examples.bins, signs.astype(np.float64), costs, tried, float(settings.trim), features, cuts, values, scores
-    )
+    grown = features, cuts, values, scores
+    boost(examples.bins, signs.astype(np.float64), costs, tried, float(settings.trim), *grown)
     return OneBit(features, examples.thresholds[features, cuts], values, scores, width)
 
 
 def stacked(bits: Sequence[OneBit]) -> Trees:
     """The hash function of several ``bits``, which have equally many trees of equal depth."""
-    return Trees(
-        np.stack([bit.features for bit in bits]),
-        np.stack([bit.thresholds for bit in bits]),
-        np.stack([bit.values for bit in bits]),
-        np.asarray(bits[0].width),
-    )
+    features, thresholds, values, _, width = zip(*bits, strict=True)
+    return Trees(np.stack(features), np.stack(thresholds), np.stack(values), np.asarray(width[0]))

@@ -22,9 +22,8 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
 
     margin = settings.margin_per_bit * settings.bits
     if settings.pairing == "memory":
-        return dtsh.MemoryObjective(
-            supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=settings.batch_size
-        )
+        size = settings.batch_size
+        return dtsh.MemoryObjective(supervision, settings.bits, margin=margin, eta=settings.eta, batch_size=size)
     dtsh.check_classes(supervision)
     return partial(dtsh.loss, margin=margin, eta=settings.eta)
 

@@ -86,14 +86,12 @@ def sparse_method(
             raise HashbenchError(f"base: {type(base).__name__}: the hasher of exhaustive_search is expected")
         return base
 
-    return Method(
-        settings,
-        ("base", "d", "k", "model", *identity),
-        lambda chosen, data: fit(chosen, data, network(data.base)),
-        lambda chosen, stored: load(chosen, stored, network(stored.base)),
-        needs_torch=True,
-        supervision="labels",
-        base=Base(
-            "exhaustive_search", lambda of: {key: getattr(of, key) for key in ("base", "d", "model", "features")}
-        ),
-    )
+    def fitted(chosen: Any, data: TrainingData) -> Hasher:
+        return fit(chosen, data, network(data.base))
+
+    def loaded(chosen: Any, stored: SavedHasher) -> Hasher:
+        return load(chosen, stored, network(stored.base))
+
+    names, of_base = ("base", "d", "k", "model", *identity), ("base", "d", "model", "features")
+    base = Base("exhaustive_search", lambda chosen: {key: getattr(chosen, key) for key in of_base})
+    return Method(settings, names, fitted, loaded, needs_torch=True, supervision="labels", base=base)

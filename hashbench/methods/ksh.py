@@ -6,8 +6,7 @@ are the centred responses to the anchors.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +37,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     return function(mean, columns("KSH", vectors, settings.bits, shown=data.progress))
 
 
-@dataclass(frozen=True, eq=False)
-class Residual:
+class Residual(NamedTuple):
     """R = bits S - sum_k y_k y_k^T [n, n], as parts: S_ij = ``distinct`` [group of i, group of j]."""
 
     distinct: Floats
@@ -60,12 +58,15 @@ def first_residual(target: Floats, bits: int) -> Residual:
 
 def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Iterator[Floats]:
     """The vector a [m] of each bit in turn, for K = ``responses`` [n, m]."""
+    from scipy.linalg import eigh
+
     # W [m, rank] with W^T K^T K W = I; directions in which K does not vary are left out
     variances, axes = np.linalg.eigh(responses.T @ responses)
     kept = variances > variances[-1] * len(variances) * np.finfo(np.float64).eps
     whitening = axes[:, kept] / np.sqrt(variances[kept])
     whitened = responses @ whitening
     form = np.stack([residual @ column for column in whitened.T]) @ whitened  # W^T K^T R K W
+    last = len(form) - 1
 
     def quadratic_form(vector: Floats, residual: Residual) -> float:
         """The y^T R y of the code of ``vector``."""
@@ -73,11 +74,13 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
         return float(code @ (residual @ code))
 
     for _ in range(settings.bits):
-        start = _spectral_start(form, whitening, responses)
+        _, vectors = eigh(form, subset_by_index=[last, last])
+        start = whitening @ vectors[:, 0]
+        start = start / np.sqrt(np.square(responses @ start).mean())  # K a has the mean square 1
         optimised = _maximise(settings, responses, residual, start)
         vector = optimised if quadratic_form(optimised, residual) > quadratic_form(start, residual) else start
         code = signs(responses @ vector)
-        residual = replace(residual, codes=np.vstack([residual.codes, code]))
+        residual = residual._replace(codes=np.vstack([residual.codes, code]))
         form -= np.outer(whitened.T @ code, whitened.T @ code)
         yield vector
 
@@ -85,16 +88,6 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
 def signs(values: Floats) -> Floats:
     """+1 where a value is above 0, else -1, as float64."""
     return np.where(values > 0, 1.0, -1.0)
-
-
-def _spectral_start(form: Floats, whitening: Floats, responses: Floats) -> Floats:
-    """The a with the largest a^T K^T R K a for its a^T K^T K a, scaled so that K a has the mean square 1."""
-    from scipy.linalg import eigh
-
-    last = len(form) - 1
-    _, vectors = eigh(form, subset_by_index=[last, last])
-    vector = whitening @ vectors[:, 0]
-    return vector / np.sqrt(np.square(responses @ vector).mean())
 
 
 def _maximise(settings: Settings, responses: Floats, residual: Residual, start: Floats) -> Floats:

@@ -7,8 +7,7 @@ kept.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,8 +62,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     return function(np.zeros(len(projection)), projection, best[-1] - mean @ projection)
 
 
-@dataclass(frozen=True, eq=False)
-class CodeStep:
+class CodeStep(NamedTuple):
     """Step Z: codes int8[n, bits] with a lower loss and penalty."""
 
     affinity: Affinity
@@ -94,8 +92,7 @@ class CodeStep:
         return now
 
 
-@dataclass(frozen=True, eq=False)
-class KshCouplings:
+class KshCouplings(NamedTuple):
     """The couplings of one bit, a_ij = 4 c_ij - 2 bits (y_ij + y_ji), never formed; c are inner products of ``others``.
 
     The energy E is then the sum of losses and penalties, up to a constant. ``others`` [n, bits - 1] lack this bit.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import SavedHasher, TrainingData
+from hashbench.contract import TrainingData
 from hashbench.methods._method import load, require_torch
 from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
 from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
@@ -67,8 +67,6 @@ def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> Fine
     return FineTunedHasher(base, settings.k, network)
 
 
-def _load(settings: Settings, stored: SavedHasher, base: ExhaustiveSearch) -> FineTunedHasher:
-    return FineTunedHasher(base, settings.k, load(settings, stored))
-
-
-METHOD = sparse_method(Settings, _fit, _load, "variant")
+METHOD = sparse_method(
+    Settings, _fit, lambda own, stored, base: FineTunedHasher(base, own.k, load(own, stored)), "variant"
+)

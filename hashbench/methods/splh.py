@@ -6,7 +6,7 @@ the residual R, at first X, loses the direction w. As in the released code, the 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ class Settings(ShallowSettings):
     n_pairs: int = Field(ge=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(NamedTuple):
     """The entries S_ij that are not 0, for i = ``rows`` and j = ``columns``."""
 
     rows: Indices
@@ -47,7 +46,7 @@ class Pairs:
     def corrected(self, projected: Floats, alpha: float) -> "Pairs":
         """S - ``alpha`` p p^T on the pairs where the signs of S and p p^T differ, for p = ``projected`` [n]."""
         products = projected[self.rows] * projected[self.columns]
-        return replace(self, labels=self.labels - alpha * np.where(products * self.labels < 0, products, 0))
+        return self._replace(labels=self.labels - alpha * np.where(products * self.labels < 0, products, 0))
 
 
 def labelled_pairs(relevant: Bools, n_pairs: int, random: np.random.Generator) -> Pairs:

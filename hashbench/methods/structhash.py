@@ -10,15 +10,14 @@ ranking exactly.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingFailed
-from hashbench.methods._column_generation import ColumnSettings, Master, Rows, column_method
+from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, column_method
 from hashbench.methods._pairs import Bools, Neighbours
 
 Loss = Literal["auc", "ndcg", "precision", "map"]
@@ -132,8 +131,7 @@ def _by_position(scores: Floats, p: int, n: int) -> Floats:
     return scores[first] - scores[first + np.arange(n + 1)]
 
 
-@dataclass(frozen=True, eq=False)
-class CostTables:
+class CostTables(NamedTuple):
     """The costs of all queries: query i has the table ``costs[which[i]]`` [r, s + 1], filled up with 0."""
 
     costs: Floats
@@ -142,9 +140,8 @@ class CostTables:
 
 def cost_tables(loss: Loss, neighbours: Neighbours) -> CostTables:
     """The costs of ``loss``; queries with as many relevant and irrelevant neighbours share a table."""
-    sizes, which = np.unique(
-        np.column_stack([neighbours.n_relevant, neighbours.n_irrelevant]), axis=0, return_inverse=True
-    )
+    pairs = np.column_stack([neighbours.n_relevant, neighbours.n_irrelevant])
+    sizes, which = np.unique(pairs, axis=0, return_inverse=True)
     costs = np.zeros((len(sizes), neighbours.r, neighbours.ids.shape[1] - neighbours.r + 1))
     for table, (p, n) in zip(costs, sizes.tolist(), strict=True):
         if p:
@@ -152,9 +149,7 @@ def cost_tables(loss: Loss, neighbours: Neighbours) -> CostTables:
     return CostTables(costs, which.reshape(-1))
 
 
-def most_violated(
-    distances: NDArray[np.float32], neighbours: Neighbours, tables: CostTables
-) -> tuple[NDArray[np.float32], Floats]:
+def most_violated(distances: Singles, neighbours: Neighbours, tables: CostTables) -> tuple[Singles, Floats]:
     """The pair weights float32[m, r + s] and the losses float64[m] of the most violated rankings y of eq. 11.
 
     They maximise loss(y) - sum over pairs of weight * distance, eq. 13: with u = 2 / (p n), the weight of an irrelevant
@@ -163,22 +158,16 @@ def most_violated(
     """
     from hashbench.methods._ranking_numba import worst_rankings
 
-    weights, losses = np.zeros(distances.shape, np.float32), np.zeros(len(distances))
-    numbers = neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant
-    worst_rankings(distances, _sorted(distances, neighbours), *numbers, tables.costs, tables.which, weights, losses)
-    return weights, losses
-
-
-def _sorted(distances: NDArray[np.float32], neighbours: Neighbours) -> NDArray[np.int64]:
-    """int64[m, r + s]: what sorts the relevant neighbours by distance, then what sorts the irrelevant ones.
-
-    The 32 bits of distances, 0 or more, sort as whole numbers do, stably with the column below: faster than a stable
-    sort.
-    """
+    # order sorts the relevant neighbours by distance, then the irrelevant ones. The 32 bits of distances, 0 or more,
+    # sort as whole numbers do, and with the column below them stably: faster than a stable sort
     known = np.where(neighbours.is_filler, np.float32(np.inf), distances)
     columns = np.concatenate([np.arange(neighbours.r), np.arange(distances.shape[1] - neighbours.r)])
     keys = known.view(np.int32).astype(np.int64) << 32 | columns
-    return np.hstack([np.sort(side, axis=1) for side in np.split(keys, [neighbours.r], axis=1)]) & 0xFFFFFFFF
+    order = np.hstack([np.sort(side, axis=1) for side in np.split(keys, [neighbours.r], axis=1)]) & 0xFFFFFFFF
+    weights, losses = np.zeros(distances.shape, np.float32), np.zeros(len(distances))
+    numbers = neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant
+    worst_rankings(distances, order, *numbers, *tables, weights, losses)
+    return weights, losses
 
 
 def random_rankings(neighbours: Neighbours, random: np.random.Generator) -> Floats:

@@ -1,8 +1,4 @@
-"""TALR-NDCG: gradient ascent on the relaxed tie-aware NDCG (He, Cakir, Bargal, Sclaroff 2018).
-
-"simplified" is DCG_s, which the authors released; "exact" is DCG_r; ``as_released`` has the gains and order of their
-code.
-"""
+"""TALR-NDCG: gradient ascent on the relaxed tie-aware NDCG (He, Cakir, Bargal, Sclaroff 2018)."""
 
 from functools import partial
 from typing import Any, Literal, Self
@@ -14,11 +10,9 @@ from hashbench.methods._method import Objective, Supervision, deep_method
 
 
 class Settings(talr_ap.Settings):
-    """``released_levels`` limits the gains of ``as_released``, as the type of the levels in their code does.
+    """The variant "simplified" is DCG_s, with ``as_released`` the gains that the authors released; "exact" is DCG_r."""
 
-    int8 (up to 126) before May 2021, int16 (up to 32,766) since commit a3b605e.
-    """
-
+    # the type of the levels, which limits the gains: int8 (126) before May 2021, int16 (32,766) since commit a3b605e
     released_levels: Literal["int8", "int16"] = "int8"
 
     @model_validator(mode="after")

@@ -93,10 +93,9 @@ def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> N
 
 
 def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
-    """The number of items of each class in each bucket, int64[d, classes].
+    """The number of items of each class that occurs in each bucket, int64[d, classes], of items with a class.
 
-    The classes are those that occur, ascending. Items without a class (a negative id) are left out. The result is None
-    if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot.
+    None if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot.
     """
     if codes.k != 1 or labels.ndim != 1 or not (labels >= 0).any():
         return None

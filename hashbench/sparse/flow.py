@@ -1,7 +1,6 @@
 """The optimal k-sparse codes of the classes in a batch, by an exact minimum cost flow [Jeong and Song 2018]."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +14,7 @@ Bools = NDArray[np.bool_]
 COST_BITS = 62  # the bits of int64 that costs may use; one bit is left for sums inside the solver
 
 
-@dataclass(frozen=True, eq=False)
-class Optimum:
+class Optimum(NamedTuple):
     """The optimal ``codes`` bool[n_c, d], a bound on their loss by rounding, and the number of networks solved."""
 
     codes: Bools

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +69,7 @@ class SparseHasher(ABC):
         hasher = self.searching(searched.embeddings)
         parts = [top_k(activations, self.k) for activations in _activate(hasher, rows, searched.embeddings, bar)]
         codes = SparseCodes(np.concatenate([part.buckets for part in parts]), parts[0].d)
-        return replace(searched, codes=codes, activations=hasher.activate(queries, searched.query_embeddings))
+        return searched._replace(codes=codes, activations=hasher.activate(queries, searched.query_embeddings))
 
     def _embed_rows(self, rows: ItemRows, bar: tqdm[None]) -> Floats:
         embeddings = []
@@ -136,8 +136,7 @@ class BucketHasher(SparseHasher):
         return self.base.embed(items)
 
 
-@dataclass(frozen=True, eq=False)
-class SearchedSet:
+class SearchedSet(NamedTuple):
     """A set of items and the queries that search it, which are the items with ``itself``; ``codes`` if k > 0."""
 
     labels: Labels

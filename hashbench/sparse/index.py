@@ -55,8 +55,7 @@ class Index:
         return Sizes(len(self), self.codes.d, self.codes.k, self.embeddings.shape[1])
 
 
-@dataclass(frozen=True, eq=False)
-class Shard:
+class Shard(NamedTuple):
     """A part of the items in an index of its own; ``first`` is the id of its first item among all."""
 
     first: int
@@ -64,16 +63,10 @@ class Shard:
     load: Callable[[], Index]
 
 
-@dataclass(frozen=True, eq=False)
-class ShardedIndex:
+class ShardedIndex(NamedTuple):
     """The shards of an index, in the order of their items."""
 
     shards: tuple[Shard, ...]
-
-    @staticmethod
-    def of(index: Index) -> "ShardedIndex":
-        """``index`` as the only shard."""
-        return ShardedIndex((Shard(0, index.sizes, lambda: index),))
 
     @property
     def sizes(self) -> Sizes:

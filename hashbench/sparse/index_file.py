@@ -4,7 +4,6 @@ import hashlib
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +29,7 @@ class Position(NamedTuple):
     source_sha256: str  # of the files that this one was built from
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     """The attributes of an index file; ``position`` is None where it was not built as a shard."""
 
     path: Path
@@ -85,9 +83,8 @@ def header(path: Path) -> Header:
 def load(path: Path, *, verify: bool = False) -> Index:
     """The index in ``path``; its arrays are mapped into memory, so only the parts that a search needs are read.
 
-    The codes are compared with their checksum and the table with the codes; with ``verify`` all arrays with their
-    checksum, which reads the whole file. Writing to the arrays does not change the file. Raises HashbenchError for a
-    file that is damaged, of another format or of another version.
+    The codes are compared with their checksum and the table with the codes; with ``verify`` all arrays with theirs,
+    which reads the whole file. Writing to the arrays does not change the file.
     """
     with _opened(path) as (file, arrays):
         said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}

@@ -17,10 +17,9 @@ _OF_PAIRS = {"paper": gated.npairs, "released": gated.npairs_as_released}
 
 
 class _InRounds(RowObjective):
-    """An objective on batches in rounds; each round is one example of each of n_c classes, in the same order.
+    """An objective on batches in rounds, each of one example of each of n_c classes in the same order.
 
-    ``labels`` are the class ids [n] of all training examples, one each; they are not part of the module's state. Base
-    "triplet" uses ``margin`` only, base "npairs" ``l2``, the weight of the regulariser, only.
+    Base "triplet" uses ``margin``, base "npairs" ``l2``, the weight of the regulariser.
     """
 
     labels: Tensor
@@ -69,13 +68,10 @@ class MetricObjective(_InRounds):
 class HashObjective(_InRounds):
     """The objective of the hash stage [algorithm 1]: a flow assigns codes to the classes for the gated loss.
 
-    The class means (of unit vectors for base "triplet", of plain activations for "npairs") are copied to the CPU, where
-    ``sparse.flow.assign`` computes a code of ``k`` bits for each class; the examples of a class share it, and it has no
-    gradient. The loss is ``gated.triplet`` or, of the ``variant``, ``gated.npairs`` or ``.npairs_as_released``.
-
-    ``lam`` is the lambda of eq. 5, the price that each of two classes pays for a bucket they share. The r-th unit of
-    flow into a bucket costs 2 lambda r in the paper, and plamb r in the released code: lam = plamb / 2. A step waits
-    for one flow (benchmarks/flow.py), because the codes depend on its activations and its gradient on the codes.
+    From the class means (of unit vectors for "triplet") ``sparse.flow.assign`` computes a code of ``k`` bits for each
+    class, on the CPU; it has no gradient. The loss is ``gated.triplet`` or, of the ``variant``, ``gated.npairs`` or
+    ``.npairs_as_released``. ``lam`` is the lambda of eq. 5, the price that each of two classes pays for a bucket they
+    share: the r-th unit of flow costs 2 lambda r in the paper, and plamb r in the released code.
     """
 
     def __init__(

@@ -31,8 +31,7 @@ class Centroids:
     def activations(self, embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
         """Minus the squared distance of each of ``embeddings`` [n, m] to each centroid, float64[n, d].
 
-        The k largest are the nearest centroids, so ``codes.top_k`` gives the code. In float64 rounding does not decide
-        between two centroids that differ in float32. Raises HashbenchError for embeddings of another width.
+        In float64, so that rounding does not decide between two centroids that differ in float32.
         """
         d, width = self.centres.shape
         if embeddings.ndim != 2 or embeddings.shape[1] != width:
@@ -46,10 +45,9 @@ class Centroids:
 
 
 def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1) -> Centroids:
-    """The centroids of ``embeddings`` [n, m] in ``d`` clusters: the best of ``n_init`` runs of k-means.
+    """The centroids of ``embeddings`` [n, m] in ``d`` clusters: the best of ``n_init`` runs of k-means, one by default.
 
-    One run is scikit-learn's default since version 1.4; before, and so in [Jeong and Song 2018], it was ten. Raises
-    HashbenchError if there are more clusters than embeddings. Where fewer embeddings differ, a warning is logged.
+    Before scikit-learn 1.4, and so in [Jeong and Song 2018], it was ten. Raises HashbenchError for fewer embeddings.
     """
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning

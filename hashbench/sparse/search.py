@@ -14,7 +14,7 @@ from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import preference, top_k
-from hashbench.sparse.index import Index, ShardedIndex, Sizes, as_float32, squared_norms
+from hashbench.sparse.index import Index, Shard, ShardedIndex, Sizes, as_float32, squared_norms
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -100,7 +100,7 @@ def query(
     bucket with a contiguous slice of the index (None: one for each core of this process), and BLAS uses one thread for
     each product. Raises HashbenchError for embeddings of another width, and unless 1 <= ``top`` <= the number of items.
     """
-    whole = ShardedIndex.of(index) if isinstance(index, Index) else index
+    whole = ShardedIndex((Shard(0, index.sizes, lambda: index),)) if isinstance(index, Index) else index
     sizes, n_shards = whole.sizes, len(whole.shards)
     queries = _checked(sizes, activations, embeddings, top, exclude)
     order = top_k(activations, sizes.k).buckets
@@ -134,7 +134,7 @@ def _search_further(
     pool: ThreadPoolExecutor, whole: ShardedIndex, queries: _Queries, order: Ints, top: int, best: Doubles,
     best_id: Longs, done: Callable[[int], object],
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Searches the buckets of ``order`` [q, d] after the first k; returns the numbers of all opened and their items."""
+    """Searches the buckets of ``order`` after the first k; returns the numbers of all opened ones and their items."""
     k, column = whole.sizes.k, np.arange(order.shape[1])
     held, n_opened = np.zeros(order.shape, np.int64), np.full(len(order), order.shape[1])
 
@@ -196,7 +196,7 @@ def _run(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[A
 
 
 def _no_items(n_rows: int, top: int) -> tuple[Doubles, Longs]:
-    """Squared distances (infinite) and ids (-1) of ``top`` items for each row, to be filled by the search."""
+    """Squared distances (infinite) and ids (-1), to be filled by the search."""
     return np.full((n_rows, top), np.inf), np.full((n_rows, top), -1)
 
 
@@ -239,7 +239,6 @@ def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
 def _search_bucket(
     index: Index, queries: _Queries, query_rows: Longs, bucket: Ints, found: Doubles, found_id: Longs, pairs: Longs
 ) -> None:
-    """Writes the nearest items of some ``pairs`` of a query and one bucket, the same of all, into ``found``."""
     asked, at = queries.take(query_rows[pairs]), bucket[pairs[0]]
     best, best_id = _no_items(len(pairs), found.shape[1])
     start, stop = int(index.indptr[at]), int(index.indptr[at + 1])

@@ -37,10 +37,9 @@ def index_files(names: Sequence[Path]) -> list[Header]:
     _require_equal_sizes([(header.path, header.sizes) for header in headers])
     first: dict[Position | str, Header] = {}
     for header in headers:
-        other = first.setdefault(header.position or header.sha256, header)
-        if other is not header:
-            path = other.path
-            raise HashbenchError(f"{header.path}: the same index as {path}: each shard counts once: leave one out")
+        if (other := first.setdefault(header.position or header.sha256, header)) is not header:
+            same = f"the same index as {other.path}"
+            raise HashbenchError(f"{header.path}: {same}: each shard counts once: leave one out")
     return _in_order_of_build(headers)
 
 
@@ -59,15 +58,12 @@ def _in_order_of_build(headers: list[Header]) -> list[Header]:
     (shard, n_shards, build, _), path = shards[0]
     for header in headers:
         if header.position is None or header.position.build_sha256 != build:
-            raise HashbenchError(
-                f"{header.path}: is not part of the build of {path}: finish that build, or leave one of them out"
-            )
+            what = f"is not part of the build of {path}"
+            raise HashbenchError(f"{header.path}: {what}: finish that build, or leave one of them out")
     if missing := sorted({*range(1, n_shards + 1)} - {position.shard for position, _ in shards}):
         shown = ", ".join(map(str, missing[:5])) + (" ..." if len(missing) > 5 else "")
-        raise HashbenchError(
-            f"{path}: shard {shard} of {n_shards}, but shard {shown} is missing: "
-            "name the files of all shards, or finish the build"
-        )
+        found = f"{path}: shard {shard} of {n_shards}, but shard {shown} is missing"
+        raise HashbenchError(f"{found}: name the files of all shards, or finish the build")
     return sorted(headers, key=lambda header: header.position or ())
 
 
@@ -100,9 +96,8 @@ def require_built_for(headers: Sequence[Header], codes: Path | None, embeddings:
                     vectors = stored.read_matrix(paths[at], stored.EMBEDDINGS)
                     same = embeddings_sha256(vectors) == header.embeddings_sha256
                 if not same:
-                    raise HashbenchError(
-                        f"{header.path}: built for other {what} than those of {paths[at]}: build it again"
-                    )
+                    other = f"built for other {what} than those of {paths[at]}"
+                    raise HashbenchError(f"{header.path}: {other}: build it again")
             shown.update()
 
 
@@ -213,9 +208,8 @@ def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Positi
     first: dict[str, Path] = {}
     for source, sha256 in zip(sources, found, strict=True):
         if (other := first.setdefault(sha256, source.items)) is not source.items:
-            raise HashbenchError(
-                f"{source.items}: the same items and embeddings as {other}: each shard is indexed once: leave one out"
-            )
+            same = f"the same items and embeddings as {other}"
+            raise HashbenchError(f"{source.items}: {same}: each shard is indexed once: leave one out")
     whole = _sha256(*found)
     return [Position(at, len(sources), whole, sha256) for at, sha256 in enumerate(found, 1)]
 

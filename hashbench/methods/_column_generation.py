@@ -1,12 +1,9 @@
 """Column generation for StructHash and CGH: each new bit is a new variable (column) of a problem over bit weights.
 
-Its dual variables are weights of pairs: the next bit maximises the sum of weight[i, n] * [bit(i) != bit(n)] (Lin et al.
-2014, Algorithm 1; Li et al. 2013). With signs h = -1, +1 that is (sum of all weights - h'W h) / 2, W symmetric with
-half of weight[i, n] at (i, n). Perceptrons have tanh in place of the sign (eq. 15, 17); trees learn signs of small z'W
-z.
+Its dual variables weight pairs: the next bit maximises the sum of weight[i, n] * [bit(i) != bit(n)] (Lin et al. 2014).
+With signs h = -1, +1 that is (sum of all weights - h'W h) / 2, W symmetric with half of weight[i, n] at (i, n).
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
@@ -39,17 +36,6 @@ class ColumnSettings(TreeSettings):
     C: float = Field(gt=0)  # the weight of the loss; the weight of the l1 norm of the bit weights is 1
 
 
-class Master(ABC):
-    """The optimisation over the weights of the bits so far; with no bit it has random dual variables."""
-
-    pair_weights: Floats  # [m, r + s]: by how much the next bit should differ in each pair
-    weights: Floats  # [bits]: the learned weights of the bits, each 0 or more
-
-    @abstractmethod
-    def add(self, differs: Bools) -> None:
-        """Solves it again with a new bit; ``differs`` bool[m, r + s] are the pairs that differ in the bit."""
-
-
 class Rows:
     """Rows of a float32 matrix, whose space is doubled when it is full."""
 
@@ -75,10 +61,14 @@ class Rows:
 
 def column_method(
     settings: type[ColumnSettings],
-    master: Callable[[Any, Neighbours, np.random.Generator], Master],
+    master: Callable[[Any, Neighbours, np.random.Generator], Any],
     identity: tuple[str, ...],
 ) -> Method:
-    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``."""
+    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``.
+
+    The master has the ``weights`` [bits] of the bits so far, each 0 or more, and ``pair_weights`` [m, r + s], by how
+    much the next bit should differ in each pair; ``add(differs)`` solves it again with a new bit.
+    """
 
     def fit(chosen: ColumnSettings, features: Floats, data: TrainingData) -> HashFunction:
         random = np.random.default_rng(data.seed)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -43,10 +43,13 @@ class HashFunction(ABC):
 
     weights: Floats | None = field(default=None, kw_only=True)  # [bits], 0 or more, if the method learns weights
 
+    of_column: ClassVar[bool] = False  # whether a feature is a column, not a row, of its first array
+
     @property
     def n_features(self) -> int:
-        """The number of features of an item: the length of the first array, unless a subclass says otherwise."""
-        return len(getattr(self, next(each.name for each in fields(self) if each.name != "weights")))
+        """The number of features of an item: the rows of the first array, or its columns."""
+        first = next(each.name for each in fields(self) if each.name != "weights")
+        return int(getattr(self, first).shape[self.of_column])
 
     @abstractmethod
     def activations(self, features: Floats) -> Floats:

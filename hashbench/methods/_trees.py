@@ -11,7 +11,7 @@ from pydantic import Field
 from hashbench.contract import Floats
 from hashbench.methods._shallow import HashFunction, ShallowSettings
 
-BINS = 64  # _trees_numba.BINS
+BINS = 64  # _numba.BINS
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Trees(HashFunction):
         return int(self.width)
 
     def activations(self, features: Floats) -> Floats:
-        from hashbench.methods._trees_numba import evaluate
+        from hashbench.methods._numba import evaluate
 
         scores = np.zeros((len(features), len(self.features)))
         evaluate(np.ascontiguousarray(features), self.features, self.thresholds, self.values, scores)
@@ -82,7 +82,7 @@ def boosted(
     examples: Binned, signs: Floats, settings: TreeSettings, random: np.random.Generator, weights: Floats | None = None
 ) -> OneBit:
     """Trees whose activations have the ``signs`` [n], -1 or 1, of the examples; an error costs its ``weights`` [n]."""
-    from hashbench.methods._trees_numba import boost
+    from hashbench.methods._numba import boost
 
     width, n = examples.bins.shape
     n_trees, nodes = settings.n_trees, 2**settings.depth - 1

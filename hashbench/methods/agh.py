@@ -1,8 +1,8 @@
 """AGH: anchor graph hashing with two layers (Liu, Wang, Kumar, Chang 2011).
 
-Z [n, m] holds the weights of the ``nearest`` of m anchors (Eq. 2). The graph of the examples is A = Z Lambda^-1 Z^T
-with Lambda = diag(1^T Z), its Laplacian L = I - A. The eigenvectors of A are y = Z W; w^T z(x) extends them to every x.
-Each y gives two bits (Section 3.4): whether y > 0, and whether it is above a threshold (y > 0) or below one (y <= 0).
+Z [n, m] holds the weights of the ``nearest`` of m anchors (Eq. 2); the graph is A = Z diag(1^T Z)^-1 Z^T, its Laplacian
+L = I - A, its eigenvectors y = Z W. Each gives two bits (Section 3.4): whether y > 0, and whether it is above a
+threshold (y > 0) or below one (y <= 0).
 """
 
 from dataclasses import dataclass
@@ -34,17 +34,13 @@ class AnchorGraph(HashFunction):
     z(x) [m] is exp(-||x - anchor||^2 / bandwidth^2) for the nearest anchors and 0 for the others, over its sum.
     """
 
+    of_column = True
     anchors: Floats  # [m, d]
     bandwidth: Floats  # []
     nearest: NDArray[np.int64]  # []
     projection: Floats  # [m, bits of the first layer]
     upper: Floats  # [bits of the second layer]
     lower: Floats
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return self.anchors.shape[1]
 
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""

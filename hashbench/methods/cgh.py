@@ -7,7 +7,7 @@ queries; the margin is d(query, irrelevant) - d(query, relevant), and the dual v
 import numpy as np
 
 from hashbench.contract import Floats
-from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, column_method
+from hashbench.methods._column_generation import ColumnSettings, Rows, Singles, column_method
 from hashbench.methods._pairs import Bools, Neighbours
 
 
@@ -16,20 +16,20 @@ def triplet_losses(distances: Singles, neighbours: Neighbours) -> tuple[Singles,
 
     Minus the pair weights are the gradient of the loss with respect to the ``distances`` float32[m, r + s].
     """
-    from hashbench.methods._ranking_numba import squared_hinges
+    from hashbench.methods._numba import squared_hinges
 
     weights, losses = np.zeros(distances.shape, np.float32), np.zeros(len(distances))
     squared_hinges(distances, neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant, weights, losses)
     return weights, losses
 
 
-class TripletMaster(Master):
+class TripletMaster:
     """The problem with the bits so far; ``weights`` solve it."""
 
     def __init__(self, settings: ColumnSettings, neighbours: Neighbours, random: np.random.Generator) -> None:  # noqa: ARG002
         self._settings, self._neighbours = settings, neighbours
         self._differs = Rows(neighbours.ids.size)
-        self.weights = np.zeros(0)
+        self.weights: Floats = np.zeros(0)
         self.pair_weights = self._losses()[0].astype(np.float64)  # equal dual variables, for all margins are 0
 
     def add(self, differs: Bools) -> None:

@@ -27,13 +27,9 @@ class Settings(ShallowSettings):
 class Spheres(HashFunction):
     """activations = squared_radii - ||features - centre||^2; centres [bits, d], squared_radii [bits]."""
 
+    of_column = True
     centres: Floats
     squared_radii: Floats
-
-    @property
-    def n_features(self) -> int:
-        """The number of features of an item."""
-        return self.centres.shape[1]
 
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""

@@ -1,8 +1,7 @@
 """SPLH: each projection corrects the pairs on which the one before it erred (Wang, Kumar, Chang 2010, algorithm 1).
 
-X [n, d] are the centred features, S_ij is +1 for a labelled relevant pair, -1 for an irrelevant one. The projection w
-is the first eigenvector of X^T S X + eta R^T R. Then S_ij <- S_ij - alpha p_i p_j where S_ij p_i p_j < 0, p = X w, and
-the residual R, at first X, loses the direction w. As in the released code, the labelled pairs keep all of X.
+S_ij is +1 for a labelled relevant pair, -1 for an irrelevant one. A projection w of the centred features X is the first
+eigenvector of X^T S X + eta R^T R; then the residual R, at first X, loses the direction w.
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 """STHs: supervised self-taught hashing (Zhang, Wang, Cai, Lu 2010): codes of a graph, which linear SVMs then predict.
 
-The graph joins each training example to its most similar relevant examples, with the cosine as the weight W_ij. Its
-codes are the v of (D - W) v = lambda D v, D = diag(W 1), with the smallest lambda but the first, binarised at their
-medians. With class labels many lambda are 0, and the vectors after them are 0 up to rounding in all classes but one.
-The released code compares that rounding with the median, which gives random bits; here it counts as 0.
+Edges join an example to its most similar relevant ones, by cosine W_ij. The codes are the v of (D - W) v = lambda D v
+with the smallest lambda but the first, binarised at their medians. The released code compares rounding with the median
+where v is 0 in all classes but one, which gives random bits; here rounding counts as 0.
 """
 
 import numpy as np

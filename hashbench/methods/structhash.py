@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingFailed
-from hashbench.methods._column_generation import ColumnSettings, Master, Rows, Singles, column_method
+from hashbench.methods._column_generation import ColumnSettings, Rows, Singles, column_method
 from hashbench.methods._pairs import Bools, Neighbours
 
 Loss = Literal["auc", "ndcg", "precision", "map"]
@@ -33,7 +33,7 @@ class Settings(ColumnSettings):
     rounds: int = Field(ge=1)
 
 
-class StructuredMaster(Master):
+class StructuredMaster:
     """Problem 10 with the bits and the cuts so far; ``objective`` is its value at ``weights``, ``bound`` below."""
 
     def __init__(self, settings: Settings, neighbours: Neighbours, random: np.random.Generator) -> None:
@@ -42,10 +42,11 @@ class StructuredMaster(Master):
         self._differs, self._cuts = Rows(neighbours.ids.size), Rows(neighbours.ids.size)
         self._matrix: Floats = np.zeros((0, 0))  # [cuts, bits]
         self._losses, self._idle = np.zeros(0), np.zeros(0, np.int64)
-        self.weights, self.objective = np.zeros(0), np.inf
+        self.weights: Floats = np.zeros(0)
+        self.objective = np.inf
         self._solution, self.bound = np.zeros(1), 0.0
         self._duals = np.zeros(0)
-        self.pair_weights = random_rankings(neighbours, random)
+        self.pair_weights: Floats = random_rankings(neighbours, random)
 
     def add(self, differs: Bools) -> None:
         """Solves it again with a new bit, and with new cuts."""
@@ -156,7 +157,7 @@ def most_violated(distances: Singles, neighbours: Neighbours, tables: CostTables
     neighbour is u times the number of relevant ones behind it, of a relevant one -u times the irrelevant ones before
     it.
     """
-    from hashbench.methods._ranking_numba import worst_rankings
+    from hashbench.methods._numba import worst_rankings
 
     # order sorts the relevant neighbours by distance, then the irrelevant ones. The 32 bits of distances, 0 or more,
     # sort as whole numbers do, and with the column below them stably: faster than a stable sort

@@ -21,8 +21,7 @@ def open_buckets(
 ) -> None:
     """Adds the items of one shard to ``n`` [q, o]: the different items in the first j + 1 buckets of ``order`` [q, o].
 
-    It counts the first ``n_opened`` [q] buckets, without the item ``exclude`` [q] (negative: none), and lowers this
-    number to the first one that holds ``top`` items in all shards so far: further shards add items, not buckets.
+    It lowers the number ``n_opened`` [q] to the first one that holds ``top`` items in all shards so far.
     """
     is_open = np.zeros(len(indptr) - 1, np.bool_)
     for q in range(len(order)):
@@ -65,9 +64,8 @@ def keep_nearest(
 ) -> None:  # fmt: skip
     """Inserts the items of a slice into ``best`` and ``best_id`` [q, top], the nearest items of some queries.
 
-    ``product`` float32[q, n] is <query, item>, so |item|^2 - 2 product + |query|^2 is the squared distance up to a
-    rounding error of at most ``slack`` [q]. If an item may be among the nearest, its squared distance is computed in
-    float64 as the sum of squared differences.
+    |item|^2 - 2 ``product`` + |query|^2 is the squared distance up to an error of at most ``slack`` [q]: only an item
+    that may be near gets it in float64.
     """
     n = len(norms)
     for q in range(len(query)):
@@ -129,10 +127,7 @@ def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
 
 @compiled
 def merge(first: Longs, best: Doubles, best_id: Longs, first_id: int, merged: Doubles, merged_id: Longs) -> None:
-    """Merges the nearest items of the buckets of each query q, the rows from first[q] on of ``best``, into ``merged``.
-
-    Items are numbered from ``first_id`` on in the result. An item that is in several rows occurs once there.
-    """
+    """Merges the rows of ``best`` of each query q, from first[q] on, into ``merged``: each id once, plus first_id."""
     for q in range(len(merged)):
         for row in range(first[q], first[q + 1]):
             for i in range(best.shape[1]):

@@ -28,12 +28,10 @@ def evaluate(
 ) -> Retrieval:
     """The searches for the nearest 1, 4 and 16 items with these ``codes``, ``embeddings`` [n, m] and ``labels``.
 
-    A query opens the buckets of the k largest of its ``query_activations`` [q, d], as ``search.query`` says. If
-    ``codes`` is None, all items are candidates (exhaustive search) and activations are ignored. Labels are class ids
-    [n] (a negative id is no class) or multi-hot [n, labels]; an item that shares one with the query is relevant.
-
-    With ``itself`` the queries are the items, in the same order, and a query does not find itself. If there are fewer
-    than 16 (or 4) items to find, the search is for all of them. Raises HashbenchError if there are none.
+    A query opens buckets as ``search.query`` says. If ``codes`` is None, all items are candidates (exhaustive search)
+    and activations are ignored. Labels are class ids [n] (a negative id is no class) or multi-hot [n, labels]; an item
+    that shares one with the query is relevant. With ``itself`` the queries are the items, in the same order, and a
+    query does not find itself. If there are fewer than 16 (or 4) items to find, the search is for all of them.
 
     >>> items, same = np.array([[0.0], [1.0], [5.0]]), np.array([0, 1, 1])
     >>> found = evaluate(None, items, same, None, items, same, itself=True)

@@ -25,11 +25,9 @@ class Optimum(NamedTuple):
 def assign(class_means: NDArray[np.floating], k: int, lam: float | NDArray[np.floating]) -> Bools:
     """The codes bool[n_c, d], k ones a row, that minimise eq. 5 for ``class_means`` float[n_c, d].
 
-    Eq. 5 is minus the sum of the means under the codes, plus lam_q y (y - 1) for each bucket q that y classes share:
-    each ordered pair of classes in one bucket pays ``lam`` >= 0, one number for all buckets or float[d]. (``plamb`` of
-    the released code is twice that.) The result is exact up to the rounding of costs to integers, see ``optimum``; the
-    same input gives the same of several optima. Raises HashbenchError unless 1 <= k <= d, there are two classes or
-    more, the means are finite, and ``lam`` has one of these shapes and is not negative.
+    Eq. 5 is minus the sum of the means under the codes, plus lam_q y (y - 1) for each bucket q that y classes share,
+    with ``lam`` >= 0 one number or float[d] (half of ``plamb`` in the released code). The result is exact up to the
+    rounding of costs to integers, see ``optimum``; the same input gives the same of several optima.
 
     >>> assign(np.array([[3.0, 2.0, 0.0], [3.0, 1.0, 0.5]]), k=1, lam=1.0).astype(int)  # both want the first bucket
     array([[0, 1, 0],

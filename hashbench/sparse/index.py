@@ -35,16 +35,15 @@ class Sizes(NamedTuple):
 class Index:
     """An inverted table in CSR form: bucket b holds the items ids[indptr[b]:indptr[b + 1]], ascending.
 
-    ``embeddings`` and their squared norms are in the order of ``ids``, so that the candidates of a bucket are one
-    contiguous slice; an item in k buckets is stored k times. The checksum is of the order of the items.
+    An item in k buckets has its embedding k times, so that the candidates of a bucket are one contiguous slice.
     """
 
     codes: SparseCodes
     indptr: NDArray[np.int64]  # [d + 1]
     ids: NDArray[np.int32]  # [n k]
-    embeddings: Floats  # [n k, m]
-    norms: Floats  # [n k]
-    embeddings_sha256: str
+    embeddings: Floats  # [n k, m], in the order of ``ids``
+    norms: Floats  # [n k], squared
+    embeddings_sha256: str  # in the order of the items
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -88,10 +87,6 @@ def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
     """The index of items with these ``codes`` and base ``embeddings`` [n, m], which are stored as float32.
 
     Raises HashbenchError unless there are 1 to 2^31 - 1 items, one finite embedding of norm at most 1e18 for each.
-
-    >>> index = build(SparseCodes(np.array([[0, 2], [0, 1]]), d=3), np.array([[0.5], [4.0]]))
-    >>> index.indptr, index.ids
-    (array([0, 2, 3, 4]), array([0, 1, 1, 0], dtype=int32))
     """
     n = len(codes)
     if embeddings.ndim != 2 or len(embeddings) != n or 0 in embeddings.shape:

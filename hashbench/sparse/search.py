@@ -36,19 +36,16 @@ TINY = 2.0**-120  # more than the error of products that underflow to 0 in float
 
 
 class SearchResult(NamedTuple):
-    """The nearest items of each query, ``ids`` int64[q, top], and ``distances`` float64[q, top], then ordered by id.
+    """The nearest items of each query, by distance, then by id, and their Euclidean distances."""
 
-    ``n_candidates`` int64[q] is the number of different items in the ``n_opened`` int64[q] buckets that it opened.
-    """
-
-    ids: Longs
-    distances: Doubles
-    n_candidates: Longs
-    n_opened: Longs
+    ids: Longs  # [q, top]
+    distances: Doubles  # [q, top]
+    n_candidates: Longs  # [q]: the different items in the buckets that a query opened
+    n_opened: Longs  # [q]: the number of these buckets
 
 
 class _Queries(NamedTuple):
-    """``embeddings`` float32[q, m], their squared norms, and the item that each query must not find (-1: none)."""
+    """Embeddings, their squared norms, and the item that each query must not find (-1: none)."""
 
     embeddings: Floats
     norms: Doubles

@@ -29,8 +29,7 @@ def are_shards(names: Sequence[Path]) -> bool:
 def index_files(names: Sequence[Path]) -> list[Header]:
     """The headers of the index files that ``names`` are, match or hold: one index, in the order of its items.
 
-    Shards of one build are in its order; indexes that were built one by one are in the order of their names. Raises
-    HashbenchError where one is damaged, of other sizes, there twice, missing or of another build.
+    Shards of one build are in its order; indexes that were built one by one are in the order of their names.
     """
     is_one_file = not are_shards(names) and not names[0].is_dir()
     headers = [index_file.header(path) for path in (names if is_one_file else files_named(names, ".h5"))]
@@ -78,10 +77,7 @@ def sharded_index(headers: Sequence[Header], *, verify: bool = False) -> Sharded
 
 
 def require_built_for(headers: Sequence[Header], codes: Path | None, embeddings: Path | None) -> None:
-    """Raises HashbenchError if the index in these files was built for others than ``codes`` and ``embeddings``.
-
-    These are patterns where there are several shards, of a file for each in the same order.
-    """
+    """Raises HashbenchError if the index was built for others than these files, or patterns of one a shard."""
     files = {"codes": codes, "embeddings": embeddings}
     given = {what: files_named([pattern]) for what, pattern in files.items() if pattern is not None}
     for what, paths in given.items():
@@ -140,10 +136,7 @@ class IndexSource:
 
 
 def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder: Path) -> list[IndexSource]:
-    """The shards of the files that ``items`` and the pattern ``embeddings`` name, in the order of their names.
-
-    The files of the two belong together in this order. The index of NAME.npz is NAME.h5 in ``folder``.
-    """
+    """The shards of the files that ``items`` and the pattern ``embeddings`` name, in pairs, in natural order."""
     of_items, of_embeddings = files_named(items), files_named([embeddings])
     if len(of_items) != len(of_embeddings):
         raise HashbenchError(
@@ -157,9 +150,8 @@ def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder
 def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
     """The headers of the index files of these shards; those that are not there yet are built, ``jobs`` at a time.
 
-    A file is there if it was built from files of the same content with the same k. Raises HashbenchError, before
-    anything is built, where a shard is there twice, where d, k or the width differ, and where a file would be replaced
-    that is one of the inputs or no index.
+    A file is there if it was built from files of the same content with the same k. All is checked before the first
+    build.
     """
     _refuse_outputs(sources)
     there = [_position_in(source.out) for source in sources]

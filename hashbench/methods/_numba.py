@@ -1,7 +1,9 @@
-"""The compiled part of boosted trees: it grows the trees of one bit, and evaluates those of all bits.
+"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash and the triplets of CGH.
 
 The children of node k are 2 k + 1 and 2 k + 2: to the right if an item's value of the feature is above the threshold.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 BINS = 64  # of a feature
 NO_CUT = BINS - 1  # no bin is above it: all examples go to the left
@@ -157,3 +160,80 @@ def evaluate(items: Floats, features: Ints, thresholds: Floats, values: Floats, 
                     while k < nodes:
                         k = 2 * k + 1 + np.int64(items[i, feature[k]] > threshold[k])
                     scores[i, bit] += value[k - nodes]
+
+
+@compiled
+def worst_rankings(
+    distances: Singles, order: Longs, r: int, n_relevant: Longs, n_irrelevant: Longs, costs: Floats, which: Longs,
+    weights: Singles, losses: Floats,
+) -> None:  # fmt: skip
+    """Writes ``weights`` [m, r + s] and ``losses`` [m] of ``most_violated``; ``order`` sorts each side."""
+    best = np.empty(costs.shape[2])
+    choice = np.empty(costs.shape[1:], np.int64)
+    for q in range(len(distances)):
+        p, n = n_relevant[q], n_irrelevant[q]
+        if p > 0:
+            near, far, table = order[q, :p], order[q, r : r + n], costs[which[q]]
+            _interleave(distances[q, :r], near, distances[q, r:], far, table, best, choice)
+            losses[q] = _pair_weights(near, far, table, best, choice, weights[q, :r], weights[q, r:])
+
+
+@inner
+def _interleave(
+    relevant: Singles, near: Longs, irrelevant: Singles, far: Longs, table: Floats, best: Floats, choice: Any
+) -> None:
+    """The dynamic programme: relevant item j is placed behind a irrelevant ones, and a does not fall with j.
+
+    Then choice[j, a] is the best number, at most a, of irrelevant items before item j, and best[a] the largest value.
+    """
+    unit = 2 / (len(near) * len(far))
+    best[: len(far) + 1] = 0
+    for j in range(len(near)):
+        distance, ahead, chosen, largest = relevant[near[j]], 0.0, 0, -np.inf
+        for a in range(len(far) + 1):
+            value = best[a] + table[j, a] - unit * (ahead - a * distance)
+            if value > largest:
+                largest, chosen = value, a
+            best[a], choice[j, a] = largest, chosen
+            if a < len(far):
+                ahead += irrelevant[far[a]]
+
+
+@inner
+def _pair_weights(
+    near: Longs, far: Longs, table: Floats, best: Floats, choice: Any, relevant: Singles, irrelevant: Singles
+) -> float:
+    """Writes the weights of the relevant and irrelevant neighbours of a query; returns the loss of the ranking."""
+    p, a, loss = len(near), len(far), 0.0
+    unit = 2 / (p * len(far))
+    if best[a] <= 0:  # no ranking violates the margin: c = 0 in eq. 10b
+        return loss
+    for j in range(p - 1, -1, -1):
+        a = choice[j, a]
+        loss += table[j, a]
+        relevant[near[j]] = -unit * a
+        for k in range(a):
+            irrelevant[far[k]] += unit
+    return loss
+
+
+@compiled
+def squared_hinges(
+    distances: Singles, r: int, n_relevant: Longs, n_irrelevant: Longs, weights: Singles, losses: Floats
+) -> None:
+    """Writes the triplet losses [m] of CGH, and the pair ``weights`` [m, r + s] (see ``cgh.triplet_losses``)."""
+    margins = np.empty(distances.shape[1], np.float32)
+    for q in range(len(distances)):
+        p, n = n_relevant[q], n_irrelevant[q]
+        if p > 0:
+            margins[:n] = np.float32(1) - distances[q, r : r + n]
+            unit = np.float32(2 / (p * n))
+            for j in range(p):
+                total, squares = 0.0, 0.0
+                for k in range(n):
+                    hinge = max(np.float32(0), margins[k] + distances[q, j])
+                    weights[q, r + k] += unit * hinge
+                    total += hinge
+                    squares += hinge * hinge
+                weights[q, j] = -unit * np.float32(total)
+                losses[q] += squares / (p * n)

@@ -19,7 +19,7 @@ LANES = 16  # lower bounds that are compared together without a branch, so that 
 def open_buckets(
     order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
 ) -> None:
-    """Adds the items of one shard to ``n`` [q, o]: the different items in the first j + 1 buckets of ``order`` [q, o].
+    """Adds to ``n`` [q, o] the different items of one shard in the first j + 1 buckets of ``order`` [q, o].
 
     It lowers the number ``n_opened`` [q] to the first one that holds ``top`` items in all shards so far.
     """

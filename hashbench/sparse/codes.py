@@ -66,9 +66,6 @@ def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
     """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1]; of equal values, the first ones.
 
     Values are compared with their signs. Raises HashbenchError unless 1 <= k <= d and all values are finite.
-
-    >>> top_k(np.array([[0.5, -3.0, 2.0, 0.5]]), k=2).buckets
-    array([[0, 2]], dtype=int32)
     """
     if activations.ndim != 2 or not 1 <= k <= activations.shape[1]:
         shape = activations.shape

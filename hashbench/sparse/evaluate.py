@@ -32,11 +32,6 @@ def evaluate(
     and activations are ignored. Labels are class ids [n] (a negative id is no class) or multi-hot [n, labels]; an item
     that shares one with the query is relevant. With ``itself`` the queries are the items, in the same order, and a
     query does not find itself. If there are fewer than 16 (or 4) items to find, the search is for all of them.
-
-    >>> items, same = np.array([[0.0], [1.0], [5.0]]), np.array([0, 1, 1])
-    >>> found = evaluate(None, items, same, None, items, same, itself=True)
-    >>> found.n_items, found.reranked[1].relevant[:, 0].tolist()
-    (2, [False, False, True])
     """
     n, n_queries = len(embeddings), len(query_embeddings)
     n_items = _items_to_find(n, n_queries, itself=itself)
@@ -66,8 +61,7 @@ def evaluate(
             for part, again in zip(wide, nearest(min(cutoff, n_items), further), strict=True):
                 part[further] = again
         reranked[cutoff] = Reranked(_relevant(wide.ids, labels, query_labels), wide.n_candidates.copy())
-    in_order = {cutoff: reranked[cutoff] for cutoff in CUTOFFS}
-    return Retrieval(n_items, in_order, None if codes is None else contingency(codes, labels))
+    return Retrieval(n_items, dict(sorted(reranked.items())), None if codes is None else contingency(codes, labels))
 
 
 def _items_to_find(n: int, n_queries: int, *, itself: bool) -> int:

@@ -53,10 +53,11 @@ class SparseHasher(ABC):
 
     def output(self, data: SearchItems, *, progress: bool = False) -> SparseOutput:
         """The buckets and embeddings of the queries and the database."""
-        queries = data.queries.whole()
+        queries, labels, query_labels = data.queries.whole(), data.database.labels, data.queries.labels
+        if labels is None or query_labels is None:
+            raise HashbenchError("codes searched by buckets are scored by labels, and this protocol goes by distances")
         with progress_bar("encode", "item", 2 * len(data.database), shown=progress) as bar:
             embeddings, query_embeddings = self._embed_rows(data.database, bar), self.embed(queries)
-            labels, query_labels = (_labels(rows) for rows in (data.database, data.queries))
             among_items = SearchedSet(labels, embeddings, query_labels, query_embeddings, itself=False)
             among_queries = SearchedSet(query_labels, query_embeddings, query_labels, query_embeddings, itself=True)
             if self.k:
@@ -190,12 +191,6 @@ class SparseOutput:
         if codes is not None and query_codes is not None:
             distinct = DistinctCodes(queries=query_codes.n_distinct, database=codes.n_distinct)
         return Counted(database, test, distinct=distinct)
-
-
-def _labels(rows: ItemRows) -> Labels:
-    if rows.labels is None:
-        raise HashbenchError("codes searched by buckets are scored by labels, and this protocol goes by distances")
-    return rows.labels
 
 
 def _activate(hasher: SparseHasher, rows: ItemRows, embeddings: Floats, bar: tqdm[None]) -> Iterator[NDArray[Any]]:

@@ -33,15 +33,12 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """An inverted table in CSR form: bucket b holds the items ids[indptr[b]:indptr[b + 1]], ascending.
-
-    An item in k buckets has its embedding k times, so that the candidates of a bucket are one contiguous slice.
-    """
+    """An inverted table in CSR form: bucket b holds the items ids[indptr[b]:indptr[b + 1]], ascending."""
 
     codes: SparseCodes
     indptr: NDArray[np.int64]  # [d + 1]
     ids: NDArray[np.int32]  # [n k]
-    embeddings: Floats  # [n k, m], in the order of ``ids``
+    embeddings: Floats  # [n k, m], in the order of ``ids``: the candidates of a bucket are one contiguous slice
     norms: Floats  # [n k], squared
     embeddings_sha256: str  # in the order of the items
 

@@ -13,14 +13,9 @@ from hashbench.sparse.flow import assign
 Base = Literal["triplet", "npairs"]
 Variant = Literal["paper", "released"]
 
-_OF_PAIRS = {"paper": gated.npairs, "released": gated.npairs_as_released}
-
 
 class _InRounds(RowObjective):
-    """An objective on batches in rounds, each of one example of each of n_c classes in the same order.
-
-    Base "triplet" uses ``margin``, base "npairs" ``l2``, the weight of the regulariser.
-    """
+    """An objective on batches in rounds, each of one example of each of n_c classes in the same order."""
 
     labels: Tensor
 
@@ -85,7 +80,8 @@ class HashObjective(_InRounds):
         n_classes = self.classes_in(rows)
         buckets = self.buckets(activations, n_classes).repeat(len(rows) // n_classes, 1)
         if self.base == "npairs":
-            return _OF_PAIRS[self.variant](activations, buckets, l2=self.l2)
+            npairs = gated.npairs if self.variant == "paper" else gated.npairs_as_released
+            return npairs(activations, buckets, l2=self.l2)
         return gated.triplet(activations, self.labels[rows], buckets, margin=self.margin)
 
     def buckets(self, activations: Tensor, n_classes: int) -> Tensor:

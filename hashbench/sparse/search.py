@@ -193,7 +193,6 @@ def _run(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[A
 
 
 def _no_items(n_rows: int, top: int) -> tuple[Doubles, Longs]:
-    """Squared distances (infinite) and ids (-1), to be filled by the search."""
     return np.full((n_rows, top), np.inf), np.full((n_rows, top), -1)
 
 

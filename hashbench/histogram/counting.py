@@ -36,12 +36,10 @@ def count(
 ) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes.
 
-    A pair costs one popcount per word and at most one increment. The memory is that of the result and a few MiB, never
-    queries x database. The histogram is the same on every ``device``, "cpu" (the default) or "cuda:N". On the CPU the
-    ``workers`` are threads that call the kernel: by default one for each core that this process may use with Numba's
-    kernels, which release the GIL, so no second pool competes with those of NumPy or torch. ``kernel`` is by default
-    NumPy's for few pairs, which needs no import, and Numba's for more. ``progress`` shows a bar if counting takes long.
-    Where distances define ``relevance``, they are computed piece by piece.
+    The memory is that of the result and a few MiB, never queries x database. The histogram is the same on every
+    ``device``, "cpu" (the default) or "cuda:N". On the CPU the ``workers`` are threads that call the kernel: by default
+    one for each core that this process may use with Numba's kernels, which release the GIL. ``kernel`` is by default
+    NumPy's for few pairs, which needs no import, and Numba's for more. Relevance by distances is computed in pieces.
     """
     blocks: Iterable[tuple[AnyCodes, Relevance]] = [(database, relevance)]
     if isinstance(relevance, DistanceRelevance):

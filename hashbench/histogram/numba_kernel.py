@@ -42,10 +42,7 @@ def popcount(typing_context: Any, word: Any) -> Any:  # noqa: ARG001
 
 
 def compiled(function: Callable[..., None]) -> Callable[..., None]:
-    """``function`` compiled without the GIL, kept on disk where possible; call it with one set of types only.
-
-    Processes that fill the cache at the same time then write the same thing.
-    """
+    """``function`` compiled without the GIL, kept on disk where possible: for one set of types, as it is shared."""
     try:
         return njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither beside this file nor in the user's cache folder

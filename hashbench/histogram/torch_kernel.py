@@ -1,8 +1,4 @@
-"""The histogram counted with torch, on a CUDA device or the CPU; identical to that of the Numba kernels.
-
-On a CUDA device with Triton, one kernel compares and counts the pairs. Everywhere else a block of distances is a
-matrix product of codes of -1 and +1, exact in float32, and ``bincount`` counts it.
-"""
+"""The same histogram counted with torch: by Triton's kernel, or by products of -1 and +1, exact in float32."""
 
 import logging
 from collections.abc import Iterator

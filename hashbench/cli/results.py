@@ -194,11 +194,11 @@ def prune(
     from hashbench.runs.store import Store
 
     store = Store.default()
-    found = [each for each in useless(store) if not only or each.kind.value in only]
+    found = [each for each in useless(store) if not only or each.kind in only]
     listed = [each for each in found if each.remove(store)] if yes else found
     if as_json:
         values: list[dict[str, Any]] = [
-            {"kind": each.kind.value, "path": str(each.path), "why": each.why}
+            {"kind": each.kind, "path": str(each.path), "why": each.why}
             | ({} if each.line is None else {"run": each.line.name})
             for each in listed
         ]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from hashbench.contract import PIXELS, DamagedHasher, Hasher, TrainingFailed
+from hashbench.contract import PIXELS, DamagedHasher, Hasher, SavedHasher, TrainingFailed
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_writable, write_text
@@ -82,7 +82,7 @@ def load_saved(run: Run, store: Store, device: str) -> Hasher | None:
     if not is_saved(run, store):
         return None
     base = None if run.base is None else load_saved(run.base, store, device)
-    return run.saved_in(store.run_folder(str(run.name)), device, base)
+    return run.method.load(run.settings, SavedHasher(store.run_folder(str(run.name)), device, base))
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM) -> Hasher:

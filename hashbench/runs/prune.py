@@ -3,27 +3,19 @@
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import OtherSchema
 from hashbench.runs.store import HOLDER, LOCK, Line, Store
 
 
-class Kind(StrEnum):
-    """Why something is of no use."""
-
-    failed = "failed"
-    damaged = "damaged"
-    folder = "folder"
-
-
 @dataclass(frozen=True)
 class Useless:
     """A row, or the folder of a run, that can be removed; of a row, ``path`` is its file."""
 
-    kind: Kind
+    kind: Literal["failed", "damaged", "folder"]  # why it is of no use
     path: Path
     why: str
     line: Line | None = None
@@ -59,9 +51,9 @@ def _row(line: Line, store: Store) -> Useless | None:
     except OtherSchema:
         return None
     except HashbenchError as error:
-        return Useless(Kind.damaged, line.path, str(error).removeprefix(f"{line.place}: "), line)
+        return Useless("damaged", line.path, str(error).removeprefix(f"{line.place}: "), line)
     is_failed = row.status == "failed" and not store.is_executed(row.run)
-    return Useless(Kind.failed, line.path, row.reason or "no reason given", line) if is_failed else None
+    return Useless("failed", line.path, row.reason or "no reason given", line) if is_failed else None
 
 
 def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | None:
@@ -75,8 +67,8 @@ def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | 
     if "config.json" not in names and not names <= {LOCK, HOLDER}:
         return None
     if (line := named.get(folder.name)) is None:
-        return Useless(Kind.folder, folder, "no row: its run did not end, and would continue from here")
+        return Useless("folder", folder, "no row: its run did not end, and would continue from here")
     try:
-        return Useless(Kind.folder, folder, "its run failed") if line.row().status == "failed" else None
+        return Useless("folder", folder, "its run failed") if line.row().status == "failed" else None
     except HashbenchError:  # a row that cannot be read is not known to have failed
         return None

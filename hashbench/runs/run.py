@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from hashbench.contract import PIXELS, CodeSettings, Hasher, SavedHasher
+from hashbench.contract import PIXELS, CodeSettings
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.protocol import Protocol, with_seed
 from hashbench.features import check_name
@@ -82,15 +81,6 @@ class RunName:
         """Digest of ``config`` and seed."""
         return digest({**self.config, "seed": self.seed})
 
-    def derived_seed(self, declared: tuple[str, ...]) -> int:
-        """The seed of all random numbers of the run, from its names and the ``declared`` settings of its method.
-
-        These include the bits, and no learning rate: a run with another rate starts from the same weights.
-        """
-        named = [f"{key}={self.identity[key]}" for key in sorted(declared)]
-        named += [] if self.split_seed is None else [f"split={self.split_seed}"]
-        return derive_seed(self.dataset, self.protocol, self.method, *named, self.seed)
-
     def __str__(self) -> str:
         """The name of the run's folder and row."""
         split = "" if self.split_seed is None else f"-split{self.split_seed}"
@@ -115,17 +105,19 @@ class Run:
 
     @property
     def derived_seed(self) -> int:
-        """The seed of all random numbers of the run."""
-        return self.name.derived_seed(self.method.identity)
+        """The seed of all random numbers of the run, from its names and the settings that its method declares.
+
+        These include the bits, and no learning rate: a run with another rate starts from the same weights.
+        """
+        name = self.name
+        named = [f"{key}={name.identity[key]}" for key in sorted(self.method.identity)]
+        named += [] if name.split_seed is None else [f"split={name.split_seed}"]
+        return derive_seed(name.dataset, name.protocol, name.method, *named, name.seed)
 
     @property
     def n_classes(self) -> int:
         """The number of classes, the first ones of the data set, that the run uses; 0: all."""
         return int(getattr((self.base or self).settings, "n_classes", 0))
-
-    def saved_in(self, folder: Path, device: str, base: Hasher | None) -> Hasher:
-        """The hasher of this run that was saved in ``folder``."""
-        return self.method.load(self.settings, SavedHasher(folder, device, base))
 
     @staticmethod
     def resolve(

@@ -29,10 +29,10 @@ from hashbench.jobs.task import Died, DriverFile, Input, Postponed, Task
 from hashbench.models import MODELS
 from hashbench.runs.command import command_of
 from hashbench.runs.data import open_data
+from hashbench.runs.execute import failed_row
 from hashbench.runs.guard import is_saved, row_of, stored_row
 from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
-from hashbench.runs.score import failed_row
 from hashbench.runs.store import HOLDER, LOCK, Store
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 

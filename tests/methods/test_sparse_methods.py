@@ -22,10 +22,10 @@ from hashbench.methods import METHODS
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.data import open_data
+from hashbench.runs.execute import OF_CODES, OF_RETRIEVAL
 from hashbench.runs.guard import load_hasher, row_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
-from hashbench.runs.score import OF_CODES, OF_RETRIEVAL
 from hashbench.runs.store import Store
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.hasher import SparseHasher

@@ -1,18 +1,22 @@
 """Features of the items of a data set: one file for each extractor; pretrained networks are extractors too."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import stated_sha256
-from hashbench.features._catalogue import FEATURES, Extractor, FeatureModule, check_name, known, split_checksum
-from hashbench.features._catalogue import model_and_weights as _model_and_weights
+from hashbench.features._catalogue import (
+    FEATURES,
+    Extractor,
+    FeatureModule,
+    check_name,
+    known,
+    model_and_weights,
+    split_checksum,
+)
 from hashbench.features._extract import ExtractionResult, extract, features_of_items, named
 from hashbench.features._store import Features, path_of, read
 from hashbench.foundation.errors import HashbenchError
 
 __all__ = ["FEATURES", "ExtractionResult", "Extractor", "FeatureModule", "Features", "check_name", "extract", "known"]
-__all__ += ["features_of_items", "features_of_run", "named", "open_features", "path_of", "split_checksum"]
+__all__ += ["features_of_items", "model_and_weights", "named", "open_features", "path_of", "read", "split_checksum"]
 
 
 def open_features(card: Card, name: str) -> Features:
@@ -25,15 +29,3 @@ def open_features(card: Card, name: str) -> Features:
         fault = f"features of other data than {card.name} is now"
         raise HashbenchError(f"{found.path}: {fault}: run hashbench features {card.name} again")
     return found
-
-
-def features_of_run(
-    card: Card, name: str, made_by: Mapping[str, Any], *, device: str = "auto", progress: bool = False
-) -> Features:
-    """The features called ``name`` of a data set; they are extracted now if they are not stored yet.
-
-    The weights of a network are the official ones, or random if the name ends in ``_random``; stored features of other
-    weights are replaced. ``made_by`` is stored with the features.
-    """
-    extract(card, *_model_and_weights(name), device=device, made_by=made_by, progress=progress)
-    return open_features(card, name)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.store import open_dataset
+from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.features import _catalogue, _store
 from hashbench.features._catalogue import FEATURES, Extractor, FeatureModule, stored_name
 from hashbench.foundation import __version__
@@ -48,16 +48,17 @@ def extract(
     batch: int | None = None,
     made_by: Mapping[str, Any] | None = None,
     progress: bool = False,
+    data: Dataset | None = None,
 ) -> ExtractionResult:
     """Extracts the features called ``name`` of all items of a data set into the store.
 
     If features of the same data, constants and weights are stored, they are kept; others are replaced when the new file
     is complete. An interrupted extraction is continued. All arithmetic is float32. ``made_by`` is stored with the
-    features. Raises HashbenchError if data or weights are missing or do not fit.
+    features. ``data`` is the data set if it is open.
     """
     chosen = _device(device)
     stem, extractor = named(name, weights)
-    data = open_dataset(card)
+    data = open_dataset(card) if data is None else data
     built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
     identity = {  # all that decides the features; the last digits depend on the device
         "dataset": data.name,

@@ -86,7 +86,7 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     apart = compared(card, dataset, protocol, options)
     if run.settings.features == PIXELS:
         return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart)
-    found = _features(card, run.settings.features, options)
+    found = _features(card, dataset, run.settings.features, options)
     return RunData(run, dataset, chosen, found.array, 1.0, apart, found.sha256)
 
 
@@ -95,14 +95,16 @@ def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options 
     rule = protocol.relevance
     if not isinstance(rule, Percentiles) or rule.features is None:
         return dataset
-    return replace(dataset, items=_features(card, rule.features, options).array)
+    return replace(dataset, items=_features(card, dataset, rule.features, options).array)
 
 
-def _features(card: Card, name: str, options: Options) -> "Features":
-    from hashbench.features import features_of_run
+def _features(card: Card, dataset: Dataset, name: str, options: Options) -> "Features":
+    from hashbench.features import extract, model_and_weights, read
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    return features_of_run(card, name, made_by, device=options.device, progress=options.progress)
+    model, weights = model_and_weights(name)
+    extract(card, model, weights, device=options.device, made_by=made_by, progress=options.progress, data=dataset)
+    return read(card.name, name)
 
 
 def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:

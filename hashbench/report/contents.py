@@ -39,15 +39,12 @@ def place_of(cell: Cell) -> Place:
 
 @dataclass
 class MissingRun:
-    """A run that cells wait for: the first of these cells, why it is missing, and the command that makes it.
-
-    ``command`` is None where no command makes it yet, and ``seconds`` where no past run tells how long it takes.
-    """
+    """A run that cells wait for: the first of these cells, why it is missing, and the command that makes it."""
 
     cell: Cell
     why: str
-    command: str | None = None
-    seconds: float | None = None
+    command: str | None = None  # None: no command makes it yet
+    seconds: float | None = None  # None: no past run tells how long it takes
     places: list[Place] = field(default_factory=list)
 
 
@@ -61,15 +58,12 @@ class ReportedTable:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report; ``missing`` says what is missing.
-
-    ``data_uri`` is the picture as text, and the size is in pixels of the page; empty where there is nothing to show.
-    """
+    """A figure of the report; ``missing`` says what is missing."""
 
     spec: FigureSpec
     missing: str | None
-    data_uri: str = ""
-    size: tuple[int, int] = (0, 0)
+    data_uri: str = ""  # the picture as text; empty where there is nothing to show
+    size: tuple[int, int] = (0, 0)  # in pixels of the page
 
 
 @dataclass(frozen=True)
@@ -137,16 +131,12 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
         return MissingRun(cell, f"needs {', '.join(needs)}, still to come")
     run = run_of(cell)
     row = stored.get(str(run.name))
-    is_measured = row is not None and row.status == "ok"
-    why = f"its row does not hold {cell.metric}"
-    if is_measured and cell.evaluation != "database":
-        return MissingRun(cell, why)
-    if row is None:
-        why = "not run yet"
-    elif is_measured:
+    why = "not run yet" if row is None else f"failed: {row.reason or 'no reason given'}"
+    if is_measured := row is not None and row.status == "ok":
+        why = f"its row does not hold {cell.metric}"
+        if cell.evaluation != "database":
+            return MissingRun(cell, why)
         why += ", and the histogram of the run is not here"
-    else:
-        why = f"failed: {row.reason or 'no reason given'}"
     return MissingRun(cell, why, command_of(run.name, cell.settings, again=is_measured), past.of_run(run))
 
 

@@ -64,11 +64,10 @@ def write(
     broken: Broken = refuse,
     readme: bool = False,
 ) -> list[Path]:
-    """Writes the tables to ``folder``/tables and the figures to ``folder``/figures; returns the paths.
+    """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures; returns the paths.
 
-    The papers that tables cite are beside them, in a file for BibTeX; ``broken`` is called for an entry that cannot be
-    read. With ``readme``, which is for all tables, the overview of ``folder`` is written too. Where there is nothing to
-    draw, what an earlier drawing left is removed. Pictures that would show the same stay as they are.
+    ``broken`` is called for a paper that cannot be read. With ``readme``, which is for all tables, the overview of
+    ``folder`` is written too. Old pictures of what is not measured any more are removed, those of the same stay.
     """
     texts: dict[Path, str] = {}
     drawn: list[_Picture] = []

@@ -38,7 +38,6 @@ def _lines(tables: Iterable[Table]) -> Iterator[str]:
         rows = [row for cell in table.cells() if cell.measured is not None for row in cell.measured.rows]
         networks = ", ".join(sorted({network_of(row) for row in rows})) or "-"
         origin = "" if table.paper == OWN else f"{cite(table.paper)}, {table.source}: "
-        what = f"{origin}{table.title}"
-        counts = f"{table.n_measured} of {table.n_cells}"
-        link = f"[{table.name}](tables/{table.name}.md)"
-        yield f"| {link} | {escape(what)} | {counts} | {escape(networks)} | {notation.runs(table) or '-'} |"
+        name, counts = f"[{table.name}](tables/{table.name}.md)", f"{table.n_measured} of {table.n_cells}"
+        what = escape(f"{origin}{table.title}")
+        yield f"| {name} | {what} | {counts} | {escape(networks)} | {notation.runs(table) or '-'} |"

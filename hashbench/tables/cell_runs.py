@@ -34,10 +34,7 @@ def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
 
 
 def splits_of(cell: Cell, n: int) -> list[int | None]:
-    """The seeds of the first ``n`` splits of the cell's protocol; None is the protocol's own.
-
-    Raises HashbenchError if ``n`` is more than 1 and the protocol has one split.
-    """
+    """The seeds of the first ``n`` splits of the cell's protocol, which may have one only; None is its own."""
     title = f"{cell.dataset} {cell.protocol}"
     return [None] if n == 1 else split_seeds(cell.card.protocol(cell.protocol), n, title)
 

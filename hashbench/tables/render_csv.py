@@ -111,7 +111,7 @@ def settings_text(settings: Mapping[str, Setting]) -> str:
     'bias=true;bits=32;model=vggf'
     """
     words = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
-    return ";".join(f"{key}={words[key]}" for key in sorted(words))
+    return ";".join(f"{key}={value}" for key, value in sorted(words.items()))
 
 
 def csv_field(value: Value) -> str:

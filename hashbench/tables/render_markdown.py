@@ -13,12 +13,11 @@ _SPECIAL = re.compile(r"[\\|`]|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
 
 
 def render_markdown(table: Table, *, interval: bool = False, distinct: bool = False) -> str:
-    """The table as Markdown; each cell is ``published / measured``.
+    """The table as Markdown; each cell is ``published / measured``, or the one kind that the table has.
 
     A measured value is a mean with the standard deviation over seeds; the best ones are in bold, and ‡ marks one that
     is tie-dependent. A missing value leaves its side of the slash blank. ``interval`` adds the [worst, best] AP over
-    all orders of ties, ``distinct`` the {number of distinct codes}. A table without published values shows the measured
-    ones alone, and one of which nothing is measured the published ones, as the paper does.
+    all orders of ties, ``distinct`` the {number of distinct codes}.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
     blocks = [f"## {escape(table.title)}", escape(notation.origin(table, cite)), notation.legend(table, how)]

@@ -105,10 +105,7 @@ def render_settings(spec: TableSpec) -> str:
 
 
 def settings_of_table(spec: TableSpec) -> list[Runs]:
-    """The runs of all cells of a table, and those they start from, in order of appearance.
-
-    Cells that use a name that does not exist yet are left out.
-    """
+    """The runs of all cells that can be run, and those they start from, in order of appearance."""
     found: dict[str, Runs] = {}
     for cell in spec.cells:
         if not names_to_come(cell, spec.to_come):

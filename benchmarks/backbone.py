@@ -12,8 +12,8 @@ import torch
 
 from hashbench.datasets.card import load_card
 from hashbench.runs.pretrain import classifier_run
-from hashbench.training.device import images_a_second
 from hashbench.training.settings import TrainingSettings
+from hashbench.training.speed import images_a_second
 
 CHANNELS, BATCHES = (16, 32, 64), (50, 250)
 SHAPE, VALUE_MAX = (32, 32, 3), 255.0

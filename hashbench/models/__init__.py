@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from hashbench.models._layers import KernelResponses, Preprocessor, resize_matrix
     from hashbench.models._weights import WeightsFile, fill, identify, load_tensors, read_safetensors
 
-OF_LAYERS = ("KernelResponses", "Preprocessor", "resize_matrix")
-OF_WEIGHTS = ("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors")
+_MODULE_OF = dict.fromkeys(("KernelResponses", "Preprocessor", "resize_matrix"), "_layers")
+_MODULE_OF |= dict.fromkeys(("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors"), "_weights")
 
 __all__ = [
     "MODELS",
@@ -39,8 +39,8 @@ TORCHVISION = "torchvision:"
 
 def __getattr__(name: str) -> Any:
     """Imports on first access the names whose modules import torch, so that this package does not import it."""
-    if name in OF_LAYERS + OF_WEIGHTS:
-        return getattr(import_module(f"{__name__}.{'_layers' if name in OF_LAYERS else '_weights'}"), name)
+    if name in _MODULE_OF:
+        return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

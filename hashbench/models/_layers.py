@@ -15,23 +15,11 @@ _BLOCK = 1000  # training examples whose responses are summed at a time
 
 
 def cubic(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Keys' cubic kernel with a = -1/2, as in MATLAB and Pillow (PyTorch's own bicubic has a = -3/4).
-
-    >>> cubic(np.array([0.0, 0.5, 1.0, 1.5, 2.0])).tolist()
-    [1.0, 0.5625, 0.0, -0.0625, 0.0]
-    """
+    """Keys' cubic kernel with a = -1/2, as in MATLAB and Pillow (PyTorch's own bicubic has a = -3/4)."""
     x = np.abs(x)
     near = 1.5 * x**3 - 2.5 * x**2 + 1
     far = -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2
     return np.where(x <= 1, near, np.where(x <= 2, far, 0.0))
-
-
-def linear(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The triangular kernel of bilinear interpolation."""
-    return np.maximum(0.0, 1 - np.abs(x))
-
-
-KERNELS = {"bicubic": (cubic, 4.0), "bilinear": (linear, 2.0)}
 
 
 def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.float64]:
@@ -40,17 +28,15 @@ def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.
     Pixel u of the result is at position (u + 1/2) n_in / n_out - 1/2 of the line, which is continued by its mirror
     image at both ends. If the line gets shorter, the kernel gets wider by the same factor (imresize's default
     antialiasing). Rows sum to 1. Values are not rounded or clipped; imresize does so with uint8 images.
-
-    >>> resize_matrix(2, 2).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
     """
-    kernel, support = KERNELS[method]
+    support = 4.0 if method == "bicubic" else 2.0
     scale = n_out / n_in
     stretch = min(scale, 1.0)
     centre = (np.arange(n_out) + 0.5) / scale - 0.5
     reach = support / stretch / 2
     pixel = np.floor(centre - reach).astype(np.int64)[:, None] + np.arange(math.ceil(2 * reach) + 2)
-    weight = kernel(stretch * (centre[:, None] - pixel))
+    position = stretch * (centre[:, None] - pixel)
+    weight = cubic(position) if method == "bicubic" else np.maximum(0.0, 1 - np.abs(position))
     weight /= weight.sum(axis=1, keepdims=True)
     mirror = np.concatenate([np.arange(n_in), np.arange(n_in)[::-1]])
     matrix = np.zeros((n_out, n_in))
@@ -78,7 +64,12 @@ class Preprocessor(nn.Module):
         if len(item_shape) != 3 or item_shape[2] not in (1, 3) or not value_max:
             raise HashbenchError(f"a pretrained network takes images of 1 or 3 channels, not items of {item_shape}")
         self.gain = gain = target.value_max / value_max
-        self.spare = _spare(item_shape, target.size) if crop else None  # rows and columns that are cut off
+        self.spare = (item_shape[0] - target.size[0], item_shape[1] - target.size[1]) if crop else None  # cut off
+        if self.spare is not None and min(self.spare) < 0:
+            stored, needed = (f"{sides[0]} x {sides[1]}" for sides in (item_shape, target.size))
+            raise HashbenchError(
+                f"input_images = 'cropped': the images are {stored}, but {needed} is cut out of them: take 'resized'"
+            )
         rows = gain * resize_matrix(item_shape[0], target.size[0])
         columns = resize_matrix(item_shape[1], target.size[1]).T
         mean, std = (torch.tensor(each, dtype=torch.float32)[:, None, None] for each in (target.mean, target.std))
@@ -101,24 +92,13 @@ class Preprocessor(nn.Module):
 
     def forward(self, items: Tensor) -> Tensor:
         """The preprocessed images; with ``crop``, images that already have the input's size are taken whole."""
-        if self.spare is not None:
-            _, height, width = self.shape
-            top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
-            window = items[:, top : top + height, left : left + width]
-            return (self.gain * window.permute(0, 3, 1, 2).to(self.mean.dtype) - self.mean) / self.std
-        planes = items.permute(0, 3, 1, 2).to(self.mean.dtype)
-        return ((self.rows @ planes @ self.columns) - self.mean) / self.std
-
-
-def _spare(item_shape: tuple[int, ...], size: tuple[int, int]) -> tuple[int, int]:
-    """By how many rows and columns the stored images exceed ``size``; HashbenchError if they are smaller."""
-    rows, columns = item_shape[0] - size[0], item_shape[1] - size[1]
-    if min(rows, columns) < 0:
-        stored, needed = (f"{sides[0]} x {sides[1]}" for sides in (item_shape, size))
-        raise HashbenchError(
-            f"input_images = 'cropped': the images are {stored}, and {needed} is cut out of larger ones: or 'resized'"
-        )
-    return rows, columns
+        if self.spare is None:
+            planes = items.permute(0, 3, 1, 2).to(self.mean.dtype)
+            return ((self.rows @ planes @ self.columns) - self.mean) / self.std
+        _, height, width = self.shape
+        top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
+        window = items[:, top : top + height, left : left + width]
+        return (self.gain * window.permute(0, 3, 1, 2).to(self.mean.dtype) - self.mean) / self.std
 
 
 class KernelResponses(nn.Module):
@@ -139,11 +119,7 @@ class KernelResponses(nn.Module):
         self.register_buffer("mean", torch.zeros(n_anchors))
 
     def fit(self, inputs: Tensor) -> None:
-        """Sets anchors, bandwidth and mean from the training examples ``inputs`` [n, ...].
-
-        The anchors are drawn by torch's global generator. Raises HashbenchError if there are fewer examples than
-        anchors, or if all examples are equal.
-        """
+        """Sets anchors (drawn by torch's global generator), bandwidth and mean from the training examples [n, ...]."""
         flat = inputs.flatten(1)
         if len(flat) < len(self.anchors):
             raise HashbenchError(f"{len(self.anchors)} anchors from {len(flat)} training examples: at most as many")
@@ -175,13 +151,8 @@ class ResponseNorm(nn.Module):
     r"""y_c = x_c / (kappa + alpha \sum_{j near c} x_j^2)^beta over ``size`` channels around c; images [n, c, h, w].
 
     MatConvNet's ``vl_nnnormalize``: alpha is not divided by ``size``, as it is in Caffe and in PyTorch's
-    ``LocalResponseNorm`` (alpha there = size x alpha here).
-
-    The sum is a 1 x 1 convolution with a band of ones: PyTorch's own pools over a fifth axis, and slowly.
-
-    >>> norm = ResponseNorm(channels=2, size=3, kappa=2.0, alpha=1.0, beta=0.5)
-    >>> norm(torch.tensor([1.0, 3.0]).reshape(1, 2, 1, 1)).flatten()  # both over sqrt(2 + 1 + 9)
-    tensor([0.2887, 0.8660])
+    ``LocalResponseNorm`` (alpha there = size x alpha here). The sum is a 1 x 1 convolution with a band of ones:
+    PyTorch's own pools over a fifth axis, and slowly.
     """
 
     band: Tensor
@@ -205,7 +176,7 @@ class ResponseNorm(nn.Module):
 
 
 class Residual(nn.Sequential):
-    """The sum of the input and of what the layers make of it."""
+    """The sum of the input and the output of the layers."""
 
     def forward(self, inputs: Tensor) -> Tensor:
         """A tensor of the shape of ``inputs``."""

@@ -42,12 +42,11 @@ class Conv:
     groups: int = 1
     kinds = ("conv", "relu")
 
-    def modules(self, channels: int) -> list[nn.Module]:
-        """The PyTorch modules of the layer, for an input with this number of channels."""
+    def module(self, channels: int) -> nn.Module:
+        """The PyTorch module of the layer (without the ReLU), for an input with this number of channels."""
         from torch import nn
 
-        conv = nn.Conv2d(channels, self.out, self.kernel, self.stride, self.pad, groups=self.groups)
-        return [conv, nn.ReLU(inplace=True)]
+        return nn.Conv2d(channels, self.out, self.kernel, self.stride, self.pad, groups=self.groups)
 
     def shaped(self, filters: NDArray[Any]) -> NDArray[Any]:
         """PyTorch's weights of MatConvNet's filters."""
@@ -63,12 +62,11 @@ class Full:
     kernel: int = 1
     kinds = ("conv", "relu")
 
-    def modules(self, channels: int) -> list[nn.Module]:
+    def module(self, channels: int) -> nn.Module:
         """As of Conv; the input may be flat already."""
         from torch import nn
 
-        linear = nn.Linear(channels * self.kernel**2, self.out)
-        return [nn.Sequential(OrderedDict(flat=nn.Flatten(), full=linear)), nn.ReLU(inplace=True)]
+        return nn.Sequential(OrderedDict(flat=nn.Flatten(), full=nn.Linear(channels * self.kernel**2, self.out)))
 
     def shaped(self, filters: NDArray[Any]) -> NDArray[Any]:
         """As of Conv."""
@@ -86,11 +84,11 @@ class Norm:
     beta: float
     kinds = ("lrn",)
 
-    def modules(self, channels: int) -> list[nn.Module]:
+    def module(self, channels: int) -> nn.Module:
         """As of Conv."""
         from hashbench.models._layers import ResponseNorm
 
-        return [ResponseNorm(channels, self.size, self.kappa, self.alpha, self.beta)]
+        return ResponseNorm(channels, self.size, self.kappa, self.alpha, self.beta)
 
 
 @dataclass(frozen=True)
@@ -100,11 +98,11 @@ class Pool:
     name: str
     kinds = ("pool",)
 
-    def modules(self, channels: int) -> list[nn.Module]:  # noqa: ARG002  (the signature of all layers)
+    def module(self, channels: int) -> nn.Module:  # noqa: ARG002  (the signature of all layers)
         """As of Conv."""
         from torch import nn
 
-        return [nn.MaxPool2d(3, 2, ceil_mode=True)]
+        return nn.MaxPool2d(3, 2, ceil_mode=True)
 
 
 @dataclass(frozen=True)
@@ -114,11 +112,11 @@ class Drop:
     name: str
     kinds = ()
 
-    def modules(self, channels: int) -> list[nn.Module]:  # noqa: ARG002  (the signature of all layers)
+    def module(self, channels: int) -> nn.Module:  # noqa: ARG002  (the signature of all layers)
         """As of Conv."""
         from torch import nn
 
-        return [nn.Dropout(0.5)]
+        return nn.Dropout(0.5)
 
 
 Layer = Conv | Full | Norm | Pool | Drop
@@ -152,10 +150,9 @@ def network(layers: tuple[Layer, ...], channels: int = 3) -> Backbone:
 
     parts: OrderedDict[str, nn.Module] = OrderedDict()
     for layer in layers:
-        first, *relu = layer.modules(channels)
-        parts[layer.name] = first
+        parts[layer.name] = layer.module(channels)
         if isinstance(layer, Conv | Full):
-            parts[f"relu{layer.name[-1]}"] = relu[0]
+            parts[f"relu{layer.name[-1]}"] = nn.ReLU(inplace=True)
             channels = layer.out
     return nn.Sequential(parts), channels
 
@@ -173,7 +170,11 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
 
     content = mat.read(path)
     net = content["net"] if isinstance(content.get("net"), dict) else content
-    found = _layers_of(net, path)
+    listed = net.get("layers")
+    listed = [listed] if isinstance(listed, dict) else listed
+    if not isinstance(listed, list) or not all(isinstance(layer, dict) for layer in listed):
+        raise HashbenchError(f"{path}: no list of layers: a network of MatConvNet is expected")
+    found = {str(layer.get("name")): layer for layer in listed if layer.get("type") != "dropout"}
     _compare(layers, found, path)
     tensors = {AVERAGE: torch.from_numpy(_average(net, path))}
     for layer in layers:
@@ -183,14 +184,6 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
             tensors[f"{stem}.weight"] = torch.from_numpy(np.array(layer.shaped(filters), np.float32, order="C"))
             tensors[f"{stem}.bias"] = torch.from_numpy(np.array(biases.reshape(-1), np.float32))
     return tensors
-
-
-def _layers_of(net: dict[str, Any], path: Path) -> dict[str, dict[str, Any]]:
-    layers = net.get("layers")
-    layers = [layers] if isinstance(layers, dict) else layers
-    if not isinstance(layers, list) or not all(isinstance(layer, dict) for layer in layers):
-        raise HashbenchError(f"{path}: no list of layers: a network of MatConvNet is expected")
-    return {str(layer.get("name")): layer for layer in layers if layer.get("type") != "dropout"}
 
 
 def _compare(layers: tuple[Layer, ...], found: dict[str, dict[str, Any]], path: Path) -> None:

@@ -39,10 +39,9 @@ class Input:
 
 @dataclass(frozen=True)
 class Weights:
-    """The official file of a network's weights: its name, its URL and its checksum.
+    """The official file of a network's weights; ``sha256`` may be the beginning of the checksum.
 
-    ``sha256`` may be the beginning of the checksum, as in the names of torchvision's files. ``read_mat`` reads a
-    MatConvNet file and returns tensors with the backbone's names; None if the weights are not in this format.
+    ``read_mat`` reads a MatConvNet file and returns tensors with the backbone's names.
     """
 
     file: str
@@ -100,8 +99,8 @@ def encoder(
     """The encoder: the backbone, ``width`` times as wide as the model's, and the hash layer; outputs [n, outputs].
 
     ``initial`` says how the hash layer's weights are drawn: "normal" from N(0, hash_init^2), or He's N(0, 2 / features)
-    where hash_init is 0; "truncated_normal" from the same without the values beyond two standard deviations, as
-    TensorFlow does; "xavier" uniform in +- sqrt(6 / (features + outputs)) (Glorot and Bengio 2010). Its bias is 0.
+    where hash_init is 0; "truncated_normal" from the same without values beyond two standard deviations; "xavier"
+    uniform in +- sqrt(6 / (features + outputs)). Its bias is 0.
     """
     from torch import nn
 

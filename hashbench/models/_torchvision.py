@@ -30,10 +30,7 @@ def names() -> list[str]:
 
 
 def model(name: str) -> Model:
-    """The model called ``name``; raises HashbenchError if torchvision has no such classifier.
-
-    Its weights are ``IMAGENET1K_V1``, which papers use, or torchvision's default if these do not exist.
-    """
+    """The model called ``name``, with ``IMAGENET1K_V1`` weights, which papers use, or torchvision's default."""
     if name not in names():
         raise HashbenchError(f"torchvision has no classifier {name!r}")
     weights = _weights(name)
@@ -52,10 +49,7 @@ def model(name: str) -> Model:
 
 
 def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
-    """The network without its last layer, for RGB images, and the number of its features.
-
-    Raises HashbenchError if it does not accept images of this shape.
-    """
+    """The network without its last layer, for RGB images, and the number of its features."""
     if len(shape) != 3 or shape[0] != 3:
         raise HashbenchError(f"{name} takes RGB images, not items of shape {shape}")
     headless, width = _headless(name)
@@ -81,7 +75,6 @@ def _shape_of_answer(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, .
 
 
 def _weights(name: str) -> Any:
-    """The member of torchvision's enumeration of the network's weights."""
     from torchvision import models
 
     choices = models.get_model_weights(name)
@@ -113,19 +106,12 @@ def _last_layer(name: str, network: nn.Module) -> tuple[str, nn.Linear | nn.Conv
     from torch import nn
 
     for path, layer in reversed(list(network.named_modules())):
-        if isinstance(layer, nn.Linear) and layer.out_features == N_CLASSES:
-            return path, layer
-        if isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES:
+        is_linear = isinstance(layer, nn.Linear) and layer.out_features == N_CLASSES
+        if is_linear or (isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES):
             return path, layer
     raise HashbenchError(f"{name}: no last layer of {N_CLASSES} classes is found")
 
 
 def _renamed(tensor: str) -> str:
-    """The name in the module of a tensor that is called ``tensor`` in the file.
-
-    >>> _renamed("features.denseblock1.denselayer1.norm.1.weight")
-    'features.denseblock1.denselayer1.norm1.weight'
-    >>> _renamed("layer1.0.conv1.weight")
-    'layer1.0.conv1.weight'
-    """
+    """The name in the module of a tensor: ``denselayer1.norm1.weight`` for ``denselayer1.norm.1.weight``."""
     return DENSE_LAYER.sub(r"\1", tensor)

@@ -26,11 +26,6 @@ class WeightsFile:
     official: bool
 
 
-def place_of(weights: Weights) -> Path:
-    """The path of the official file in the data folder, whether it exists or not."""
-    return paths.weights() / weights.file
-
-
 def fill(
     name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Preprocessor, given: str | None
 ) -> WeightsFile:
@@ -38,14 +33,10 @@ def fill(
 
     ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to keep the random weights, or None for the official
     file in the data folder; the checksum of the latter is compared before the file is parsed.
-
-    Raises:
-        HashbenchError: The file is missing, has another checksum, is damaged or is a pickle of more than tensors; or a
-            layer is missing or has another shape.
     """
     if given == RANDOM_WEIGHTS:
         return WeightsFile(None, None, official=False)
-    path = Path(given) if given else place_of(pretrained.weights)
+    path = Path(given) if given else paths.weights() / pretrained.weights.file
     found = identify(name, pretrained.weights, path, is_given=given is not None)
     if given is None and not found.official:
         expected = pretrained.weights.md5 or pretrained.weights.sha256
@@ -99,8 +90,8 @@ def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
     elif suffix in (".pth", ".pt"):
         tensors = _read_torch(path)
     else:
-        kinds = (".mat", ".safetensors", ".pth") if weights.read_mat is not None else (".safetensors", ".pth")
-        raise HashbenchError(f"{path}: weights of this network are read from {', '.join(kinds)}")
+        kinds = ".safetensors, .pth" if weights.read_mat is None else ".mat, .safetensors, .pth"
+        raise HashbenchError(f"{path}: weights of this network are read from {kinds}")
     if suffix != ".safetensors":  # they are checked where they are read
         _require_finite(tensors, path)
     return {weights.rename(name): tensor for name, tensor in tensors.items()}

@@ -4,25 +4,12 @@ As HashNet trains it, it has dropout after fc6 and fc7. The weights are MatConvN
 bvlc_reference_caffenet. MatConvNet's alpha is Caffe's alpha divided by the window: 1e-4 / 5.
 """
 
-from hashbench.models._matconvnet import Conv, Drop, Full, Layer, Norm, Pool, model_of
+from hashbench.models._matconvnet import Drop, Layer, model_of
+from hashbench.models.alexnet_caffe import LAYERS as PLAIN
+from hashbench.models.alexnet_caffe import SIZE
 
-SIZE = (227, 227)
-LAYERS: tuple[Layer, ...] = (
-    Conv("conv1", 96, 11, stride=4),
-    Pool("pool1"),
-    Norm("norm1", 5, 1.0, 2e-5, 0.75),
-    Conv("conv2", 256, 5, pad=2, groups=2),
-    Pool("pool2"),
-    Norm("norm2", 5, 1.0, 2e-5, 0.75),
-    Conv("conv3", 384, 3, pad=1),
-    Conv("conv4", 384, 3, pad=1, groups=2),
-    Conv("conv5", 256, 3, pad=1, groups=2),
-    Pool("pool5"),
-    Full("fc6", 4096, 6),
-    Drop("drop6"),
-    Full("fc7", 4096),
-    Drop("drop7"),
-)
+conv1, norm1, pool1, conv2, norm2, pool2, *middle, fc7 = PLAIN
+LAYERS: tuple[Layer, ...] = (conv1, pool1, norm1, conv2, pool2, norm2, *middle, Drop("drop6"), fc7, Drop("drop7"))
 
 MODEL = model_of(
     "CaffeNet, the reference network of Caffe, with dropout, fc7 of 4,096; 227 pixels",

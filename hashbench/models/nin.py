@@ -34,6 +34,5 @@ def nin(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
     return nn.Sequential(*layers), before
 
 
-MODEL = Model(
-    "Network in Network, 8 convolutions, 192 features: the sparse-hash paper's", nin, scaled=nin, channels=192
-)
+SUMMARY = "Network in Network, 8 convolutions, 192 features: the sparse-hash paper's"
+MODEL = Model(SUMMARY, nin, scaled=nin, channels=192)

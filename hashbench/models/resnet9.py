@@ -46,9 +46,5 @@ def _convolution(before: int, after: int) -> Any:
     return nn.Sequential(convolution, nn.BatchNorm2d(after), nn.ReLU(inplace=True))
 
 
-MODEL = Model(
-    f"residual network of 9 layers, {CHANNELS} to {8 * CHANNELS} channels: for small images",
-    resnet9,
-    scaled=resnet9,
-    channels=CHANNELS,
-)
+SUMMARY = f"residual network of 9 layers, {CHANNELS} to {8 * CHANNELS} channels: for small images"
+MODEL = Model(SUMMARY, resnet9, scaled=resnet9, channels=CHANNELS)

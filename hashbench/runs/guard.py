@@ -143,7 +143,8 @@ def _with_fastest_precision(run: Run, folder: Path, options: Options) -> Options
     settings, shape, precision = run.settings, tuple(run.card.item_shape), "auto"
     is_small = settings.features != PIXELS or len(shape) == 1  # features: the steps are too short to be timed
     if isinstance(settings, TrainingSettings) and settings.precision == "auto" and not is_small:
-        from hashbench.training.device import fastest, pick_device
+        from hashbench.training.device import pick_device
+        from hashbench.training.speed import fastest
 
         if pick_device(options.device).type == "cpu":
             precision = fastest(settings, shape, run.card.value_max or 1.0, folder)

@@ -119,7 +119,7 @@ def test_fastest_is_timed_once_and_recorded(
 ) -> None:
     # which one is faster depends on the machine: the figures are made up here
     speeds = iter([{"float32": 100.0, "bfloat16": 430.0}])
-    monkeypatch.setattr("hashbench.training.device.images_a_second", lambda *_: next(speeds))
+    monkeypatch.setattr("hashbench.training.speed.images_a_second", lambda *_: next(speeds))
     code, out, err = call(capsys, *COMMAND)
     assert code == 0
     assert err.strip() == "note: images a second: float32 100, bfloat16 430: this run takes bfloat16"
@@ -138,8 +138,8 @@ def test_fastest_is_timed_once_and_recorded(
 
 
 def test_both_precisions_are_timed(images: np.ndarray) -> None:
-    from hashbench.training.device import images_a_second
     from hashbench.training.settings import TrainingSettings
+    from hashbench.training.speed import images_a_second
 
     settings = spec().settings
     assert isinstance(settings, TrainingSettings)

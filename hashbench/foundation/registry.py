@@ -1,6 +1,7 @@
 """Catalogues: each file in a folder is an entry, named by its file name; other packages add entries by entry points."""
 
 import pkgutil
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -120,7 +121,8 @@ class Catalogue(Generic[T]):
         outside = self._only(stem)
         if outside is not None:
             return outside.load(self.entry_type)
-        entry = getattr(import_module(f"{self.package}.{stem}"), self.attribute)
+        module = f"{self.package}.{stem}"
+        entry = getattr(sys.modules.get(module) or import_module(module), self.attribute)
         assert isinstance(entry, self.entry_type)
         return entry
 

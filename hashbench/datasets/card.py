@@ -53,10 +53,9 @@ class Member(ExpectedFile):
 
 
 class Source(ExpectedFile):
-    """A file to download: its addresses in order of preference, its name, and the members that a reader needs.
+    """A file to download: its addresses, the best first, its name, and the members that a reader needs.
 
-    If no program can download it, ``manual`` tells the user what to do. ``images = true`` marks an archive of images
-    that the lists of other sources name; the user unpacks it into a folder.
+    ``manual`` are the steps that no program can do. The user unpacks an archive of ``images`` that lists name.
     """
 
     urls: list[str] = []
@@ -85,10 +84,9 @@ class Probe(Strict):
 class Card(Strict):
     """The content of a file datasets/NAME.toml; ``name`` is NAME.
 
-    ``item_shape`` is [height, width, channels] for images (uint8, 0 .. ``value_max``) or [d] for features (float32).
-    ``labels`` says whether an item has one class, several of ``n_classes`` labels, or none. An ``embedded`` data set is
-    part of an installed package. ``citation`` holds keys of experiments/papers.toml. ``own`` data are the user's:
-    ``hashbench dataset add NAME`` with the arguments ``made_from`` stored them.
+    ``item_shape`` is [height, width, channels] for images (uint8, 0 .. ``value_max``) or [d] for features (float32). An
+    ``embedded`` data set is part of an installed package. ``citation`` holds keys of experiments/papers.toml. ``own``
+    data were stored by ``hashbench dataset add NAME`` with the arguments ``made_from``.
     """
 
     name: str

@@ -21,14 +21,14 @@ from hashbench.foundation.progress import bar
 def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = False) -> Path | None:
     """The path of the converted data set; None for an embedded one, which needs no download.
 
-    Sources come from ``from_dir`` (:func:`hashbench.datasets.members.locate` says what it may hold) or from the
-    network. A complete file is kept, and a damaged one is made again. If several processes download one data set at the
-    same time, one does the work and the others wait for it. Images that lists name are searched for in ``from_dir``, or
-    in the folder images/ of the data set; with ``labels_only`` the labels are stored without them. Raises
-    HashbenchError if a source is missing, damaged or not what the card says; then no data set is written.
+    Sources come from ``from_dir`` (see :func:`hashbench.datasets.members.locate`) or from the network. Images that
+    lists name are searched for in ``from_dir``, or in the folder images/ of the data set; with ``labels_only`` the
+    labels are stored without them. Raises HashbenchError if a source is missing, damaged or not what the card says.
     """
-    if card.embedded or (stored := _stored(card, labels_only)) is not None:
-        return None if card.embedded else stored
+    if card.embedded:
+        return None
+    if (stored := _stored(card, labels_only)) is not None:
+        return stored
     if card.own:
         raise HashbenchError(f"{card.name}: your own data, which are not downloaded: run {card.how_to_get}")
     folder = store.path_of(card).parent

@@ -1,8 +1,4 @@
-"""Downloading the files of sources from their mirrors into a folder: resumed after a cut, verified, written whole.
-
-The bytes are kept in a :class:`PartialFile` until the file is complete and has the expected size and checksums; only
-then does it replace the old file. Only one process downloads into a folder at a time.
-"""
+"""Downloads of the files of sources from their mirrors into a folder: resumed after a cut, verified, written whole."""
 
 import errno
 import os
@@ -76,13 +72,13 @@ class PartialFile:
         self._origin_path.unlink(missing_ok=True)
 
 
-def folder_lock(folder: Path, *, progress: bool = True) -> AbstractContextManager[None]:
+def folder_lock(folder: Path) -> AbstractContextManager[None]:
     """A context in which no other process that uses this lock works in ``folder``; it waits for the others."""
-    busy = f"{folder}: another process is at work in it; waiting for it to end" if progress else ""
+    busy = f"{folder}: another process is at work in it; waiting for it to end"
     return locked(folder / ".lock", wait=True, busy=busy, instead="--data")
 
 
-def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> list[Path]:
+def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
     """The paths of the sources' files in ``folder``, after they were downloaded and verified.
 
     A file that already exists and is right is not downloaded again. The mirrors of a source are tried in order. After a
@@ -95,14 +91,14 @@ def fetch(sources: Sequence[Source], folder: Path, *, progress: bool = True) -> 
             raise HashbenchError(f"{source.file}: no address serves it; to get it, {_by_hand(source)}")
     left = sum(max(0, (source.size_bytes or 0) - PartialFile(folder / source.file).size_bytes) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
-    with folder_lock(folder, progress=progress):
-        found = _in_threads(sources, folder, progress)
+    with folder_lock(folder):
+        found = _in_threads(sources, folder)
     if errors := [str(error) for error in found if error is not None]:
         raise HashbenchError("; ".join(errors))
     return [folder / source.file for source in sources]
 
 
-def _in_threads(sources: Sequence[Source], folder: Path, progress: bool) -> list[HashbenchError | None]:
+def _in_threads(sources: Sequence[Source], folder: Path) -> list[HashbenchError | None]:
     """The result of ``_fetched`` for each source, ``AT_ONCE`` at the same time; all end before an error is raised.
 
     No thread keeps the process alive: an interrupted one ends at once, even where a server sends nothing.
@@ -115,7 +111,7 @@ def _in_threads(sources: Sequence[Source], folder: Path, progress: bool) -> list
             while True:
                 source, result = todo.get_nowait()
                 try:
-                    result.set_result(_fetched(source, folder, stop, progress))
+                    result.set_result(_fetched(source, folder, stop))
                 except BaseException as error:  # it is raised where the result is read
                     result.set_exception(error)
 
@@ -135,7 +131,7 @@ def _by_hand(source: Source) -> str:
     return steps if "--from-dir" in steps else f"{steps} and name its folder with --from-dir"
 
 
-def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> HashbenchError | None:
+def _fetched(source: Source, folder: Path, stop: Event) -> HashbenchError | None:
     """The error that says why the file could not be downloaded; None if it is in place."""
     path, reasons = folder / source.file, []
     try:
@@ -145,7 +141,7 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
             return HashbenchError(f"{error}; to get it, {_by_hand(source)}")
     else:
         return None
-    with progress_bar(source.file, "B", source.size_bytes, shown=progress, scaled=True) as bar:
+    with progress_bar(source.file, "B", source.size_bytes, scaled=True) as bar:
         for url in source.urls:
             try:
                 _Download(source, path, bar, stop).download_from(url)
@@ -156,8 +152,7 @@ def _fetched(source: Source, folder: Path, stop: Event, progress: bool) -> Hashb
             except OSError as error:  # if the disk fails, another mirror does not help
                 return _disk_error(source, path, error)
             else:
-                if progress:
-                    note(f"{path.name}: {bar.format_sizeof(path.stat().st_size, 'B')} from {urlsplit(url).hostname}")
+                note(f"{path.name}: {bar.format_sizeof(path.stat().st_size, 'B')} from {urlsplit(url).hostname}")
                 return None
     return HashbenchError(f"{'; '.join(reasons)}: {_by_hand(source)}")
 
@@ -226,21 +221,15 @@ class _Download:
         require_writable(self.path.parent, (total or 0) - size_bytes + SPARE_BYTES, instead="--data")
         self.bar.reset(total)
         self.bar.initial = self.bar.n = size_bytes
-        size_bytes = self._append(reply, total or MOST_BYTES)
-        if total is not None and size_bytes < total:
-            raise TemporaryError(f"it ended after {size_bytes:,} of {total:,} bytes")
-
-    def _append(self, reply: Reply, limit: int) -> int:
-        """The size of the partial file, after the bytes of the reply were appended."""
-        size_bytes = reply.start
         with self.part.path.open("ab") as file:
             for piece in reply.pieces:
                 if self.stop.is_set():
                     raise HashbenchError(f"{self.path}: interrupted")
                 size_bytes += len(piece)
-                if size_bytes > limit:
+                if size_bytes > (total or MOST_BYTES):
                     self.part.discard()
-                    raise MirrorError(f"sends more than the {limit:,} bytes it should have")
+                    raise MirrorError(f"sends more than the {total or MOST_BYTES:,} bytes it should have")
                 file.write(piece)
                 self.bar.update(len(piece))
-        return size_bytes
+        if total is not None and size_bytes < total:
+            raise TemporaryError(f"it ended after {size_bytes:,} of {total:,} bytes")

@@ -35,8 +35,7 @@ MOST_THREADS = 8
 def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
     """The whole image, resized to ``shape`` (bicubic, proportions not kept), uint8[height, width, channels].
 
-    Palettes and CMYK are converted to RGB; transparency and the orientation in the metadata are ignored. Raises
-    HashbenchError if the file is damaged, has more than 8 bits for each channel, or has too many pixels.
+    Transparency and orientation are ignored. Raises HashbenchError for a damaged, too large or not 8-bit image.
     """
     from PIL.Image import Resampling
 

@@ -1,7 +1,6 @@
 """The members of a source: found in a folder or inside an archive, decompressed, and verified before they are read.
 
-An archive may be hostile, so no file is extracted to a path that the archive names. A member is copied into an unnamed
-temporary file, up to the size that the card allows, and read from there.
+An archive may be hostile: a member is copied into an unnamed temporary file, and no path in the archive is used.
 """
 
 import bz2
@@ -61,8 +60,7 @@ def verify_file(path: Path, expected: ExpectedFile) -> None:
 def open_members(place: Path, source: Source, scratch: Path | None = None) -> Iterator[tuple[Member, BinaryIO]]:
     """The source's members in the card's order, each open at its first byte, decompressed and verified.
 
-    The iterator closes a member before it yields the next one. Decompressed bytes are kept in an unnamed file in
-    ``scratch``. Raises HashbenchError for a member that is missing, damaged, listed twice or not what the card says.
+    It is closed before the next one is opened. Raises HashbenchError if one is missing, damaged or listed twice.
     """
     if not place.is_dir():
         verify_file(place, source)

@@ -1,8 +1,4 @@
-"""Mirrors: one request for a file at one address, over HTTP or FTP, from any byte on. No file is written here.
-
-The errors are :class:`MirrorError` if only another mirror can help, :class:`TemporaryError` if the same mirror may work
-later, and :class:`StaleError` if the bytes downloaded before are not of the file that the server has now.
-"""
+"""Mirrors: one request for a file at one address, over HTTP or FTP, from any byte on. No file is written here."""
 
 import ftplib
 import re
@@ -63,17 +59,11 @@ class Origin(Strict):
     total: int | None = None
 
     def is_same_file(self, now: "Origin", *, checked: bool) -> bool:
-        """Whether a download that began with this origin can continue with ``now``.
-
-        The lengths must be equal and, at the same address, the versions too. Where no version tells, the answer is True
-        only if the whole file will be compared with a checksum (``checked``).
-        """
+        """Whether a download that began with this origin can continue with ``now``; ``checked``: it has a checksum."""
         if self.total is None or self.total != now.total:
             return False
-        if self.url != now.url:
-            return checked
         marks = (self.etag, self.modified)
-        return marks == (now.etag, now.modified) and (checked or any(marks))
+        return checked if self.url != now.url else marks == (now.etag, now.modified) and (checked or any(marks))
 
 
 class Reply(NamedTuple):
@@ -88,8 +78,7 @@ class Reply(NamedTuple):
 def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
     """The reply with the file at ``url`` from byte ``start`` on, or from its first byte if the server cannot do that.
 
-    ``checked`` says whether the file will be compared with a checksum; if not, a redirect from https to http is not
-    followed. Proxies are taken from the usual environment variables (HTTP only). Raises only MirrorError and its
+    Without a checksum (``checked``), no redirect from https to http is followed. Raises only MirrorError and its
     subclasses, also while the pieces are read.
     """
     with ExitStack() as stack:
@@ -107,10 +96,7 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
 
 
 def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The bytes, piece by piece, each as soon as ``read`` has any; raises MirrorError if they come too slowly.
-
-    The pace is measured anew every ``CRAWL_S`` seconds of waiting for bytes.
-    """
+    """The bytes, each piece as soon as ``read`` has any; raises MirrorError if they come too slowly for ``CRAWL_S``."""
     waited_s, size_bytes, began = 0.0, 0, time.monotonic()
     with _network_errors(begun=True):
         while piece := read(PIECE):
@@ -170,11 +156,12 @@ def _require_file(response: requests.Response, url: str) -> None:
     if status == 416:
         raise StaleError("its file is no longer than the part already downloaded")
     if status not in {200, 206}:
-        is_temporary = status in {408, 425, 429} or status >= 500
-        error = (TemporaryError if is_temporary else MirrorError)(f"{status} {responses.get(status, '')}".rstrip())
-        if isinstance(error, TemporaryError):
-            with suppress(InvalidHeader):
-                error.wait_s = Retry().get_retry_after(response.raw)  # seconds, or a date
+        text = f"{status} {responses.get(status, '')}".rstrip()
+        if status not in {408, 425, 429} and status < 500:
+            raise MirrorError(text)
+        error = TemporaryError(text)
+        with suppress(InvalidHeader):
+            error.wait_s = Retry().get_retry_after(response.raw)  # seconds, or a date
         raise error
     if headers.get("Content-Type", "").lower().startswith("text/html") and not _is_page(url):
         raise MirrorError(WEB_PAGE)

@@ -1,6 +1,7 @@
 """Protocols: how a data set is split into queries, database and training items, and which items are relevant."""
 
-from typing import Annotated, Any, Literal
+from itertools import product
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -17,15 +18,15 @@ Database = Literal["rest", "rest_without_train"]
 SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
 DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg"} | SIZES
 DRAWS = ("per_class", "per_label", "random", "random_validation", "per_class_validation", "parts", "stratified")
+RANGES = ("query", "pool", "database", "train", "validation")  # fields that are ranges of ids in some protocols
 
 
 class Percentiles(Strict):
     """Relevance by distance: an item within the ``percent[i]``-th percentile of the distances has level ``levels[i]``.
 
-    The percentiles are taken over the distances of all pairs of training items; the thresholds are the same for all
-    queries. Before that, the mean of the training features is subtracted and each item is scaled to unit norm
-    [He et al. 2018, section 5.3]. ``features``, such as gist, take the place of the items as stored. With ``kind``
-    "released", as in the authors' code, squared distances are compared with the percentiles of plain ones.
+    They are the percentiles of the distances of all pairs of training items, after the mean of the training features is
+    subtracted and each item is scaled to unit norm [He et al. 2018, section 5.3]. ``features``, such as gist, replace
+    the items. With ``kind`` "released", as in the authors' code, squared distances are compared with the percentiles.
     """
 
     kind: Literal["percentiles", "released"]
@@ -52,10 +53,9 @@ class Nearest(Strict):
 class _Protocol(Strict):
     """The fields that all protocols have.
 
-    ``hashbench split --check`` compares a split with the expected sizes and, for ``seed``, the checksum of the ids.
-    Without ``relevance``, items are relevant to each other by their class or by the number of labels that they share.
-    ``metrics`` are the paper's: rows hold them besides those of all rows. ``random_ndcg`` is the NDCG that a paper
-    prints for a method that probably ranks at random; ``hashbench split --relevance`` compares with it.
+    A split is compared with the expected sizes and, for ``seed``, the checksum of the ids. Without ``relevance``, items
+    are relevant by their class or shared labels. ``metrics`` are the paper's; ``random_ndcg`` is the NDCG that a paper
+    prints for a method that probably ranks at random.
     """
 
     title: str
@@ -83,12 +83,29 @@ class _Protocol(Strict):
         """Why ``base`` cannot be the protocol ``of``; None if both can share a random order."""
         return None
 
+    @property
+    def ranges(self) -> dict[str, list[int]]:
+        """The fixed range of ids of each role, [first, last + 1]."""
+        found = {role: getattr(self, role, None) for role in RANGES}
+        return {role: within for role, within in found.items() if isinstance(within, list)}
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        n_train = getattr(self, "train_per_class", 0) or getattr(self, "train", 0)
+        if getattr(self, "database", None) == "rest_without_train" and not n_train:
+            raise ValueError('database = "rest_without_train" needs training items to leave out')
+        for held_out, role in product(("query", "validation"), RANGES[:-1]):
+            if held_out != role and {held_out, role} <= self.ranges.keys():
+                held, within = self.ranges[held_out], self.ranges[role]
+                if max(held[0], within[0]) < min(held[1], within[1]):
+                    raise ValueError(f"held out {held} and {role} {within} share ids")
+        return self
+
 
 class PerClass(_Protocol):
-    """``queries_per_class`` queries and ``train_per_class`` training items of each class, drawn at random.
+    """``queries_per_class`` queries and ``train_per_class`` training items (0: the database) of each class, at random.
 
-    The database is all items that are not queries ("rest"), or all that are neither queries nor training items
-    ("rest_without_train"). If ``train_per_class`` is 0, the training set is the whole database.
+    The database is all items but the queries ("rest"), or but queries and training items ("rest_without_train").
     """
 
     # not in a dump: the digests in the names of runs are older than the other draws
@@ -97,17 +114,11 @@ class PerClass(_Protocol):
     train_per_class: Count
     database: Database = "rest"
 
-    @model_validator(mode="after")
-    def _has_what_it_leaves_out(self) -> "PerClass":
-        _require_training(self.database, self.train_per_class)
-        return self
-
 
 class PerLabel(_Protocol):
     """For items with several labels: for each label, the most frequent first, queries and training items that carry it.
 
-    No item is drawn twice. The database is all items that are not queries. If ``train_per_label`` is 0, the training
-    set is the whole database.
+    No item is drawn twice. If ``train_per_label`` is 0, the training set is the whole database.
     """
 
     draw: Literal["per_label"]
@@ -128,11 +139,6 @@ class Random(_Protocol):
     train: Count
     database: Database = "rest"
 
-    @model_validator(mode="after")
-    def _has_what_it_leaves_out(self) -> "Random":
-        _require_training(self.database, self.train)
-        return self
-
     def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
         drawn = self.model_dump(include={"queries", "train", "database", "seed", "among"})
         return None if _is(base, Random, of=None, **drawn) else "is not drawn at random with the same sizes and seed"
@@ -141,8 +147,8 @@ class Random(_Protocol):
 class RandomValidation(_Protocol):
     """``queries`` items held out of the database of the protocol ``of``, to choose settings without its queries.
 
-    ``of`` is drawn at random, with ``left_out`` queries, which are in no list here, and ``train`` training items, which
-    are trained on here too. The queries come next in its random order; the database is the rest of its database.
+    The ``left_out`` queries of ``of`` are in no list here, its ``train`` training items are trained on here too. The
+    queries come next in its random order; the database is the rest of its database.
     """
 
     draw: Literal["random_validation"]
@@ -162,8 +168,7 @@ class RandomValidation(_Protocol):
 class PerClassValidation(_Protocol):
     """``queries_per_class`` items of each class held out of the database of ``of``, to choose settings.
 
-    As :class:`RandomValidation`, of a protocol that draws ``left_out_per_class`` queries and ``train_per_class``
-    training items of each class. If ``train_per_class`` is 0, the training set is the whole database.
+    As :class:`RandomValidation`. If ``train_per_class`` is 0, the training set is the whole database.
     """
 
     draw: Literal["per_class_validation"]
@@ -189,20 +194,6 @@ class Parts(_Protocol):
     train: Range
     validation: Range | None = None
 
-    @property
-    def ranges(self) -> dict[str, list[int]]:
-        """The range of each role."""
-        ranges = {"query": self.query, "database": self.database, "train": self.train}
-        return ranges | ({"validation": self.validation} if self.validation else {})
-
-    @model_validator(mode="after")
-    def _queries_apart(self) -> "Parts":
-        others = {"database": self.database, "train": self.train}
-        _require_apart(self.query, others)
-        if self.validation is not None:
-            _require_apart(self.validation, {"query": self.query, **others})
-        return self
-
 
 class Stratified(_Protocol):
     """A fixed range of queries, and ``validation`` items drawn from the range ``pool`` in proportion to its classes.
@@ -215,26 +206,10 @@ class Stratified(_Protocol):
     pool: Range
     validation: Positive
 
-    @model_validator(mode="after")
-    def _queries_apart(self) -> "Stratified":
-        _require_apart(self.query, {"pool": self.pool})
-        return self
-
 
 def _is(base: "Protocol | None", kind: type[_Protocol], **due: Any) -> bool:
     """Whether ``base`` is drawn in this way, with these values."""
     return isinstance(base, kind) and all(getattr(base, key) == value for key, value in due.items())
-
-
-def _require_training(database: Database, n_train: int) -> None:
-    if database == "rest_without_train" and not n_train:
-        raise ValueError('database = "rest_without_train" needs training items to leave out')
-
-
-def _require_apart(held_out: list[int], others: dict[str, list[int]]) -> None:
-    for role, (first, end) in others.items():
-        if max(first, held_out[0]) < min(end, held_out[1]):
-            raise ValueError(f"held out {held_out} and {role} {[first, end]} share ids")
 
 
 Protocol = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified
@@ -242,10 +217,7 @@ AnyProtocol = Annotated[Protocol, Field(discriminator="draw")]
 
 
 def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
-    """The protocol with another seed, and without the checksum of its ids, which belongs to its own seed.
-
-    ``title`` names the protocol in the error. Raises HashbenchError if nothing is drawn at random.
-    """
+    """The protocol with another seed and no checksum of its ids; raises HashbenchError if its ids are published."""
     if seed == protocol.seed:
         return protocol
     if protocol.draw == "parts":
@@ -254,8 +226,5 @@ def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
 
 
 def split_seeds(protocol: Protocol, n: int, title: str) -> list[int | None]:
-    """The seeds of the first ``n`` splits of a protocol: None, its own seed, and then the numbers that follow it.
-
-    Raises HashbenchError if ``n`` is more than 1 and nothing is drawn at random.
-    """
+    """The seeds of the first ``n`` splits: None (its own), then the numbers that follow it; raises as ``with_seed``."""
     return [None, *(with_seed(protocol, protocol.seed + place, title).seed for place in range(1, n))]

@@ -22,10 +22,9 @@ BLOCK = 1 << 12  # items whose features are in memory at once
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """The features of some items of a data set, computed when they are read, since the items may exceed the memory.
+    """The features of some items, computed when they are read, since the items may exceed the memory.
 
-    The features of an image are its pixels. If ``mean`` [f] is given, it is subtracted and each item is scaled to unit
-    norm; an item equal to the mean becomes 0.
+    If ``mean`` [f] is given, it is subtracted and each item is scaled to unit norm; one equal to the mean becomes 0.
     """
 
     items: Items
@@ -51,8 +50,7 @@ class FeatureRows:
 def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelevance | DistanceRelevance:
     """How relevant each item of the split's database is to each of its queries, as ``protocol`` says.
 
-    Percentiles take a few matrix products of the training set with itself, the nearest items two of the queries with
-    the database. Raises HashbenchError if the data set has no labels and the protocol has no ``relevance``.
+    Raises HashbenchError if the data set has no labels and the protocol has no ``relevance``.
     """
     rule = protocol.relevance
     if isinstance(rule, Percentiles):
@@ -68,15 +66,11 @@ def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelev
 
 
 def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceRelevance | None:
-    """How relevant the training examples are to each other, if ``protocol`` defines relevance by percentiles.
-
-    None otherwise: with labels, a method compares them itself; ``Nearest`` is defined for queries only.
-    """
-    if not isinstance(protocol.relevance, Percentiles):
+    """How relevant the training examples are to each other; None unless ``protocol`` has relevance by percentiles."""
+    if not isinstance(protocol.relevance, Percentiles):  # a method compares labels itself; Nearest is for queries only
         return None
-    return by_percentiles(
-        protocol.relevance, data, replace(chosen, query_ids=chosen.train_ids, database_ids=chosen.train_ids)
-    )
+    among = replace(chosen, query_ids=chosen.train_ids, database_ids=chosen.train_ids)
+    return by_percentiles(protocol.relevance, data, among)
 
 
 def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:

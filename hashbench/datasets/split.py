@@ -1,8 +1,7 @@
 """Splits: which items are queries, database, training and validation items, as each kind of protocol draws them.
 
-A random order of items is the order of the BLAKE2b digests of ``dataset/protocol-seed/id``. Such an order never
-changes; the numbers of a random generator may change between versions of a library. Only ``Stratified`` uses a random
-generator, scikit-learn's, as the code of its authors does.
+A random order of items is the order of the BLAKE2b digests of ``dataset/protocol-seed/id``, which never changes. Only
+``Stratified`` uses a random generator, scikit-learn's, as the code of its authors does.
 """
 
 import hashlib
@@ -151,7 +150,8 @@ def _parts(protocol: rules.Parts, labels: Labels, _salt: str, _seed: int) -> Spl
 def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: int) -> Split:
     from sklearn.model_selection import train_test_split
 
-    _require_classes(labels)
+    if labels.ndim != 1:
+        raise HashbenchError("splits by class need one class id an item")
     query, pool = (_range(within, len(labels)) for within in (protocol.query, protocol.pool))
     if (labels[pool] < 0).any():
         raise HashbenchError("an item of the pool has no class; a share of each class is drawn")
@@ -190,16 +190,12 @@ def _drawn(groups: dict[str, Ids], salt: str, sizes: dict[str, int], database: r
 
 def _classes(labels: Labels) -> dict[str, Ids]:
     """The items of each class, without those of negative labels; the keys begin an error."""
-    _require_classes(labels)
+    if labels.ndim != 1:
+        raise HashbenchError("splits by class need one class id an item")
     found = {f"class {label} has ": np.flatnonzero(labels == label) for label in np.unique(labels[labels >= 0])}
     if not found:
         raise HashbenchError("no item has a class")
     return found
-
-
-def _require_classes(labels: Labels) -> None:
-    if labels.ndim != 1:
-        raise HashbenchError("splits by class need one class id an item")
 
 
 def _order(ids: Ids, salt: str) -> Ids:

@@ -16,10 +16,7 @@ State = Literal["embedded", "stored", "labels only", "missing", "damaged"]
 
 @dataclass(frozen=True)
 class DatasetStatus:
-    """The status of a data set on this machine, and the ``steps`` to get what is missing.
-
-    ``size_bytes`` is the size of the converted file, ``kept_bytes`` of the downloaded sources, which may be deleted.
-    """
+    """The status of a data set on this machine, and ``steps`` to get it; ``kept_bytes`` of sources may be deleted."""
 
     name: str
     state: State
@@ -43,11 +40,7 @@ class DatasetStatus:
 
 
 def dataset_status(card: Card) -> DatasetStatus:
-    """The status of the data set; takes milliseconds for any size.
-
-    Shapes and types are compared with the card, and the length of the file with the shapes. The bytes are not read;
-    ``store.verify`` reads them.
-    """
+    """The status of the data set; the bytes are not read: ``store.verify`` reads them."""
     kept = sum(path.stat().st_size for path in files_in(paths.data() / card.name / "sources"))
     found = DatasetStatus(card.name, "embedded", card.n_items, kept_bytes=kept)
     if card.embedded:

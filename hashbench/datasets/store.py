@@ -1,7 +1,4 @@
-"""The store of converted data sets: one HDF5 file for each, with contiguous items.
-
-The items are not in compressed chunks, so that NumPy can map them into memory, however large they are.
-"""
+"""The store of converted data sets: one HDF5 file for each, whose contiguous items NumPy can map into memory."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,10 +26,7 @@ WRONG_CHECKSUM = "its content has another checksum than when it was written"
 
 @dataclass(frozen=True, eq=False)
 class DatasetLabels:
-    """The labels of a data set: class ids int64[n], or uint8[n, labels] of 0 and 1.
-
-    ``names`` are the file names of the items, or None. ``sha256`` is the checksum of the labels.
-    """
+    """The labels, as in :class:`Dataset`, of a data set whose items are not read; ``sha256`` is of the labels alone."""
 
     name: str
     labels: Labels
@@ -42,11 +36,10 @@ class DatasetLabels:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set; the id of an item is its row number.
+    """A data set; the id of an item is its row number, and ``names`` are the file names of the items, if any.
 
-    ``items`` are uint8[n, height, width, channels] or float32[n, d]; if they are larger than 1 GiB they are mapped from
-    the disk, so read them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1 (uint8[n, 0]
-    without labels). ``sha256`` is the checksum of both.
+    ``items`` are uint8[n, height, width, channels] or float32[n, d], mapped from the disk if they exceed 1 GiB, so read
+    them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1 (uint8[n, 0] without labels).
     """
 
     name: str
@@ -72,9 +65,9 @@ def open_dataset(card: Card) -> Dataset:
         return _embedded(card)
     path = path_of(card)
     if not path.is_file():
-        if card.own:
-            raise HashbenchError(f"{path}: the data of {card.name} are gone: run {card.how_to_get}")
-        raise HashbenchError(f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)")
+        gone = f"{path}: the data of {card.name} are gone: run {card.how_to_get}"
+        missing = f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)"
+        raise HashbenchError(gone if card.own else missing)
     with stored_file.opened(path, card.how_to_get) as file:
         labels, names = stored_file.read_labels(card, file)
         items = stored_file.read_items(card, file, path)
@@ -132,7 +125,7 @@ def verify(card: Card, progress: Callable[[int], object] = int) -> Dataset:
 def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None], *, labels_only: bool = False) -> Path:
     """The path of the HDF5 file to which the blocks of a reader were written; after an error no file is written.
 
-    ``sources`` are the checksums of the files that were read. With ``labels_only`` the items are not stored.
+    ``sources`` are the checksums of the files that were read.
     """
     import h5py
 

@@ -1,8 +1,7 @@
 """The HDF5 file of a stored data set: its arrays, its checksums, and what is compared with the card.
 
-The file has the arrays ``items`` (contiguous, not chunked), ``labels`` and, for some data sets, ``names``. The
-attributes ``content_sha256`` and ``names_sha256`` are the checksums at the time of writing, the same on every machine.
-Every value of the file is checked before it is used.
+The arrays are ``items``, ``labels`` and perhaps ``names``; the attributes ``content_sha256`` and ``names_sha256`` are
+the checksums at the time of writing. Every value of the file is checked before it is used.
 """
 
 import hashlib

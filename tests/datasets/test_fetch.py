@@ -100,11 +100,6 @@ def test_a_good_server_is_asked_once_and_then_never_again(server, folder, capfd)
     assert (out, err) == ("", "toy.bin: 50.0kB from 127.0.0.1\n")  # no bar where nobody looks
 
 
-def test_without_progress_it_is_silent(server, folder, capfd):
-    fetch([source(server.serve("/toy.bin", BODY))], folder, progress=False)
-    assert capfd.readouterr() == ("", "")
-
-
 PASSING = {
     "cut": [Answer(cut_after=20_000)],
     "cut at once": [Answer(cut_after=0)],

@@ -97,17 +97,15 @@ class Rule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.of_all and self.of_each:
+        if self._of_all and self._of_each:
             raise HashbenchError("numbers a class (--queries-per-class, --train-per-class) or of all items: not both")
 
     @property
-    def of_all(self) -> bool:
-        """Whether a number of all items is given."""
+    def _of_all(self) -> bool:
         return {self.queries, self.train} != {None}
 
     @property
-    def of_each(self) -> bool:
-        """Whether a number for each class is given."""
+    def _of_each(self) -> bool:
         return {self.queries_per_class, self.train_per_class} != {None}
 
     def protocol(self, labels: OwnLabels) -> dict[str, Any]:
@@ -116,14 +114,15 @@ class Rule:
         By default a tenth of the smallest class are queries, or a tenth of all items if they have several labels, and
         the whole database is trained on.
         """
-        if self.of_all or (labels.is_multi and not self.of_each):
-            queries = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10))
-            drawn = {"draw": "random", "queries": queries, "train": self.train or 0}
-            return {**drawn, "title": _title(queries, self.train, ""), "seed": self.seed}
-        each = "label" if labels.is_multi else "class"
-        queries = self.queries_per_class or _tenth(labels)
-        drawn = {"draw": f"per_{each}", f"queries_per_{each}": queries, f"train_per_{each}": self.train_per_class or 0}
-        return {**drawn, "title": _title(queries, self.train_per_class, f" a {each}"), "seed": self.seed}
+        if self._of_all or (labels.is_multi and not self._of_each):
+            queries, train, each = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10)), self.train, ""
+            drawn = {"draw": "random", "queries": queries, "train": train or 0}
+        else:
+            each, train = " a label" if labels.is_multi else " a class", self.train_per_class
+            queries, of = self.queries_per_class or _tenth(labels), each[3:]
+            drawn = {"draw": f"per_{of}", f"queries_per_{of}": queries, f"train_per_{of}": train or 0}
+        trained = f"{train:,} training items{each} in the database" if train else "the whole database is trained on"
+        return {**drawn, "title": f"{queries:,} queries{each}; {trained}", "seed": self.seed}
 
 
 def _tenth(labels: OwnLabels) -> int:
@@ -135,16 +134,10 @@ def _tenth(labels: OwnLabels) -> int:
     return min(MOST_PER_CLASS, max(1, smallest // 10))
 
 
-def _title(queries: int, train: int | None, each: str) -> str:
-    trained = f"{train:,} training items{each} in the database" if train else "the whole database is trained on"
-    return f"{queries:,} queries{each}; {trained}"
-
-
 def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str] = ()) -> OwnLabels:
     """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1 whose columns have ``names``.
 
-    Columns of which each item has exactly one are classes. Raises HashbenchError, one line, for anything else, and for
-    fewer than two classes.
+    Columns of which each item has exactly one are classes. Raises HashbenchError for fewer than two classes.
     """
     if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
         raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")

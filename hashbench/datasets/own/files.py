@@ -97,18 +97,17 @@ def _values(path: Path, arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:
 
 
 def _require_items(stored: StoredArray) -> None:
-    shape, kind = stored.shape, stored.dtype.kind
-    faults = {
-        f"shape {shape}: features [n, d] or images [n, height, width, channels] are expected": len(shape)
-        not in (2, 3, 4)
-        or 0 in shape,
-        f"{stored.dtype}: numbers are expected": kind not in "biuf",
-        f"shape {shape}: images are [n, height, width, 1 or 3 channels]": len(shape) == 4 and shape[3] not in (1, 3),
-        f"images of {stored.dtype}: whole numbers from 0 to 255 are expected": len(shape) > 2 and kind == "f",
-    }
-    for fault, is_there in faults.items():
-        if is_there:
-            raise HashbenchError(f"{stored.where}: {fault}")
+    shape, kind, fault = stored.shape, stored.dtype.kind, None
+    if len(shape) not in (2, 3, 4) or 0 in shape:
+        fault = f"shape {shape}: features [n, d] or images [n, height, width, channels] are expected"
+    elif kind not in "biuf":
+        fault = f"{stored.dtype}: numbers are expected"
+    elif len(shape) == 4 and shape[3] not in (1, 3):
+        fault = f"shape {shape}: images are [n, height, width, 1 or 3 channels]"
+    elif len(shape) > 2 and kind == "f":
+        fault = f"images of {stored.dtype}: whole numbers from 0 to 255 are expected"
+    if fault is not None:
+        raise HashbenchError(f"{stored.where}: {fault}")
 
 
 def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iterator[Items]:
@@ -125,9 +124,8 @@ def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iter
 def read_text(path: Path, labels: str | None, header: bool | None) -> OwnData:
     """The items and labels of a .csv or .tsv: each column of numbers is a feature, and one column holds the labels.
 
-    ``labels`` names that column, or with commas several columns of 0 and 1. Without it, it is the column called label,
-    class, ... or the last one. ``header`` says whether the first row holds names; None: it does if it names the
-    labels, or if a feature in it is no number.
+    ``labels`` names it, or several columns of 0 and 1; by default the column called label, class, ... or the last one.
+    ``header``: the first row holds names; None: it does if it names the labels, or if a feature in it is no number.
     """
     separator, first = quietly(str(path), lambda: _first_row(path))
     chosen, has_header = _label_columns(path, first, labels, header)

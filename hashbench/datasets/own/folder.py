@@ -29,7 +29,10 @@ def read(folder: Path, size: int | None) -> OwnData:
         raise HashbenchError(f"{loose[0]}: an image outside of the subfolders: a subfolder for each class is expected")
     if not subfolders:
         raise HashbenchError(f"{folder}: no subfolder in it: a subfolder of images for each class is expected")
-    classes, images = [_name(path) for path in subfolders], [_images(path) for path in subfolders]
+    for path in subfolders:
+        if path.name.encode("utf-8", "ignore").decode() != path.name:
+            raise HashbenchError(f"{printable(str(path))}: a name that is not UTF-8: rename the folder")
+    classes, images = [path.name for path in subfolders], [_images(path) for path in subfolders]
     if len(classes) == 1:
         raise HashbenchError(f"{folder}: one class only, {printable(classes[0])}: a subfolder for each is expected")
     files = [file for of_class in images for file in of_class]
@@ -57,14 +60,6 @@ def _images(folder: Path) -> list[Path]:
 def _visible(folder: Path) -> list[Path]:
     """The entries of the folder, sorted, without hidden files and those that macOS adds to archives."""
     return [path for path in sorted(folder.iterdir()) if not path.name.startswith((".", "__MACOSX"))]
-
-
-def _name(folder: Path) -> str:
-    try:
-        folder.name.encode()
-    except UnicodeEncodeError:
-        raise HashbenchError(f"{printable(str(folder))}: a name that is not UTF-8: rename the folder") from None
-    return folder.name
 
 
 def _shape(folder: Path, files: Sequence[Path], size: int | None) -> tuple[int, int, int]:

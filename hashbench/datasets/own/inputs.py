@@ -30,9 +30,8 @@ class Inputs:
 def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), value_max: int | None = None) -> Inputs:
     """The items at ``path``, each of ``shape``: [height, width, channels] or [d], with values 0 .. ``value_max``.
 
-    The images of a folder, and of the folders in it, are sorted by path and resized as the images of the data sets are.
-    The array ``items`` of a file (or the only one) holds items as the data set stores them. The labels are the array
-    ``labels``, or the folders' names if each image is in a subfolder; if all are among ``class_names``, class ids.
+    The images of a folder and its subfolders are sorted by path and resized; a file has an array ``items`` as stored.
+    The labels are the array ``labels``, or the names of the subfolders; if all are among ``class_names``, class ids.
     """
     own = _from_folder(path, shape, class_names) if path.is_dir() else _from_file(path, shape, class_names)
     low, high = own.items.min(), own.items.max()

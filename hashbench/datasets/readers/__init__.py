@@ -33,9 +33,8 @@ class Block(NamedTuple):
 class Files:
     """The files that a reader decodes.
 
-    ``members`` yields the files of the card in its order, each decompressed, verified and open at its first byte; it
-    closes a file before it yields the next one. An embedded data set has none. ``images`` is the folder with the
-    images that lists name; if it is None, only the labels are read.
+    ``members`` yields the files of the card in its order, each decompressed, verified and open at its first byte, until
+    the next one is asked for. ``images`` is the folder with the images that lists name; None: only labels are read.
     """
 
     members: Iterable[tuple[Member, BinaryIO]]
@@ -49,9 +48,7 @@ class Reader:
     read: Callable[[Card, Files], Iterator[Block]]
 
 
-READERS: Catalogue[Reader] = Catalogue(
-    "reader", "hashbench.datasets.readers", "READER", Reader, group="hashbench.readers"
-)
+READERS = Catalogue("reader", "hashbench.datasets.readers", "READER", Reader, group="hashbench.readers")
 
 
 def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> NDArray[np.int64]:

@@ -114,10 +114,9 @@ def _joined(lists: Sequence[ImageList]) -> ImageList:
 
 
 def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
-    """All images: first the training images, then those that are only in the database, then the queries.
+    """The training images, then those that are only in the database, then the queries, each part sorted by name.
 
-    Each part is sorted by name, so that every role is a range of ids. Raises HashbenchError if a role holds an image
-    twice, if a query is also in another list, or if an image has different labels in two lists.
+    Raises HashbenchError if a role holds an image twice, a query is in another list, or an image's labels differ.
     """
     sorted_lists = []
     for role in ROLES:

@@ -6,7 +6,7 @@ row for each item of the data set is read; it may be transposed, as in HDF5 file
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block, Files, Reader, as_float32
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.parallel import slices
-
-if TYPE_CHECKING:
-    pass
 
 BLOCK = 8192  # items; 33 MB of 1,024 features
 NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"

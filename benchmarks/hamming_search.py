@@ -25,9 +25,9 @@ from typing import Any
 import _record
 import numpy as np
 
-from hashbench.codes import Codes, inverted_file
-from hashbench.codes.inverted_file import InvertedFile, Lists, make_lists, recall
+from hashbench.codes import Codes
 from hashbench.codes.nearest import neighbours_of
+from hashbench.codes.search import InvertedFile, Lists, load, make_lists, recall, save
 from hashbench.foundation import parallel
 
 try:
@@ -71,7 +71,7 @@ def exhaustive_by_faiss(database: Codes) -> Search:
 
 
 def approximate(index: InvertedFile, probes: int) -> Search:
-    return lambda query, top: index.search(query, top, min(probes, index.n_lists)).distances
+    return lambda query, top: index.search(query, top, min(probes, index.n_lists))[1]
 
 
 def others(database: Codes) -> tuple[dict[str, Search], dict[str, float]]:
@@ -115,9 +115,9 @@ def built(database: Codes) -> tuple[InvertedFile, dict[str, float]]:
     index, filled_s = timed(lambda: InvertedFile(database, lists))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "lists.npz"
-        inverted_file.save(lists, path)
+        save(lists, path)
         size = path.stat().st_size / 2**20
-        again, load_s = timed(lambda: inverted_file.load(path, database))
+        again, load_s = timed(lambda: load(path, database))
     assert isinstance(again, Lists)
     assert len(again) == len(lists)
     return index, {

@@ -65,6 +65,7 @@ def command(
     """
     from hashbench.codes import search
     from hashbench.codes.files import Explicit
+    from hashbench.foundation.files import write_arrays
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
@@ -86,10 +87,10 @@ def command(
         raise HashbenchError(f"{items}: your own queries need --out sheet.png; or encode them and use --query-codes")
     sources = [file or _codes_of_run(context, str(source))] if source is not None else []
     query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
-    options = search.Lists(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
+    options = search.ListSearch(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
     nearest = search.search(query, database, top, queries, options if method == "ivf" else None)
     if out is not None:
-        nearest.save(out)
+        write_arrays(out, **nearest.arrays)
     name = ", ".join(map(str, sources or (query_codes, database_codes)))
     values = {"codes": name, **nearest.summary, **{key: array.tolist() for key, array in nearest.arrays.items()}}
     echo(json.dumps(values) if as_json else _as_text(name, nearest))

@@ -6,7 +6,7 @@ Each format is a module of this package (npz, npy, mat, h5, pt); ``arrays_in`` r
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_arrays
 
 __all__ = [
     "BIT_WEIGHTS",
@@ -55,7 +55,6 @@ __all__ = [
     "rows_of_ids",
     "save",
     "shape_of",
-    "stream",
     "weights_at",
 ]
 
@@ -94,20 +93,18 @@ class Explicit:
 
 def save(path: Path, saved: SavedCodes) -> None:
     """Writes codes (uint8 of 0 and 1, items x bits), labels and ids to the .npz ``path``, whole or not at all."""
-    arrays: dict[str, NDArray[Any] | None] = {
+    arrays = {
         "query_codes": saved.query.bits(),
         "database_codes": saved.database.bits(),
         "query_labels": saved.relevance.query_labels,
         "database_labels": saved.relevance.database_labels,
         "query_ids": saved.query_ids,
         "database_ids": saved.database_ids,
-        "n_bits": np.array(saved.query.n_bits),
-        "layout": np.array(LAYOUTS[0]),
+        "n_bits": saved.query.n_bits,
+        "layout": LAYOUTS[0],
         BIT_WEIGHTS: saved.weights,
     }
-    there = {name: array for name, array in arrays.items() if array is not None}
-    with atomic(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **there)
+    write_arrays(path, **{name: array for name, array in arrays.items() if array is not None})
 
 
 def load(sources: Sources = (), *, explicit: Explicit = Explicit()) -> SavedCodes:
@@ -125,11 +122,6 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
     found = _open(sources, explicit, with_labels=False, with_ids=False)
     query, database, notes = _codes.read(found.codes, explicit.bit_order)
     return query, database, found.notes + notes
-
-
-def stream(sources: Sources = (), *, explicit: Explicit = Explicit()) -> CodeStream:
-    """Like ``load``, but the database is read piece by piece: not bits x items, in anything but HDF5."""
-    return _open(sources, explicit).stream()
 
 
 def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.float64]:
@@ -161,10 +153,11 @@ def opened(
     held_bytes: int | None = None,
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Codes as ``stream`` returns them where ``streamed`` is true, as ``load`` does where it is false.
+    """Like ``load`` where ``streamed`` is false; where it is true, the database is read piece by piece.
 
-    When it is None, a database of more than ``held_bytes`` (``HELD_BYTES``) is streamed, or loaded with a note if it
-    cannot be. ``training`` names codes and labels that are read in place of the database. Ids may be left out.
+    That cannot be done for bits x items in anything but HDF5. When ``streamed`` is None, a database of more than
+    ``held_bytes`` (``HELD_BYTES``) is streamed, or loaded with a note if it cannot be. ``training`` names codes and
+    labels that are read in place of the database. Ids may be left out.
     """
     found = _open(sources, explicit, training, with_ids=with_ids)
     database, labels = found.codes.database, found.codes.labels[1]

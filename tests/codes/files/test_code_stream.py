@@ -1,6 +1,7 @@
 """A database read piece by piece is the database read whole."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from hashbench.codes.files._saved import regrouped
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count, count_blocks
 
+stream = partial(files.opened, streamed=True)
 N_QUERY, N_DATABASE, N_BITS, N_LABELS = 6, 203, 20, 7
 
 
@@ -115,14 +117,14 @@ def assert_the_same(streamed: CodeStream, loaded: SavedCodes) -> None:
 def test_every_format_streams_what_it_loads(tmp_path: Path, write: Any, of_codes: str) -> None:
     path = write(tmp_path / "codes", arrays(of_codes, "ids"))
     said = Explicit(bits=N_BITS)
-    assert_the_same(files.stream(path, explicit=said), files.load(path, explicit=said))
+    assert_the_same(stream(path, explicit=said), files.load(path, explicit=said))
 
 
 @together("write", [npz, h5_chunked, mat_73], ids=lambda write: write.__name__)
 @together("of_labels", LABELS)
 def test_labels_of_every_kind_come_with_their_codes(tmp_path: Path, write: Any, of_labels: str) -> None:
     path = write(tmp_path / "codes", arrays("bits", of_labels))
-    assert_the_same(files.stream(path), files.load(path))
+    assert_the_same(stream(path), files.load(path))
 
 
 @together("write", [h5, h5_chunked, mat_73], ids=lambda write: write.__name__)
@@ -132,7 +134,7 @@ def test_hdf5_of_bits_by_items_streams_too(tmp_path: Path, write: Any, of_codes:
     path = write(tmp_path / "codes", content | {role: turned(content[role]) for role in ROLES[:2]})
     loaded = files.load(path)
     assert loaded.notes[0].endswith("codes are bits x items")
-    assert_the_same(files.stream(path), loaded)
+    assert_the_same(stream(path), loaded)
 
 
 @together("fortran", [False, True])
@@ -141,7 +143,7 @@ def test_torch_tensors_stream(tmp_path: Path, fortran: bool) -> None:
     content = arrays("signed", "ids")
     tensors = {name: torch.from_numpy(np.asfortranarray(a) if fortran else a) for name, a in content.items()}
     torch.save(tensors, tmp_path / "codes.pt")
-    assert_the_same(files.stream(tmp_path / "codes.pt"), files.load(tmp_path / "codes.pt"))
+    assert_the_same(stream(tmp_path / "codes.pt"), files.load(tmp_path / "codes.pt"))
 
 
 @given(
@@ -170,7 +172,7 @@ def test_any_block_size_gives_the_histogram_of_the_whole(
     loaded = files.load(path)
     with pytest.MonkeyPatch.context() as patch:
         small_pieces(patch, slab_bytes=slab, items=block)
-        streamed = files.stream(path)
+        streamed = stream(path)
         counted = count_blocks(streamed.query, streamed.pieces())
     assert np.array_equal(counted.counts, count(loaded.query, loaded.database, loaded.relevance).counts)
 
@@ -179,15 +181,15 @@ def test_a_bit_order_said_or_seen_is_that_of_loading(tmp_path: Path) -> None:
     path = npz(tmp_path / "codes", arrays("packed little", "ids"))
     assert any("packed with the lowest bit first" in note for note in files.load(path).notes)
     assert_the_same(
-        files.stream(path, explicit=Explicit(bit_order="little")),
+        stream(path, explicit=Explicit(bit_order="little")),
         files.load(path, explicit=Explicit(bit_order="little")),
     )
-    for read in (files.load, lambda *a, **k: list(files.stream(*a, **k).pieces())):
+    for read in (files.load, lambda *a, **k: list(stream(*a, **k).pieces())):
         with pytest.raises(HashbenchError, match=r"bits beyond n_bits = 20 are set"):
             read(path, explicit=Explicit(bit_order="big"))
     mixed = arrays("packed big", "ids") | {"query_codes": codes("bits", np.random.default_rng(1), N_QUERY)}
     path = npz(tmp_path / "mixed", mixed)
-    for read in (files.load, files.stream):
+    for read in (files.load, stream):
         with pytest.raises(HashbenchError, match="say --bit-order big or --bit-order little"):
             read(path)
 
@@ -204,7 +206,7 @@ def both_orders() -> Iterator[Arrays]:
 @together("content", list(both_orders()), ids=["in the database", "between the sides"])
 def test_padding_that_fits_no_order_is_refused_before_counting(tmp_path: Path, content: Arrays) -> None:
     path = npz(tmp_path / "codes", content)
-    for read in (files.load, files.stream):
+    for read in (files.load, stream):
         with pytest.raises(HashbenchError, match="bits beyond n_bits = 20 are set"):
             read(path)
 
@@ -218,7 +220,7 @@ def test_what_cannot_be_read_item_by_item_is_said(tmp_path: Path, monkeypatch: p
             HashbenchError,
             match="it cannot be read item by item, as the bits of an item are far apart: save items x bits as",
         ):
-            files.stream(path)
+            stream(path)
         assert isinstance(files.opened(path), SavedCodes)
         assert not any("item by item" in note for note in files.opened(path).notes)
         with monkeypatch.context() as patch:
@@ -248,14 +250,14 @@ def test_ids_of_queries_are_found_in_any_piece(tmp_path: Path, kind: str) -> Non
         ids = {name: array.astype("S") for name, array in ids.items()}
     ids = {"integers": ids, "texts": ids, "none": {}, "of one side": {"query_ids": ids["query_ids"]}}[kind]
     path = npz(tmp_path / "codes", arrays("bits", "ids") | ids)
-    found = [read(path).ids_in_database() for read in (files.load, files.stream)]
+    found = [read(path).ids_in_database() for read in (files.load, stream)]
     assert found == ([4, 4] if kind in ("integers", "texts") else [None, None])
 
 
 def test_ids_that_are_none_are_refused_by_both(tmp_path: Path) -> None:
     ids = {"query_ids": np.arange(N_QUERY), "database_ids": np.arange(5)}
     path = npz(tmp_path / "codes", arrays("bits", "ids") | ids)
-    for read in (files.load, lambda path: files.stream(path).ids_in_database()):
+    for read in (files.load, lambda path: stream(path).ids_in_database()):
         with pytest.raises(HashbenchError, match="203 integers or texts are expected"):
             read(path)
 
@@ -271,7 +273,7 @@ def test_ids_that_are_none_are_refused_by_both(tmp_path: Path) -> None:
 def test_a_bad_value_at_the_very_end_gives_no_histogram(tmp_path: Path, role: str, value: float, says: str) -> None:
     content = {name: array.astype(float) for name, array in arrays("bits", "ids").items()}
     content[role].flat[-1] = value
-    streamed = files.stream(npz(tmp_path / "codes", content))
+    streamed = stream(npz(tmp_path / "codes", content))
     with pytest.raises(HashbenchError, match=says):
         count_blocks(streamed.query, streamed.pieces())
     assert streamed.notes == ()
@@ -287,4 +289,4 @@ def test_a_checksum_after_the_last_value_is_compared(tmp_path: Path) -> None:
         content[entry + 16] ^= 1
         path.write_bytes(content)
         with pytest.raises(HashbenchError, match="CRC"):
-            list(files.stream(path).pieces())
+            list(stream(path).pieces())

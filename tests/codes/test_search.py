@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from support.together import together
 
-from hashbench.codes import Codes, inverted_file, pack
-from hashbench.codes.inverted_file import InvertedFile, Lists, codes_sha256, make_lists, recall
+from hashbench.codes import Codes, pack, search
 from hashbench.codes.nearest import neighbours_of
+from hashbench.codes.search import InvertedFile, Lists, codes_sha256, make_lists, recall
 from hashbench.foundation.errors import HashbenchError
 
 faiss = pytest.importorskip("faiss", reason="needs the extra search")
@@ -37,19 +37,19 @@ def by_definition(query: Codes, database: Codes) -> np.ndarray:
 @together("bits", [12, 32, 64, 100])
 def test_all_near_items_of_planted_clusters_are_found(bits: int) -> None:
     query, database = planted(bits)
-    found = InvertedFile(database, make_lists(database, 30)).search(query, 20, probes=15)
-    assert recall(found.distances, exact(query, database, 20)) == 1.0
-    of_ids = np.take_along_axis(by_definition(query, database), found.ids, axis=1)
-    assert of_ids.tolist() == found.distances.tolist()
-    assert all(len(set(ids)) == 20 and 0 <= min(ids) <= max(ids) < len(database) for ids in found.ids.tolist())
+    ids, distances = InvertedFile(database, make_lists(database, 30)).search(query, 20, probes=15)
+    assert recall(distances, exact(query, database, 20)) == 1.0
+    of_ids = np.take_along_axis(by_definition(query, database), ids, axis=1)
+    assert of_ids.tolist() == distances.tolist()
+    assert all(len(set(row)) == 20 and 0 <= min(row) <= max(row) < len(database) for row in ids.tolist())
 
 
 @together("bits", [12, 32, 64, 100])
 def test_with_all_lists_it_finds_what_exhaustive_search_finds(bits: int) -> None:
     rng = np.random.default_rng(bits)
     query, database = (pack(rng.integers(0, 2, (n, bits), np.uint8)) for n in (300, 500))
-    found = InvertedFile(database, make_lists(database)).search(query, 25, probes=22)
-    assert found.distances.tolist() == exact(query, database, 25).tolist()
+    _, distances = InvertedFile(database, make_lists(database)).search(query, 25, probes=22)
+    assert distances.tolist() == exact(query, database, 25).tolist()
 
 
 def test_a_query_looks_only_into_the_lists_it_probes() -> None:
@@ -65,15 +65,15 @@ def test_a_query_looks_only_into_the_lists_it_probes() -> None:
 
 def test_a_query_looks_into_more_lists_until_it_has_enough_items() -> None:
     query, database = planted(64)
-    found = InvertedFile(database, make_lists(database, 30)).search(query, len(database), probes=1)
-    assert np.sort(found.ids, axis=1).tolist() == [list(range(len(database)))] * len(query)
-    assert found.distances.tolist() == np.sort(by_definition(query, database), axis=1).tolist()
+    ids, distances = InvertedFile(database, make_lists(database, 30)).search(query, len(database), probes=1)
+    assert np.sort(ids, axis=1).tolist() == [list(range(len(database)))] * len(query)
+    assert distances.tolist() == np.sort(by_definition(query, database), axis=1).tolist()
 
 
 def test_equal_distances_are_in_order_of_ids() -> None:
     database = pack(np.zeros((50, 8), np.uint8))
-    found = InvertedFile(database, make_lists(database, 1)).search(database[:1], 50, probes=1)
-    assert found.ids.tolist() == [list(range(50))]
+    ids, _ = InvertedFile(database, make_lists(database, 1)).search(database[:1], 50, probes=1)
+    assert ids.tolist() == [list(range(50))]
 
 
 def test_recall_counts_by_distance() -> None:
@@ -102,13 +102,13 @@ def test_what_is_no_question_is_refused(top: int, probes: int, bits: int) -> Non
 @pytest.fixture
 def kept(tmp_path: Path) -> tuple[Path, Codes]:
     _, database = planted(64)
-    inverted_file.save(make_lists(database, 9), tmp_path / "lists.npz")
+    search.save(make_lists(database, 9), tmp_path / "lists.npz")
     return tmp_path / "lists.npz", database
 
 
 def test_lists_that_were_kept_come_back(kept: tuple[Path, Codes]) -> None:
     path, database = kept
-    made, again = make_lists(database, 9), inverted_file.load(path, database)
+    made, again = make_lists(database, 9), search.load(path, database)
     assert again.centroids.words.tolist() == made.centroids.words.tolist()
     assert again.list_of.tolist() == made.list_of.tolist()
 
@@ -118,7 +118,7 @@ def test_lists_of_other_codes_are_refused(kept: tuple[Path, Codes]) -> None:
     shorter = Codes(database.words & np.uint64(2**63 - 1), 63)
     for other in (database[1:], shorter):
         with pytest.raises(HashbenchError) as raised:
-            inverted_file.load(path, other)
+            search.load(path, other)
         assert str(raised.value) == f"{path}: the lists of other codes than these: name another file to be written"
 
 
@@ -152,7 +152,7 @@ def test_a_damaged_file_never_reaches_faiss(damage: Callable[[Arrays], Arrays], 
         arrays = {name: archive[name] for name in archive.files}
     np.savez(path, **damage(arrays))
     with pytest.raises(HashbenchError) as raised:
-        inverted_file.load(path, database)
+        search.load(path, database)
     assert str(raised.value) == f"{path}: not lists that hashbench search --index wrote, or damaged: remove it"
 
 
@@ -161,4 +161,4 @@ def test_a_file_that_faiss_wrote_is_not_read(tmp_path: Path) -> None:
     index = faiss.IndexBinaryFlat(64)
     faiss.write_index_binary(index, str(tmp_path / "index.faiss"))
     with pytest.raises(HashbenchError, match=r"index\.faiss: not a readable \.npz, "):
-        inverted_file.load(tmp_path / "index.faiss", database)
+        search.load(tmp_path / "index.faiss", database)

@@ -9,7 +9,7 @@ from typer import Argument, Option, Typer, echo
 
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
-    from hashbench.datasets.own import OwnData
+    from hashbench.datasets.own.data import OwnData
 
 app = Typer(rich_markup_mode=None)
 MOST_CLASSES = 10  # that are shown
@@ -42,15 +42,16 @@ def add(
     file, arrays called items (images, data, features, x) and labels (label, targets, classes, y) are found; name others
     with --items and --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
-    from hashbench.datasets import own
+    from hashbench.datasets.own import add as own
+    from hashbench.datasets.own.data import Options, Rule
     from hashbench.foundation.progress import note
 
-    rule = own.Rule(queries_per_class, train_per_class, queries, train, seed)
+    rule = Rule(queries_per_class, train_per_class, queries, train, seed)
     own.require_name(name, replace=replace)  # before the data are read
     if labels is not None:  # the whole path of a file, because the card keeps it for any current folder
         file, colon, key = (labels, "", "") if Path(labels).is_file() else labels.rpartition(":")
         labels = f"{Path(file).resolve()}{colon}{key}" if file and Path(file).is_file() else labels
-    options = own.Options(items, labels, size, header, value_max)
+    options = Options(items, labels, size, header, value_max)
     data = own.open_data(path, options)
     card = own.add(name, data, rule, options, replace=replace)
     echo("\n".join(f"{key:9} {text}" for key, text in _facts(card, data)))
@@ -85,7 +86,7 @@ def _facts(card: "Card", data: "OwnData") -> Iterator[tuple[str, str]]:
 @app.command("remove", short_help="Remove a data set that was added.")
 def remove(name: Annotated[str, Argument(help="Name of a data set that `hashbench dataset add` made.")]) -> None:
     """Remove a data set that was added, with its features and splits. The rows of its runs remain."""
-    from hashbench.datasets import own
+    from hashbench.datasets.own.add import remove as remove_data
 
-    for path in own.remove(name):
+    for path in remove_data(name):
         echo(f"removed {path}")

@@ -29,10 +29,7 @@ Lists = dict[str, Ids]
 
 @dataclass(frozen=True)
 class Leak:
-    """``n`` items of the list ``role`` that the list ``inside`` also holds under another id.
-
-    They were compared ``by`` "bytes" or "file name"; ``first`` has some of them, each with the id of its duplicate.
-    """
+    """``n`` items of ``role`` that ``inside`` has under another id, ``by`` bytes or file name; ``first`` has some."""
 
     role: str
     inside: str
@@ -43,10 +40,7 @@ class Leak:
 
 @dataclass(frozen=True)
 class Audit:
-    """The report on a split that follows its protocol: SHA-256 (hex) and counts of classes or labels for each list.
-
-    ``compared_by``: by bytes only if the items are available, by file name only if the items have file names.
-    """
+    """The report on a split that follows its protocol: SHA-256 (hex) and counts of classes or labels for each list."""
 
     sizes: dict[str, int]
     checksums: dict[str, str]
@@ -60,8 +54,7 @@ class Audit:
 def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed: int) -> Audit:
     """A report on the split; raises CheckFailed with the first way in which it does not follow ``protocol``.
 
-    Duplicates between lists, by file name and, if ``data`` has the items, byte for byte, are reported and do not fail
-    the audit, since they come from the data.
+    Duplicates between lists, by file name and, if ``data`` has the items, byte for byte, are reported only.
     """
     for violation in _violations(data.labels, chosen, protocol, seed):
         raise CheckFailed(f"{data.name}: {violation}")

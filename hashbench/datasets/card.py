@@ -42,10 +42,7 @@ class ExpectedFile(Strict):
 
 
 class Member(ExpectedFile):
-    """A file that a reader needs: its ``path`` inside the source, or ``packed``, that of the same file compressed.
-
-    The size, or its limit, and the checksums are of its decompressed bytes.
-    """
+    """A file that a reader needs: its ``path`` in the source, or ``packed``, the path of the same file compressed."""
 
     path: str
     packed: str | None = None

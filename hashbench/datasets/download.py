@@ -75,11 +75,8 @@ def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
 
 
 def _began_with_full_disk(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            return True
-        error = error.__context__
-    return False
+    is_full = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return is_full or (error is not None and _began_with_full_disk(error.__context__))
 
 
 def _place(source: Source, from_dir: Path, kept: Path, has_images: bool) -> Path:

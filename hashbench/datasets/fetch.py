@@ -3,11 +3,11 @@
 import errno
 import os
 import time
+from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -81,9 +81,8 @@ def folder_lock(folder: Path) -> AbstractContextManager[None]:
 def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
     """The paths of the sources' files in ``folder``, after they were downloaded and verified.
 
-    A file that already exists and is right is not downloaded again. The mirrors of a source are tried in order. After a
-    cut connection the download continues from the last byte, in this call or in the next one. Raises HashbenchError if
-    a file could not be downloaded; the others are downloaded all the same, and an old file of that name is kept.
+    A right file is not downloaded again, and a cut download continues from its last byte, now or in the next call.
+    Raises HashbenchError if a file could not be downloaded; the others are downloaded all the same, old files kept.
     """
     missing = [source for source in sources if not (folder / source.file).is_file()]
     for source in missing:
@@ -99,24 +98,19 @@ def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
 
 
 def _in_threads(sources: Sequence[Source], folder: Path) -> list[HashbenchError | None]:
-    """The result of ``_fetched`` for each source, ``AT_ONCE`` at the same time; all end before an error is raised.
-
-    No thread keeps the process alive: an interrupted one ends at once, even where a server sends nothing.
-    """
-    stop, todo = Event(), SimpleQueue[tuple[Source, Future[HashbenchError | None]]]()
-    results = [Future[HashbenchError | None]() for _ in sources]
+    """The result of ``_fetched`` for each source; no thread keeps the process alive where a server sends nothing."""
+    stop, results = Event(), [Future[HashbenchError | None]() for _ in sources]
+    todo = deque(zip(sources, results, strict=True))
 
     def work() -> None:
-        with suppress(Empty):
+        with suppress(IndexError):  # of the empty deque
             while True:
-                source, result = todo.get_nowait()
+                source, result = todo.popleft()
                 try:
                     result.set_result(_fetched(source, folder, stop))
                 except BaseException as error:  # it is raised where the result is read
                     result.set_exception(error)
 
-    for pair in zip(sources, results, strict=True):
-        todo.put(pair)
     for _ in range(min(AT_ONCE, len(sources))):
         Thread(target=work, daemon=True).start()
     try:

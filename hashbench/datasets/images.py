@@ -33,10 +33,7 @@ MOST_THREADS = 8
 
 
 def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
-    """The whole image, resized to ``shape`` (bicubic, proportions not kept), uint8[height, width, channels].
-
-    Transparency and orientation are ignored. Raises HashbenchError for a damaged, too large or not 8-bit image.
-    """
+    """The whole image, resized to ``shape`` (bicubic), uint8[height, width, channels]; HashbenchError if damaged."""
     from PIL.Image import Resampling
 
     height, width, channels = shape
@@ -125,8 +122,8 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
     """The path of the listed image in ``root``, a resolved folder; None if it is not there.
 
-    The image is searched for at every end of its path, and by its base name in the folders ``FOLDERS`` and in their
-    subfolders named after its class (``group``). Raises HashbenchError for ``..`` and for a link out of the folder.
+    Every end of its path is tried, and its base name in ``FOLDERS`` and in their subfolders ``group``, its class.
+    Raises HashbenchError for ``..`` and for a link out of the folder.
     """
     names = [os.fsdecode(part) for part in _parts(listed)]
     candidates = ["/".join(names[start:]) for start in range(len(names))]

@@ -116,10 +116,7 @@ class PerClass(_Protocol):
 
 
 class PerLabel(_Protocol):
-    """For items with several labels: for each label, the most frequent first, queries and training items that carry it.
-
-    No item is drawn twice. If ``train_per_label`` is 0, the training set is the whole database.
-    """
+    """For each label, the most frequent first, queries and training items (0: the database) that carry it."""
 
     draw: Literal["per_label"]
     queries_per_label: Positive
@@ -166,10 +163,7 @@ class RandomValidation(_Protocol):
 
 
 class PerClassValidation(_Protocol):
-    """``queries_per_class`` items of each class held out of the database of ``of``, to choose settings.
-
-    As :class:`RandomValidation`. If ``train_per_class`` is 0, the training set is the whole database.
-    """
+    """As :class:`RandomValidation`, but of each class; ``train_per_class`` 0: trained on the whole database."""
 
     draw: Literal["per_class_validation"]
     of: str
@@ -196,10 +190,7 @@ class Parts(_Protocol):
 
 
 class Stratified(_Protocol):
-    """A fixed range of queries, and ``validation`` items drawn from the range ``pool`` in proportion to its classes.
-
-    The other items of the pool are both the training set and the database. scikit-learn's train_test_split draws them.
-    """
+    """``validation`` items of ``pool`` by class, drawn by scikit-learn; the rest of it is training set and database."""
 
     draw: Literal["stratified"]
     query: Range

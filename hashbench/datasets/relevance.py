@@ -22,10 +22,7 @@ BLOCK = 1 << 12  # items whose features are in memory at once
 
 @dataclass(frozen=True, eq=False)
 class FeatureRows:
-    """The features of some items, computed when they are read, since the items may exceed the memory.
-
-    If ``mean`` [f] is given, it is subtracted and each item is scaled to unit norm; one equal to the mean becomes 0.
-    """
+    """The features of items, computed when read; with ``mean`` [f], it is subtracted and the norm becomes 1 (or 0)."""
 
     items: Items
     ids: Ids

@@ -24,10 +24,7 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The item ids of each role, int64, in ascending order; queries are in no other list.
-
-    ``train_ids`` are all inside ``database_ids``, or all outside; ``validation_ids``, if there are any, in neither.
-    """
+    """The ascending item ids of each role; ``train_ids`` are all inside ``database_ids`` or all outside."""
 
     query_ids: Ids
     database_ids: Ids
@@ -54,10 +51,7 @@ def canonical_bytes(ids: Ids) -> bytes:
 
 
 def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, seed: int | None = None) -> Split:
-    """The split of a data set with class ids [n] or labels [n, labels]; the same arguments always give the same ids.
-
-    ``seed`` is by default the protocol's. Raises HashbenchError if the labels cannot be split in this way.
-    """
+    """The split, always the same, of class ids [n] or labels [n, labels]; raises HashbenchError if there is none."""
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)
     seed = protocol.seed if seed is None else seed
     try:
@@ -70,9 +64,8 @@ def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
     """The split without items of classes n and above; raises HashbenchError unless each item has one class."""
     if labels.ndim != 1 or n < 2 or n > labels.max() + 1:
         raise HashbenchError(f"n_classes = {n}: 2 or more of the data set's classes, each item of one class")
-    return Split(
-        **{f"{role}_ids": each[(labels[each] >= 0) & (labels[each] < n)] for role, each in ids.lists().items()}
-    )
+    kept = (labels >= 0) & (labels < n)
+    return Split(**{f"{role}_ids": each[kept[each]] for role, each in ids.lists().items()})
 
 
 def write(path: Path, chosen: Split) -> None:
@@ -173,10 +166,7 @@ def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "res
 
 
 def _drawn(groups: dict[str, Ids], salt: str, sizes: dict[str, int], database: rules.Database = "rest") -> list[Ids]:
-    """The items of each part, drawn from each group in its random order, one part after another.
-
-    Raises HashbenchError if a group is too small; an item is left for the database, unless training items are in it.
-    """
+    """The items of each part, drawn from each group in its random order; an item is left over for the database."""
     ends = np.cumsum([*sizes.values()])
     needed = int(ends[-1]) + int(not sizes["to train"] or database == "rest_without_train")
     smallest = min(groups, key=lambda name: len(groups[name]))

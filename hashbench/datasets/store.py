@@ -123,10 +123,7 @@ def verify(card: Card, progress: Callable[[int], object] = int) -> Dataset:
 
 
 def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None], *, labels_only: bool = False) -> Path:
-    """The path of the HDF5 file to which the blocks of a reader were written; after an error no file is written.
-
-    ``sources`` are the checksums of the files that were read.
-    """
+    """The path of the file with the blocks of a reader and the checksums of its ``sources``; none after an error."""
     import h5py
 
     path = labels_path_of(card) if labels_only else path_of(card)

@@ -20,10 +20,7 @@ __all__ += ["features_of_items", "model_and_weights", "named", "open_features", 
 
 
 def open_features(card: Card, name: str) -> Features:
-    """The stored features of a data set; raises HashbenchError if they are missing, damaged or of other data.
-
-    ``name`` is the name of the extractor; with random weights it ends in ``_random``, such as ``vggf_random``.
-    """
+    """The stored features of a data set; raises HashbenchError if they are missing, damaged or of other data."""
     found = read(card.name, name)
     if found.provenance["data_sha256"] != stated_sha256(card):
         fault = f"features of other data than {card.name} is now"

@@ -52,9 +52,8 @@ def extract(
 ) -> ExtractionResult:
     """Extracts the features called ``name`` of all items of a data set into the store.
 
-    If features of the same data, constants and weights are stored, they are kept; others are replaced when the new file
-    is complete. An interrupted extraction is continued. All arithmetic is float32. ``made_by`` is stored with the
-    features. ``data`` is the data set if it is open.
+    Stored features of the same data, constants and weights are kept; others are replaced when the new file is complete.
+    All arithmetic is float32. ``made_by`` is stored with the features. ``data`` is the data set if it is open.
     """
     chosen = _device(device)
     stem, extractor = named(name, weights)
@@ -98,10 +97,8 @@ def features_of_items(
 def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     """The name under which features are stored, and the extractor called ``name``.
 
-    It is an entry of this folder or a pretrained network, whose features are the inputs of its last layer. ``weights``
-    is a file, or "none" for random weights, whose features are stored under another name. A network without official
-    weights takes weights that ``hashbench pretrain`` made: ``weights`` is their file or name, or the end of ``name`` is
-    the beginning of their checksum (``resnet9_0123...``). Raises HashbenchError for an unknown name.
+    ``weights`` of a network are a file, or "none" (random). A network without official weights takes those of
+    ``hashbench pretrain``: by file or name, or by the beginning of their checksum in ``name`` (``resnet9_0123...``).
     """
     stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES:
@@ -121,10 +118,7 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
 def _in_order(
     built: FeatureModule, items: NDArray[Any], start: int, batch: int, device: "torch.device"
 ) -> Iterator[NDArray[np.float32]]:
-    """The features of ``items`` from row ``start`` on, batch by batch; raises HashbenchError if one is not finite.
-
-    On a CPU each core has a batch of its own, on one thread: threads that share an operation would wait for each other.
-    """
+    """The features of ``items`` from row ``start`` on; on a CPU each core has a batch of its own, on one thread."""
     import torch
 
     from hashbench.training.device import one_thread

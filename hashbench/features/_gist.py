@@ -43,24 +43,17 @@ class Gist(nn.Module):
         padded, cut = side + 2 * BOUNDARY, slice(BOUNDARY, BOUNDARY + side)
         rows, columns = _square(size, side)
         pad = mirror(side + 2 * PREFILTER_PAD, 0, side % 2) @ mirror(side, PREFILTER_PAD, PREFILTER_PAD)
-        self.keep("rows", rows)
-        self.keep("columns", columns.T)
-        self.keep("pad", pad)
-        self.keep("blur", blur(len(pad)))
+        kept: dict[str, NDArray[Any]] = {"rows": rows, "columns": columns.T, "cells": cells(side, grid)}
+        kept |= {"pad": pad, "blur": blur(len(pad))}
         # frequency 0 is in the middle, so that the frequencies that a filter passes are one block
-        self.keep("transform", np.fft.fftshift(np.fft.fft(np.eye(padded)), 0) @ mirror(side, BOUNDARY, BOUNDARY))
-        self.keep("inverse", np.fft.fftshift(np.fft.ifft(np.eye(padded))[cut], 1))
-        self.keep("cells", cells(side, grid))
-        self.side = side
+        kept["transform"] = np.fft.fftshift(np.fft.fft(np.eye(padded)), 0) @ mirror(side, BOUNDARY, BOUNDARY)
+        kept["inverse"] = np.fft.fftshift(np.fft.ifft(np.eye(padded))[cut], 1)
         filters = transfer(scales, orientations, padded)
-        self.passed = [_passed(each) for each in filters]
-        for k, each in enumerate(filters):
-            self.keep(f"filter{k}", each[self.passed[k]])
-
-    def keep(self, name: str, matrix: NDArray[Any]) -> None:
-        """Registers a constant, so that it moves with the module."""
-        dtype = torch.complex64 if np.iscomplexobj(matrix) else torch.float32
-        self.register_buffer(name, torch.tensor(np.ascontiguousarray(matrix), dtype=dtype), persistent=False)
+        self.side, self.passed = side, [_passed(each) for each in filters]
+        kept |= {f"filter{k}": each[self.passed[k]] for k, each in enumerate(filters)}
+        for name, matrix in kept.items():  # buffers move with the module
+            dtype = torch.complex64 if np.iscomplexobj(matrix) else torch.float32
+            self.register_buffer(name, torch.tensor(np.ascontiguousarray(matrix), dtype=dtype), persistent=False)
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 descriptors of a batch."""
@@ -140,10 +133,9 @@ def cells(n: int, grid: int) -> Matrix:
 
 def _square(size: tuple[int, int], side: int) -> tuple[Matrix, Matrix]:
     """The matrices [side, height] and [side, width] that resize bilinearly and cut the middle square out."""
-
-    def resized(length: int) -> Matrix:
+    found = []
+    for length in size:
         larger = round(length * (side / min(size)))
         start = (larger - side) // 2
-        return resize_matrix(length, larger, "bilinear")[start : start + side]
-
-    return resized(size[0]), resized(size[1])
+        found.append(resize_matrix(length, larger, "bilinear")[start : start + side])
+    return found[0], found[1]

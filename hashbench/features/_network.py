@@ -1,7 +1,7 @@
 """Features of pretrained networks: fc7 of VGG-F and AlexNet, the input of the last layer of other networks."""
 
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,8 +26,7 @@ class Network(nn.Module):
         """The activations; the images are channels last, in which convolutions are faster."""
         inputs: Tensor = self.prepared(items)
         inputs = inputs.contiguous(memory_format=torch.channels_last) if inputs.ndim == 4 else inputs
-        found: Tensor = self.backbone(inputs)
-        return found
+        return cast("Tensor", self.backbone(inputs))
 
 
 def extractor(name: str, weights: str | None) -> Extractor:

@@ -1,8 +1,4 @@
-"""The store of features: one HDF5 file for each extractor and data set, with its provenance.
-
-While a file is written it is called NAME.h5.part, and it records the number of complete rows and their checksum, so
-that an interrupted extraction can continue. When all rows are written, the file is renamed.
-"""
+"""The store of features: one HDF5 file for each extractor and data set; NAME.h5.part can be continued."""
 
 import hashlib
 import os
@@ -107,10 +103,7 @@ class FeatureWriter:
 def writing(
     path: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int]
 ) -> Iterator[FeatureWriter]:
-    """Opens the .part file of these features, at the row where it was left, and renames it when it is complete.
-
-    A .part file of another ``identity`` or checksum is started again. The caller must hold the lock of the file.
-    """
+    """Opens the .part file, at the row where it was left, and renames it when complete; the caller holds its lock."""
     import h5py
 
     part = path.with_name(f"{path.name}.part")

@@ -1,7 +1,6 @@
-"""GIST: the energy of a bank of Gabor filters in the cells of a grid (Oliva and Torralba 2001).
+"""GIST: the energy of Gabor filters in the cells of a grid (Oliva and Torralba 2001), from the text of LMgist.m.
 
-Computed as in the authors' LMgist.m. No output of their code was available: this is written from its source text, and
-a test compares it with a second, slow implementation of that text. ``_gist.py`` explains how it is computed here.
+No output of the authors' code was available: a test compares it with a second, slow implementation of that text.
 """
 
 from hashbench.features._catalogue import Extractor, FeatureModule

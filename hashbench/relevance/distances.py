@@ -124,10 +124,7 @@ def _level(query: Floats, items: Floats, bounds: Floats) -> Levels:
 
 
 def squared_distances(query: Floats, items: Floats) -> Floats:
-    """The squared distances of all pairs, float64[q, n], by a matrix product, with errors of at most ``rounding``.
-
-    Raises HashbenchError for features that are not finite.
-    """
+    """The squared distances of all pairs, float64[q, n], by a matrix product, with errors of at most ``rounding``."""
     norms = squared_norms(query), squared_norms(items)
     if not all(np.isfinite(each).all() for each in norms):
         raise HashbenchError(NOT_FINITE)

@@ -74,8 +74,7 @@ class SharedLabelRelevance(_OfLabels):
 
     def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
         """Indices into ``levels``, uint16[q, n]."""
-        # float32 goes through BLAS and is exact for counts below 2^24; BLAS may raise the processor's flag of an
-        # invalid value over the padding of its own buffers, which NumPy then reports although every count is right
+        # float32 goes through BLAS, exact below 2^24; BLAS may flag an invalid value over the padding of its buffers
         query, items = self.query_labels[queries].astype(np.float32), self.database_labels[database].astype(np.float32)
         with np.errstate(invalid="ignore"):
             return (query @ items.T).astype(np.uint16)
@@ -101,9 +100,9 @@ def class_names(names: NDArray[np.str_]) -> NDArray[np.str_]:
 
 
 def class_ids(names: NDArray[np.str_], known: NDArray[np.str_]) -> NDArray[np.int64]:
-    """The class id of each item, int64[n]: the place of its name among the ``known`` names, which are sorted.
+    """The class id of each item, int64[n]: the place of its name among the sorted ``known`` names, -1 without a name.
 
-    The empty text is no class, -1. A name that is not known gets the id after the last one: no known class is its own.
+    A name that is not known gets the id after the last one: no known class is its own.
 
     >>> class_ids(np.array(["dog", "", "owl"]), np.array(["cat", "dog"])).tolist()
     [1, -1, 2]

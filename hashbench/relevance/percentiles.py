@@ -26,9 +26,7 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
     """The percentiles of the distances between all pairs of rows of ``features`` [n, f]: thresholds of a relevance.
 
     The i-th smallest of m distances is the percentile 100 (i - 1/2) / m; between them it is interpolated linearly, as
-    by MATLAB's prctile, which gave the field its thresholds, and by NumPy's method ``hazen``. Exact in float64. Takes
-    2 n^2 f multiplications, 8 MiB for a block of pairs, and memory for the distinct distances within 1/4096 of a
-    percentile.
+    by MATLAB's prctile, which gave the field its thresholds, and by NumPy's method ``hazen``. Exact in float64.
 
     >>> percentiles(np.array([[0.0], [1.0], [3.0]]), [50])
     (2.0,)
@@ -52,8 +50,7 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
 def nearest(query: Rows, database: Rows, k: int) -> Floats:
     """The distance of each query's ``k``-th nearest item, float64[q]; exact in float64.
 
-    As a threshold it admits k items of a query, and more where several are at the k-th distance. Takes 2 q n f
-    multiplications, 128 MiB of distances and blocks of features, for any q and n while k < 8,000,000.
+    As a threshold it admits k items of a query, and more where several are at the k-th distance.
 
     >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2)
     array([2., 3.])
@@ -66,10 +63,7 @@ def nearest(query: Rows, database: Rows, k: int) -> Floats:
 
 
 class _Intervals:
-    """For each of some intervals of distances: the number of pairs below it, and the exact distances inside it.
-
-    A distance is kept once, with the number of pairs that have it: a set of duplicates does not fill the memory.
-    """
+    """For each interval: the number of pairs below it, and the exact distances inside it, each kept once."""
 
     def __init__(self, n_intervals: int) -> None:
         self.n_below = np.zeros(n_intervals, np.int64)
@@ -135,16 +129,14 @@ def _width(k: int) -> int:
 
 
 def _pair_intervals(features: Rows, ranks: Ints) -> tuple[Floats, Floats]:
-    """(low, high) squared distances around the pairs of those ranks, rounding included; float64[ranks].
-
-    The bin of a value from 0 to 1 is the leading bits of its float32, which have the order of the values.
-    """
+    """(low, high) squared distances around the pairs of those ranks, rounding included; float64[ranks]."""
     largest = max(float(by_distance.squared_norms(items).max()) for items in _tiles(features))
     scale = 4 * largest or 1.0  # no two items are farther apart
     n_until = np.zeros(BINS, np.int64)
     for _, _, squared in _pairs(features):
         values = np.maximum(squared[np.isfinite(squared)] / scale, 0).astype(np.float32)
         n_until += np.bincount(values.view(np.uint32) >> DROPPED, minlength=BINS)
+    # a bin is the leading bits of the float32 of a value from 0 to 1, which have the order of the values
     bins = np.add.outer([0, 1], np.searchsorted(np.cumsum(n_until), ranks))  # edges of a bin
     low, high = (bins.astype(np.uint32) << DROPPED).view(np.float32).astype(np.float64) * scale
     wrong_by = 4 * by_distance.rounding(features.shape[1], np.array(largest), np.array(largest))
@@ -163,5 +155,4 @@ def _pairs(features: Rows) -> Iterator[tuple[Floats, Floats, Floats]]:
 
 
 def _tiles(features: Rows, start: int = 0) -> Iterator[Floats]:
-    for first in range(start, features.shape[0], TILE):
-        yield as_float64(features[first : first + TILE])
+    return (as_float64(features[first : first + TILE]) for first in range(start, features.shape[0], TILE))

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,7 @@ MADE_LATER = ("features", "splits")  # folders of a data set that other commands
 
 
 def require_name(name: str, *, replace: bool) -> str:
-    """The name as it is spelled in files; raises HashbenchError if it cannot be the name of new data.
-
-    A data set of that name may exist only if it is the user's own and ``replace`` is true.
-    """
+    """The name as it is spelled in files; raises HashbenchError unless new data can have it, or replace the user's."""
     stem = canonical(name)
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", stem) or stem in TAKEN:
         expected = f"letters, digits, - and _, a letter first, 64 at most (not {' or '.join(sorted(TAKEN))})"
@@ -79,29 +76,23 @@ def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool
         remove_parts(place, f"{stem}.h5")
         remove_parts(paths.own_cards(), f"{stem}.toml")
         require_writable(place, data.size_bytes + (16 << 20), instead="--data")
-        with _nothing_left(stem, place), atomic(_card_path(stem)) as temporary:
-            # a full disk is met before old data are replaced; the checksum has the length that it will have
-            temporary.write_text(_toml(values | {"content_sha256": "0" * 64}), encoding="utf-8")
-            store.write(card, _blocks(data, f"{stem}: convert"), {})
-            values["content_sha256"] = store.stated_sha256(card)
-            temporary.write_text(_toml(values), encoding="utf-8")
+        try:
+            with atomic(_card_path(stem)) as temporary:
+                # a full disk is met before old data are replaced; the checksum has the length that it will have
+                temporary.write_text(_toml(values | {"content_sha256": "0" * 64}), encoding="utf-8")
+                store.write(card, _blocks(data, f"{stem}: convert"), {})
+                values["content_sha256"] = store.stated_sha256(card)
+                temporary.write_text(_toml(values), encoding="utf-8")
+        except BaseException:
+            if not _card_path(stem).exists():
+                (place / f"{stem}.h5").unlink(missing_ok=True)
+                with suppress(OSError):  # it holds something else
+                    place.rmdir()
+            raise
         paths.read_again()
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
         return parse(Card, {**values, "name": stem}, stem)
-
-
-@contextmanager
-def _nothing_left(stem: str, place: Path) -> Iterator[None]:
-    """After an error or an interrupt, removes the data and the folder of a data set that has no card."""
-    try:
-        yield
-    except BaseException:
-        if not _card_path(stem).exists():
-            (place / f"{stem}.h5").unlink(missing_ok=True)
-            with suppress(OSError):  # it holds something else
-                place.rmdir()
-        raise
 
 
 def remove(name: str) -> list[Path]:

@@ -30,10 +30,7 @@ class Options:
 
 @dataclass(frozen=True, eq=False)
 class OwnLabels:
-    """Class ids int64[n] from 0, or uint8[n, labels] of 0 and 1.
-
-    ``names`` are the names of the classes or labels; empty if the classes are the numbers 0, 1, 2, ... themselves.
-    """
+    """Class ids int64[n] from 0, or uint8[n, labels] of 0 and 1; without ``names`` the classes are 0, 1, 2, ..."""
 
     labels: Labels
     names: list[str]
@@ -97,16 +94,12 @@ class Rule:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self._of_all and self._of_each:
+        if self._of_all and {self.queries_per_class, self.train_per_class} != {None}:
             raise HashbenchError("numbers a class (--queries-per-class, --train-per-class) or of all items: not both")
 
     @property
     def _of_all(self) -> bool:
         return {self.queries, self.train} != {None}
-
-    @property
-    def _of_each(self) -> bool:
-        return {self.queries_per_class, self.train_per_class} != {None}
 
     def protocol(self, labels: OwnLabels) -> dict[str, Any]:
         """The table of the card that declares the protocol.
@@ -114,7 +107,7 @@ class Rule:
         By default a tenth of the smallest class are queries, or a tenth of all items if they have several labels, and
         the whole database is trained on.
         """
-        if self._of_all or (labels.is_multi and not self._of_each):
+        if self._of_all or (labels.is_multi and self.queries_per_class is self.train_per_class is None):
             queries, train, each = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10)), self.train, ""
             drawn = {"draw": "random", "queries": queries, "train": train or 0}
         else:

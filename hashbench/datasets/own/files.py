@@ -26,10 +26,7 @@ CELLS = 1 << 22  # of a text that are read at once
 
 
 def read_arrays(path: Path, items: str | None, labels: str | None, value_max: int) -> OwnData:
-    """The items and labels in the arrays called ``items`` and ``labels``, which may be FILE or FILE:KEY.
-
-    Without them the arrays are found by their names. Images have whole numbers from 0 to ``value_max``.
-    """
+    """The items and labels in a file: in the arrays ``items`` and ``labels`` (FILE or FILE:KEY), or found by name."""
     arrays = arrays_in(path)
     stored = arrays[_key(path, arrays, items, ITEMS, "say --items KEY")]()
     where, found = _labels(path, arrays, labels)

@@ -17,10 +17,7 @@ from hashbench.foundation.progress import bar
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """``items`` [n, *shape] and a name for each: its path inside the folder, or its row number.
-
-    ``labels`` are class ids [n] or names [n], or [n, labels] of 0 and 1; None if the items have none.
-    """
+    """``items`` [n, *shape] and their paths or row numbers; ``labels`` are ids or names [n], or 0 and 1 [n, labels]."""
 
     items: Items
     names: list[str]

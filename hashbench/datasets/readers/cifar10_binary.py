@@ -12,10 +12,7 @@ from hashbench.foundation.errors import HashbenchError
 
 
 def read_rows(card: Card, files: Files, label_bytes: int) -> Iterator[Block]:
-    """The items of files whose rows begin with ``label_bytes`` bytes, of which the last is the class.
-
-    Raises HashbenchError if a file does not consist of whole rows, or has an unknown class.
-    """
+    """The items of files whose rows begin with ``label_bytes`` bytes, the last of them the class."""
     row = label_bytes + prod(card.item_shape)
     for member, file in files.members:
         data = file.read()

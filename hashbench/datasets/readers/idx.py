@@ -16,15 +16,15 @@ UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the numbe
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
-    """The card lists the labels before their images, so that no images are kept in memory until the labels come."""
     members = iter(files.members)
-    for member, file in members:
+    for member, file in members:  # labels, then their images
         labels = class_ids(card, member.path, _array(member.path, file, n_axes=1))
         for of_images, images_file in members:
             images = _array(of_images.path, images_file, n_axes=3)
             if images.shape != (len(labels), *card.item_shape[:2]):
-                due = f"{len(labels)} of {card.item_shape} are due"
-                raise HashbenchError(f"{of_images.path}: images {images.shape}; {due}")
+                raise HashbenchError(
+                    f"{of_images.path}: images {images.shape}; {len(labels)} of {card.item_shape} are due"
+                )
             yield Block(images.reshape(len(labels), *card.item_shape), labels)
             break
 

@@ -1,7 +1,6 @@
 """Published lists of images, train, database and test: each line has a path and one-hot or multi-hot labels.
 
-The ids number the images of the train list, then images that are only in the database list, then the test list, whose
-images are the queries. Each part is sorted by base name.
+The ids number the train list, then what is only in the database list, then the test list, each sorted by base name.
 """
 
 import re
@@ -114,10 +113,7 @@ def _joined(lists: Sequence[ImageList]) -> ImageList:
 
 
 def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:
-    """The training images, then those that are only in the database, then the queries, each part sorted by name.
-
-    Raises HashbenchError if a role holds an image twice, a query is in another list, or an image's labels differ.
-    """
+    """The training images, then others of the database, then the queries, by name; HashbenchError if lists clash."""
     sorted_lists = []
     for role in ROLES:
         names = lists[role].names

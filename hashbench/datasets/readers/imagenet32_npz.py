@@ -1,7 +1,7 @@
 """ImageNet32's .npz batches: ``data``, whose rows are the planes R, G, B of an image, and ``labels`` from 1.
 
 The first 50 images of each class in ``train_data_batch_10`` get the first ids of that batch: they are the validation
-items, which must be one range of ids. The version in pickle files is not read, since a pickle can run any program.
+items, one range of ids. Pickles are not read, since they can run any program.
 """
 
 import zipfile

@@ -1,8 +1,4 @@
-"""ISOLET's text: 617 features and the letter, 1 to 26, separated by commas; a full stop ends the line.
-
-Published copies of ISOLET have their rows in different orders. The rows of each file are therefore sorted by letter,
-then by the bytes of the features, so that the ids do not depend on the copy.
-"""
+"""ISOLET's text: 617 features and the letter, 1 to 26; rows are sorted, since the order of published copies differs."""
 
 from collections.abc import Iterator
 

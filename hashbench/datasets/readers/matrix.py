@@ -1,8 +1,4 @@
-"""A matrix of features with a row for each item: .npy, HDF5, MATLAB's .mat, .fvecs or .bvecs.
-
-The format is recognised by the first bytes of the file, not by its name. In HDF5 and .mat files, the one matrix with a
-row for each item of the data set is read; it may be transposed, as in HDF5 files that MATLAB writes.
-"""
+"""A matrix of features with a row for each item: .npy, HDF5, .mat, .fvecs or .bvecs, told by the first bytes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext

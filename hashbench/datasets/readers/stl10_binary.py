@@ -1,7 +1,4 @@
-"""STL-10's binary files: a byte for each class, from 1; images of three planes, each stored column by column.
-
-The card lists each file of labels before its images, so that no images are kept in memory until the labels come.
-"""
+"""STL-10's binary files: a byte for each class, from 1; images of three planes, each stored column by column."""
 
 from collections.abc import Iterator
 from math import prod
@@ -20,7 +17,7 @@ BLOCK = 1000  # images; 28 MB
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
     members = iter(files.members)
-    for member, file in members:
+    for member, file in members:  # labels, then their images
         labels = class_ids(card, member.path, np.frombuffer(file.read(card.n_items + 1), np.uint8), first=1)
         for of_images, images in members:
             yield from _images(card, of_images.path, images, labels)

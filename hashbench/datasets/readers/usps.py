@@ -1,8 +1,7 @@
 """USPS as AT&T published it: each line has a digit and 256 grey values of three decimals, in one of two text formats.
 
-The ``zip.train`` of The Elements of Statistical Learning has the digit, 0 to 9, and then the values. The other format
-is LIBSVM's, in which the class is the digit plus 1. LIBSVM's own copy of USPS has smoothed values; it is another data
-set, usps_libsvm, and raises HashbenchError here.
+``zip.train`` of The Elements of Statistical Learning has the digit, 0 to 9, and then the values; in LIBSVM's format the
+class is the digit plus 1. LIBSVM's own copy has smoothed values: it is another data set, usps_libsvm.
 """
 
 from collections.abc import Iterator

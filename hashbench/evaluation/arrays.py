@@ -27,10 +27,7 @@ def numbers(name: str, values: Any) -> NDArray[Any]:
 
 
 def read_codes(name: str, values: Any, device: str, bits: int | None) -> AnyCodes | Bytes:
-    """The codes in ``values``, on a tensor's own device if ``device`` is a GPU.
-
-    With ``bits``, uint8[n, ceil(bits / 8)] are packed; they stay bytes, because only both sides show their bit order.
-    """
+    """The codes in ``values``, on a tensor's own GPU; packed ``bits`` stay bytes: both sides show their bit order."""
     if isinstance(values, Codes) or hasattr(values, "to_host"):
         return _of_length(name, values, bits)
     if device != "cpu" and hasattr(values, "detach") and not _is_packed(values, bits):

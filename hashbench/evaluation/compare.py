@@ -153,10 +153,7 @@ def _by_level(histogram: Histogram) -> dict[int, NDArray[np.int64]]:
 def differences(
     a: Mapping[str, Floats], b: Mapping[str, Floats], *, samples: int, seed: int, interval: float
 ) -> dict[str, Difference]:
-    """The difference of each metric; ``a`` and ``b`` give float64[q], finite, for the same queries, at least one.
-
-    All metrics are resampled with the same queries, so a metric's result does not depend on the others.
-    """
+    """The difference of each metric; ``a``, ``b`` [q] are finite, at least one; all metrics share the resampling."""
     first, second = np.stack([a[name] for name in a]), np.stack([b[name] for name in a])
     paired = first - second
     paired[np.abs(paired) < ROUNDING] = 0.0

@@ -20,10 +20,7 @@ from hashbench.jobs.task import Call, Pool
 
 @dataclass(frozen=True)
 class How:
-    """How many shards are counted at the same time, the file of the total, and whether the shards are new in it.
-
-    ``ray`` is the address of a Ray cluster that counts them, in place of this machine.
-    """
+    """How many shards are counted at a time, here or on the Ray cluster ``ray``; the file of the total, and its use."""
 
     jobs: int = 1
     counts: Path | None = None
@@ -32,12 +29,7 @@ class How:
 
 
 def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Total, Codes]:
-    """The total of the shards, with those that ``how.append`` adds them to; and the codes of the queries.
-
-    With a file of counts, shards that are in it are not counted again, and it holds the total after each shard. Raises
-    HashbenchError, before anything is counted or written, where the shards are not of one kind, where one is there
-    twice, and where the file is not of these queries and shards.
-    """
+    """The total with the shards that ``how.counts`` lacks, kept there after each; and the codes of the queries."""
     with ExitStack() as stack:
         cluster = None if how.ray is None else stack.enter_context(ray.connected(how.ray))
         stack.enter_context(locked_total(how.counts))
@@ -63,7 +55,6 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
 
 
 def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None:
-    """Raises HashbenchError unless the file is of these queries."""
     old = before.evidence.histogram
     if (old.n_queries, old.n_bits) != query.shape:
         raise HashbenchError(

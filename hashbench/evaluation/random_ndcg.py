@@ -34,10 +34,7 @@ class Reading:
 
 
 def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) -> list[Reading]:
-    """All readings of a relevance by percentiles of the ``kind`` "percentiles" or "released", exactly.
-
-    ``relevance_of(kind, centred)`` computes the relevance of one reading; four are computed: 15 s for LabelMe.
-    """
+    """All readings of a relevance by percentiles of the ``kind``; ``relevance_of(kind, centred)`` gives that of one."""
     found = []
     for centred, squared in product((True, False), (False, True)):
         read_kind = "released" if squared else "percentiles"

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.evaluation.evidence import Evidence
-from hashbench.evaluation.scores import Empty, Scores, checked
+from hashbench.evaluation.scores import Empty, Evidence, Scores, checked
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import ranking, self_pairs, ties
 from hashbench.histogram.counting import AnyCodes, counter, on_cpu
@@ -90,11 +89,7 @@ class Scorer:
         progress: bool = True,
         **options: Any,
     ) -> "Scorer":
-        """The scorer of saved codes, which were all counted; their diagnostics are in its evidence.
-
-        With ``exclude_self`` a query is found in the database by its id, or by its row where the two are the same
-        items. Raises HashbenchError if it cannot be found, and for faults of the file.
-        """
+        """The scorer of saved codes, counted and inspected; with ``exclude_self`` a query is found by its id or row."""
         rows = saved.rows_in_database() if exclude_self else None
         by_row, n_queries = exclude_self and rows is None, len(saved.query)
         chosen = for_pairs(device, n_queries * saved.n_database, saved.query.n_bits)

@@ -1,4 +1,4 @@
-"""The type ``Scores``: ``hashbench.score`` returns it and ``hashbench eval`` prints it."""
+"""``Scores``, which ``hashbench.score`` returns and ``hashbench eval`` prints, and ``Evidence``, what they come from."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.evaluation.diagnostics import Tally
 from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.histogram import Histogram
 from hashbench.histogram.ties import Policy
-from hashbench.metrics import MetricValue, NamedMetric, PerQuery, summarise
+from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evaluate_with_extremes, summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -101,6 +103,42 @@ class Scores(Mapping[str, float | None]):
     def __repr__(self) -> str:
         of = f"{self.n_queries} queries, {self.n_database} items, {self.n_bits} bits, ties={self.ties!r}"
         return f"Scores({of})\n{table(self)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The histogram of some queries against ``n_items`` items of a database, and what the codes themselves tell."""
+
+    histogram: Histogram
+    n_items: int
+    tally: Tally | None = None  # the diagnostics of the database codes, where they were inspected
+    without_class: tuple[int, int] = (0, 0)  # queries and items
+    is_same: bool = False  # the database is the queries themselves, in their order
+    n_excluded: int = 0  # queries that are left out of their own ranking
+
+    def merged(self, other: "Evidence") -> "Evidence":
+        """The evidence of both parts of a database, exactly, ``is_same`` unknown; this one cannot be used any more."""
+        assert self.tally is not None and other.tally is not None, "parts of a database are inspected"
+        self.tally.merge(other.tally)
+        without_class = self.without_class[0], self.without_class[1] + other.without_class[1]
+        counted, n_items = self.histogram + other.histogram, self.n_items + other.n_items
+        return Evidence(counted, n_items, self.tally, without_class, n_excluded=self.n_excluded + other.n_excluded)
+
+    def scores(self, metrics: Metrics, *, ties: Policy = "expected", empty: Empty = "skip") -> Scores:
+        """The scores of ``metrics``; ``ties="order"`` needs the items themselves: a ``Scorer`` has it."""
+        found = evaluate_with_extremes(self.histogram, metrics, ties)
+        return Scores(self.histogram.n_queries, self.n_items, self.histogram.n_bits, ties, empty, found)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The histogram and the tally as arrays by name; ``of_arrays`` makes evidence of them again."""
+        tally = {} if self.tally is None else self.tally.arrays()
+        return {"counts": self.histogram.counts, "levels": self.histogram.levels, **tally}
+
+    @staticmethod
+    def of_arrays(arrays: Mapping[str, NDArray[Any]], without_class: tuple[int, int]) -> "Evidence":
+        """The evidence whose ``arrays`` these are."""
+        tally = Tally.of_arrays(arrays)
+        return Evidence(Histogram(arrays["counts"], arrays["levels"]), tally.n_items, tally, without_class)
 
 
 def checked(policy: str, empty: str) -> Policy:

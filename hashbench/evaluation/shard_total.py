@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.codes.files import arrays_in
-from hashbench.evaluation.evidence import Evidence
+from hashbench.evaluation.scores import Evidence
 from hashbench.foundation import config
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, printable, quietly

@@ -59,11 +59,7 @@ class Shard:
 
 
 def shards_of(codes: str, labels: str | None = None, besides: Path | None = None) -> list[Shard]:
-    """The shards whose codes the pattern ``codes`` names, ``PATTERN`` or ``PATTERN:KEY``, in the order of their names.
-
-    The files of the pattern ``labels`` belong to them in that order; without it the labels are in the files of the
-    codes. The file ``besides`` is not a shard.
-    """
+    """The shards of ``PATTERN`` or ``PATTERN:KEY`` but ``besides``, by name; ``labels`` names other files of labels."""
     of_codes = _places("--shards", codes, besides)
     if labels is None:
         return [Shard(place, Place(place.path)) for place in of_codes]

@@ -23,10 +23,7 @@ DATABASE_BLOCK = 1 << 20  # items whose relevance to a query is asked for at a t
 
 
 def write_run(path: Path, query: Codes, database: Codes, *, depth: int = DEPTH, own: Ints | None = None) -> None:
-    """Writes the nearest ``depth`` items of each query to ``path``, nearest first, ties in database order.
-
-    ``own`` [q] is the row of each query in the database, which is left out of its lines; -1: none.
-    """
+    """Writes the nearest ``depth`` items of each query but its ``own`` [q] (-1: none), ties in database order."""
     query_name, item_name = _namer("q", len(query)), _namer("d", len(database))
 
     def lines() -> Iterator[str]:
@@ -63,5 +60,4 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def _namer(letter: str, n: int) -> Callable[[int], str]:
-    """The name of each of ``n`` queries or items by its number."""
     return f"{letter}{{:0{len(str(max(n - 1, 0)))}d}}".format

@@ -60,11 +60,7 @@ def deep_method(
     objective: Callable[[Any, Supervision], Objective],
     identity: tuple[str, ...] = (),
 ) -> Method:
-    """The method that trains an encoder by minimising ``objective(settings, supervision)``.
-
-    ``module`` is the ``__name__`` of the method's file, and its last part the method's name; ``supervision`` is the
-    relevance among training examples. ``identity`` names its runs besides ``bits`` and ``model``.
-    """
+    """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, supervision)``."""
     method = module.rpartition(".")[2]
 
     def fit(chosen: Any, data: TrainingData) -> "DeepHasher":
@@ -90,7 +86,6 @@ def deep_method(
 
 
 def load(settings: TrainingSettings, stored: SavedHasher) -> "DeepHasher":
-    """The trained network that was saved."""
     require_torch()
     from hashbench.training.hasher import DeepHasher
 

@@ -26,11 +26,7 @@ def boost(
     binned: Bytes, signs: Floats, weights: Floats, tried: Longs, trim: float, features: Ints, cuts: Longs,
     values: Floats, scores: Floats,
 ) -> None:  # fmt: skip
-    """Grows the trees of one bit by discrete AdaBoost, each among the features ``tried`` int64[trees, m].
-
-    From ``binned`` uint8[d, n] and ``signs`` [n], -1 or 1, it writes ``features`` and ``cuts`` [trees, nodes],
-    ``values`` [trees, leaves], and ``scores`` [n], the sums of the values that the examples reach.
-    """
+    """Grows the trees of one bit by discrete AdaBoost, each of features ``tried``; writes the last four arrays."""
     least = 0.5 / len(signs)
     leaf = np.empty(len(signs), np.int64)
     for tree in range(len(tried)):
@@ -115,7 +111,6 @@ def _split_level(
 
 @inner
 def _best_cut(sums: Floats, total: Floats, feature: int, k: int, best: Floats, features: Ints, cuts: Longs) -> None:
-    """Replaces the split of node ``k`` if a cut of this feature is better."""
     left, left_signed = 0.0, 0.0
     for cut in range(BINS - 1):
         if sums[cut, 0] == 0:
@@ -182,10 +177,7 @@ def worst_rankings(
 def _interleave(
     relevant: Singles, near: Longs, irrelevant: Singles, far: Longs, table: Floats, best: Floats, choice: Any
 ) -> None:
-    """The dynamic programme: relevant item j is placed behind a irrelevant ones, and a does not fall with j.
-
-    Then choice[j, a] is the best number, at most a, of irrelevant items before item j, and best[a] the largest value.
-    """
+    """The dynamic programme: choice[j, a] is the best number, at most a, of irrelevant items before item j."""
     unit = 2 / (len(near) * len(far))
     best[: len(far) + 1] = 0
     for j in range(len(near)):

@@ -14,10 +14,7 @@ Ints = NDArray[np.int64]
 
 
 def relevant_pairs(data: TrainingData) -> Bools:
-    """bool[n, n]: whether the level of column j for row i is above 0, with labels or distances as the protocol says.
-
-    The diagonal is as the labels say. Raises TrainingFailed if all pairs of two examples are relevant, or none.
-    """
+    """bool[n, n]: whether column j is relevant to row i; TrainingFailed if all pairs of two examples are, or none."""
     relevance = from_labels(data.labels, data.labels) if data.relevance is None else data.relevance
     n = len(data.items)
     pairs = relevance.block(slice(0, n), slice(0, n)) > 0
@@ -31,11 +28,7 @@ def relevant_pairs(data: TrainingData) -> Bools:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The neighbours of m queries, which are all training examples; a pair is a query and one of its neighbours.
-
-    ``ids`` int64[m, r + s] holds up to r relevant neighbours of each query, then up to s irrelevant ones, or none where
-    one of the two would be missing. The entries that remain are the query itself, at distance 0.
-    """
+    """Of m examples up to r relevant neighbours, then up to s irrelevant ones; a missing one is the example itself."""
 
     ids: Ints
     r: int

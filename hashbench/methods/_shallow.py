@@ -198,15 +198,12 @@ def linear_method(
 def inputs_of(
     kind: str, features: Floats, n_anchors: int, random: np.random.Generator
 ) -> tuple[Floats, Callable[..., Linear]]:
-    """The inputs [n, m] of linear functions, and the function that makes a Linear of mean, projection and bias.
-
-    The ``kind`` "linear" has the features, "kernel" their responses to ``n_anchors`` random examples. The bandwidth is
-    the mean squared distance to the anchors, not squared again, as in the released code of KSH (Liu et al. 2012).
-    """
+    """The inputs [n, m]: features, or (kernel) responses to random anchors; and what makes a Linear of the rest."""
     if kind == "linear":
         return features, Linear
     require_anchors(n_anchors, len(features))
     anchors = features[random.choice(len(features), n_anchors, replace=False)]
+    # the mean squared distance, not squared again, as in the released code of KSH (Liu et al. 2012)
     bandwidth = np.asarray(squared_distances(features, anchors).mean())
     return responses(features, anchors, bandwidth), partial(KernelLinear, anchors=anchors, bandwidth=bandwidth)
 

@@ -36,8 +36,6 @@ class Trees(HashFunction):
 
 
 class TreeSettings(ShallowSettings):
-    """The settings of methods that grow trees by discrete AdaBoost."""
-
     n_trees: int = Field(ge=1)  # of a bit
     depth: int = Field(ge=1, le=10)
     n_tried: int = Field(ge=1)  # each tree chooses among so many random features, or all

@@ -29,10 +29,7 @@ class Settings(ShallowSettings):
 
 @dataclass(frozen=True, eq=False)
 class AnchorGraph(HashFunction):
-    """The first bits are those of y = z(x) @ projection, the second ones those of y - upper (y > 0) or lower - y.
-
-    z(x) [m] is exp(-||x - anchor||^2 / bandwidth^2) for the nearest anchors and 0 for the others, over its sum.
-    """
+    """Bits of y = z(x) @ projection, then of y - upper (y > 0) or lower - y; z(x) [m] are the ``weights``."""
 
     of_column = True
     anchors: Floats  # [m, d]
@@ -96,11 +93,7 @@ def eigenvectors(z: Floats) -> Floats:
 
 
 def thresholds(z: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """b+ [k] and b- [k] for the eigenvectors ``y`` [n, k]: the second layer is f = y - b+ where y > 0, else b- - y.
-
-    They minimise f^T L f, which depends on b+ + b- alone: it is smallest at e^T L |y| / e^T L e, with e = 1 where y >
-    0, else 0. That the sum of f is 0 then gives b+ and b- (Eq. 11).
-    """
+    """b+, b- [k] of eigenvectors ``y`` [n, k]: f = y - b+ where y > 0, else b- - y, least f^T L f, sum 0 (Eq. 11)."""
     n, size, positive = len(y), np.abs(y), (y > 0).astype(np.float64)
     smooth = z.T @ positive / np.where(z.sum(axis=0) > 0, z.sum(axis=0), 1)[:, None]
     laplacian = positive - z @ smooth  # L e

@@ -58,12 +58,10 @@ class Embedding:
         self.objective = self._half_squares(self.distances)
 
     def _half_squares(self, distances: Floats) -> float:
-        """1/2 sum over pairs (d_ij - D_ij)^2 for ``distances`` D."""
         errors = distances - self.pairs.target
         return float(errors @ errors) / 2
 
     def _differ(self, bits: Bools) -> Bools:
-        """For each pair, whether ``bits`` [n] of its two examples differ."""
         return np.asarray(bits[self.pairs.first] != bits[self.pairs.second])
 
     def improve(self, bit: int, anchor: int) -> None:
@@ -80,12 +78,7 @@ class Embedding:
             self.activations[bit], self.distances, self.objective = moved, distances, objective
 
     def _best_step(self, activations: Floats, slope: Floats, others: Floats) -> float:
-        """The change of a weight, for which activations + change * slope give the least objective.
-
-        As the change grows from -infinity, the bit of each example flips once, where its activation is 0. The two
-        examples of a pair differ, or do not, exactly between their flips: so the objective of all n + 1 outcomes is one
-        cumulative sum.
-        """
+        """The change with the least objective: as it grows a bit flips once, so all outcomes are one cumulative sum."""
         flips = np.full(len(slope), np.inf)
         np.divide(-activations, slope, out=flips, where=slope != 0)
         order = np.argsort(flips, kind="stable")

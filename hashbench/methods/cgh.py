@@ -12,10 +12,7 @@ from hashbench.methods._pairs import Bools, Neighbours
 
 
 def triplet_losses(distances: Singles, neighbours: Neighbours) -> tuple[Singles, Floats]:
-    """The pair weights float32[m, r + s] and the mean squared hinge float64[m] of the triplets of each query.
-
-    Minus the pair weights are the gradient of the loss with respect to the ``distances`` float32[m, r + s].
-    """
+    """Minus the gradient of the losses by ``distances``, float32[m, r + s], and the mean squared hinges float64[m]."""
     from hashbench.methods._numba import squared_hinges
 
     weights, losses = np.zeros(distances.shape, np.float32), np.zeros(len(distances))

@@ -46,11 +46,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
 
 
 def losses(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> NDArray[np.int64]:
-    """Four times the loss [n, n] of codes of ``r`` bits with these inner ``products`` s: a whole number.
-
-    ksh: (r y - s)^2, y = 1 for relevant pairs, else -1. hinge, with the distance d = (r - s) / 2: d^2 for relevant
-    pairs, max(r/2 - d, 0)^2 for others.
-    """
+    """Four times the loss of ``r`` bits: ksh (r y - s)^2; hinge d^2, irrelevant max(r/2 - d, 0)^2, d = (r - s)/2."""
     if loss == "ksh":
         return 4 * np.square(np.where(pairs, r, -r) - products)
     return np.square(np.where(pairs, r - products, np.maximum(products, 0)))

@@ -11,10 +11,7 @@ from hashbench.training.settings import DeepSettings
 
 
 class Settings(DeepSettings):
-    """The likelihood of a pair depends on a <h_i, h_j> with a = ``similarity_scale`` / bits.
-
-    The last two switches give the gradient of the released code, which is not that of its loss.
-    """
+    """Likelihoods of a <h_i, h_j>, a = ``similarity_scale`` / bits; the last two switches: the released gradient."""
 
     similarity_scale: float = Field(gt=0)
     linear_above: float = Field(15.0, gt=0)  # the value of a <h_i, h_j> above which the loss is taken as linear

@@ -45,7 +45,6 @@ class Residual(NamedTuple):
     codes: Floats  # float64[bits, n], a row y_k for each bit so far
 
     def __matmul__(self, values: Floats) -> Floats:
-        """R @ values, float64[n]."""
         of_groups = np.bincount(self.group, values, len(self.distinct))
         return (self.distinct @ of_groups)[self.group] - (self.codes @ values) @ self.codes
 

@@ -132,11 +132,7 @@ def ksh_loss(codes: Signs, affinity: Affinity) -> int:
 
 
 def machines(inputs: Floats, codes: Signs, start: Floats, c: float) -> Floats:
-    """The weights [d, bits] of a support vector machine for each bit of ``codes`` [n, bits], beginning at ``start``.
-
-    They minimise ||w||^2 / 2 + c sum_i max(0, 1 - z_i w . x_i)^2, in one run of L-BFGS, so that products are of
-    matrices.
-    """
+    """The weights [d, bits] of SVMs with squared hinges for the bits of ``codes``, in one L-BFGS from ``start``."""
     from scipy.optimize import minimize
 
     signs = codes.astype(np.float64)

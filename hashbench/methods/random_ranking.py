@@ -1,8 +1,4 @@
-"""Random ranking: the expected metrics of the database in a random order, the floor that every method must be above.
-
-All items get the same code, so all orders of the database are equally likely. Metrics are means over the orders of tied
-items (McSherry, Najork 2008; He et al. 2018), so they are the closed forms of a random order, not a sample.
-"""
+"""Random ranking: expected metrics of a random order (equal codes, all items tied), the floor for every method."""
 
 import numpy as np
 

@@ -151,12 +151,7 @@ def cost_tables(loss: Loss, neighbours: Neighbours) -> CostTables:
 
 
 def most_violated(distances: Singles, neighbours: Neighbours, tables: CostTables) -> tuple[Singles, Floats]:
-    """The pair weights float32[m, r + s] and the losses float64[m] of the most violated rankings y of eq. 11.
-
-    They maximise loss(y) - sum over pairs of weight * distance, eq. 13: with u = 2 / (p n), the weight of an irrelevant
-    neighbour is u times the number of relevant ones behind it, of a relevant one -u times the irrelevant ones before
-    it.
-    """
+    """The pair weights float32[m, r + s] and losses float64[m] of the most violated rankings of eq. 11, by eq. 13."""
     from hashbench.methods._numba import worst_rankings
 
     # order sorts the relevant neighbours by distance, then the irrelevant ones. The 32 bits of distances, 0 or more,

@@ -20,11 +20,7 @@ WORDS = ("true", "false", "inf", "nan")  # TOML reads these as values
 
 
 def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = False) -> str:
-    """The command line, quoted for a shell, that trains the run of ``row``; ``program`` are its first words.
-
-    It has no option that does not change the run. Raises HashbenchError if no command gives this run any more, because
-    its data, its split or its method have changed.
-    """
+    """The shortest command, quoted for a shell, that trains the run of ``row`` today, or HashbenchError."""
     if (now := _resolved(row, row.settings)) is None:
         raise HashbenchError(
             f"{row.run}: its settings are not known to its method any more: it cannot be trained again"
@@ -41,10 +37,7 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
 def command_of(
     run: Row | RunName, given: Mapping[str, Setting], program: Sequence[str] = PROGRAM, *, again: bool = False
 ) -> str:
-    """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it.
-
-    A classifier's trains it again by itself where the weights are not here.
-    """
+    """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it."""
     seed = ["--seed", str(run.seed)] if run.seed else []
     if run.method == CLASSIFIER:
         settings = run.config["settings"]
@@ -70,13 +63,11 @@ def _changed(run: Run, now: Run, prefix: str = "") -> dict[str, Setting]:
 
 
 def _names(row: Row, given: Mapping[str, Setting]) -> bool:
-    """Whether ``given`` name the run of ``row``."""
     found = _resolved(row, given)
     return found is not None and str(found.name) == row.run
 
 
 def _resolved(row: Row, given: Mapping[str, Setting]) -> Run | None:
-    """The run that ``given`` name today; None if they name none."""
     try:
         names = row.dataset, row.protocol, row.method
         return Run.resolve(*names, given, seed=row.seed, budget=row.budget, split_seed=row.split_seed)

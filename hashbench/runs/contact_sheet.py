@@ -29,11 +29,7 @@ def draw(
     device: str = "auto",
     program: Sequence[str] = PROGRAM,
 ) -> None:
-    """Draws the ``top`` nearest images of each query of the run ``name``, and writes the sheet to ``out``.
-
-    The queries are the images in ``own``, or the run's; ``n_queries`` of them, spread evenly. Raises HashbenchError
-    where the run has no images, or its hasher or its codes are not here; the error names a command of ``program``.
-    """
+    """Writes the ``top`` nearest images of ``n_queries`` queries, spread evenly, ``own`` ones or the run's."""
     require_output(out)
     row = store.named(name)
     run, folder = Run.from_row(row), store.run_folder(row.run)

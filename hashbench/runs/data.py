@@ -25,17 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """The data of a run: ``items`` [n, ...] are all items of the data set as the method takes them, or their features.
-
-    The value ``value_max`` in an item means 1.0. ``compared`` holds the items whose distances define relevance.
-    """
+    """The data of a run: ``items`` [n, ...] are all items as the method takes them; ``value_max`` means 1.0."""
 
     run: Run
     dataset: Dataset
     ids: Split
     items: NDArray[Any]
     value_max: float
-    compared: Dataset
+    compared: Dataset  # the items whose distances define relevance
     features_sha256: str | None = None
 
     @property
@@ -67,10 +64,7 @@ class RunData:
 
 
 def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
-    """The data of a run; features that are missing are extracted first.
-
-    Raises HashbenchError where the data set is not here, and CheckFailed where it or the split has changed.
-    """
+    """The data, missing features extracted; HashbenchError without the data set, CheckFailed if it has changed."""
     card, protocol, name = run.card, run.protocol, run.name
     dataset = open_dataset(card)
     ids = split(dataset.labels, protocol, name.dataset, name.protocol)

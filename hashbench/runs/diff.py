@@ -13,6 +13,7 @@ from hashbench.runs.store import Damaged, Store
 MADE_BY = ("code", "versions", "hardware", "threads", "peak_memory", "utc", "seconds", "arithmetic")
 SUMS = ("status", "reason", "distinct_codes", "data_sha256", "features_sha256", "ids_sha256")
 RESULT = (*SUMS[:3], "artefacts", *SUMS[3:])
+PARTS = {"cpu": "processor", "gpu": "GPU"}
 
 Pairs = dict[str, tuple[Any, Any]]  # of the first and of the second row, by key; None where a row has no such key
 
@@ -35,9 +36,9 @@ class RowDiff:
 def diff_rows(a: Row, b: Row) -> RowDiff:
     """The differences between two rows, in the order of their keys."""
     of_a, of_b = a.model_dump(by_alias=True), b.model_dump(by_alias=True)
-    means = [{name: value.mean for name, value in row.all_metrics().items()} for row in (a, b)]
-    before, after = a.all_metrics(), b.all_metrics()
-    changed = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    values = a.all_metrics(), b.all_metrics()
+    changed = [name for name in {**values[0], **values[1]} if values[0].get(name) != values[1].get(name)]
+    means = [{name: value.mean for name, value in each.items()} for each in values]
     return RowDiff(
         _pairs({**a.config, "seed": a.seed}, {**b.config, "seed": b.seed}),
         {name: (means[0].get(name), means[1].get(name)) for name in changed},  # perhaps equal: another deviation
@@ -63,7 +64,6 @@ def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Pairs:
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The values of nested objects, by their keys joined with dots."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
@@ -118,11 +118,8 @@ def diff_rerun(new: Row, stored: Row) -> RerunDiff:
 
 def _likely_cause(new: Row, stored: Row) -> str | None:
     """The differences that change the rounding of sums, and with it codes: processor, GPU, and number of threads."""
-    found = [
-        f"another {name}: {new.hardware.get(key)}, stored {stored.hardware.get(key)}"
-        for key, name in (("cpu", "processor"), ("gpu", "GPU"))
-        if new.hardware.get(key) != stored.hardware.get(key)
-    ]
+    parts = [(name, *(row.hardware.get(key) for row in (new, stored))) for key, name in PARTS.items()]
+    found = [f"another {name}: {own}, stored {other}" for name, own, other in parts if own != other]
     cores, rows = stored.hardware.get("cores"), (new, stored)
     own, other = (", ".join(f"{key} {n}" for key, n in (row.threads or {}).items()) or "unknown" for row in rows)
     if stored.threads is not None and new.threads != stored.threads:

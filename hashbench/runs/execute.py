@@ -41,35 +41,29 @@ OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precisio
 
 
 def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher] | None = None) -> Row:
-    """The row of ``run``, whose steps are all done now; its codes, counts and hasher are written into ``folder``.
-
-    ``base`` returns the hasher that the run starts from. Training that fails gives a failed row.
-    """
+    """The row of ``run``, whose steps are all done now, with files in ``folder``; ``base`` makes the base's hasher."""
     data = open_data(run, options)
     try:
         hasher, train_s = fit(data, folder, options, None if base is None else base())
     except TrainingFailed as failure:
         return failed_row(data, str(failure), options)
-
     fitted = time.perf_counter()
     output = encode(hasher, data, options)
     output.save(folder)
-
     encoded = time.perf_counter()
     evidence = output.count(data.relevance, progress=options.progress)
     evidence.save(folder)
     metrics = score(evidence, run.protocol.metrics)
-
     score_s = time.perf_counter() - encoded
     seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))
-    return measured_row(data, evidence, metrics, seconds, options)
+    sums = {name: counts.sha256() for name, counts in evidence.by_name.items() if name in get_args(Artefact)}
+    weights = {} if evidence.weights_sha256 is None else {"weights": evidence.weights_sha256}
+    result = {"searches": metrics, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
+    return _row(data, options, **result, seconds=seconds, status="ok")
 
 
 def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
-    """The fitted hasher, which is also saved in ``folder``, and the wall time of its training in seconds.
-
-    If the same commit saved it there (and was killed before it wrote the row), it is loaded. May raise TrainingFailed.
-    """
+    """The hasher, fitted and saved, or loaded if this commit saved it; and its seconds; may raise TrainingFailed."""
     run = data.run
     if options.group.is_alone and (seconds := _seconds_of_saved(folder)) is not None:
         with suppress(HashbenchError):  # a hasher that is damaged or gone is fitted again
@@ -131,7 +125,6 @@ def score(evidence: Counted, of_protocol: Sequence[str] = ()) -> Searches:
 
 
 def _metrics(evidence: Mapping[str, contract.Counts], of_protocol: Sequence[str]) -> dict[str, MetricValue]:
-    """The metrics of a row, each summarised over the queries, from all counts of a search."""
     found: dict[str, MetricValue] = {}
     for counts in evidence.values():
         match counts:
@@ -145,21 +138,12 @@ def _metrics(evidence: Mapping[str, contract.Counts], of_protocol: Sequence[str]
     return found
 
 
-def measured_row(data: RunData, evidence: Counted, searches: Searches, seconds: Seconds, options: Options) -> Row:
-    """The row of a run that did not fail; ``searches`` holds the metrics of each."""
-    sums = {name: counts.sha256() for name, counts in evidence.by_name.items() if name in get_args(Artefact)}
-    weights = {} if evidence.weights_sha256 is None else {"weights": evidence.weights_sha256}
-    result = {"searches": searches, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
-    return _row(data, options, **result, seconds=seconds, status="ok")
-
-
 def failed_row(data: RunData, reason: str, options: Options) -> Row:
     """The row of a run whose training failed."""
     return _row(data, options, seconds=None, status="failed", reason=reason)
 
 
 def _row(data: RunData, options: Options, **result: Any) -> Row:
-    """The row with this ``result``: what names the run, what it was made from, and what made it."""
     run, name, compute = data.run, data.run.name, options.compute
     device, provider = "cpu", METHODS.provider(name.method)
     if run.method.needs_torch:

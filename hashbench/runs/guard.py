@@ -21,11 +21,7 @@ from hashbench.training.settings import TrainingSettings
 
 
 def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
-    """The row of ``run``: the stored one if there is one, else the run is executed and its row is stored.
-
-    If training fails, a failed row is stored; the next call tries again. A run that another process executes is waited
-    for. With ``again`` the run is executed even if its row is stored, which stays; the new row is the result.
-    """
+    """The stored row of ``run``, or one that is executed (``again``: in any case), under a lock, and stored."""
     require_supervision(run)
     provenance.code()  # cached now: the source tree may change while the run takes hours
     with _process_group(run, options) as own:
@@ -54,10 +50,7 @@ def follow(run: Run, store: Store, options: Options) -> None:
 
 
 def base_hasher(run: Run, store: Store, options: Options) -> Hasher:
-    """The hasher of a base run: loaded if it is saved, else the run is executed now, once for all that need it.
-
-    Its row is stored if it has none yet. Raises TrainingFailed if the base run fails.
-    """
+    """The hasher of a base run: saved, or executed now, once for all that need it. TrainingFailed if that fails."""
     with store.run_lock(str(run.name), wait=True):
         row = stored_row(run, store)
         if row is None or (hasher := load_saved(run, store, options.device)) is None:
@@ -86,10 +79,7 @@ def load_saved(run: Run, store: Store, device: str) -> Hasher | None:
 
 
 def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM) -> Hasher:
-    """The hasher of a stored run; raises HashbenchError, with the command that makes it, if it is missing or damaged.
-
-    ``program`` are the first words of that command.
-    """
+    """The hasher of a stored run; if it is missing or damaged HashbenchError, with the command that makes it."""
     if row.status != "ok":
         command = train_command(row, program)
         raise HashbenchError(f"{row.run}: this run failed ({row.reason}); this tries it again: {command}")
@@ -109,7 +99,6 @@ def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: st
 
 
 def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) -> Row:
-    """The row of ``run``, executed and stored while this process holds the lock of the run's folder."""
     names, folder = (run.name.dataset, run.name.protocol, str(run.name)), store.run_folder(str(run.name))
     for written in (folder, store.rows_folder):
         require_writable(written)
@@ -128,7 +117,6 @@ def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) ->
 
 
 def _executed(run: Run, store: Store, options: Options) -> Row:
-    """The row of ``run``, executed now, after its base if it has one."""
     folder = store.run_folder(str(run.name))
     config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
     write_text(folder / "config.json", f"{config}\n")

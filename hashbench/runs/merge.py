@@ -26,10 +26,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Merged:
-    """One row that is merged: what becomes of it, and its file and its name here.
-
-    ``loose`` is the file of schema 1 that held it, if it was one of this folder.
-    """
+    """One row that is merged: what becomes of it, its file and name here; ``loose`` is its own file of schema 1."""
 
     outcome: Outcome
     row: Row
@@ -39,11 +36,7 @@ class Merged:
 
 
 def merge(sources: Iterable[Store], into: Store, damaged: Damaged, *, dry_run: bool = False) -> list[Merged]:
-    """What becomes of each row of ``sources``, which are written into the store ``into`` unless it is a ``dry_run``.
-
-    Sources may hold rows of schema 1, a file each. If ``into`` itself is a source, its own rows of schema 1 are moved
-    into its files of rows. ``damaged`` is called with the error of each row that cannot be read, here or there.
-    """
+    """What becomes of the rows of ``sources``, written ``into`` a store unless ``dry_run``; ``damaged`` gets errors."""
     by_file: dict[Path, list[tuple[Row, Path | None]]] = {}
     for source in sources:
         for row, loose in _rows_of(source, source.folder.resolve() == into.folder.resolve(), damaged):
@@ -90,7 +83,6 @@ def _merged(row: Row, loose: Path | None, path: Path, lines: list[Line], damaged
 
 
 def _outcome(row: Row, known: dict[str, Row]) -> Outcome:
-    """What becomes of a row of a run of which the rows ``known`` are here."""
     if row in known.values():
         return Outcome.equal
     if any(says_nothing_new(row, each) for each in known.values()):

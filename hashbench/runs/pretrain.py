@@ -32,11 +32,7 @@ class Pretrained:
 def classifier_run(
     card: Card, protocol: str | None, model: str, given: dict[str, Setting], *, channels: int | None, seed: int
 ) -> Run:
-    """The run that pretrains ``model`` on the training part of a data set, whose items have a class each.
-
-    ``channels`` is the number of channels of the first layer, None for the model's own. Without a ``protocol`` it is
-    the one with the most training items, if there is one.
-    """
+    """The run that pretrains ``model``; without a ``protocol`` on the one with most training items, if there is one."""
     from hashbench.training.classifier import require_layers
 
     if card.labels != "class":
@@ -56,10 +52,7 @@ def classifier_run(
 
 
 def pretrain(run: Run, store: Store, options: Options) -> Pretrained:
-    """Trains the classifier unless its row and its weights are here, and puts the weights into the data folder.
-
-    The row of a clone comes without weights: they are trained again, and the row stays as it is.
-    """
+    """Trains the classifier unless its row and its weights are here; the row of a clone stays as it is."""
     row = stored_row(run, store)
     weights = None if row is None else _weights(row, run, store)
     if weights is None:

@@ -57,10 +57,7 @@ def _row(line: Line, store: Store) -> Useless | None:
 
 
 def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | None:
-    """The folder of a run, if no row but a failed one is there and it is not run at the moment.
-
-    A folder without the configuration of a run, the first file that a run writes, is somebody else's.
-    """
+    """A run's folder, not in use, without a row or of a failed one; without config.json it is somebody else's."""
     if folder.is_symlink() or not folder.is_dir() or store.is_executed(folder.name):
         return None
     names = {path.name for path in folder.iterdir()}

@@ -151,11 +151,7 @@ def signed(text: str) -> str:
 
 
 def from_line(line: str, place: str, *, strict: bool = False) -> Row:
-    """The row in a line that ``to_line`` wrote; ``place`` begins with the file of its protocol.
-
-    A line whose digest is right is trusted, but with ``strict`` its names, digests and values are compared. Raises
-    HashbenchError if the row is damaged or its values disagree, and OtherSchema for another schema version.
-    """
+    """The row in a line; a right digest is trusted unless ``strict``. HashbenchError if damaged; OtherSchema."""
     text, fault = _unsigned(line)
     if fault is None and not strict:
         with suppress(ValidationError):  # what is wrong is said below
@@ -233,7 +229,6 @@ def _checked(row: Row, protocol_name: str, place: str, fault: str | None, misnam
 
 
 def _contradictions(row: Row, protocol_name: str) -> Iterator[str]:
-    """The values that disagree inside the row, or with the name of its file."""
     if f"{row.dataset}-{row.protocol}" != protocol_name:
         yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the file is of {protocol_name}"
     for key in ("dataset", "protocol", "method", "budget"):
@@ -250,7 +245,6 @@ def _contradictions(row: Row, protocol_name: str) -> Iterator[str]:
 
 
 def _out_of_range(row: Row) -> Iterator[str]:
-    """The values that no run can give."""
     for search, values in row.searches.items():
         for name, value in values.items():
             yield from (f"{search}.{printable(name)}.{fault}" for fault in _faults_of(name, value))

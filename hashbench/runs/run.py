@@ -27,17 +27,14 @@ BASE = "base."  # the prefix of settings that are passed on to the base method
 
 @dataclass(frozen=True)
 class Options:
-    """The device, the process group and the arithmetic of a run: they change rounding and speed, and do not name it.
-
-    ``weights`` is the file of pretrained weights; None is the official file in the data folder.
-    """
+    """The device, the process group and the arithmetic of a run: they change rounding and speed, and do not name it."""
 
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
     group: ProcessGroup = ALONE
     compute: ComputeOptions = DEFAULT_COMPUTE
-    weights: str | None = None
+    weights: str | None = None  # the file of pretrained weights; None: the official file in the data folder
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
@@ -82,7 +79,6 @@ class RunName:
         return digest({**self.config, "seed": self.seed})
 
     def __str__(self) -> str:
-        """The name of the run's folder and row."""
         split = "" if self.split_seed is None else f"-split{self.split_seed}"
         head = f"{self.dataset}-{self.protocol}-{self.method}-{self.size}"
         return f"{head}{split}-s{self.seed}-{self.config_hash[:10]}"
@@ -105,10 +101,7 @@ class Run:
 
     @property
     def derived_seed(self) -> int:
-        """The seed of all random numbers of the run, from its names and the settings that its method declares.
-
-        These include the bits, and no learning rate: a run with another rate starts from the same weights.
-        """
+        """The seed of all random numbers, from names and declared settings: the bits are one, no learning rate is."""
         name = self.name
         named = [f"{key}={name.identity[key]}" for key in sorted(self.method.identity)]
         named += [] if name.split_seed is None else [f"split={name.split_seed}"]
@@ -130,11 +123,9 @@ class Run:
         budget: str | None = None,
         split_seed: int | None = None,
     ) -> "Run":
-        """The run with these names; without a ``protocol`` on the data set's only one. Torch is not imported.
+        """The run with these names, on the only ``protocol`` if it is None; HashbenchError for a wrong name or value.
 
-        ``settings`` (at least the size of the codes) replace the values of the files; ``base.KEY`` is a setting of the
-        base method. ``budget`` is one of the method's file, None its default. ``split_seed`` draws another split than
-        the protocol's own. Raises HashbenchError for an unknown name, a wrong value, or a protocol with one split only.
+        ``settings`` replace the values of the files, ``base.KEY`` that of the base; ``split_seed`` draws another split.
         """
         if seed < 0:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
@@ -149,8 +140,7 @@ class Run:
         values = settings_files.resolve(entry, usual, _checked(names["method"], entry, own))
         chosen = _parsed(values, entry, names)
         other_seed = None if rule.seed == card.protocol(protocol).seed else rule.seed
-        base = None
-        following = None if entry.base is None else entry.base.settings(chosen)
+        base, following = None, None if entry.base is None else entry.base.settings(chosen)
         if entry.base is not None and following is not None:
             given = {**following, **{key.removeprefix(BASE): value for key, value in of_base.items()}}
             on = names["dataset"], names["protocol"], entry.base.method
@@ -168,8 +158,6 @@ class Run:
 
     def with_seed(self, seed: int) -> "Run":
         """The run with the same settings, on the same split, and another seed."""
-        if seed == self.name.seed:
-            return self
         base = None if self.base is None else self.base.with_seed(seed)
         return replace(self, name=replace(self.name, seed=seed, base=None if base is None else base.name), base=base)
 
@@ -193,21 +181,16 @@ class Run:
         return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}
 
 
-def _method(name: str) -> Method:
-    return METHODS.get(name)
-
-
 def _things(dataset: str, protocol: str | None, split_seed: int | None, method: str) -> Things:
-    """What the names of a run stand for."""
     card = load_card(dataset)
     protocol = card.protocol_name(protocol)
     own = card.protocol(protocol)
     rule = own if split_seed is None else with_seed(own, split_seed, f"{card.name} {protocol}")
-    return card, rule, _method(method)
+    return card, rule, METHODS.get(method)
 
 
 def _received(name: RunName, card: Card, protocol: Protocol, settings: CodeSettings, base: Run | None) -> Run:
-    return Run(name, card, protocol, _method(name.method), settings, base)
+    return Run(name, card, protocol, METHODS.get(name.method), settings, base)
 
 
 def _run(
@@ -220,7 +203,6 @@ def _run(
 
 
 def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) -> CodeSettings:
-    """The settings; raises HashbenchError, with the options, where one has no value."""
     on = f"{names['method']} on {names['dataset']}"
     fields = entry.settings.model_fields.items()
     missing = [key for key, field in fields if field.is_required() and key not in values]
@@ -261,7 +243,6 @@ def _identity(chosen: CodeSettings, entry: Method, names: Mapping[str, str]) -> 
 
 
 def _of_config(config: Mapping[str, Any], row: Row, identity: dict[str, Setting] | None = None) -> Run:
-    """The run with this configuration: of ``row``, or of a run that it starts from."""
     things = _things(config["dataset"], config["protocol"], row.split_seed, config["method"])
     settings = parse(things[2].settings, config["settings"], row.run)
     base = _of_config(config["base"], row) if "base" in config else None

@@ -49,18 +49,14 @@ class Made:
 
 @dataclass(frozen=True)
 class RunTask(Task):
-    """Executes a run, unless its row is stored; with ``failure`` it stores a row that gives this reason instead.
-
-    ``processes`` train the run together, if its method can. ``timeout_s``, ``cores`` and the row of the run that it
-    starts from are for a node of a cluster.
-    """
+    """Executes a run, unless its row is stored; with ``failure`` it stores a row that gives this reason instead."""
 
     spec: Run
     store: Store
     options: Options
     processes: int = 1
     failure: str | None = None
-    timeout_s: float | None = None
+    timeout_s: float | None = None  # this and the following are for a node of a cluster
     cores: int = 1
     base_row: Row | None = None
 
@@ -93,7 +89,6 @@ class RunTask(Task):
             raise HashbenchError(f"{reason}; no row could be stored: {error}") from None
 
     def _row_by_torchrun(self) -> Row:
-        """The row that ``hashbench train`` stores in several processes."""
         if (row := stored_row(self.spec, self.store)) is not None:
             return row
         train = shlex.split(command_of(self.spec.name, self.spec.name.identity))[1:]
@@ -155,7 +150,6 @@ def _working_files(folder: Path) -> list[Path]:
 
 
 def _data_files(spec: Run) -> Iterator[Path]:
-    """The data set, the features and the weights that the run may need."""
     card = spec.card
     yield paths.own_cards() / f"{card.name}.toml"  # there is one if the data set is the user's own
     if not card.embedded:
@@ -173,16 +167,13 @@ def _data_files(spec: Run) -> Iterator[Path]:
 
 @dataclass(frozen=True)
 class Plan:
-    """How many runs are executed at the same time, the seconds that one may take (None: any number), its processes.
-
-    With the address ``ray`` of a cluster its nodes execute them, each with so many ``cores`` and so much memory.
-    """
+    """How many runs are executed at the same time, here or on the nodes of the Ray cluster at the address ``ray``."""
 
     jobs: int = 1
-    timeout_s: float | None = None
-    processes: int = 1
+    timeout_s: float | None = None  # of one run; None: any number
+    processes: int = 1  # that train a run together
     ray: str | None = None
-    cores: int = 1
+    cores: int = 1  # of a node, for each run
     memory_gib: float = 0.0  # 0: none is reserved
 
 
@@ -201,11 +192,7 @@ class Outcome:
 
 
 def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = Plan()) -> Iterator[Outcome]:
-    """Executes ``specs`` and yields how each one ended; an interrupt stops all of them at once.
-
-    A run whose worker dies is tried again once; then a failed row is stored, as for a run that takes too long. Runs
-    that other processes execute at the moment come last: the rows that these processes store are the results.
-    """
+    """Executes ``specs`` and yields how each ended; a worker that dies twice or takes too long leaves a failed row."""
     if not specs:
         return
     if plan.ray is not None:
@@ -221,7 +208,6 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
 
 
 def _recording(task: RunTask, died: Died, where: str = "") -> RunTask:
-    """The task that stores a failed row in place of ``task``."""
     if task.failure is not None:
         raise HashbenchError(f"{task.failure}; no row could be stored: {died}")
     return replace(task, failure=f"{died}{where}")

@@ -31,11 +31,7 @@ DATA = ("dataset", "protocol", "budget")  # the names that decide the default mo
 
 @dataclass(frozen=True)
 class Sourced:
-    """The value of a setting of a run, where it comes from, and a note on that.
-
-    The source ``run`` is that of a setting of the base's run that follows from the run that needs it; ``recipe`` is the
-    name of a recipe. ``released`` is the authors' own value, if it is known and is not ``value``.
-    """
+    """The value of a setting, its source, and a note; source ``run``: it follows from the run that needs its base."""
 
     value: Setting
     source: Literal["paper", "code", "ours", "recipe", "command line", "default", "run"]
@@ -77,10 +73,7 @@ def _sourced(parameters: Parameters, why: str = "", recipe: str | None = None) -
 
 
 class When(Strict):
-    """The names that a run must match; a name that is left out matches every run.
-
-    ``features`` is ``resnet9`` for those of all its weights. ``base`` is the loss of a metric network.
-    """
+    """The names that a run must match; ``features`` without a checksum, ``base`` is the loss of a metric network."""
 
     dataset: str | None = None
     protocol: str | None = None
@@ -105,11 +98,7 @@ class Variant(Strict):
 
 
 class Tuned(Strict):
-    """The ``[methods.X]`` of a recipe: the settings to which method X was tuned, and these keys.
-
-    A setting is a value, or a table of value and note. ``why`` says what was chosen, ``tuned`` names the search.
-    ``skip`` is the reason why the recipe is not used for the method.
-    """
+    """The ``[methods.X]`` of a recipe: settings, ``why``, ``tuned`` (the search); or ``skip``, why it has none."""
 
     why: str = ""
     tuned: str = ""
@@ -119,16 +108,9 @@ class Tuned(Strict):
     @model_validator(mode="before")
     @classmethod
     def _with_sources(cls, values: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {"parameters": {}}
-        for key, value in values.items():
-            if key in ("why", "tuned", "skip"):
-                found[key] = value
-            else:
-                found["parameters"][key] = {
-                    "source": "ours",
-                    **(value if isinstance(value, dict) else {"value": value}),
-                }
-        return found
+        own = {key: values[key] for key in ("why", "tuned", "skip") if key in values}
+        tables = {key: v if isinstance(v, dict) else {"value": v} for key, v in values.items() if key not in own}
+        return {**own, "parameters": {key: {"source": "ours", **table} for key, table in tables.items()}}
 
     @model_validator(mode="after")
     def _is_explained(self) -> Self:
@@ -140,12 +122,7 @@ class Tuned(Strict):
 
 
 class Recipe(Strict):
-    """A file of experiments/recipes/: how a network is trained.
-
-    Parameters and variants are of ``TrainingSettings``, which every trained method has. ``default_model``: whether a
-    run that names no network has this one. ``extends`` names a recipe whose values this one has where it gives no
-    other; the settings of one of its ``methods`` are replaced as a whole.
-    """
+    """A file of experiments/recipes/: how a network is trained; ``extends`` names one whose values it also has."""
 
     title: str
     why: str
@@ -208,9 +185,8 @@ def recipes() -> dict[str, Recipe]:
 def sourced(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Sourced]:
     """All hyper-parameters of the run with these ``names`` (data set, protocol, method, budget), with their sources.
 
-    Later values win: the method's file and its variants that match; the recipe that matches and its variants; the
-    recipe's settings of the method; ``given``. Model, base and features are chosen first, because the other values
-    depend on them. Recipes are for ``DeepSettings``: a metric network draws its batches by class, as its authors do.
+    Later values win: the method's file, its variants that match, the recipe that matches, its variants, its settings of
+    the method, ``given``. Recipes are for ``DeepSettings``: a metric network draws its batches by class.
     """
     of_method = _layers_of_method(names["method"])
     conditions = _conditions_for(names["method"]) if issubclass(method.settings, DeepSettings) else {}
@@ -247,7 +223,6 @@ def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[s
 
 @read_once
 def _layers_of_method(method: str) -> list[Layer]:
-    """The general values of the method's file, then those of its variants."""
     file = method_file(method)
     variants = [(each.when.names, _sourced(each.parameters, each.why)) for each in file.variants]
     return [({}, _sourced(file.parameters)), *variants]
@@ -282,13 +257,11 @@ def _line(name: str, known: Mapping[str, Recipe], after: tuple[str, ...] = ()) -
 
 @read_once
 def _recipes_for(method: str) -> dict[str, Recipe]:
-    """The recipes that are not skipped for ``method``."""
     return {key: recipe for key, recipe in recipes().items() if not ((own := _tuned(key, method)) and own.skip)}
 
 
 @read_once
 def _conditions_for(method: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    """The conditions of the recipes that are not skipped for ``method``, by their model."""
     found: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
     for name, recipe in _recipes_for(method).items():
         found[str(recipe.when.model)][name] = recipe.when.names
@@ -296,7 +269,6 @@ def _conditions_for(method: str) -> Mapping[str, Mapping[str, Mapping[str, str]]
 
 
 def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:
-    """The model of a run that does not name one."""
     usual = {name: recipe.when.names for name, recipe in usable.items() if recipe.default_model}
     chosen = _closest({name: {key: own[key] for key in DATA if key in own} for name, own in usual.items()}, names)
     if chosen is None:

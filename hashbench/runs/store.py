@@ -26,10 +26,7 @@ _NAME = re.compile(r'\{"run":"([^"\\]+)"')
 
 @dataclass(frozen=True)
 class Line:
-    """One row in a file, not parsed yet.
-
-    ``name`` is the run; of a further row of it the run, ``~`` and the start of the digest; of no row its line.
-    """
+    """One row in a file, not parsed yet; ``name`` is the run, of a further row with ``~`` and part of its digest."""
 
     path: Path
     number: int
@@ -123,10 +120,7 @@ class Store:
 
     @contextmanager
     def run_lock(self, run: str, *, wait: bool) -> Iterator[None]:
-        """Holds the lock of a run's folder: one process executes a run, and others wait for its row.
-
-        A note says whom it waits for. Raises HashbenchError if another process holds the lock and ``wait`` is false.
-        """
+        """Holds the lock of a run's folder: others wait for its row with a note, or raise where ``wait`` is false."""
         folder = self.run_folder(run)
         busy = f"{folder}: {holder_in(folder / HOLDER)} executes this run"
         waiting = f"note: {busy}: waiting for its result"
@@ -148,10 +142,7 @@ class Store:
         return sorted(self.rows_folder.glob("*.jsonl"), key=lambda path: path.stem)
 
     def lines(self, damaged: Damaged | None = None) -> Iterator[Line]:
-        """All rows, not parsed, ordered by file and by name, so that no result of theirs depends on the machine.
-
-        A file that cannot be read is left out and ``damaged`` is called with its error; without it, that is raised.
-        """
+        """All rows, not parsed, by file and name; ``damaged`` gets the error of a file that is unreadable."""
         for path in self.files():
             try:
                 yield from lines_of(path).values()

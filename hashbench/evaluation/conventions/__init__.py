@@ -1,9 +1,4 @@
-"""Conventions: the metric values that other evaluation code computes for the same codes; one file for each code base.
-
-They differ from the exact metrics, and from each other, in the divisor of AP@k, in the order of tied items, in the
-treatment of queries without relevant items, and by defects of that code. Each file says which of these it reproduces.
-Use them to check published values; use the metrics to compare methods.
-"""
+"""Conventions: the metric values that other evaluation code prints for the same codes, to check published values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,15 +27,11 @@ class ConventionValue:
 
 @dataclass(frozen=True)
 class Convention:
-    """The evaluation code of another project.
-
-    ``evaluate(query, database, relevance, *, cutoff=None)`` takes the codes of both sides and returns the values by the
-    names and in the order of the other code. ``cutoff`` is the rank at which it stops, None for the whole ranking.
-    Raises HashbenchError for a cutoff at which the other code stops with an error.
-    """
+    """The evaluation code of another project; HashbenchError for a cutoff at which that code stops with an error."""
 
     summary: str  # what it does differently, in one line
     source: str  # repository and file
+    # (query, database, relevance, *, cutoff=None): the values by that code's names; a cutoff of None is the last rank
     evaluate: Callable[..., dict[str, ConventionValue]]
 
 
@@ -64,10 +55,7 @@ def at_ranks(
     ranks: int,
     value: Callable[[NDArray[Any]], NDArray[Any]] = lambda distances: distances,
 ) -> tuple[Floats, Floats]:
-    """AP with norm ``retrieved`` and precision at ``ranks``, float64[q]; NaN for a query without a relevant item.
-
-    Items are in the order of NumPy's default sort of the float32 ``value`` of their distances, which is not stable.
-    """
+    """AP (norm ``retrieved``) and precision at ``ranks``, ranked by NumPy's unstable sort of ``value``; NaN: none."""
     distances = ranking.hamming(query, database)
     ordered = ties.in_order(distances, relevance, lambda block: np.argsort(value(block).astype(np.float32), axis=1))
     wanted = Metrics([NamedMetric.at("ap", ranks, norm="retrieved"), NamedMetric.at("precision", ranks)])

@@ -26,10 +26,7 @@ def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int
 def over_retrieved(
     name: str, query: Codes, database: Codes, relevance: Relevance, cutoff: int | None
 ) -> tuple[Floats, Floats]:
-    """AP@R with norm ``retrieved`` and precision@R, float64[q], in that code's order of ties; NaN for empty queries.
-
-    Raises HashbenchError, in a line that begins with ``name``, for an R larger than the database.
-    """
+    """AP@R (norm ``retrieved``) and precision@R in that code's order; the error for a larger R begins with ``name``."""
     ranks = len(database) if cutoff is None else cutoff
     if ranks > len(database):
         at_most = "R is at most the number of items"

@@ -8,8 +8,7 @@ from hashbench.codes import Codes
 from hashbench.evaluation import diagnostics
 from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
-from hashbench.evaluation.evidence import Evidence
-from hashbench.evaluation.scores import Scores, number, table
+from hashbench.evaluation.scores import Evidence, Scores, number, table
 from hashbench.foundation.registry import canonical
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import Relevance
@@ -33,17 +32,14 @@ class Evaluation:
 
     @cached_property
     def queries(self) -> QueryDiagnostics:
-        """What the histogram says about the queries."""
         return diagnostics.diagnose_queries(self.evidence.histogram)
 
     @cached_property
     def query_codes(self) -> CodeDiagnostics:
-        """What the codes of the queries say about themselves."""
         return diagnostics.diagnose(self.query)
 
     @cached_property
     def database_codes(self) -> CodeDiagnostics:
-        """What the codes of the database say about themselves."""
         assert self.evidence.tally is not None, "a report needs inspected codes"
         return self.evidence.tally.diagnostics()
 
@@ -51,10 +47,7 @@ class Evaluation:
 def convention_scores(
     names: Sequence[str], query: Codes, database: Codes, relevance: Relevance, metrics: Metrics
 ) -> dict[str, Values]:
-    """The values of each convention, at the cutoff ranks of the metrics and, where one has none, of the whole ranking.
-
-    Raises HashbenchError for an unknown convention, and for a cutoff that the convention refuses.
-    """
+    """The values of each convention at the ranks of the metrics, else of the whole ranking; it may refuse a cutoff."""
     ranked = metrics.where(lambda metric: metric.name.cutoff is None or metric.rank is not None)
     found: dict[str, Values] = {canonical(name): {} for name in names}
     for name, figures in found.items():
@@ -81,7 +74,6 @@ def as_text(found: Evaluation) -> str:
 
 
 def _convention_scores(name: str, figures: Values) -> Iterator[str]:
-    """The values of a convention, with a warning at those that depend on an unstable sort."""
     convention, width = CONVENTIONS.get(name), max(map(len, figures), default=0)
     yield from ("", f"as {name}: {convention.source}", f"    {convention.summary}")
     for figure, printed in figures.items():

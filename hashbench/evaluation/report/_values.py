@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.evaluation.conventions import CONVENTIONS, Values
+from hashbench.evaluation.conventions import CONVENTIONS
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._text import Evaluation
 from hashbench.evaluation.scores import Scores
@@ -26,11 +26,16 @@ MARKED = 130  # a curve with more points has no markers
 
 def as_json(found: Evaluation) -> str:
     """The report as one JSON object; a missing value is null, never NaN."""
-    queries, evidence = found.queries, found.evidence
+    queries, evidence, known = (
+        found.queries,
+        found.evidence,
+        {name: CONVENTIONS.get(name) for name in found.conventions},
+    )
+    about = {name: {"source": convention.source, "summary": convention.summary} for name, convention in known.items()}
     report = {
         "file": found.source,
         **found.scores.to_dict(),
-        "as": {name: _convention(name, figures) for name, figures in found.conventions.items()},
+        "as": {name: {**about[name], "figures": figures} for name, figures in found.conventions.items()},
         "queries": {name: getattr(queries, name) for name in ("without_relevant", "empty_balls", "radius")},
         "without_class": dict(zip(("queries", "database"), evidence.without_class, strict=True)),
         "excluded_self": evidence.n_excluded,
@@ -44,11 +49,6 @@ def as_json(found: Evaluation) -> str:
         "notes": list(found.notes),
     }
     return json.dumps(report, allow_nan=False, default=asdict)
-
-
-def _convention(name: str, figures: Values) -> dict[str, Any]:
-    convention = CONVENTIONS.get(name)
-    return {"source": convention.source, "summary": convention.summary, "figures": figures}
 
 
 def _codes(of: CodeDiagnostics) -> dict[str, Any]:
@@ -84,11 +84,7 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 
 def write_curves(folder: Path, counted: Histogram) -> list[Path]:
-    """Writes precision against recall, precision at N and recall by radius as .csv and .png; returns the paths.
-
-    The curves are means over the queries with a relevant item. If there is no such query, HashbenchError is raised and
-    nothing is written.
-    """
+    """Writes three curves as .csv and .png, or raises HashbenchError if no query has a relevant item."""
     # a query that is left out of its own ranking has fewer items
     fewest = int(counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS))
     ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, fewest)

@@ -27,10 +27,7 @@ class Tile:
 
 
 def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]], value_max: float = 255) -> None:
-    """Writes the tiles to ``path`` as a PNG, one line for each row; the first tile of a row stands apart.
-
-    The value 0 of an image is black, and ``value_max`` is white, or full red, green and blue.
-    """
+    """Writes the tiles to ``path`` as a PNG, a line a row; the value 0 is black, ``value_max`` white or full colour."""
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(TEXT - 2)

@@ -24,9 +24,8 @@ Batch = tuple[AnyCodes | Bytes, NDArray[Any]]  # codes and labels
 class ScoreAccumulator:
     """Collects codes and labels in batches; ``compute`` returns what ``score`` returns for all of them.
 
-    Queries and database may come in any order and in batches of any size; the rows of a side keep the order in which
-    they came. Codes are packed at once, a bit each: 8 MB for a million codes of 64 bits. Those of tensors on a GPU are
-    packed and stay there. The options are those of ``score``.
+    Batches of any size, of queries and database, may come in any order; a side keeps its order. Codes are packed
+    at once, on the GPU if they are there. The options are those of ``score``.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from hashbench.foundation.progress import bar, note
 from hashbench.jobs import ray
 from hashbench.jobs.follow import all_done, checked
 from hashbench.jobs.local import local_pool
-from hashbench.jobs.task import Call, Pool
+from hashbench.jobs.task import Call
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,11 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
         note(f"note: {len(tasks) - len(missing):,} of them are in {how.counts} already")
     pending = frozenset(task.content.identity for task in tasks) if how.append else frozenset()
     n_items, n_missing = (sum(task.content.items for task in each) for each in (tasks, missing))
-    pool = local_pool(min(how.jobs, len(missing))) if cluster is None else _ray_pool(cluster, tasks[0].source.device)
+    on_gpu = tasks[0].source.device.startswith("cuda")
+    if cluster is not None and on_gpu and not ray.has_gpus(cluster):
+        fault = "no node of the cluster has a GPU: leave --device out"
+        raise HashbenchError(f"--device {tasks[0].source.device}: {fault}")
+    pool = local_pool(min(how.jobs, len(missing))) if cluster is None else ray.RayPool(cluster, gpus=int(on_gpu))
     results = all_done(missing, pool)
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
         for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):
@@ -109,10 +113,3 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
             shown.update(missing[at].content.items)
     assert total is not None
     return total
-
-
-def _ray_pool(cluster: Any, device: str) -> Pool:
-    on_gpu = device.startswith("cuda")
-    if on_gpu and not ray.has_gpus(cluster):
-        raise HashbenchError(f"--device {device}: no node of the cluster has a GPU: leave --device out")
-    return ray.RayPool(cluster, gpus=int(on_gpu))

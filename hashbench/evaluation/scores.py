@@ -1,4 +1,4 @@
-"""``Scores``, which ``hashbench.score`` returns and ``hashbench eval`` prints, and ``Evidence``, what they come from."""
+"""``Scores``, which ``hashbench.score`` returns and ``hashbench eval`` prints, and their ``Evidence``."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -110,9 +110,8 @@ def shallow_method(
 ) -> Method:
     """The method whose hash functions are ``fit(settings, features, data)``.
 
-    ``features`` float64[n, d] are the items of ``data``, divided by ``value_max``, and scaled to unit norm if the
-    settings say so. ``functions`` are the types of hash functions that ``fit`` may return, each a dataclass of arrays.
-    ``identity`` names its runs besides ``bits`` and ``features``; ``supervision`` is what it learns from.
+    ``features`` float64[n, d] are divided by ``value_max`` and normalised as the settings say; ``functions`` are the
+    types that ``fit`` may return. ``identity`` names its runs besides ``bits`` and ``features``.
     """
     by_name = {function.__name__: function for function in functions}
 

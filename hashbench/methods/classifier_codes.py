@@ -46,14 +46,11 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> ClassCodes
 
 
 def hadamard_codes(classes: int, bits: int) -> Floats:
-    """Codewords float64[classes, bits] of -1 and 1: bit j of class c is the parity of the ones in c AND column j.
-
-    The columns are 1, 2, 4, ..., so that c is in binary, then the others up to N - 1, N a power of 2, again and again:
-    with all of them any two codewords differ in N / 2 bits. Raises HashbenchError if two codewords would be equal.
-    """
+    """Codewords [classes, bits] of -1 and 1: parities of c AND column j; HashbenchError if two would be equal."""
     needed = (classes - 1).bit_length()
     if bits < needed:
         raise HashbenchError(f"{bits} bits for {classes} classes: at least {needed} bits")
+    # c in binary, then all other columns up to N - 1, again and again: with all, two codewords differ in N / 2 bits
     powers = [1 << i for i in range(needed)]
     columns = np.array(powers + [j for j in range(1, 1 << needed) if j not in powers])
     shared = np.arange(classes)[:, None] & np.resize(columns, bits)

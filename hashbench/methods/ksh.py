@@ -90,12 +90,8 @@ def signs(values: Floats) -> Floats:
 
 
 def _maximise(settings: Settings, responses: Floats, residual: Residual, start: Floats) -> Floats:
-    """The a at a maximum of s^T R s, s = tanh(K a / 2), by Nesterov's gradient method with backtracking from ``start``.
-
-    tanh(x / 2) is the smooth sign of the paper. A point is [a, K a]: both parts are linear, so a step costs one
-    product.
-    """
-    m = len(start)
+    """The a at a maximum of s^T R s, s = tanh(K a / 2), by Nesterov's method with backtracking from ``start``."""
+    m = len(start)  # a point is [a, K a]: both parts are linear, so a step costs one product
 
     def with_product(vector: Floats) -> Floats:
         return np.concatenate([vector, responses @ vector])

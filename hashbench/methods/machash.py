@@ -93,10 +93,7 @@ class CodeStep(NamedTuple):
 
 
 class KshCouplings(NamedTuple):
-    """The couplings of one bit, a_ij = 4 c_ij - 2 bits (y_ij + y_ji), never formed; c are inner products of ``others``.
-
-    The energy E is then the sum of losses and penalties, up to a constant. ``others`` [n, bits - 1] lack this bit.
-    """
+    """The couplings of a bit, a_ij = 4 c_ij - 2 bits (y_ij + y_ji), never formed; c are products of the ``others``."""
 
     others: Floats
     affinity: Affinity

@@ -80,11 +80,8 @@ def histogram(x: Floats, settings: Settings) -> tuple[Floats, Floats]:
 
 
 def eigenfunctions(points: Floats, counts: Floats, sigma: float) -> tuple[Floats, Floats]:
-    """Eigenvalues [bins - 1], the largest first, and eigenfunctions [bins - 1, bins] at ``points``; no constant.
-
-    They are of D^-1 K, K_ij = counts_i counts_j exp(-(x_i - x_j)^2 / (2 sigma^2)), D the diagonal matrix of its row
-    sums.
-    """
+    """Eigenvalues [bins - 1], first the largest, and functions [bins - 1, bins] at ``points``, without a constant."""
+    # of D^-1 K, K_ij = counts_i counts_j exp(-(x_i - x_j)^2 / (2 sigma^2)), D the diagonal matrix of its row sums
     affinity = np.exp(np.square(points[:, None] - points) / (-2 * sigma**2)) * counts[:, None] * counts
     root = np.sqrt(affinity.sum(axis=1))
     values, vectors = np.linalg.eigh(affinity / root[:, None] / root)

@@ -1,12 +1,10 @@
 """StructHash: codes that minimise a loss of rankings, by structured SVM and column generation (Lin et al. 2014).
 
-The weights w >= 0 of the bits minimise |w|_1 + C xi with w'a + xi >= loss for each cut (a, loss), eq. 10. A cut is one
-ranking for each query, ``loss`` its mean loss, and a[b] the mean of psi_b(true ranking) - psi_b(ranking), the sum over
-pairs of pair weight * [bit b differs]. A round of cutting planes adds the most violated rankings (eq. 11) halfway
-between the solution, which jumps while cuts are few, and the best w so far, which is kept. The dual variables of the
-cuts weight the pairs for the next bit (eq. 15, 16). The j-th relevant item costs an amount that depends on j and on a,
-the number of irrelevant items before it: so a loss is a table [j, a], and a dynamic programme finds the most violated
-ranking exactly.
+The weights w >= 0 of the bits minimise |w|_1 + C xi with w'a + xi >= loss for each cut (a, loss), eq. 10: a ranking for
+each query, its mean loss, and a[b] the mean of psi_b(true ranking) - psi_b(ranking). Cuts are the most violated
+rankings (eq. 11) halfway between the solution, which jumps while cuts are few, and the best w so far, which is kept.
+Their dual variables weight the pairs for the next bit (eq. 15, 16). A loss is a table [j, a]: the j-th relevant item
+behind a irrelevant ones costs so much. A dynamic programme finds the most violated ranking exactly.
 """
 
 from collections.abc import Callable
@@ -100,11 +98,8 @@ def auc(p: int, n: int) -> Floats:
 
 
 def ndcg(p: int, n: int, cutoff: int = CUTOFF) -> Floats:
-    """Costs [p, n + 1] of 1 - NDCG, eq. 21, with S(1) = 1, S(i) = 1 / log2(i) up to ``cutoff``, and 0 after it.
-
-    Divided by the sum of S over min(cutoff, p) positions, not ``cutoff`` as in the paper: the optimal functions are
-    equal.
-    """
+    """Costs [p, n + 1] of 1 - NDCG, eq. 21, with S(1) = 1, S(i) = 1 / log2(i) up to ``cutoff``, and 0 after it."""
+    # over the sum of S at min(cutoff, p) positions, not ``cutoff`` as in the paper: the optimal functions are equal
     scores = 1 / np.log2(np.maximum(2, np.arange(1, p + n + 1)))
     scores[cutoff:] = 0
     return _by_position(scores / scores[:p].sum(), p, n)

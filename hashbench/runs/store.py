@@ -93,11 +93,6 @@ def _by_name(path: Path, stamp: tuple[int, int, int]) -> dict[str, Line]:  # noq
     return {line.name: line for line in read_lines(path)}
 
 
-def raised(error: HashbenchError) -> None:
-    """Raises the error."""
-    raise error
-
-
 @dataclass(frozen=True)
 class Store:
     """The results folder."""
@@ -147,7 +142,9 @@ class Store:
             try:
                 yield from lines_of(path).values()
             except HashbenchError as error:
-                (damaged or raised)(error)
+                if damaged is None:
+                    raise
+                damaged(error)
 
     def rows(self, damaged: Damaged | None = None) -> Iterator["Row"]:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
@@ -168,7 +165,9 @@ class Store:
             try:
                 found = read(line)
             except HashbenchError as error:
-                (damaged or raised)(error)
+                if damaged is None:
+                    raise
+                damaged(error)
             else:
                 yield line.name, found
 

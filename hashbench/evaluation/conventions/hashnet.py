@@ -5,8 +5,7 @@
 - A query without relevant items among the first R is left out of the mean.
 - R larger than the database is an error there, and here.
 
-The script itself ranks by the real-valued activations of the network, which are hardly ever tied. This file reproduces
-what it prints for codes of -1 and +1.
+The script itself ranks by real-valued activations, which are hardly ever tied; these are values for codes of -1 and +1.
 """
 
 import numpy as np
@@ -31,7 +30,6 @@ def over_retrieved(
     if ranks > len(database):
         at_most = "R is at most the number of items"
         raise HashbenchError(f"{name}: R = {ranks} of {len(database)} items stops that code: {at_most}")
-
     return at_ranks(query, database, relevance, ranks, lambda distances: 2 * distances.astype(np.int32) - query.n_bits)
 
 

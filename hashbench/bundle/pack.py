@@ -34,7 +34,6 @@ from hashbench.tables.render_markdown import escape
 from hashbench.tables.settings import settings_of_table
 from hashbench.tables.spec import TableSpec, files_of, load
 
-PIECE = 1 << 20
 THE_TIME = (1980, 1, 1, 0, 0, 0)  # of every file: the first that a zip archive can hold
 
 Say = Callable[[str], object]
@@ -239,7 +238,7 @@ def _write(path: Path, order: Order, found: Packed) -> None:
         for name, file in sorted(found.files.items()):
             digest, info = hashlib.sha256(), _info(order, name, file.stat().st_size)
             with file.open("rb") as source, bundle.open(info, "w") as target:
-                while piece := source.read(PIECE):
+                while piece := source.read(archive.PIECE):
                     digest.update(piece)
                     target.write(piece)
                     shown.update(len(piece))

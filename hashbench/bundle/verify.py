@@ -94,9 +94,6 @@ class RunCheck:
     def _say(self, what: str) -> None:
         self.report.differences.append(f"{self.row.run}: {what}")
 
-    def _not_checked(self, what: str) -> None:
-        self.report.not_checked.append(f"{self.row.run}: {what}")
-
     def _read(self, name: str, read: Callable[[Path], T]) -> T | None:
         return self.report.read(read, self.files[name].parent, name, f"{self.row.run}: ")
 
@@ -175,10 +172,10 @@ class RunCheck:
             if (of, name) not in self.compared and _is_known(name):
                 left.append(f"{of}.{name}")
             elif (of, name) not in self.compared:
-                self._not_checked(f"{of}.{printable(name)}: no metric of this name")
+                self.report.not_checked.append(f"{self.row.run}: {of}.{printable(name)}: no metric of this name")
         if left:
             named = ", ".join(left[:FEW]) + (", ..." if len(left) > FEW else "")
-            self._not_checked(f"{named}: nothing that gives them is in the bundle")
+            self.report.not_checked.append(f"{self.row.run}: {named}: nothing that gives them is in the bundle")
 
 
 def _relevance_here(row: Row, ids: Split | None) -> Relevance:

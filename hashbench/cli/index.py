@@ -84,7 +84,7 @@ def query(
     """
     import numpy as np
 
-    from hashbench.foundation.files import atomic
+    from hashbench.foundation.files import write_arrays
     from hashbench.metrics.suf import speed_up
     from hashbench.sparse import search, shard_files
     from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_matrix
@@ -99,8 +99,7 @@ def query(
     own = read_matrix(queries, EMBEDDINGS)
     found = search.query(index, activations, own, top, exclude=itself, progress=True)
     if out is not None:
-        with atomic(out) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **found._asdict())
+        write_arrays(out, **found._asdict())
     report = {"index": " ".join(map(str, files)), **index.sizes._asdict()}
     report |= {"shards": _shards(headers)} if len(headers) > 1 else {}
     report |= {"n_queries": len(found.ids), "mean_candidates": float(found.n_candidates.mean())}

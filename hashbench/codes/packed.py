@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 
 MAX_BITS = 4096
 BLOCK_WORDS = 1 << 17  # of the database, counted at a time: 1 MiB, which fits the level-2 cache of a core
@@ -93,9 +94,8 @@ def bit_order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None)
 
 def reverse_bits(rows: NDArray[np.uint8]) -> None:
     """Makes the highest bit of each byte the lowest, in place."""
-    for start in range(0, len(rows), ROWS):
-        part = rows[start : start + ROWS]
-        part[...] = REVERSED.take(part)
+    for part in slices(len(rows), ROWS):
+        rows[part] = REVERSED.take(rows[part])
 
 
 def from_bytes(rows: NDArray[np.uint8], n_bits: int, bit_order: str) -> Codes:

@@ -169,9 +169,7 @@ def entry_points() -> dict[str, dict[str, list[OutsideEntry]]]:
             name, version = str(distribution.name), distribution.version
         except Exception:  # noqa: S112  (a damaged package that has nothing to do with hashbench must not stop it)
             continue
-        for point in (
-            points if canonical(name) not in seen else []
-        ):  # like imports: the first on sys.path hides the others
+        for point in points if canonical(name) not in seen else []:  # the first on sys.path hides others, as in imports
             entry = OutsideEntry(f"{name} {version}", point)
             found.setdefault(point.group, {}).setdefault(canonical(point.name), []).append(entry)
         seen.add(canonical(name))

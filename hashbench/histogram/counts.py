@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
 
@@ -79,8 +79,7 @@ class Histogram:
 
     def save(self, path: Path) -> None:
         """Writes the histogram as .npz, whole or not at all."""
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, counts=self.counts, levels=self.levels)
+        write_arrays(path, counts=self.counts, levels=self.levels)
 
     @staticmethod
     def load(path: Path) -> "Histogram":

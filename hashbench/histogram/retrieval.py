@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_arrays
 
 CUTOFFS = (1, 4, 16)  # how many nearest items the searches are for [Jeong and Song 2018, section 6]
 
@@ -68,8 +68,7 @@ class Retrieval:
 
     def save(self, path: Path) -> None:
         """Writes the retrieval as .npz, whole or not at all."""
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **self._arrays())
+        write_arrays(path, **self._arrays())
 
     @staticmethod
     def load(path: Path) -> "Retrieval":

@@ -14,7 +14,7 @@ from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.contract import CODES, Counted, Counts, ItemRows
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic, is_stream
+from hashbench.foundation.files import atomic, is_stream, write_arrays
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.sparse.codes import SparseCodes, top_k
@@ -181,8 +181,7 @@ class SparseOutput:
         if codes is None or activations is None:
             return
         arrays: dict[str, Any] = {"buckets": codes.buckets, "d": codes.d, "query_activations": activations}
-        with atomic(folder / CODES) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
+        write_arrays(folder / CODES, **arrays)
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The counts of both searches; relevance is computed from the labels of the sets."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import Counted, SearchItems
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import atomic, write_arrays
 from hashbench.relevance.labels import Relevance
 from hashbench.training.settings import TrainingSettings
 
@@ -48,8 +48,7 @@ class Predictions:
 
     def save(self, path: Path) -> None:
         """Writes ``predicted`` and ``labels`` as .npz, as a whole or not at all."""
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, predicted=self.predicted, labels=self.labels)
+        write_arrays(path, predicted=self.predicted, labels=self.labels)
 
     def sha256(self) -> str:
         """SHA-256 (hex) of both."""

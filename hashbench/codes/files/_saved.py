@@ -23,7 +23,6 @@ class _QueriesById:
     query_ids: Ids | None
 
     def _pieces_of_ids(self) -> Iterable[Ids] | None:
-        """The ids of the database, piece by piece; None where the file does not name its items."""
         raise NotImplementedError
 
     def ids_in_database(self) -> int | None:

@@ -114,14 +114,12 @@ class _Content:
         return kind, self.read(padded)[:n_bytes]
 
     def integers(self) -> tuple[int, ...]:
-        """The flags or lengths in the next element."""
         kind, content = self.small()
         if kind not in LENGTHS:
             raise ValueError(f"an element of type {kind} in place of flags or lengths")
         return struct.unpack(f"{self.order}{len(content) // 4}i", content)
 
     def head(self) -> Head:
-        """The name, class and shape of a matrix, which follow its tag."""
         flags = self.integers()[0]
         number = flags & 0xFF
         shape = () if number == OPAQUE else self.integers()
@@ -135,7 +133,6 @@ class _Content:
         return Head(name, "logical" if flags & LOGICAL else dtype.name, shape, dtype)
 
     def first_head(self) -> Head:
-        """The head of the variable, to be read first."""
         if self.tag()[0] != MATRIX:
             raise ValueError("a compressed element that is no matrix")
         return self.head()

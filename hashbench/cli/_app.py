@@ -51,7 +51,6 @@ class Command(TyperCommand):
     """A command whose help shows its options in groups, those that ``rich_help_panel`` names after all others."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # of click, or of the copy of it in Typer
-        """Writes a section for the arguments, one for the options, and one for each group."""
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
@@ -147,7 +146,6 @@ def _discard(stream: TextIO) -> None:
 
 
 def _print_error(error: BaseException) -> int:
-    """Prints the error on one line of stderr and returns its exit status."""
     message, code = f"{type(error).__name__}: {error} (hashbench --debug ... shows where)", HashbenchError.exit_code
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)

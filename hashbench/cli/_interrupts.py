@@ -58,7 +58,6 @@ def was_interrupted() -> bool:
 
 
 def print_line() -> None:
-    """Prints the one line, once."""
     if not _state.is_printed:
         _state.is_printed = True
         with suppress(OSError):

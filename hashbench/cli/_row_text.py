@@ -58,7 +58,6 @@ def print_settings(run: Run, given: Mapping[str, Setting], stored: Row | None, *
 
 
 def distinct_text(codes: DistinctCodes) -> str:
-    """How many distinct codes there are."""
     return f"{codes.queries:,} of the queries, {codes.database:,} of the database"
 
 

@@ -13,7 +13,6 @@ from hashbench.runs.row import HEADINGS, Row
 
 
 def run(name: str) -> Sheet:
-    """All about the run called ``name``."""
     from hashbench.runs.store import Store
 
     store = Store.default()

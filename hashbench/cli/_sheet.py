@@ -46,7 +46,6 @@ class Sheet:
 
 
 def _paper(key: str) -> str:
-    """The authors, year and title of a paper, and its key."""
     from hashbench.tables.papers import cited, papers
 
     entries = papers(broken=str)  # str: hashbench list papers says which entries are broken
@@ -64,12 +63,10 @@ def setting(value: "Setting | None") -> str:
 
 
 def settings(values: Mapping[str, Setting]) -> str:
-    """Settings on one line."""
     return ", ".join(f"{key} {setting(value)}" for key, value in values.items())
 
 
 def method(name: str) -> Sheet:
-    """Its paper, what it learns from and needs, its settings with their sources, and its command."""
     from hashbench.methods import METHODS
     from hashbench.runs.settings import method_file, method_path, tuned
 
@@ -126,7 +123,6 @@ def _setting(each: dict[str, Any], width: int) -> str:
 
 
 def dataset(name: str) -> Sheet:
-    """Its items, labels, licence and papers, whether it is here, its protocols, and its commands."""
     from hashbench.datasets.card import load_card
     from hashbench.datasets.status import dataset_status
 
@@ -167,7 +163,6 @@ def _protocol(rule: dict[str, Any]) -> str:
 
 
 def table(name: str) -> Sheet:
-    """Its paper, rows and columns, what of it is measured, and its commands."""
     from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.status import PastSeconds, table_status
@@ -211,7 +206,6 @@ def _sections(table: "TableSpec") -> list[tuple[str, list[str], list[str]]]:
 
 
 def figure(name: str) -> Sheet:
-    """Its paper, what it shows, what of it is measured, and its commands."""
     from hashbench import figures
     from hashbench.runs.store import Store
 
@@ -235,7 +229,6 @@ def figure(name: str) -> Sheet:
 
 
 def metric(name: str) -> Sheet:
-    """Its paper, its cutoffs and parameters, and how it is written."""
     from hashbench.metrics import METRICS
 
     metric = METRICS.get(name)
@@ -258,7 +251,6 @@ def metric(name: str) -> Sheet:
 
 
 def model(name: str) -> Sheet:
-    """The network, its official weights if it has some, and its commands."""
     from hashbench.models import MODELS
 
     model = MODELS.get(name)
@@ -276,7 +268,6 @@ def model(name: str) -> Sheet:
 
 
 def features(name: str) -> Sheet:
-    """The features, and the commands that extract and use them."""
     from hashbench.features import FEATURES
 
     summary = FEATURES.get(name).summary

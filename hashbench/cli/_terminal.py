@@ -43,13 +43,11 @@ def in_columns(lines: Iterable[tuple[str, str]], indent: str = "") -> Iterator[s
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Prints each as a line on stderr."""
     for note in notes:
         echo(f"note: {note}", err=True)
 
 
 def print_error(error: HashbenchError) -> None:
-    """Prints the error as one line on stderr."""
     echo(f"error: {' '.join(str(error).split())}", err=True)
 
 
@@ -71,7 +69,6 @@ class LeftOutRows:
     n = 0
 
     def __call__(self, error: HashbenchError) -> None:
-        """Prints the error of a row."""
         self.n += 1
         echo(f"left out: {error}", err=True)
 

@@ -98,7 +98,6 @@ def _fault_of(each: "DatasetStatus") -> str | None:  # None: every byte is right
 
 
 def _lines(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> Iterator[str]:
-    """The report in lines that fit the terminal."""
     from hashbench.datasets.status import readable
 
     state = ", with local changes" if found["dirty"] else ""

@@ -170,7 +170,6 @@ def _training(codes: str | None, labels: str | None) -> tuple[str, str] | None:
 
 
 def _refuse(options: Mapping[str, object], by: str, why: str = "") -> None:
-    """Raises HashbenchError if one of the options is given."""
     if found := given(options):
         raise HashbenchError(f"{found} cannot be combined with {by}{why}")
 

@@ -63,7 +63,6 @@ def _overview(as_json: bool) -> str:
 
 
 def _entries(kind: str, only: dict[str, str | None], as_json: bool) -> str:
-    """The entries of a kind that have the values ``only``, as text in columns or as JSON."""
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.registry import canonical
 
@@ -81,7 +80,6 @@ def _entries(kind: str, only: dict[str, str | None], as_json: bool) -> str:
 
 
 def _settings(table: str | None, markdown: bool, as_json: bool) -> str:
-    """The settings of the runs of a table beside those that the authors released."""
     from hashbench.foundation.config import canonical_json
     from hashbench.tables import spec
     from hashbench.tables.settings import render_settings, settings_of_table

@@ -55,10 +55,7 @@ def list_(
 
 
 @app.command("show", short_help="Show one row.")
-def show(
-    run: RunName,
-    as_json: AsJson = False,
-) -> None:
+def show(run: RunName, as_json: AsJson = False) -> None:
     """Show one row: its settings, scores, machine and commands. The same as hashbench show RUN --kind run."""
     from hashbench.cli import show
 

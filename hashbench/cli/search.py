@@ -156,7 +156,6 @@ def _as_text(name: str, found: "Found") -> str:
 
 
 def _method(summary: dict[str, Any]) -> str:
-    """How the items were found, and what the search may have left out."""
     seconds = f"{summary['search_s']:.3g} s"
     if summary["method"] == "exhaustive":
         return f"exhaustive: {summary['n_cut_ties']:,} queries have more items as near as the last one shown; {seconds}"

@@ -63,11 +63,9 @@ class FigureSpec:
         return [] if self.table is None else self.table.cells
 
     def fill(self, rows: Sequence[Row], store: Store) -> Drawing:
-        """The figure filled in from stored ``rows``."""
         return self.kind.fill(self, rows, store)
 
     def error(self, message: str) -> HashbenchError:
-        """An error in the declaration."""
         return HashbenchError(f"{self.path}: {message}")
 
 
@@ -89,13 +87,13 @@ KINDS = Catalogue("kind of figure", "hashbench.figures", "KIND", Kind)
 
 def names() -> list[str]:
     """The declared figures, sorted."""
-    return list(_files())
+    return list(paths.entries("experiments", "figures"))
 
 
 def names_with_own_cells() -> list[str]:
     """The figures whose cells no table declares, sorted."""
-    tables = spec.names()
-    return [name for name, path in _files().items() if name not in tables and "groups" in read_toml(path)]
+    files, tables = paths.entries("experiments", "figures"), spec.names()
+    return [name for name, path in files.items() if name not in tables and "groups" in read_toml(path)]
 
 
 def load(name: str) -> FigureSpec:
@@ -103,7 +101,7 @@ def load(name: str) -> FigureSpec:
 
     Raises HashbenchError for an unknown figure, kind, table, label or name of a cell, and for a wrong file.
     """
-    stem, files = canonical(name), _files()
+    stem, files = canonical(name), paths.entries("experiments", "figures")
     if stem not in files:
         raise unknown("figure", name, files)
     path = files[stem]
@@ -136,12 +134,7 @@ def cells_of(name: str, budget: str | None = None, splits: int = 1) -> TableSpec
     return (table if budget is None else table.at_budget(budget)).on_splits(splits)
 
 
-def _files() -> dict[str, Path]:
-    return paths.entries("experiments", "figures")
-
-
 def _table(name: str, file: CellsFile, path: Path) -> TableSpec:
-    """The cells that a figure shows, in the order of their table."""
     if (file.table is None) == (not file.groups):
         raise HashbenchError(f"{path}: either table, the name of a table, or groups of its own cells are expected")
     if file.table is None:

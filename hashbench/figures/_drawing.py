@@ -157,7 +157,6 @@ def stamp_of(*texts: str) -> str:
 
 @cache
 def _code() -> bytes:
-    """The code that draws, and the version of matplotlib."""
     sources = [*sorted(Path(__file__).parent.glob("*.py")), Path(notation.__file__)]
     return b"".join([version("matplotlib").encode(), *map(Path.read_bytes, sources)])
 

@@ -96,7 +96,6 @@ def fill(
 
 
 def check(figure: FigureSpec) -> None:
-    """Raises HashbenchError unless each row has one cell, all in one section and on one database."""
     labels = [cell.row for cell in figure.cells]
     if again := next((label for label in labels if labels.count(label) > 1), None):
         raise figure.error(f"row {again!r} has several cells; a figure of curves draws one run of each row")
@@ -105,13 +104,12 @@ def check(figure: FigureSpec) -> None:
 
 
 def _draw(series: Mapping[str, Series], axes: Axes, text: str, figure: "Figure") -> None:
-    """Draws the two panels, whose lines have one legend."""
     looks, panels = looks_of(series), figure.subplots(1, 2)
     for label, of in series.items():
         for ax, curve in zip(panels, of.curves, strict=True):
-            ax.plot(curve.x, curve.y, **looks[label].style, linewidth=1, markersize=3, markevery=curve.every)
+            ax.plot(curve.x, curve.y, **looks[label], linewidth=1, markersize=3, markevery=curve.every)
             if curve.band is not None:
-                ax.fill_between(curve.x, *curve.band, color=looks[label].color, alpha=0.2, linewidth=0)
+                ax.fill_between(curve.x, *curve.band, color=looks[label]["color"], alpha=0.2, linewidth=0)
             if curve.is_whole:
                 ax.locator_params(axis="x", integer=True)
     for ax, properties in zip(panels, axes, strict=True):

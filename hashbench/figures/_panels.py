@@ -1,7 +1,7 @@
 """Cells as points, and the two kinds of panels that show them: a line for each row, or a dot for each row."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -28,24 +28,13 @@ DOT, HOLLOW, BAR, EDGE = "#0072B2", "#D55E00", "#BFE0F5", "#56B4E9"
 MEASURED = {"measured": "mean", "std": "std", "n_seeds": "n_seeds", "worst": "worst", "best": "best"}
 
 
-@dataclass(frozen=True)
-class Look:
-    """How the marks of one row look, the same in all panels."""
-
-    color: str
-    marker: str
-    linestyle: str
-
-    @property
-    def style(self) -> dict[str, Any]:
-        """The look as keywords of matplotlib."""
-        return asdict(self)
+Look = dict[str, Any]  # the color, marker and linestyle of one row, the same in all panels
 
 
 def looks_of(labels: Iterable[str]) -> dict[str, Look]:
     """A look for each label, no two alike among the first 56."""
-    looks = zip(cycle(COLOURS), cycle(MARKERS), cycle(LINE_STYLES), strict=False)
-    return {label: Look(*look) for label, look in zip(dict.fromkeys(labels), looks, strict=False)}
+    looks = zip(dict.fromkeys(labels), cycle(COLOURS), cycle(MARKERS), cycle(LINE_STYLES), strict=False)
+    return {label: {"color": color, "marker": marker, "linestyle": line} for label, color, marker, line in looks}
 
 
 @dataclass(frozen=True)
@@ -57,22 +46,18 @@ class Point:
 
     @property
     def measured(self) -> Measured | None:
-        """The measurements, as the metric gives them."""
         return self.cell.measured
 
     @property
     def published(self) -> float | None:
-        """The published value."""
         return self._scaled(self.cell.declared.published)
 
     @property
     def mean(self) -> float | None:
-        """The measured mean."""
         return self._scaled(self.measured.mean if self.measured else None)
 
     @property
     def std(self) -> float:
-        """The standard deviation over the runs; 0 with one run."""
         return self._scaled(self.measured.std if self.measured else None) or 0.0
 
     def _scaled(self, value: float | None) -> float | None:
@@ -89,7 +74,6 @@ class Panel:
     series: Mapping[str, Sequence[Point]]
 
     def points(self) -> Iterator[Point]:
-        """All points of all series."""
         return (point for series in self.series.values() for point in series)
 
     def lines(self) -> Iterator[dict[str, Value]]:
@@ -145,15 +129,16 @@ def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks_tie
         points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
         if published := [(point.x, point.published) for point in points if point.published is not None]:
             hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": "w", "markeredgewidth": 0.8}
-            ax.plot(*zip(*published, strict=True), **look.style, **hollow, linewidth=0.6)
+            ax.plot(*zip(*published, strict=True), **look, **hollow, linewidth=0.6)
         if measured := [(point.x, point.mean, point.std) for point in points if point.mean is not None]:
             x, y, std = zip(*measured, strict=True)
-            ax.errorbar(x, y, std, **look.style, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
+            ax.errorbar(x, y, std, **look, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
         if marks_ties:
-            _sign(ax, [(point.x, point.mean) for point in points if notation.is_tie_dependent(point.cell)], look.color)
-    ax.set_xticks(sorted({point.x for point in panel.points() if point.x is not None}))
+            _sign(
+                ax, [(point.x, point.mean) for point in points if notation.is_tie_dependent(point.cell)], look["color"]
+            )
+    ax.set(xticks=sorted({point.x for point in panel.points() if point.x is not None}), xlabel=panel.x_label)
     ax.set_title(panel.title, loc="left")
-    ax.set_xlabel(panel.x_label)
     ax.grid(axis="y")
 
 
@@ -161,9 +146,12 @@ def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[st
     """The lines of the legend of :func:`draw_lines`; ``hollow`` where only published values are drawn."""
     from matplotlib.lines import Line2D
 
-    more: dict[str, Any] = {"markersize": 3, "markerfacecolor": "w" if hollow else None}
-    width = 0.6 if hollow else 1.0
-    return {label: Line2D([], [], **look.style, **more, linewidth=width) for label, look in looks.items()}
+    more: dict[str, Any] = {
+        "markersize": 3,
+        "markerfacecolor": "w" if hollow else None,
+        "linewidth": 0.6 if hollow else 1,
+    }
+    return {label: Line2D([], [], **look, **more) for label, look in looks.items()}
 
 
 def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) -> None:
@@ -187,11 +175,9 @@ def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) 
         hollow: dict[str, Any] = {"markersize": 4.5, "markerfacecolor": "none", "markeredgewidth": 0.8}
         ax.plot(*zip(*published, strict=True), "o", color=HOLLOW, **hollow)
     ax.set_yticks(range(len(labels)), labels)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=panel.y_label, axisbelow=True)
     ax.set_title(panel.title, loc="left")
-    ax.set_xlabel(panel.y_label)
     ax.grid(axis="x")
-    ax.set_axisbelow(True)
     ax.tick_params(axis="y", length=0)
 
 

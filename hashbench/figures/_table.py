@@ -60,9 +60,8 @@ def drawing_of_table(table: Table) -> Drawing | None:
 
 def has_code_lengths(section: Section) -> bool:
     """Whether the columns are two or more distinct code lengths."""
-    lengths = [
-        {_panels.place_of(cell.declared, "bits") for cell in section.column(column)} for column in section.columns
-    ]
+    columns = map(section.column, section.columns)
+    lengths = [{_panels.place_of(cell.declared, "bits") for cell in column} for column in columns]
     distinct = {next(iter(of_column)) for of_column in lengths if len(of_column) == 1} - {None}
     return len(distinct) == len(section.columns) > 1
 
@@ -82,7 +81,6 @@ def _lines_of(section: Section) -> Panel:
 
 
 def _dots_of(section: Section) -> list[_Dots]:
-    """The panels of a section, those with something measured."""
     units = {(cell.declared.metric, cell.declared.printed_as) for cell in section.cells.values()}
     # fewer panels, and the columns are compared in each: only where they have one unit
     turned = len(section.rows) < len(section.columns) and len(units) == 1
@@ -161,7 +159,6 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: "Figure") -> None:
 
 
 def _write_around(figure: "Figure", table: Table, title_width: int) -> None:
-    """The title, and below the panels what the marks mean."""
     figure.suptitle(textwrap.fill(table.title, title_width), fontsize=8.5, x=0.01, ha="left")
     text = f"Filled: measured ({notation.what_is_measured(table, '±')})"
     text += "; hollow: published" if table.has_published else ""

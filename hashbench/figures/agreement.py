@@ -46,19 +46,11 @@ class _Compared(NamedTuple):
         return self.measured.mean
 
     def line(self) -> dict[str, Value]:
-        """The line of the CSV."""
         declared = self.cell.declared
-        return {
-            "table": self.table,
-            **{key: getattr(declared, key) for key in ("section", "row", "column", "metric")},
-            "published": self.x,
-            "measured": self.y,
-            "std": self.measured.std,
-            "n_runs": self.measured.n_runs,
-            "difference": self.cell.difference,
-            "tolerance": self.tolerance,
-            "within_tolerance": self.cell.within_tolerance,
-        }
+        named = {key: getattr(declared, key) for key in ("section", "row", "column", "metric")}
+        values = {"published": self.x, "measured": self.y, "std": self.measured.std, "n_runs": self.measured.n_runs}
+        compared = {"difference": self.cell.difference, "tolerance": self.tolerance}
+        return {"table": self.table, **named, **values, **compared, "within_tolerance": self.cell.within_tolerance}
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
@@ -79,11 +71,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 
 def _check(figure: FigureSpec) -> None:
-    """Raises HashbenchError for a table that is not declared."""
-    known = spec.names()
-    for name in figure.file.tables:
-        if name not in known:
-            raise figure.error(f"tables: {unknown('table', name, known)}")
+    if wrong := next((name for name in figure.file.tables if name not in spec.names()), None):
+        raise figure.error(f"tables: {unknown('table', wrong, spec.names())}")
 
 
 def _cells(tables: Iterable[str], rows: Sequence[Row], store: Store) -> Iterator[_Compared]:
@@ -117,10 +106,6 @@ def _draw(cells: list[_Compared], furthest: list[_Compared], usual: float, figur
         ax.annotate(f"{place}", (cell.x, cell.y), ha=align, va="center", fontsize=5.5, **offset)
     ax.set(xlim=ends, ylim=ends, xlabel="published", ylabel="measured")
     figure.legend(loc="outside upper left", ncols=2, frameon=False, borderaxespad=0.1, handletextpad=0.1)
-    explain(figure, _explanation(cells, furthest, usual))
-
-
-def _explanation(cells: list[_Compared], furthest: list[_Compared], usual: float) -> str:
     n_others = sum(cell.tolerance != usual for cell in cells)
     others = f"; {n_others} cells have another" if n_others else ""
     names = " Furthest off:" if furthest else ""
@@ -129,7 +114,7 @@ def _explanation(cells: list[_Compared], furthest: list[_Compared], usual: float
         declared = cell.cell.declared
         labels = ", ".join(filter(None, (declared.row, declared.column, declared.section)))
         lines.append(f"{place}  {labels}: {cell.x:.3f}, measured {cell.y:.3f}")
-    return "\n".join(lines)
+    explain(figure, "\n".join(lines))
 
 
 KIND = Kind("measured against published values, with the band of the tolerance", AgreementFile, _fill, _check)

@@ -47,7 +47,6 @@ def _check(figure: FigureSpec) -> None:
 
 
 def _mean(label: str, histograms: Sequence[Histogram], retrieved: int) -> Series:
-    """The mean of the curves of several runs of one cell, place by place."""
     by_rank = [rank_curve(histogram, retrieved) for histogram in histograms]
     by_radius = [radius_curve(histogram) for histogram in histograms]
     n = by_rank[0]["n"]

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
@@ -38,8 +38,6 @@ class FlowFile(FigureFile):
 class _Point(BaseModel):
     """The seconds of one size of problem; the record of the benchmark holds more."""
 
-    model_config = ConfigDict(frozen=True)
-
     n_c: int
     d: int
     ours_s: float
@@ -48,8 +46,6 @@ class _Point(BaseModel):
 
 class _Record(BaseModel):
     """What the figure needs of the record that the benchmark writes."""
-
-    model_config = ConfigDict(frozen=True)
 
     utc: str
     machine: dict[str, Any]
@@ -74,7 +70,6 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # 
 
 
 def _check(figure: FigureSpec) -> None:
-    """Raises HashbenchError unless each number of classes has a published value for each number of buckets."""
     sizes, published = figure.file.sizes, figure.file.published_s
     is_whole = all(len(seconds) == len(sizes) for seconds in published.values())
     if not is_whole or [int(n_c) for n_c in published if n_c.isdigit()] != sizes:
@@ -82,13 +77,11 @@ def _check(figure: FigureSpec) -> None:
 
 
 def _points(file: FlowFile, record: _Record | None) -> list[dict[str, Any]]:
-    """A point for each number of classes and buckets; the measured seconds are None where there are none."""
     measured = {} if record is None else {(point.n_c, point.d): point for point in record.points}
     found = []
     for n_c in file.sizes:
         for d, published in zip(file.sizes, file.published_s[str(n_c)], strict=True):
-            here = measured.get((n_c, d))
-            times = {name: getattr(here, name, None) for name in ("ours_s", "full_network_s")}
+            times = {name: getattr(measured.get((n_c, d)), name, None) for name in ("ours_s", "full_network_s")}
             found.append({"n_c": n_c, "d": d, "k": file.k, "lam": file.lam, "published_s": published, **times})
     return found
 
@@ -101,16 +94,13 @@ def _read(path: Path) -> _Record:
 
 
 def _draw(sizes: list[int], points: list[dict[str, Any]], text: str, figure: "Figure") -> None:
-    """Draws a panel for each number of classes."""
     axes = figure.subplots(1, len(sizes), sharey=True)
     for ax, n_c in zip(axes, sizes, strict=True):
         for name, (label, style, colour) in SERIES.items():
             seconds = [point[name] for point in points if point["n_c"] == n_c]
             if None not in seconds:
-                marks: dict[str, Any] = {
-                    "markersize": 3,
-                    "markerfacecolor": "white" if name == "published_s" else colour,
-                }
+                face = "white" if name == "published_s" else colour
+                marks: dict[str, Any] = {"markersize": 3, "markerfacecolor": face}
                 ax.plot(sizes, seconds, style, color=colour, label=label, linewidth=1, **marks)
         ax.set(xscale="log", yscale="log", xlabel="buckets d")
         ax.set_title(f"{n_c} classes", loc="left")

@@ -24,8 +24,6 @@ BOUND = "equal buckets (eq. 11)"
 AXES = {"bits": "bits", "k": "k", "cutoff": "retrieved items K"}  # what may vary along a row, and its name
 PANEL_IN = 2.0  # the height of a panel
 
-Bound = Mapping[int, float]  # the expected speed-up by k, ascending
-
 
 class LinesFile(CellsFile):
     """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally.
@@ -62,7 +60,6 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 
 def _check(figure: FigureSpec) -> None:
-    """Raises HashbenchError unless exactly one of bits, k and cutoff varies along the rows of each section."""
     for section in dict.fromkeys(cell.section for cell in figure.cells):
         cells = [cell for cell in figure.cells if cell.section == section]
         varying = _varying(cells)
@@ -77,7 +74,6 @@ def _check(figure: FigureSpec) -> None:
 
 
 def _varying(cells: Sequence[Cell]) -> list[str]:
-    """The names of :data:`AXES` whose values differ between these cells."""
     return [name for name in AXES if len({_panels.place_of(cell, name) for cell in cells}) > 1]
 
 
@@ -95,10 +91,9 @@ def _panel(section: Section) -> Panel:
     return Panel(title, AXES[varying], (y_label or cells[0].metric) + percent, series)
 
 
-def _bound(panel: Panel) -> Bound:
-    """The expected speed-up over k."""
-    settings = [point.cell.declared.settings for point in panel.points()]
-    sizes = {(int(of_cell["d"]), int(of_cell["k"])) for of_cell in settings}
+def _bound(panel: Panel) -> Mapping[int, float]:
+    """The expected speed-up by k, ascending."""
+    sizes = {(int(of["d"]), int(of["k"])) for of in (point.cell.declared.settings for point in panel.points())}
     return {k: expected_speed_up(d, k) for d, k in sorted(sizes)}
 
 
@@ -124,8 +119,7 @@ def _explanation(table: Table) -> str:
     return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")
 
 
-def _draw(panels: list[Panel], bounds: list[Bound], text: str, across: int, figure: "Figure") -> None:
-    """Draws the panels, each with its bound (empty: none)."""
+def _draw(panels: list[Panel], bounds: list[Mapping[int, float]], text: str, across: int, figure: "Figure") -> None:
     from matplotlib.lines import Line2D
 
     dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
@@ -137,9 +131,8 @@ def _draw(panels: list[Panel], bounds: list[Bound], text: str, across: int, figu
         _panels.draw_lines(ax, panel, looks)
         if not place % across or panels[place - 1].y_label != panel.y_label:
             ax.set_ylabel(panel.y_label)
-    samples = _panels.line_samples(
-        looks, hollow=all(point.mean is None for panel in panels for point in panel.points())
-    )
+    hollow = all(point.mean is None for panel in panels for point in panel.points())
+    samples = _panels.line_samples(looks, hollow=hollow)
     legend(figure, samples | ({BOUND: Line2D([], [], **dotted)} if any(bounds) else {}))
     explain(figure, text)
 

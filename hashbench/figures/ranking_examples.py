@@ -72,23 +72,17 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     except HashbenchError as error:  # the rows are kept in the repository, the working files and the data are not
         return nothing(f"not drawn here: {error}", keeps_files=True)
     marks = "Left: query. Red boxes: of another class. Tied images are in the order of the database."
-    what = f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}"
     sheet, boxes = _sheet(examples, file.panels_across, file.top)
-    height, width, _ = sheet.shape
-    width_in = WIDTHS_IN[file.width]
+    (height, width, _), width_in = sheet.shape, WIDTHS_IN[file.width]
     points = [line for place, example in enumerate(examples, 1) for line in example.lines(place)]
-    draw = partial(_draw, sheet, boxes, f"{what}. {marks}")
+    draw = partial(_draw, sheet, boxes, f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}. {marks}")
     return Drawing(points, (width_in, width_in * height / width + BELOW_IN), draw, len(points))
 
 
 def _check(figure: FigureSpec) -> None:
-    """Raises HashbenchError unless there is one cell, of a data set of images."""
-    if len(figure.cells) != 1:
-        raise figure.error(
-            f"{len(figure.cells)} cells; ranking_examples draws the images of one run, so one cell is expected"
-        )
-    card = figure.cells[0].card
-    if card.kind != "images":
+    if (n := len(figure.cells)) != 1:
+        raise figure.error(f"{n} cells; ranking_examples draws the images of one run, so one cell is expected")
+    if (card := figure.cells[0].card).kind != "images":
         raise figure.error(f"{card.name} has features, and no images to show")
 
 
@@ -107,9 +101,8 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     if not path.is_file():
         raise not_here(row, store)
     codes, (card, dataset, ids) = files.load(path), _data(row)
-    n = len(ids.query_ids)
+    n, value_max = len(ids.query_ids), card.value_max or 255
     wanted = min(n, file.queries)
-    value_max = card.value_max or 255
     for q in (n * place // wanted for place in range(wanted)):
         query, nearest = int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top)
         found = ids.database_ids[nearest.items]
@@ -139,9 +132,8 @@ def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.
     for n, example in enumerate(examples):
         block, line = divmod(n, down)
         left, upper = block * block_width + gap, line * step + gap
-        for place, (image, wrong) in enumerate(
-            zip([example.image, *example.images], [False, *example.wrong], strict=True)
-        ):
+        shown = zip([example.image, *example.images], [False, *example.wrong], strict=True)
+        for place, (image, wrong) in enumerate(shown):
             x, (height, width) = left + place * step + gap * (place > 0), image.shape[:2]
             sheet[upper : upper + height, x : x + width] = image
             if wrong:
@@ -153,9 +145,8 @@ def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: "Figure
     from matplotlib.patches import Rectangle
 
     ax, (height, width, _) = figure.add_subplot(), sheet.shape
-    for left, upper, box_width, box_height in boxes:
-        box = Rectangle((left, upper), box_width, box_height, fill=False, edgecolor=FALSE, linewidth=1.4)
-        ax.add_patch(box)
+    for left, upper, *size in boxes:
+        ax.add_patch(Rectangle((left, upper), *size, fill=False, edgecolor=FALSE, linewidth=1.4))
     # extent: a pixel is where its indices are, and not half a pixel beside
     ax.imshow(sheet, extent=(0, width, height, 0), interpolation="nearest")
     ax.axis("off")
@@ -163,7 +154,6 @@ def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: "Figure
 
 
 def _data(row: Row) -> "tuple[Card, Dataset, Split]":
-    """The card and data set of a run and its split; raises CheckFailed where they are no longer those of the row."""
     from hashbench.datasets.split import split
     from hashbench.datasets.store import open_dataset
     from hashbench.runs.run import Run

@@ -42,14 +42,13 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 
 def _check(figure: FigureSpec) -> None:
-    """Raises HashbenchError for a cell whose AP has no range over the orders of ties."""
     for cell in figure.cells:
         if (cell.metric, cell.evaluation) != ("ap", "database"):
             raise figure.error(
                 f"cell ({cell.row}, {cell.column}) has metric {cell.metric}, evaluation {cell.evaluation}: "
                 "tie_ranges draws ap of the database"
             )
-        if not isinstance(cell.settings.get("bits"), int):
+        if _panels.place_of(cell, "bits") is None:
             raise figure.error(f"cell ({cell.row}, {cell.column}) has no bits: tie_ranges has a panel for each number")
 
 
@@ -68,7 +67,6 @@ def _by_bits(table: Table) -> list[Panel]:
 
 
 def _draw(panels: list[Panel], labels: list[str], text: str, across: int, figure: "Figure") -> None:
-    """Draws the panels, whose axes have the same scale."""
     for ax, panel in zip(_panels.axes_of(figure, panels, across, share=True), panels, strict=True):
         _panels.draw_dots(ax, panel, labels, ranges=True)
     explain(figure, text)

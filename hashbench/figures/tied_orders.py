@@ -63,7 +63,6 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # 
 
 
 def _check(figure: FigureSpec) -> None:
-    """Raises HashbenchError for an example that is no ranking, or that has too many orders to be drawn."""
     file: OrdersFile = figure.file
     if len(file.relevant) != len(file.distances):
         raise figure.error(f"relevant: {len(file.relevant)} values for {len(file.distances)} distances")
@@ -119,8 +118,7 @@ def _draw_rankings(ax: "Axes", distances: list[int], orders: list[Order]) -> Non
     for distance in groups:
         middle = fmean(left + 0.5 for left, of in zip(lefts, distances, strict=True) if of == distance)
         ax.text(middle, len(orders) - 0.35, f"$d={distance}$", ha="center", va="bottom", fontsize=6.5)
-    ax.set_xlim(-0.2, lefts[-1] + 1.2)
-    ax.set_ylim(-0.7, len(orders) + 0.4)
+    ax.set(xlim=(-0.2, lefts[-1] + 1.2), ylim=(-0.7, len(orders) + 0.4))
     ax.set_title("orders of the tied items", loc="left")
     ax.axis("off")
 

@@ -90,7 +90,6 @@ class _StoredResults:
         return any(len(rows) > 1 for by_seed in self.rows.values() for rows in by_seed.values())
 
     def rows_of(self, cell: Cell, n_splits: int) -> list[Row]:
-        """The rows that fill the cell: split by split, and in the order of their seeds."""
         of_splits = [self.rows.get(self.hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
         return [row for by_seed in of_splits for seed in sorted(by_seed) for row in by_seed[seed]]
 

@@ -117,7 +117,6 @@ def _float(table: Table, caption: str, blocks: Sequence[_Block], *, is_first: bo
 
 
 def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[_Block]:
-    """The tabulars of a section: as few as fit a page in width and height."""
     marks = dict.fromkeys(how.second(section), r"\underline") | dict.fromkeys(how.best(section), r"\textbf")
     texts = {
         place: _cell(cell, how, marks.get(place, ""), side_by_side=side_by_side)
@@ -175,7 +174,6 @@ def _row(*cells: str) -> str:
 
 
 def _cell(cell: TableCell, how: Notation, mark: str, *, side_by_side: bool) -> list[str]:
-    r"""A cell: published and measured, or the one of them that the table has; ``mark`` is ``\\textbf`` or the like."""
     published, measured = how.published(cell), _measured(cell, how, mark)
     if not side_by_side:
         return [measured or published]

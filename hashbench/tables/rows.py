@@ -79,7 +79,6 @@ def _frame(stored: list[Row]) -> "DataFrame":
 
 
 def _fixed(row: Row) -> dict[str, object]:
-    """A row's values in the columns that are always there."""
     values, seconds, codes = _values(row).values(), row.seconds, row.distinct_codes
     return {
         **row.model_dump(include=set(FIXED)),
@@ -94,7 +93,6 @@ def _fixed(row: Row) -> dict[str, object]:
 
 
 def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
-    """The columns of the metrics: for each metric that any row has, its means and its standard deviations."""
     of_rows = [_values(row) for row in stored]
     columns: dict[str, list[float | None]] = {}
     for name in _names(of_rows):
@@ -105,7 +103,6 @@ def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
 
 
 def _values(row: Row) -> dict[str, MetricValue]:
-    """A row's metrics, by the name of the column."""
     return {
         name if search == "database" else f"{search}.{name}": value
         for search, values in row.searches.items()
@@ -114,5 +111,4 @@ def _values(row: Row) -> dict[str, MetricValue]:
 
 
 def _names(of_rows: Iterable[Iterable[str]]) -> list[str]:
-    """All names that occur, sorted."""
     return sorted({name for names in of_rows for name in names})

@@ -115,7 +115,6 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
 
 
 def _add(found: dict[str, Runs], run: Run, given: Mapping[str, Setting], settings: Mapping[str, Sourced]) -> None:
-    """Adds ``run`` and the run of its base to the runs that were ``found``."""
     base = run.method.base
     if run.base is not None and base is not None:
         following = base.settings(run.settings) or {}

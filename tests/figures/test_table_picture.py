@@ -68,10 +68,10 @@ def test_matplotlib_is_imported_only_to_draw() -> None:
 
 def test_no_two_rows_look_alike() -> None:
     looks = looks_of(f"row {i}" for i in range(56))
-    assert len({(look.color, look.marker) for look in looks.values()}) == 56
+    assert len({(look["color"], look["marker"]) for look in looks.values()}) == 56
     first = list(looks.values())[:7]
-    assert len({look.color for look in first}) == len({look.marker for look in first}) == 7
-    assert len({look.linestyle for look in first}) == 4
+    assert len({look["color"] for look in first}) == len({look["marker"] for look in first}) == 7
+    assert len({look["linestyle"] for look in first}) == 4
 
 
 def drawn(table: Table) -> "Figure":
@@ -93,11 +93,7 @@ def test_a_legend_beside_the_panels_names_every_row_once() -> None:
     look = looks_of(f"row {i}" for i in range(12))["row 9"]
     (sample, line) = (legend.get_lines()[9], ax.containers[9][0])
     for shown in (sample, line):
-        assert (shown.get_color(), shown.get_marker(), shown.get_linestyle()) == (
-            look.color,
-            look.marker,
-            look.linestyle,
-        )
+        assert [shown.get_color(), shown.get_marker(), shown.get_linestyle()] == [*look.values()]
 
 
 def test_a_row_without_any_value_is_not_in_the_legend() -> None:

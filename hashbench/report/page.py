@@ -80,8 +80,7 @@ def _overview(contents: Contents) -> Iterator[str]:
         '<a href="#missing">Missing</a></nav></header>'
     )
     yield '<section id="tables"><h2>Tables</h2><div class="scroll"><table class="list sortable">'
-    yield _heading(["table"], ["measured", "outside", "missing"])
-    yield "<tbody>"
+    yield f"{_heading(['table'], ['measured', 'outside', 'missing'])}\n<tbody>"
     for each in contents.tables:
         table, n_outside = each.table, sum(cell.within_tolerance is False for cell in each.table.cells())
         link = f'<a href="#{escape(table.name)}">{escape(table.name)}</a>'
@@ -121,16 +120,14 @@ def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper]) -> Itera
 def _image(each: Picture) -> str:
     if not each.data_uri:
         return ""
-    width, height = each.size
-    wide = ' class="wide"' if width > COLUMN else ""
+    (width, height), wide = each.size, ' class="wide"' if each.size[0] > COLUMN else ""
     image = f'<img src="{each.data_uri}" width="{width}" height="{height}"{wide} alt="{escape(each.spec.file.title)}">'
     return f'<div class="scroll">{image}</div>'
 
 
 def _machines(contents: Contents) -> Iterator[str]:
     yield '<section id="machines"><h2>Machines and runs</h2><div class="scroll"><table class="list">'
-    yield _heading(["machine"], ["runs", "hours"], ["from", *LIBRARIES])
-    yield "<tbody>"
+    yield f"{_heading(['machine'], ['runs', 'hours'], ['from', *LIBRARIES])}\n<tbody>"
     for each in by_machine(contents.rows):
         versions = "".join(f"<td>{escape(each.versions(library))}</td>" for library in LIBRARIES)
         n_runs, _, _, hours = each.counts
@@ -139,9 +136,7 @@ def _machines(contents: Contents) -> Iterator[str]:
     yield "</tbody></table></div>"
     yield '<details><summary>Runs by data set and method</summary><div class="scroll"><table class="list sortable">'
     yield _heading(["data set", "protocol", "method", "bits"], ["runs", "failed", "seeds", "hours"], ["machine"])
-    yield "<tbody>"
-    yield from map(_ran, by_method(contents.rows))
-    yield "</tbody></table></div></details></section>"
+    yield from ("<tbody>", *map(_ran, by_method(contents.rows)), "</tbody></table></div></details></section>")
 
 
 def _ran(each: Ran) -> str:
@@ -155,9 +150,8 @@ def _ran(each: Ran) -> str:
 def _missing(contents: Contents) -> Iterator[str]:
     yield '<section id="missing"><h2>Missing</h2>'
     if contents.left_out:
-        yield "<p>Left out, because it cannot be read:</p><ul>"
-        yield from (f"<li>{escape(line)}</li>" for line in contents.left_out)
-        yield "</ul>"
+        lines = (f"<li>{escape(line)}</li>" for line in contents.left_out)
+        yield from ("<p>Left out, because it cannot be read:</p><ul>", *lines, "</ul>")
     waiting = [each for each in contents.tables if each.missing]
     if not waiting:
         yield "<p>Nothing: every cell of every table is measured.</p>"
@@ -166,9 +160,7 @@ def _missing(contents: Contents) -> Iterator[str]:
         yield f"<details><summary>{name}: {_counted(len(each.missing), 'run')} missing</summary>"
         if runnable:
             yield f"<p>All of them ({_hours(runnable)}): <code>hashbench run {name}</code></p>"
-        yield "<ul>"
-        yield from map(_missing_run, each.missing)
-        yield "</ul></details>"
+        yield from ("<ul>", *map(_missing_run, each.missing), "</ul></details>")
     yield "</section>"
 
 

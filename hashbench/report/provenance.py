@@ -168,12 +168,8 @@ def _difference(cell: TableCell, how: Notation) -> str:
     if cell.difference is None:
         return ""
     text, tolerance = how.measured(cell, cell.difference), cell.declared.tolerance
-    signed = text if text.startswith("-") else f"+{text}"
-    if tolerance is None:
-        return signed
-    return (
-        f"{signed}, {'within' if cell.within_tolerance else 'outside'} the tolerance of {how.measured(cell, tolerance)}"
-    )
+    signed, side = text if text.startswith("-") else f"+{text}", "within" if cell.within_tolerance else "outside"
+    return signed if tolerance is None else f"{signed}, {side} the tolerance of {how.measured(cell, tolerance)}"
 
 
 def filter_attributes(dataset: str, method: str, *bits: object) -> dict[str, str]:

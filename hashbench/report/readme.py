@@ -25,9 +25,8 @@ OWN_HEAD = f"## Our own tables\n\n{COLUMNS}"
 def results_readme(tables: Iterable[Table]) -> str:
     """The text of results/README.md; the same tables give the same text."""
     shown = [table for table in tables if table.name != QUICKSTART]
-    head = HEAD.format(
-        measured=sum(table.n_measured for table in shown), declared=sum(table.n_cells for table in shown)
-    )
+    measured, declared = (sum(getattr(table, n) for table in shown) for n in ("n_measured", "n_cells"))
+    head = HEAD.format(measured=measured, declared=declared)
     of_papers = _lines(table for table in shown if table.paper != OWN)
     own = _lines(table for table in shown if table.paper == OWN)
     return "\n".join([head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]) + "\n"

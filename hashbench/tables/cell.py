@@ -133,19 +133,16 @@ class TableFile(Strict):
     @property
     def to_come(self) -> dict[str, list[str]]:
         """The names to come of each kind."""
-        return {
-            kind: getattr(self, f"{kind}s_to_come") for kind in ("method", "dataset", "protocol", "metric", "model")
-        }
+        kinds = ("method", "dataset", "protocol", "metric", "model")
+        return {kind: getattr(self, f"{kind}s_to_come") for kind in kinds}
 
     def cells(self, path: Path) -> Iterator[Cell]:
         """The cells of all groups, row by row; raises HashbenchError, with ``path``, for a wrong row or cell."""
         for group in self.groups:
             for row in group.rows:
-                values = row.values or ["-"] * len(group.columns)
-                if len(values) != len(group.columns):
-                    raise HashbenchError(
-                        f"{path}: row {row.label!r} has {len(values)} values for {len(group.columns)} columns"
-                    )
+                n, values = len(group.columns), row.values or ["-"] * len(group.columns)
+                if len(values) != n:
+                    raise HashbenchError(f"{path}: row {row.label!r} has {len(values)} values for {n} columns")
                 for column, value in zip(group.columns, values, strict=True):
                     keys = self._keys(group, column, row, value)
                     yield parse(Cell, keys, f"{path}: cell ({row.label}, {column.label})")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, stdev
+from typing import Any
 
 from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError
@@ -101,35 +102,27 @@ class _StoredResults:
             return None
         means, measured = [mean for _, mean in found], [row for row, _ in found]
         n_seeds, n_splits = len({row.seed for row in measured}), len({row.cell_hash for row in measured})
-        worst = best = None
+        more: dict[str, Any] = {}
         if metric.name.metric == "ap" and cell.evaluation == "database":
             ends = [[mean for _, mean in self._means(rows, end, "database")] for end in ("ap_worst", "ap_best")]
-            worst, best = map(fmean, ends) if all(ends) else (None, None)
+            if all(ends):
+                worst, best = map(fmean, ends)
+                more = {"tie_range": best - worst, **({"worst": worst, "best": best} if str(metric) == "ap" else {})}
         codes = [row.distinct_codes for row in measured if row.distinct_codes is not None]
-        has_codes = len(codes) == len(measured)
-        return Measured(
-            mean=fmean(means),
-            std=stdev(means) if len(means) > 1 else None,
-            n_seeds=n_seeds,
-            worst=worst if str(metric) == "ap" else None,
-            best=best if str(metric) == "ap" else None,
-            tie_range=None if worst is None or best is None else best - worst,
-            n_splits=n_splits,
-            n_missing=n_splits * n_seeds - len(found),
-            distinct_queries=fmean(each.queries for each in codes) if has_codes else None,
-            distinct_database=fmean(each.database for each in codes) if has_codes else None,
-            rows=tuple(measured),
-        )
+        if len(codes) == len(measured):
+            more |= {f"distinct_{of}": fmean(getattr(each, of) for each in codes) for of in ("queries", "database")}
+        std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
+        of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
+        return Measured(fmean(means), std, n_seeds, **of_runs, **more)
 
     def _means(self, rows: list[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:
         """The runs that give the metric, each by its first row, with the mean of all its measurements."""
         found: dict[str, tuple[Row, list[float]]] = {}
         for row in rows:
             value = row.searches.get(evaluation, {}).get(metric)
+            mean = None if value is None else value.mean
             if value is None and evaluation == "database":
                 mean = self._from_histogram(row, metric)
-            else:
-                mean = None if value is None else value.mean
             if mean is not None:
                 found.setdefault(row.run, (row, []))[1].append(mean)
         yield from ((row, fmean(means)) for row, means in found.values())

@@ -57,8 +57,7 @@ def papers(broken: Broken = refuse) -> dict[str, Paper]:
     """
     found: dict[str, Paper] = {}
     for root in reversed(paths.roots()):
-        path = root / "experiments" / "papers.toml"
-        if path.exists():
+        if (path := root / "experiments" / "papers.toml").exists():
             values = dict(each_usable([str(path)], lambda name: read_toml(Path(name)), broken)).get(str(path), {})
             found.update(each_usable(values, partial(_paper, path, values), broken))
     return dict(sorted(found.items()))
@@ -86,7 +85,7 @@ def cited(key: str, entries: Mapping[str, Paper]) -> str:
     paper = entries.get(key)
     if paper is None or not paper.year:
         return key
-    surnames = [_surname(author) for author in paper.author]
+    surnames = [*map(_surname, paper.author)]
     names = f"{surnames[0]} et al." if len(surnames) > 2 else " and ".join(surnames)
     return f"{names} ({paper.year})"
 
@@ -103,12 +102,9 @@ def _surname(author: str) -> str:
 def bibtex(key: str, paper: Paper) -> str:
     """The entry as BibTeX, in UTF-8; the title keeps its capitals in every style."""
     fields = paper.model_dump(exclude_none=True, exclude={"type"})
-    fields["author"] = " and ".join(paper.author)
-    fields["title"] = f"{{{paper.title}}}"
-    if paper.pages:
-        fields["pages"] = paper.pages.replace("-", "--")
-    if paper.eprint:
-        fields["archiveprefix"] = "arXiv"
+    fields |= {"author": " and ".join(paper.author), "title": f"{{{paper.title}}}"}
+    fields |= {"pages": paper.pages.replace("-", "--")} if paper.pages else {}
+    fields |= {"archiveprefix": "arXiv"} if paper.eprint else {}
     lines = []
     for name, value in fields.items():  # TeX would take some signs as commands
         text = str(value) if name in ("doi", "eprint", "url") else re.sub(r"([&%$#_])", r"\\\1", str(value))

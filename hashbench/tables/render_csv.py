@@ -41,8 +41,7 @@ def render_csv(table: Table) -> str:
     cell is ``tie_dependent`` if its best AP over all orders of ties is more than 0.1 above the worst; ``ci95_low`` and
     ``ci95_high`` are by Student's t over the runs. ``settings`` and ``runs`` are lists with ``;`` between entries.
     """
-    lines = map(_line, table.cells())
-    return csv_lines(COLUMNS, ([line.get(column) for column in COLUMNS] for line in lines))
+    return csv_lines(COLUMNS, (map(_line(cell).get, COLUMNS) for cell in table.cells()))
 
 
 def csv_lines(head: Iterable[str], lines: Iterable[Iterable[Value]]) -> str:
@@ -58,21 +57,15 @@ def data_frame(table: Table) -> "DataFrame":
     """The table as a pandas DataFrame: the lines and columns of the CSV, with numbers that are not rounded."""
     from pandas import DataFrame
 
-    lines = [_line(cell) for cell in table.cells()]
-    return DataFrame(lines, columns=list(COLUMNS)).astype(COLUMNS)
+    return DataFrame(map(_line, table.cells()), columns=list(COLUMNS)).astype(COLUMNS)
 
 
 def json_table(table: Table) -> dict[str, Any]:
     """The table as an object for JSON, numbers not rounded; fractions stay fractions, and a missing value is null."""
     named = {key: getattr(table, key) for key in ("title", "paper", "source", "notes")}
     sections = [
-        {
-            "section": each.title,
-            "rows": each.rows,
-            "columns": each.columns,
-            "cells": [*map(_json_cell, each.cells.values())],
-        }
-        for each in table.sections
+        {"section": of.title, "rows": of.rows, "columns": of.columns, "cells": [*map(_json_cell, of.cells.values())]}
+        for of in table.sections
     ]
     return {"table": table.name, **named, "sections": sections}
 
@@ -122,9 +115,7 @@ def csv_field(value: Value) -> str:
     """
     if value is None:
         return ""
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, float):
         return number(value, DECIMALS)
-    text = plain(str(value))
+    text = str(value).lower() if isinstance(value, bool) else plain(str(value))
     return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA) else text

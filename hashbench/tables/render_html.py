@@ -69,13 +69,11 @@ def _section(section: Section, cells: Mapping[tuple[str, str], str]) -> Iterator
     if section.title:
         yield f"<caption>{escape(section.title)}</caption>"
     headings = (f'<th scope="col">{escape(notation.heading(section, column))}</th>' for column in section.columns)
-    yield f"<thead><tr><td></td>{''.join(headings)}</tr></thead>"
-    yield "<tbody>"
+    yield from (f"<thead><tr><td></td>{''.join(headings)}</tr></thead>", "<tbody>")
     for row in section.rows:
         of_row = "".join(cells.get((row, column), "<td></td>") for column in section.columns)
         yield f'<tr><th scope="row">{escape(row)}</th>{of_row}</tr>'
-    yield "</tbody>"
-    yield "</table></div>"
+    yield "</tbody>\n</table></div>"
 
 
 def _content(cell: TableCell, how: Notation, side_by_side: bool, counts: bool, style: str) -> str:

@@ -100,28 +100,19 @@ def _floats(blocks: Iterable[_Block], height: float) -> list[list[_Block]]:
 
 def _float(table: Table, caption: str, blocks: Sequence[_Block], *, is_first: bool) -> Iterator[str]:
     """One ``table`` environment; those after the first have its number and its caption with "continued"."""
-    yield r"\begin{table}[htbp]"
-    yield r"\centering"
+    yield from (r"\begin{table}[htbp]", r"\centering")
     if is_first:
-        yield rf"\caption{{{caption}.}}"
-        yield rf"\label{{tab:{table.name.replace('_', '-')}}}"
+        yield from (rf"\caption{{{caption}.}}", rf"\label{{tab:{table.name.replace('_', '-')}}}")
     else:
-        yield r"\addtocounter{table}{-1}"
-        yield rf"\caption{{{caption}, continued.}}"
-    yield r"\par\medskip"
-    yield r"\footnotesize"
-    yield r"\setlength{\tabcolsep}{3pt}"
-    for block in blocks:
-        yield from block.lines
+        yield from (r"\addtocounter{table}{-1}", rf"\caption{{{caption}, continued.}}")
+    yield from (r"\par\medskip", r"\footnotesize", r"\setlength{\tabcolsep}{3pt}")
+    yield from chain.from_iterable(block.lines for block in blocks)
     yield r"\end{table}"
 
 
 def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[_Block]:
     marks = dict.fromkeys(how.second(section), r"\underline") | dict.fromkeys(how.best(section), r"\textbf")
-    texts = {
-        place: _cell(cell, how, marks.get(place, ""), side_by_side=side_by_side)
-        for place, cell in section.cells.items()
-    }
+    texts = {place: _cell(each, how, marks.get(place, ""), side_by_side) for place, each in section.cells.items()}
     empty = [""] * (1 + side_by_side)
     label = SIGN * max(len(notation.plain(row)) for row in section.rows) + GAP
     widths = {column: _column_width(section, column, how, side_by_side) for column in section.columns}
@@ -134,7 +125,7 @@ def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[_
         for rows in notation.split_evenly(section.rows, most_rows):
             lines = [*_head(section, columns, side_by_side)]
             for row in rows:
-                cells = [texts.get((row, column), empty) for column in columns]
+                cells = (texts.get((row, column), empty) for column in columns)
                 lines.append(_row(escape(row), *chain.from_iterable(cells)))
             yield _Block([*lines, r"\bottomrule", r"\end{tabular}", r"\par\medskip"], around + len(rows) * LINE)
 
@@ -154,11 +145,9 @@ def _column_width(section: Section, column: str, how: Notation, side_by_side: bo
 
 def _head(section: Section, columns: Sequence[str], side_by_side: bool) -> Iterator[str]:
     span = 2 if side_by_side else 1
-    yield rf"\begin{{tabular}}{{l{'r' * span * len(columns)}}}"
-    yield r"\toprule"
+    yield from (rf"\begin{{tabular}}{{l{'r' * span * len(columns)}}}", r"\toprule")
     if section.title:
-        yield rf"\multicolumn{{{1 + span * len(columns)}}}{{l}}{{{escape(section.title)}}} \\"
-        yield r"\midrule"
+        yield from (rf"\multicolumn{{{1 + span * len(columns)}}}{{l}}{{{escape(section.title)}}} \\", r"\midrule")
     headings = [escape(notation.heading(section, column)) for column in columns]
     if side_by_side:
         yield _row("", *(rf"\multicolumn{{2}}{{c}}{{{heading}}}" for heading in headings))
@@ -173,7 +162,7 @@ def _row(*cells: str) -> str:
     return rf"{' & '.join(cells)} \\".lstrip()
 
 
-def _cell(cell: TableCell, how: Notation, mark: str, *, side_by_side: bool) -> list[str]:
+def _cell(cell: TableCell, how: Notation, mark: str, side_by_side: bool) -> list[str]:
     published, measured = how.published(cell), _measured(cell, how, mark)
     if not side_by_side:
         return [measured or published]

@@ -53,28 +53,20 @@ def rows(results: str | Path | None = None) -> "DataFrame":
     Raises:
         HashbenchError: ``results`` is not a folder, or a row in it is damaged.
     """
-    if results is not None and not Path(results).is_dir():
-        raise HashbenchError(f"{results}: not a folder of results: there is no such folder")
-    store = Store.default() if results is None else Store(Path(results))
-    return _frame(list(store.rows()))
-
-
-def _frame(stored: list[Row]) -> "DataFrame":
     import pandas as pd
 
+    if results is not None and not Path(results).is_dir():
+        raise HashbenchError(f"{results}: not a folder of results: there is no such folder")
+    stored = list((Store.default() if results is None else Store(Path(results))).rows())
     fixed = pd.DataFrame([_fixed(row) for row in stored], columns=list(FIXED)).astype(FIXED)
     metrics = _metrics(stored)
     settings = {
         f"settings.{name}" if name in {*FIXED, *metrics} else name: pd.array([row.settings.get(name) for row in stored])
         for name in _names(row.settings for row in stored)
     }
-    parts = [
-        fixed[list(NAMES)],
-        pd.DataFrame(settings, index=fixed.index),
-        fixed[list(STATE | COUNTS)],
-        pd.DataFrame(metrics, index=fixed.index, dtype="float64"),
-        fixed[list(PROVENANCE)],
-    ]
+    of_settings = pd.DataFrame(settings, index=fixed.index)
+    of_metrics = pd.DataFrame(metrics, index=fixed.index, dtype="float64")
+    parts = [fixed[list(NAMES)], of_settings, fixed[list(STATE | COUNTS)], of_metrics, fixed[list(PROVENANCE)]]
     return pd.concat(parts, axis="columns")
 
 
@@ -103,11 +95,8 @@ def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
 
 
 def _values(row: Row) -> dict[str, MetricValue]:
-    return {
-        name if search == "database" else f"{search}.{name}": value
-        for search, values in row.searches.items()
-        for name, value in values.items()
-    }
+    prefixes = {search: "" if search == "database" else f"{search}." for search in row.searches}
+    return {prefixes[search] + name: value for search, of in row.searches.items() for name, value in of.items()}
 
 
 def _names(of_rows: Iterable[Iterable[str]]) -> list[str]:

@@ -78,10 +78,8 @@ class Runs:
     def as_values(self) -> dict[str, Any]:
         """The runs as --json prints them."""
         keys = ("value", "released", "source", "note", "sizes")
-        entries = {
-            name: [{key: getattr(each, key) for key in keys} for each in found]
-            for name, found in self.entries().items()
-        }
+        own = self.entries().items()
+        entries = {name: [{key: getattr(each, key) for key in keys} for each in found] for name, found in own}
         named = {key: getattr(self.name, key) for key in ("method", "dataset", "protocol", "budget")}
         return {"title": self.title, **named, "given": self.given, "recipes": self.recipes(), "settings": entries}
 
@@ -115,8 +113,7 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
 
 
 def _add(found: dict[str, Runs], run: Run, given: Mapping[str, Setting], settings: Mapping[str, Sourced]) -> None:
-    base = run.method.base
-    if run.base is not None and base is not None:
+    if run.base is not None and (base := run.method.base) is not None:
         following = base.settings(run.settings) or {}
         named = {key: following[key] for key in following if key in run.base.method.identity}
         of_base = {key.removeprefix(BASE): each for key, each in settings.items() if key.startswith(BASE)}

@@ -49,7 +49,7 @@ class TableSpec(Strict):
 
 def names() -> list[str]:
     """The declared tables, sorted."""
-    return list(_files())
+    return list(paths.entries("experiments", "tables"))
 
 
 def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
@@ -57,7 +57,7 @@ def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
 
     Raises HashbenchError for an unknown table, a wrong file, and a cell whose names do not exist.
     """
-    stem, files = canonical(name), _files()
+    stem, files = canonical(name), paths.entries("experiments", "tables")
     if stem not in files:
         raise unknown("table", name, files)
     path = files[stem]
@@ -72,13 +72,13 @@ def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
 
 def files_of(name: str) -> list[Path]:
     """The files that declare the table ``name``: its own, and that of the table which it is at another budget."""
-    found = [_files()[name]]
-    of = read_toml(found[0]).get("of")
-    return found if of is None else [*found, _files()[of]]
+    files = paths.entries("experiments", "tables")
+    of = read_toml(files[name]).get("of")
+    return [files[each] for each in (name, of) if each is not None]
 
 
 def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
-    files = _files()
+    files = paths.entries("experiments", "tables")
     if file.of not in files:
         raise HashbenchError(f"{path}: of: {unknown('table', file.of, files)}")
     if "of" in read_toml(files[file.of]):
@@ -91,10 +91,6 @@ def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
     same = file.model_dump(include={"title", "paper", "source", "notes", "distinct"})
     return TableSpec(name=name, **same, to_come=file.to_come, cells=list(file.cells(path)))
-
-
-def _files() -> dict[str, Path]:
-    return paths.entries("experiments", "tables")
 
 
 def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
@@ -125,11 +121,9 @@ def check_names(table: TableSpec) -> None:
         "metric": METRICS.names,
         "model": MODELS.names,
     }
-    used = {pair for cell in table.cells for pair in names_of(cell)}
+    pairs, coming_data = {pair for cell in table.cells for pair in names_of(cell)}, table.to_come["dataset"]
     # a protocol comes with its data set
-    used = {
-        (kind, name) for kind, name in used if kind != "protocol" or name.split("/")[0] not in table.to_come["dataset"]
-    }
+    used = {(kind, name) for kind, name in pairs if kind != "protocol" or name.split("/")[0] not in coming_data}
     for kind, coming in table.to_come.items():
         for name in coming:
             if name in known[kind]:

@@ -16,8 +16,7 @@ def run(name: str) -> Sheet:
     from hashbench.runs.store import Store
 
     store = Store.default()
-    line = store.line_named(name)
-    row = line.row()
+    row = (line := store.line_named(name)).row()
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     commands, why = _commands(row, kept)
@@ -34,9 +33,7 @@ def _commands(row: Row, kept: list[str]) -> tuple[list[str], str | None]:
     """
     from hashbench.runs.command import train_command
 
-    has_hasher = any(name.startswith("hasher.") for name in kept)
-    why = None
-    commands = []
+    has_hasher, why, commands = any(name.startswith("hasher.") for name in kept), None, []
     try:
         commands.append(train_command(row, again=row.status == "ok" and not has_hasher))
     except HashbenchError as error:

@@ -212,6 +212,7 @@ def _cards_here() -> Iterable[str]:
     return {**paths.entries("datasets"), **paths.toml_files([paths.own_cards()])}
 
 
+CONVENTIONS = "evaluation.conventions:CONVENTIONS"
 KINDS = {
     "methods": Kind("methods that learn codes", _methods, "methods:METHODS", "method", _files_in("methods")),
     "datasets": Kind("data sets", _datasets, "datasets.card:cards", "dataset", _cards_here),
@@ -222,8 +223,6 @@ KINDS = {
     "metrics": Kind("metrics of a ranking or of a bucket search", _metrics, "metrics:METRICS", "metric"),
     "models": Kind("networks that deep methods train", _models, "models:MODELS", "model"),
     "features": Kind("features that shallow methods hash", _features, "features:FEATURES", "features", is_longer=True),
-    "conventions": Kind(
-        "what the evaluation code of other projects computes", _conventions, "evaluation.conventions:CONVENTIONS"
-    ),
+    "conventions": Kind("what the evaluation code of other projects computes", _conventions, CONVENTIONS),
     "papers": Kind("papers that are cited", _papers),
 }

@@ -116,9 +116,8 @@ def command(
     names, device, named, as_ = Metrics.parse(metric or default), usable(device), files or [], as_ or []
     for name in as_:
         CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
-    explicit = saved_files.Explicit(
-        query_codes, database_codes, query_labels, database_labels, bits, bit_order, layout, query_ids, database_ids
-    )
+    arrays = query_codes, database_codes, query_labels, database_labels
+    explicit = saved_files.Explicit(*arrays, bits, bit_order, layout, query_ids, database_ids)
     outputs = [path for path in (csv, per_query, trec_run, qrels, counts) if path is not None]
     require_apart(named, outputs)
     training = _training(train_codes, train_labels)

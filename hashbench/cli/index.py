@@ -114,10 +114,8 @@ def _shards(headers: "list[Header]") -> list[dict[str, Any]]:
     """For --json: the file of each shard, the number of its items, and the id of the first one."""
     from hashbench.sparse.shard_files import sharded_index
 
-    return [
-        {"file": str(header.path), "n_items": header.sizes.n_items, "first_id": shard.first}
-        for header, shard in zip(headers, sharded_index(headers).shards, strict=True)
-    ]
+    pairs = zip(headers, sharded_index(headers).shards, strict=True)
+    return [{"file": str(each.path), "n_items": each.sizes.n_items, "first_id": of.first} for each, of in pairs]
 
 
 def _in_words(sizes: dict[str, Any]) -> str:

@@ -12,14 +12,14 @@ from hashbench.foundation.errors import HashbenchError, unknown
 KNOWN = (*KINDS, "settings")  # settings are listed for one table only
 
 
+def _kinds(incomplete: str) -> list[str]:
+    return [kind for kind in KNOWN if kind.startswith(incomplete)]
+
+
 def command(
     kind: Annotated[
         str | None,
-        Argument(
-            metavar="KIND",
-            help=", ".join(KNOWN),
-            autocompletion=lambda incomplete: [k for k in KNOWN if k.startswith(incomplete)],
-        ),
+        Argument(metavar="KIND", help=", ".join(KNOWN), autocompletion=_kinds),
     ] = None,
     dataset: OfDataset = None,
     method: OfMethod = None,

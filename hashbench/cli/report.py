@@ -31,14 +31,10 @@ def command(
     path, text = out or store.folder / "report.html", render(contents)
     write_text(path, text)
     tables, left_out = contents.tables, list(contents.left_out)
-    counts = {
-        "tables": len(tables),
-        "cells": sum(each.table.n_cells for each in tables),
-        "measured": sum(each.table.n_measured for each in tables),
-        "figures": sum(bool(each.data_uri) for each in contents.pictures),
-        "runs": len(contents.rows),
-        "missing_runs": sum(len(each.missing) for each in tables),
-    }
+    n_cells, n_measured = (sum(getattr(each.table, n) for each in tables) for n in ("n_cells", "n_measured"))
+    n_figures, n_missing = sum(bool(each.data_uri) for each in contents.pictures), sum(len(t.missing) for t in tables)
+    counts = {"tables": len(tables), "cells": n_cells, "measured": n_measured, "figures": n_figures}
+    counts |= {"runs": len(contents.rows), "missing_runs": n_missing}
     values = {"path": str(path), "size_bytes": len(text.encode()), **counts, "left_out": left_out}
     echo(canonical_json(values) if as_json else paths.shown(path))
     if left_out:

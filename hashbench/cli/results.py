@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option, Typer, echo
 
@@ -194,11 +194,9 @@ def prune(
     found = [each for each in useless(store) if not only or each.kind in only]
     listed = [each for each in found if each.remove(store)] if yes else found
     if as_json:
-        values: list[dict[str, Any]] = [
-            {"kind": each.kind, "path": str(each.path), "why": each.why}
-            | ({} if each.line is None else {"run": each.line.name})
-            for each in listed
-        ]
+        runs = [{} if each.line is None else {"run": each.line.name} for each in listed]
+        named = [{"kind": each.kind, "path": str(each.path), "why": each.why} for each in listed]
+        values = [{**of, **run} for of, run in zip(named, runs, strict=True)]
         echo(canonical_json({"removed": yes, "found": values}))
         return
     for each in listed:

@@ -81,16 +81,12 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
     from hashbench.runs.data import compared
 
     rule = card.protocol(protocol)
-    if not isinstance(rule.relevance, Percentiles):
-        raise HashbenchError(
-            f"--relevance: {card.name} {protocol} defines relevance by labels, not by percentiles of distances"
-        )
-    items = compared(card, open_dataset(card), rule)
+    if not isinstance(of := rule.relevance, Percentiles):
+        by_labels = f"--relevance: {card.name} {protocol} defines relevance by labels"
+        raise HashbenchError(f"{by_labels}, not by percentiles of distances")
+    items, own = compared(card, open_dataset(card), rule), of.model_copy
     with bar(f"{card.name}: relevance", "reading"):
-        of, kind = rule.relevance, rule.relevance.kind
-        return readings(
-            kind, lambda read, centred: by_percentiles(of.model_copy(update={"kind": read}), items, chosen, centred)
-        )
+        return readings(of.kind, lambda kind, mean: by_percentiles(own(update={"kind": kind}), items, chosen, mean))
 
 
 def _table(read: "list[Reading]", rule: "Protocol") -> Iterator[str]:

@@ -1,6 +1,6 @@
 """``hashbench train`` trains and scores one method on one data set."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -70,15 +70,13 @@ def command(
         if key in chosen:
             raise HashbenchError(f"--set {key}=... cannot be used: use --{key}")
     given = {key: value for key, value in {"bits": bits, "model": model, **chosen}.items() if value is not None}
-    group = parallel.from_environment()
-    file = None
+    of_run: dict[str, Any] = {"seed": seed, "budget": budget, "split_seed": split}
+    group, file = parallel.from_environment(), None
     if weights is not None:
-        without_head = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}
-        found, file = _start(
-            Run.resolve(dataset, protocol, method, without_head, seed=seed, budget=budget, split_seed=split), weights
-        )
+        own = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}
+        found, file = _start(Run.resolve(dataset, protocol, method, own, **of_run), weights)
         given = {**found, **given, "weights": found["weights"]}
-    run = Run.resolve(dataset, protocol, method, given, seed=seed, budget=budget, split_seed=split)
+    run = Run.resolve(dataset, protocol, method, given, **of_run)
     compute = parallel.ComputeOptions(precision=precision, compiled=compile_, channels_last=channels_last)
     options = Options(device, group.is_first, checkpoint_every, group=group, compute=compute, weights=file)
     store = Store.default()

@@ -17,10 +17,7 @@ def _kinds(incomplete: str) -> list[str]:
 
 
 def command(
-    kind: Annotated[
-        str | None,
-        Argument(metavar="KIND", help=", ".join(KNOWN), autocompletion=_kinds),
-    ] = None,
+    kind: Annotated[str | None, Argument(metavar="KIND", help=", ".join(KNOWN), autocompletion=_kinds)] = None,
     dataset: OfDataset = None,
     method: OfMethod = None,
     table: Annotated[str | None, Option(help="Of list settings: the table.", autocompletion=complete("tables"))] = None,

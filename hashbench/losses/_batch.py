@@ -47,10 +47,7 @@ def inner_products(activations: Tensor) -> Tensor:
 
 
 def quantisation(activations: Tensor) -> Tensor:
-    """The mean over examples of ||sign(u) - u||^2, summed (not averaged) over bits; float64.
-
-    sign(0) is -1, as in the codes; the sign has no gradient.
-    """
+    """The mean over examples of ||sign(u) - u||^2, summed over bits; float64; sign(0) = -1 without gradient."""
     wide = activations.double()
     sign = torch.where(wide > 0, 1.0, -1.0)
     return (sign - wide).square().sum() / max(len(wide), 1)

@@ -16,10 +16,7 @@ class Supervision(nn.Module):
     n_examples: int
 
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
-        """Relevance levels int64[M, N] of the examples ``rows`` [M] to the examples ``columns`` [N] (None: to all).
-
-        The level of an example to itself is its highest level, or 0 if it has no label.
-        """
+        """Relevance levels int64[M, N] of the examples ``rows`` [M] to the examples ``columns`` [N] (None: to all)."""
         raise NotImplementedError
 
 
@@ -47,10 +44,9 @@ class LabelSupervision(Supervision):
 
 
 class DistanceSupervision(Supervision):
-    """Supervision from Euclidean distances of features, with the thresholds of ``relevance``.
+    """Supervision from Euclidean distances of features in memory, with the thresholds of ``relevance``.
 
-    Distances are computed in float64 by a matrix product. So the level of a pair whose distance equals a threshold up
-    to rounding may differ from its level in scoring. All features are in memory, float64[n, f].
+    Distances are float64 matrix products: at a threshold, the level may differ by rounding from that in scoring.
     """
 
     features: Tensor
@@ -83,8 +79,7 @@ def supervision_of(data: TrainingData) -> Supervision:
 def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:
     """Relevance levels int64[M, N] from labels: 1 if two class ids are equal, or the number of shared multi-hot labels.
 
-    Without ``others`` the items are compared with each other. A negative id is no class: such an item is relevant to
-    no item, not even to itself.
+    A negative id is no class: such an item is relevant to no item, not even to itself.
     """
     others = labels if others is None else others
     if labels.ndim == 1:
@@ -100,10 +95,7 @@ class RowObjective(nn.Module):
     """An objective that knows which training examples are in a batch. Its state is part of a checkpoint."""
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """The scalar to minimise, of the relaxed codes ``activations`` [M, bits] of the training examples ``rows`` [M].
-
-        Random numbers are drawn from ``generator``.
-        """
+        """The scalar to minimise, of the relaxed codes ``activations`` [M, bits] of the examples ``rows`` [M]."""
         raise NotImplementedError
 
 
@@ -125,10 +117,7 @@ class _BatchObjective(RowObjective):
 
 
 class OutputMemory(RowObjective):
-    """An objective that stores the last output of each training example, ``outputs`` [n, bits]; at first they are 0.
-
-    A batch is compared with them. They have no gradient, and are part of the module's state, so of a checkpoint.
-    """
+    """An objective that stores the last output of each training example, ``outputs`` [n, bits], without gradient."""
 
     outputs: Tensor
 

@@ -19,17 +19,13 @@ from hashbench.histogram.numba_kernel import compiled
 
 Array = NDArray[Any]  # float32 or float64, the same in one call; levels and ``own`` int64, indices int32
 
-# The pairs for which one more thread pays. Torch's threads spin for a while after its matrix products and slow down
-# other threads: on two cores a second thread is slower at 2,048 examples (40 ms instead of 32) and faster at 4,096
-# (140 ms instead of 200).
+# The pairs for which one more thread pays: torch's threads spin for a while after its matrix products. On two cores a
+# second thread is slower at 2,048 examples (40 ms instead of 32) and faster at 4,096 (140 ms instead of 200).
 _WORTH_A_THREAD = 1 << 23
 
 
 def in_threads(kernel: Callable[..., None], by_row: tuple[Array, ...], *others: Any) -> None:
-    """Calls ``kernel``, compiled, with the arrays ``by_row`` and with ``others``.
-
-    Each thread takes a part of the rows; there are as many threads as torch uses, if there are enough pairs.
-    """
+    """Calls ``kernel``, compiled, with the arrays ``by_row``, of which each thread takes a part, and ``others``."""
     function, first = _compiled(kernel, by_row[0].dtype), by_row[0]
     n_threads = max(1, min(torch.get_num_threads(), first.size // _WORTH_A_THREAD))
     if n_threads == 1:
@@ -54,8 +50,7 @@ def scatter(
 ) -> None:
     """Adds the triangles of the rows of ``distance`` [rows, M] to ``counts`` [rows, ...]; ``own`` are their numbers.
 
-    It writes the index of each triangle to ``kept``, for the gradient. If a pair has no gradient, this is the index of
-    the column that is cut off.
+    It writes the index of each triangle to ``kept``; of a pair without gradient, that of the column that is cut off.
     """
     per_bit, zero, one = numbers[0], numbers[1], numbers[2]
     last, half, farthest = numbers[3], numbers[4], numbers[5]
@@ -84,10 +79,7 @@ def scatter(
 
 
 def gather(of_distance: Array, kept: Array, of_position: Array, numbers: Array) -> None:
-    """Writes ``of_distance`` [rows, M], the gradient with respect to the distances, if triangles cover all their bins.
-
-    ``of_position`` is the gradient with respect to the centre of a triangle at each index.
-    """
+    """Writes the gradients ``of_distance`` [rows, M] from those ``of_position``, if triangles cover all their bins."""
     per_bit = numbers[0]
     for i in range(len(kept)):
         for j in range(kept.shape[1]):
@@ -95,15 +87,9 @@ def gather(of_distance: Array, kept: Array, of_position: Array, numbers: Array) 
 
 
 def gather_ends(
-    of_distance: Array,
-    kept: Array,
-    of_position: Array,
-    distance: Array,
-    of_counts: Array,
-    width: int,
-    weights: Array,
-    numbers: Array,
-) -> None:
+    of_distance: Array, kept: Array, of_position: Array, distance: Array, of_counts: Array,
+    width: int, weights: Array, numbers: Array,
+) -> None:  # fmt: skip
     """As ``gather``, if a triangle may not cover its first and last bin: their gradients are in ``of_counts``."""
     per_bit, zero = numbers[0], numbers[1]
     last = len(weights) - 1

@@ -25,9 +25,9 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
     0 and n another one of level 0. The quantisation is the mean over examples of ||sign(u) - u||^2, summed over bits.
     A float64 scalar to minimise; for a batch without a triplet it is eta times the quantisation.
 
-    Only a block of the triplets is in memory: the gradient with respect to theta is summed in the forward pass, so the
-    loss can be differentiated only once. ``activations`` float[M, bits] are before the sign; the diagonal of the levels
-    ``relevance`` [M, M] never counts. The authors take a ``margin`` of bits / 2.
+    The gradient is summed in the forward pass, a block of triplets at a time, so the loss can be differentiated once.
+    ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
+    The authors take a ``margin`` of bits / 2.
     """
     check(activations, relevance)
     theta = inner_products(activations) / 2
@@ -123,8 +123,7 @@ class MemoryObjective(OutputMemory):
     def draw_by_level(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
         """For some queries at a time: which of ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], a mask [m].
 
-        So no array of all pairs of batch and training set is made. The mask is False for a query that has no positive
-        or no negative; what is drawn for it has no meaning.
+        The mask is False for a query that has no positive or no negative; its draws mean nothing.
         """
         order = self._outside(rows, generator)
         begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
@@ -144,11 +143,7 @@ class MemoryObjective(OutputMemory):
 
 
 def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:
-    """``size`` columns of each row of ``member`` bool[R, N] where it is True, one after another.
-
-    ``begin`` [R], from 0 to 1, is where in its members a row begins; after its last member it continues with its first.
-    A row without members has any columns.
-    """
+    """``size`` columns of each row of ``member`` bool[R, N] where it is True, from ``begin`` [R] in [0, 1] on."""
     rank = member.cumsum(1, dtype=torch.int32)  # of a member among those of its row, from 1
     n_members = rank[:, -1:]
     step = torch.arange(size, dtype=torch.int32, device=member.device)
@@ -157,21 +152,15 @@ def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:
 
 
 def check_classes(supervision: Supervision) -> None:
-    """Raises HashbenchError if a class has one example or there is only one class; it checks class ids only.
-
-    A triplet needs two examples of a class and a negative. Objectives of lists and of pairs accept a class of one
-    example: it is irrelevant to all others, and as a query it is left out of the mean.
-    """
+    """Raises HashbenchError if a class has one example or there is only one class; it checks class ids only."""
     if not isinstance(supervision, LabelSupervision) or supervision.labels.ndim != 1:
         return
     classes, sizes = torch.unique(supervision.labels[supervision.labels >= 0], return_counts=True)
     if len(classes) < 2:
         raise HashbenchError("dtsh: all training examples are of one class: a triplet needs a negative")
     if int(sizes.min()) < 2:
-        raise HashbenchError(
-            f"dtsh: class {int(classes[sizes.argmin()])} has one training example: a triplet needs two of a class: "
-            "train without that class, or by a method of lists or pairs"
-        )
+        alone, remedy = int(classes[sizes.argmin()]), "train without that class, or by a method of lists or pairs"
+        raise HashbenchError(f"dtsh: class {alone} has one training example: a triplet needs two of a class: {remedy}")
 
 
 def sum_over_pairs(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
@@ -181,8 +170,6 @@ def sum_over_pairs(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
 
 
 class _SumOverPairs(torch.autograd.Function):
-    """Sums the gradient in the forward pass, a block of rows at a time, so that no array holds all triplets."""
-
     @staticmethod
     def forward(ctx: Any, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
         pull, push = torch.zeros_like(positive), torch.zeros_like(negative)
@@ -203,7 +190,6 @@ class _SumOverPairs(torch.autograd.Function):
 
 
 def _members(theta: Tensor, member: Tensor, filling: float) -> Tensor:
-    """The entries of each row where ``member`` is True, padded with ``filling`` to the length of the longest row."""
     longest = int(member.sum(1).max()) if len(member) else 0
     columns = member.byte().argsort(dim=1, descending=True, stable=True)[:, :longest]
     return theta.gather(1, columns).masked_fill(~member.gather(1, columns), filling)

@@ -83,18 +83,15 @@ def _residual(of: Tensor, buckets: Tensor, to: Tensor) -> Tensor:
 
 
 def _at_either(forth: Tensor, back: Tensor, left_buckets: Tensor, right_buckets: Tensor, d: int) -> Tensor:
-    """The sum of ``forth`` [L, k, R] at the buckets of i and ``back`` [R, k, L] at those of j; common buckets once."""
     common = _bits(left_buckets, d).T[right_buckets]
     return forth.sum(1) + back.masked_fill(common, 0).sum(1).T
 
 
 def _bits(buckets: Tensor, d: int) -> Tensor:
-    """The codes as bool[M, d]."""
     return torch.zeros(len(buckets), d, dtype=torch.bool, device=buckets.device).scatter_(1, buckets, True)
 
 
 def _check(embeddings: Tensor, buckets: Tensor) -> None:
-    """Raises HashbenchError unless ``embeddings`` is float[M, d] and ``buckets`` int64[M, k] with k from 1 to d."""
     require(embeddings.ndim == 2 and embeddings.is_floating_point(), "embeddings", embeddings, "floats [M, d]")
     n, d = embeddings.shape
     fits = buckets.dtype == torch.int64 and buckets.ndim == 2 and len(buckets) == n and 1 <= buckets.shape[1] <= d

@@ -62,7 +62,6 @@ def loss(
 
 
 def _weights(counted: Tensor, similar: Tensor, weight_similar: float) -> Tensor:
-    """The weight of each pair, float64[M, M]; 0 for pairs that are not ``counted``."""
     if weight_similar > 0:
         return torch.where(similar, weight_similar, counted.double())
     n_pairs, n_similar = counted.sum().double(), similar.sum().double()

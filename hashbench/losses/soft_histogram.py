@@ -23,10 +23,7 @@ def cumulative_before(cumulative: Tensor) -> Tensor:
 
 
 def relaxed_distance(relaxed: Tensor) -> Tensor:
-    """The relaxed Hamming distances (bits - phi phi^T) / 2, [M, M] in [0, bits] up to rounding.
-
-    They are float32 or float64, also under autocast: bfloat16 would round a distance of 40 to a quarter of a bin.
-    """
+    """The relaxed Hamming distances (bits - phi phi^T) / 2, [M, M] in [0, bits] up to rounding; never bfloat16."""
     with torch.autocast(relaxed.device.type, enabled=False):
         wide = relaxed.to(torch.promote_types(relaxed.dtype, torch.float32))
         half = wide.new_full((1, 1), wide.shape[1] / 2)
@@ -99,12 +96,10 @@ class _Bins:
         return counts[:, self.reach - 1 : self.reach + self.n_bins, : self.n_levels]
 
     def under(self, counts: Tensor, k: int) -> Tensor:
-        """The view of ``counts``, shifted so that the index of a triangle is the index of its k-th bin."""
         n_columns = self.n_levels + 1
         return counts.flatten(1)[:, k * n_columns : (k + self.n_bins) * n_columns]
 
     def locate(self, distance: Tensor, level: Tensor) -> tuple[Tensor, Tensor]:
-        """The index of each triangle in the flattened bins, and how far its centre is beyond bin k = reach - 1."""
         position = distance * (self.n_bins / self.n_bits)
         lower = position.floor().clamp_(0, self.n_bins - 1)  # the last bin is never the lower one of two
         fraction = position.sub_(lower)  # outside [0, 1] only for distances outside [0, n_bits]
@@ -123,15 +118,12 @@ class _Bins:
         return (1 if k >= self.reach else -1) / self.delta**2
 
     def numbers(self, like: Tensor) -> tuple[Any, Any]:
-        """The arguments ``weights`` and ``constants`` of the kernels, in the precision of ``like``."""
         weights = torch.tensor([[self.slope(k), self.height(k)] for k in range(2 * self.reach)], dtype=like.dtype)
         constants = [self.n_bins / self.n_bits, 0, 1, self.n_bins - 1, 0.5, self.farthest]
         return weights.numpy(), torch.tensor(constants, dtype=like.dtype).numpy()
 
 
 class _Scatter(torch.autograd.Function):
-    """distance [M, M], level [M, M] -> counts [M, n_bins + 1, n_levels]."""
-
     @staticmethod
     def forward(ctx: Any, distance: Tensor, level: Tensor, bins: _Bins) -> Tensor:
         counts = bins.with_margins(len(distance), distance)
@@ -154,8 +146,7 @@ class _Scatter(torch.autograd.Function):
 
 
 def _scatter_torch(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
-    """Adds the triangles of all pairs to ``counts`` and returns the tensors that the backward pass needs."""
-    # the form for a GPU; it keeps its inputs only: memory is scarcer there than the time to compute the indices again
+    # for a GPU: it keeps its inputs only, because memory is scarcer there than the time to compute the indices again
     place, fraction = bins.locate(distance, level)
     fraction.clamp_(0, 1)
     for k in range(2 * bins.reach):
@@ -174,7 +165,6 @@ def _gather_torch(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_p
 
 
 def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor) -> tuple[Tensor, ...]:
-    """As ``_scatter_torch``, in one pass; it keeps the indices, and the distances only if the gradient needs them."""
     place = torch.empty_like(distance, dtype=torch.int32, memory_format=torch.contiguous_format)
     rows = _array(distance), _array(level), np.arange(len(distance)), _array(counts.flatten(1)), place.numpy()
     kernels.in_threads(kernels.scatter, rows, bins.n_levels + 1, *bins.numbers(distance))

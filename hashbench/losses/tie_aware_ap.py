@@ -95,7 +95,6 @@ def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor 
 
 
 def _weighted(precision: Tensor, positive: Tensor, n_relevant: Tensor | None) -> Tensor:
-    """The mean of ``precision`` [M, B] over the relevant items, [M]."""
     given = positive.sum(1) if n_relevant is None else n_relevant
     return (positive * precision).sum(1) / torch.where(given > 0, given, 1)
 

@@ -83,13 +83,11 @@ def ideal_dcg(level_counts: Tensor, gains: Tensor) -> Tensor:
 
 
 def _discount_sums(n_ranks: int, like: Tensor) -> Tensor:
-    """S(0), S(1) .. S(n_ranks + 1)."""
     ranks = torch.arange(1, n_ranks + 2, device=like.device, dtype=like.dtype)
     return pad((1 / torch.log2(ranks + 1)).cumsum(0), (1, 0))
 
 
 def _interpolate(table: Tensor, x: Tensor) -> Tensor:
-    """table[x], linear between whole numbers."""
     lower = x.detach().long().clamp(0, len(table) - 2)
     return table[lower] + (x - lower) * (table[lower + 1] - table[lower])
 

@@ -23,11 +23,10 @@ def cubic(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.float64]:
-    """The matrix [n_out, n_in] that resizes a line as MATLAB's ``imresize`` does.
+    """The matrix [n_out, n_in] that resizes a line as MATLAB's ``imresize`` does, without its rounding to uint8.
 
-    Pixel u of the result is at position (u + 1/2) n_in / n_out - 1/2 of the line, which is continued by its mirror
-    image at both ends. If the line gets shorter, the kernel gets wider by the same factor (imresize's default
-    antialiasing). Rows sum to 1. Values are not rounded or clipped; imresize does so with uint8 images.
+    Pixel u of the result is at position (u + 1/2) n_in / n_out - 1/2 of the line, which is mirrored at both ends. If
+    the line gets shorter, the kernel gets wider by the same factor (antialiasing). Rows sum to 1.
     """
     support = 4.0 if method == "bicubic" else 2.0
     scale = n_out / n_in
@@ -47,9 +46,8 @@ def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.
 class Preprocessor(nn.Module):
     """Stored images [n, h, w, 1 or 3] -> float32 [n, 3, height, width], the input ``target`` of a pretrained network.
 
-    Both sides are resized, whatever their ratio, without a crop, as in the papers' code; or, if ``crop``, the central
-    window of the input's size is cut out of larger images. A grey image gets three equal channels. ``value_max`` is the
-    stored value that means 1.0.
+    Both sides are resized, whatever their ratio, as in the papers' code; or, if ``crop``, the central window is cut out
+    of larger images. Grey images get three equal channels. ``value_max`` is the stored value that means 1.0.
     """
 
     mean: Tensor
@@ -67,9 +65,8 @@ class Preprocessor(nn.Module):
         self.spare = (item_shape[0] - target.size[0], item_shape[1] - target.size[1]) if crop else None  # cut off
         if self.spare is not None and min(self.spare) < 0:
             stored, needed = (f"{sides[0]} x {sides[1]}" for sides in (item_shape, target.size))
-            raise HashbenchError(
-                f"input_images = 'cropped': the images are {stored}, but {needed} is cut out of them: take 'resized'"
-            )
+            why = f"the images are {stored}, but {needed} is cut out of them"
+            raise HashbenchError(f"input_images = 'cropped': {why}: take 'resized'")
         rows = gain * resize_matrix(item_shape[0], target.size[0])
         columns = resize_matrix(item_shape[1], target.size[1]).T
         mean, std = (torch.tensor(each, dtype=torch.float32)[:, None, None] for each in (target.mean, target.std))
@@ -105,7 +102,7 @@ class KernelResponses(nn.Module):
     """Inputs [n, ...] -> exp(-||x - a||^2 / (2 bandwidth)) - mean, [n, n_anchors], one column for each anchor a.
 
     As in KSH (Liu et al. 2012), ``bandwidth`` is the mean squared distance of the training examples to the anchors, and
-    ``mean`` is the mean response of the training examples, so that the columns are centred.
+    ``mean`` their mean response.
     """
 
     anchors: Tensor
@@ -141,7 +138,6 @@ class KernelResponses(nn.Module):
         return torch.exp(self._squared_distances(inputs) / (-2 * self.bandwidth))
 
     def _squared_distances(self, inputs: Tensor) -> Tensor:
-        """Squared Euclidean distances [n, n_anchors], never below 0."""
         products = inputs @ self.anchors.T
         squares = inputs.square().sum(dim=1)[:, None] + self.anchors.square().sum(dim=1)
         return (squares - 2 * products).clamp_min(0)
@@ -181,5 +177,4 @@ class Residual(nn.Sequential):
     def forward(self, inputs: Tensor) -> Tensor:
         """A tensor of the shape of ``inputs``."""
         # the layers begin with a convolution, so an inplace ReLU in them does not change ``inputs``
-        added: Tensor = inputs + super().forward(inputs)  # type: ignore[no-untyped-call]
-        return added
+        return inputs + super().forward(inputs)  # type: ignore[no-untyped-call]

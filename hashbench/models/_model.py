@@ -27,8 +27,7 @@ RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
 class Input:
     """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std.
 
-    Values are from 0 to ``value_max``; ``mean`` and ``std`` (one for each channel) are in the same unit. If the weights
-    include an average image, it replaces ``mean``.
+    Values, ``mean`` and ``std`` are from 0 to ``value_max``. If the weights include an average image, it is the mean.
     """
 
     size: tuple[int, int]
@@ -66,17 +65,14 @@ class Model:
     """A network architecture.
 
     ``backbone(shape)`` returns a module from items [n, *shape] to features [n, width], with random weights, and the
-    width; ``shape`` is (channels, height, width) of images or (d,) of features. ``pretrained`` is the input and the
-    weights of a network trained on ImageNet. ``scaled(shape, width)`` returns the backbone with ``width`` times as many
-    channels, or anchors of ``kernel``; None if the model has one width only. ``channels`` is the number of channels of
-    the first layer at width 1; None if the model has no such number.
+    width; ``shape`` is (channels, height, width) of images or (d,) of features.
     """
 
     summary: str
     backbone: Callable[[tuple[int, ...]], Backbone]
-    pretrained: Pretrained | None = None
-    scaled: Callable[[tuple[int, ...], float], Backbone] | None = None
-    channels: int | None = None
+    pretrained: Pretrained | None = None  # of a network trained on ImageNet
+    scaled: Callable[[tuple[int, ...], float], Backbone] | None = None  # ``width`` times as many channels or anchors
+    channels: int | None = None  # of the first layer at width 1
 
     def build(self, shape: tuple[int, ...], width: float = 1.0) -> Backbone:
         """The backbone with ``width`` times as many channels; HashbenchError if the model has one width only."""

@@ -43,7 +43,9 @@ def model(name: str) -> Model:
         partial(backbone, name),
         Pretrained(
             Input((side, side), 1.0, tuple(preset.mean), tuple(preset.std)),
-            Weights(file, weights.url, sha256=checksum[1] if checksum else None, rename=_renamed),
+            Weights(
+                file, weights.url, sha256=checksum[1] if checksum else None, rename=partial(DENSE_LAYER.sub, r"\1")
+            ),
         ),
     )
 
@@ -110,8 +112,3 @@ def _last_layer(name: str, network: nn.Module) -> tuple[str, nn.Linear | nn.Conv
         if is_linear or (isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES):
             return path, layer
     raise HashbenchError(f"{name}: no last layer of {N_CLASSES} classes is found")
-
-
-def _renamed(tensor: str) -> str:
-    """The name in the module of a tensor: ``denselayer1.norm1.weight`` for ``denselayer1.norm.1.weight``."""
-    return DENSE_LAYER.sub(r"\1", tensor)

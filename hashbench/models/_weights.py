@@ -32,18 +32,16 @@ def fill(
     """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``.
 
     ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to keep the random weights, or None for the official
-    file in the data folder; the checksum of the latter is compared before the file is parsed.
+    file in the data folder, whose checksum is compared first.
     """
     if given == RANDOM_WEIGHTS:
         return WeightsFile(None, None, official=False)
     path = Path(given) if given else paths.weights() / pretrained.weights.file
     found = identify(name, pretrained.weights, path, is_given=given is not None)
     if given is None and not found.official:
-        expected = pretrained.weights.md5 or pretrained.weights.sha256
-        raise HashbenchError(
-            f"{path}: not the official file, whose checksum is {expected}: get it again from "
-            f"{pretrained.weights.url}, or name it with --weights if it is meant"
-        )
+        official, checksum = pretrained.weights, pretrained.weights.md5 or pretrained.weights.sha256
+        remedy = f"get it again from {official.url}, or name it with --weights if it is meant"
+        raise HashbenchError(f"{path}: not the official file, whose checksum is {checksum}: {remedy}")
     tensors = _read(path, pretrained.weights)
     average = tensors.pop(AVERAGE, None)
     if average is not None:
@@ -81,7 +79,6 @@ def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) 
 
 
 def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
-    """The tensors of a file by name; raises HashbenchError if a floating point tensor is not finite."""
     suffix = path.suffix.lower()
     if suffix == ".mat" and weights.read_mat is not None:
         tensors = weights.read_mat(path)
@@ -119,24 +116,18 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
 
 
 def _read_torch(path: Path) -> dict[str, Tensor]:
-    """The tensors that ``torch.save`` wrote; a file with other objects raises HashbenchError, and none of it is run."""
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception:  # torch's own message advises to load the file without this protection
-        raise HashbenchError(
-            f"{path}: damaged, or a pickle of more than tensors, which can run code and is never opened here: "
-            "save the module's state_dict()"
-        ) from None
+        what = "damaged, or a pickle of more than tensors, which can run code and is never opened here"
+        raise HashbenchError(f"{path}: {what}: save the module's state_dict()") from None
     if not isinstance(content, dict):
         raise HashbenchError(f"{path}: a dictionary of tensors by name is expected: save the module's state_dict()")
     return content
 
 
 def load_tensors(module: nn.Module, tensors: dict[str, Tensor], where: str) -> None:
-    """Loads the ``tensors`` of ``module``, and no others, such as those of a classification layer.
-
-    Raises HashbenchError, which begins with ``where``, if one is missing or of another shape.
-    """
+    """Loads the ``tensors`` of ``module``, no others; HashbenchError, at ``where``, if one is missing or misshapen."""
     own = module.state_dict()
     for key, expected in own.items():
         if key.endswith(COUNTERS) and key not in tensors:

@@ -82,7 +82,6 @@ def keep_nearest(
 
 @inner
 def _limit(best: Doubles, query_norm: float, slack: float) -> Any:
-    """The largest value of |item|^2 - 2 product at which an item may still be among the ``best``."""
     return np.float32(best[-1] - query_norm + slack)
 
 

@@ -89,7 +89,6 @@ def _finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
 
 
 def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
-    """The columns of the k largest values of each row, ascending; of values equal to the k-th, the leftmost."""
     n, d = block.shape
     if k == 1:
         return block.argmax(axis=1)[:, None]

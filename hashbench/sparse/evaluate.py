@@ -73,8 +73,6 @@ def _items_to_find(n: int, n_queries: int, *, itself: bool) -> int:
 
 
 def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> NDArray[np.bool_]:
-    """Whether the retrieved items ``ids`` [q, K] share a class or a label with their query, bool[q, K]."""
-
     def shared(found: Labels) -> NDArray[np.bool_]:
         if labels.ndim == 1:
             return (query_labels == found) & (query_labels >= 0)

@@ -82,7 +82,6 @@ def _require(means: Floats, k: int, prices: Floats) -> None:
 
 
 def _solve(means: Floats, k: int, prices: Floats, arcs: Ints) -> tuple[Bools, float]:
-    """The optimal codes in the network with ``arcs`` [d] arcs for each bucket, and the bound on the rounding loss."""
     n_classes, d = means.shape
     bucket, place = np.repeat(np.arange(d), arcs), np.concatenate([np.arange(n) for n in arcs])
     with np.errstate(over="ignore"):
@@ -98,7 +97,6 @@ def _solve(means: Floats, k: int, prices: Floats, arcs: Ints) -> tuple[Bools, fl
 
 
 def _exponent(largest: float, n_nodes: int, flow: int) -> int:
-    """The exponent of the power of two that costs are multiplied with, so that all sums fit into int64."""
     if not np.isfinite(largest):
         raise HashbenchError("costs: 2 lambda n_c leaves the range of float64: a smaller lambda is expected")
     # the solver multiplies costs by n_nodes + 1, and a potential is a sum of such costs along a path
@@ -112,7 +110,6 @@ def _whole(costs: Floats, exponent: int) -> tuple[Floats, Ints]:
 
 
 def _min_cost_flow(cost: Ints, price: Ints, bucket: Ints, k: int) -> Bools:
-    """The codes of the flow, bool[n_c, d]; ``cost`` [n_c, d] is of class arcs, ``price`` of sink arcs of ``bucket``."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     n_classes, d = cost.shape

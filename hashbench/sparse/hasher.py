@@ -66,7 +66,6 @@ class SparseHasher(ABC):
         return SparseOutput(among_items, among_queries)
 
     def _coded(self, searched: SearchedSet, rows: ItemRows, queries: NDArray[Any], bar: tqdm[None]) -> SearchedSet:
-        """``searched`` with the codes of its items ``rows`` and the activations of its queries."""
         hasher = self.searching(searched.embeddings)
         parts = [top_k(activations, self.k) for activations in _activate(hasher, rows, searched.embeddings, bar)]
         codes = SparseCodes(np.concatenate([part.buckets for part in parts]), parts[0].d)
@@ -94,7 +93,6 @@ class SparseHasher(ABC):
         self._export(rows, path, {"names": np.array(names), **labels})
 
     def _export(self, rows: ItemRows, path: Path, more: dict[str, Any]) -> None:
-        """Writes embeddings and, if there are buckets, the activations for a search among these items."""
         with progress_bar("encode", "item", (2 if self.k else 1) * len(rows)) as bar:
             arrays = {"embeddings": self._embed_rows(rows, bar)} | more
             if self.k:
@@ -193,7 +191,6 @@ class SparseOutput:
 
 
 def _activate(hasher: SparseHasher, rows: ItemRows, embeddings: Floats, bar: tqdm[None]) -> Iterator[NDArray[Any]]:
-    """The activations of ``rows``, which have these ``embeddings``, block by block."""
     first = 0
     for items in rows.blocks():
         yield hasher.activate(items, embeddings[first : first + len(items)])

@@ -105,7 +105,6 @@ def load(path: Path, *, verify: bool = False) -> Index:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, NDArray[Any]]]]:
-    """The HDF5 file and its arrays, mapped into memory; what its content raises in the block becomes HashbenchError."""
     import h5py
 
     try:
@@ -128,7 +127,6 @@ def _require_format(path: Path, said: Any) -> None:
 
 
 def _mapped(path: Path, file: Any, name: str) -> NDArray[Any]:
-    """The HDF5 data set ``name``, mapped into memory; ValueError unless it is stored in the file in one piece."""
     import h5py
 
     inside = isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(file[name], h5py.Dataset)

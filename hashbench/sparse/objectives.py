@@ -43,12 +43,9 @@ class _InRounds(RowObjective):
 
 
 class MetricObjective(_InRounds):
-    """The objective of the base stage: ``metric_learning.triplet`` or ``.npairs`` of a batch in rounds.
+    """The objective of the base stage: ``metric_learning.triplet`` or ``.npairs`` of a batch in rounds."""
 
-    Only the first batch is checked: a check makes a GPU wait, and a sampler makes all batches in the same way.
-    """
-
-    is_checked = False
+    is_checked = False  # only the first batch is checked: a check makes a GPU wait
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; it draws no random numbers."""

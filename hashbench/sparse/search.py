@@ -55,7 +55,6 @@ class _Queries(NamedTuple):
         return _Queries(self.embeddings[rows], self.norms[rows], self.exclude[rows])
 
     def of_shard(self, first: int, index: Index) -> "_Queries":
-        """The queries for a shard whose items, numbered from 0 there, are ``first`` and the next ones among all."""
         is_here = (first <= self.exclude) & (self.exclude < first + len(index))
         return self._replace(exclude=np.where(is_here, self.exclude - first, -1))
 
@@ -131,7 +130,6 @@ def _search_further(
     pool: ThreadPoolExecutor, whole: ShardedIndex, queries: _Queries, order: Ints, top: int, best: Doubles,
     best_id: Longs, done: Callable[[int], object],
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    """Searches the buckets of ``order`` after the first k; returns the numbers of all opened ones and their items."""
     k, column = whole.sizes.k, np.arange(order.shape[1])
     held, n_opened = np.zeros(order.shape, np.int64), np.full(len(order), order.shape[1])
 
@@ -177,14 +175,13 @@ def _threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
 
 @cache
 def _libraries() -> "ThreadpoolController":
-    """The loaded libraries that have thread pools. They are looked up once, which takes longer than a query."""
+    # looked up once, which takes longer than a query
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def _run(pool: ThreadPoolExecutor, job: Callable[[Any], None], parts: Iterable[Any]) -> None:
-    """Calls ``job`` for each part in the pool; a single part runs in this thread, because a hand-over takes longer."""
     listed = list(parts)
     if len(listed) == 1:
         job(listed[0])
@@ -211,7 +208,6 @@ def _search(
     pool: ThreadPoolExecutor, index: Index, queries: _Queries, plan: _Plan, best: Doubles, best_id: Longs,
     first_id: int, done: Callable[[int], object],
 ) -> None:  # fmt: skip
-    """Inserts the nearest items in the planned buckets, numbered from ``first_id`` on, into ``best``, ``best_id``."""
     top = best.shape[1]
     for rows in plan.batches(PLACES // top):
         first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
@@ -224,7 +220,6 @@ def _search(
 
 
 def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
-    """The indices of equal values in ``bucket``, at most QUERY_BLOCK at a time."""
     order = np.argsort(bucket, kind="stable")
     starts = np.flatnonzero(np.diff(bucket[order], prepend=-1))
     for run in np.split(order, starts[1:]):

@@ -50,7 +50,6 @@ def _require_equal_sizes(found: Sequence[tuple[Path, Sizes]]) -> None:
 
 
 def _in_order_of_build(headers: list[Header]) -> list[Header]:
-    """The shards of a build in its order; as they are if none is a shard. Raises HashbenchError if one is missing."""
     shards = [(header.position, header.path) for header in headers if header.position]
     if not shards:
         return headers
@@ -139,10 +138,8 @@ def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder
     """The shards of the files that ``items`` and the pattern ``embeddings`` name, in pairs, in natural order."""
     of_items, of_embeddings = files_named(items), files_named([embeddings])
     if len(of_items) != len(of_embeddings):
-        raise HashbenchError(
-            f"--embeddings {embeddings}: {len(of_embeddings)} files, but {len(of_items)} files of items: one for each "
-            "is expected; quote a pattern, such as 'embeddings-*.npy'"
-        )
+        found = f"{len(of_embeddings)} files, but {len(of_items)} files of items: one for each is expected"
+        raise HashbenchError(f"--embeddings {embeddings}: {found}; quote a pattern, such as 'embeddings-*.npy'")
     pairs = zip(of_items, of_embeddings, strict=True)
     return [IndexSource(codes, vectors, k, folder / f"{codes.stem}.h5") for codes, vectors in pairs]
 
@@ -176,7 +173,6 @@ def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
 
 
 def _refuse_outputs(sources: Sequence[IndexSource]) -> None:
-    """Raises HashbenchError where an index would replace an input, or the index of another shard."""
     inputs = {resolved(path) for source in sources for path in (source.items, source.embeddings)}
     of: dict[Path, Path] = {}
     for source in sources:
@@ -195,7 +191,6 @@ def _position_in(out: Path) -> Position | None:
 
 
 def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Position]:
-    """The position of each shard; raises HashbenchError where two shards have the same files."""
     found = checked([Call(partial(source.sha256, k), str(source.items)) for source in sources], jobs)
     first: dict[str, Path] = {}
     for source, sha256 in zip(sources, found, strict=True):

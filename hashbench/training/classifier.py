@@ -81,9 +81,8 @@ class Classifier:
 
     def export(self, *_: Any) -> NoReturn:
         """Raises HashbenchError: a classifier makes no codes."""
-        raise HashbenchError(
-            "a classifier makes no codes: hashbench train ... --weights starts a method from its weights"
-        )
+        start = "hashbench train ... --weights starts a method from its weights"
+        raise HashbenchError(f"a classifier makes no codes: {start}")
 
     export_items = nearest = export
 

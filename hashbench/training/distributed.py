@@ -101,10 +101,9 @@ def backward(
 
     If there are several processes, each encodes its share, and the gradient is the sum over the processes.
 
-    With 0 < ``chunk`` < the size of the share, the share is encoded ``chunk`` examples at a time, and twice: first
-    without a graph, to get the gradient of the loss with respect to the relaxed codes; then again with the same random
-    numbers, to propagate this gradient to the parameters. The result is the gradient of the plain pass up to rounding
-    (and up to other dropout masks, if the network has dropout).
+    A share of more than ``chunk`` > 0 examples is encoded ``chunk`` at a time, and twice: first without a graph, for
+    the gradient with respect to the relaxed codes; then with the same random numbers, for that of the parameters. The
+    result is the plain gradient up to rounding (and up to other dropout masks, if the network has dropout).
     """
     own = group.share(n_examples)
     if not 0 < chunk < own.stop - own.start:
@@ -158,10 +157,7 @@ def sum_gradients(parameters: Iterable[nn.Parameter], group: ProcessGroup) -> No
 
 
 def broadcast_from_first(value: T, group: ProcessGroup) -> T:
-    """The ``value`` of the first process, returned in all processes.
-
-    It may consist of tensors, numbers, strings, and tuples, lists and dictionaries of these.
-    """
+    """The ``value`` of the first process: tensors, numbers, strings, and tuples, lists, dictionaries of these."""
     if group.is_alone:
         return value
     buffer = io.BytesIO()
@@ -193,17 +189,12 @@ def check_chunk(encoder: nn.Module, chunk: int) -> None:
     """Raises HashbenchError if chunks would change the result: batch normalisation needs the whole batch."""
     normalised = _batch_normalisations(encoder)
     if chunk and normalised:
-        raise HashbenchError(
-            f"chunk = {chunk}: this model normalises by batch ({normalised} layers), and a chunk is not the "
-            "batch: chunk = 0, or a model without batch normalisation"
-        )
+        why = f"this model normalises by batch ({normalised} layers), and a chunk is not the batch"
+        raise HashbenchError(f"chunk = {chunk}: {why}: chunk = 0, or a model without batch normalisation")
 
 
 def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, device: torch.device) -> nn.Sequential:
-    """The encoder with batch normalisation over the whole batch of all processes.
-
-    Raises HashbenchError on a CPU, where PyTorch has no synchronised batch normalisation.
-    """
+    """The encoder with batch normalisation over the batch of all processes; HashbenchError on a CPU, which has none."""
     normalised = _batch_normalisations(encoder)
     if group.is_alone or not normalised:
         return encoder

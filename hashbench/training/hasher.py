@@ -37,8 +37,7 @@ MOST_VALUES = 1 << 28  # of one item, as a card may state
 class DeepHasher(BinaryHasher, nn.Module):
     """Normalisation and encoder of one run; ``item_shape`` is the shape of a stored item, (H, W, C) or (d,).
 
-    A network that was pretrained on ImageNet gets its images as in pretraining; the stored value ``value_max`` means
-    1.0. For other networks ``settings.normalise`` names the normalisation, which is fitted to the training examples.
+    A network from ImageNet gets its images as in pretraining; the stored value ``value_max`` means 1.0.
     """
 
     normalised: ChannelNormalisation | MeanSubtraction | Preprocessor
@@ -46,9 +45,8 @@ class DeepHasher(BinaryHasher, nn.Module):
     def __init__(self, settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
         super().__init__()
         self.settings, self.item_shape, self.value_max = settings, item_shape, value_max
-        self.normalised = _normalisation(
-            settings.model, settings.normalise, item_shape, value_max, settings.input_images
-        )
+        images = settings.input_images
+        self.normalised = _normalisation(settings.model, settings.normalise, item_shape, value_max, images)
         shape = channels_first_shape(item_shape)
         self.encoder = encoder(
             MODELS.get(settings.model),
@@ -71,10 +69,9 @@ class DeepHasher(BinaryHasher, nn.Module):
     def start(self, items: Tensor, weights: str | None = None, base: object = None) -> None:
         """Sets the initial weights, the normalisation and the anchors of ``kernel`` before training.
 
-        The normalisation of a network without pretrained weights is fitted to the training examples ``items``, and the
-        anchors are drawn from them. ``weights`` is the file of pretrained weights; None is a file in the data folder.
-        ``base`` is a trained DeepHasher whose backbone and normalisation are copied, and the last layer stays random;
-        or, if the settings say so, the head: then its last layer is copied, and the backbone is that of ``weights``.
+        Without pretrained weights, normalisation and anchors come from the training examples ``items``. ``weights`` is
+        the file of pretrained weights (None: a file in the data folder). ``base`` is a trained DeepHasher: backbone and
+        normalisation are copied from it; or, if the settings have a head, its last layer.
         """
         model, named, normalised = self.settings.model, self.settings.weights, self.normalised
         if not isinstance(normalised, Preprocessor) and named == RANDOM_WEIGHTS:
@@ -125,14 +122,13 @@ class DeepHasher(BinaryHasher, nn.Module):
 
     @property
     def layout(self) -> Layout:
-        """What decides the tensors of backbone and normalisation: weights and a base must agree with all of it."""
+        """The layout of backbone and normalisation, with which weights and a base must agree."""
         own = self.settings
         return Layout(own.model, own.width, own.normalise, self.item_shape, self.value_max)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Activations [n, outputs] of normalised inputs."""
-        activations: Tensor = self.encoder(inputs)
-        return activations
+        return self.encoder(inputs)
 
     @torch.inference_mode()
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:

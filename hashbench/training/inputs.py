@@ -1,7 +1,4 @@
-"""From stored items to the input of an encoder: normalisations without pretrained weights, and random augmentation.
-
-A normalisation is fitted to the training examples. Flips and crops are applied on the device to a whole batch at once.
-"""
+"""From stored items to the input of an encoder: normalisations, fitted to the training examples, and augmentation."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -41,10 +38,7 @@ class ChannelNormalisation(nn.Module):
 
 
 class MeanSubtraction(nn.Module):
-    """Stored items -> floats from 0 to 1, minus the average training item, channels first.
-
-    ``value_max`` is the stored value that means 1.0; ``mean`` [H, W, C] or [d] is the average training item, in [0, 1].
-    """
+    """Stored items -> floats from 0 to 1 (``value_max`` means 1), minus the average training item, channels first."""
 
     mean: Tensor
 
@@ -75,7 +69,6 @@ class UnitNormalisation(MeanSubtraction):
 
 
 def _blocks(items: Tensor) -> Iterator[Tensor]:
-    """The values of some ``items`` [n, ..., channels] at a time, float64[values, channels]."""
     for block in torch.split(items, max(1, _VALUES // items[0].numel())):
         yield block.to(torch.float64).reshape(-1, items.shape[-1])
 
@@ -89,19 +82,15 @@ def _mean(blocks: Iterable[Tensor]) -> Tensor:
 
 
 def channels_first(values: Tensor) -> Tensor:
-    """Images [n, H, W, C] as [n, C, H, W]; features [n, d] as they are.
-
-    The memory format stays channels last, in which convolutions are faster.
-    """
+    """Images [n, H, W, C] as [n, C, H, W], in memory still channels last; features [n, d] as they are."""
     return values.permute(0, 3, 1, 2) if values.ndim == 4 else values
 
 
 @dataclass(frozen=True)
 class Augmentation:
-    """The random augmentation of a batch: whether each image is flipped [n], and where its crop starts [2, n].
+    """The random augmentation of a batch: whether each image is flipped [n], and where its crop starts [2, n], or None.
 
-    None means that no image is flipped or cropped. ``spare`` are the rows and columns of a stored image that a crop
-    leaves out; None: it is cut out of a padded one.
+    ``spare`` are the rows and columns of a stored image that a crop leaves out; None: it is cut out of a padded one.
     """
 
     flip: Tensor | None
@@ -109,10 +98,7 @@ class Augmentation:
     spare: tuple[int, int] | None = None
 
     def cut(self, items: Tensor, part: slice = slice(None)) -> Tensor:
-        """The windows of the stored images ``items`` [n, H, W, C], the slice ``part`` of the batch.
-
-        Images are returned as they are if their crop is cut out of padded ones, by ``apply``.
-        """
+        """The windows of the stored images ``items`` [n, H, W, C], the slice ``part`` of the batch, if ``spare``."""
         if self.spare is None or self.offset is None:
             return items
         height, width = items.shape[1] - self.spare[0], items.shape[2] - self.spare[1]
@@ -140,9 +126,8 @@ def draw_augmentation(
 ) -> Augmentation:
     """The augmentation of ``n`` images: flipped with probability 1/2 and, for crop_flip, shifted by up to 4 pixels.
 
-    With ``spare``, crop_flip cuts a window out of each stored image instead; it leaves out so many rows and columns,
-    and all places are equally likely. Groups of ``sharing`` consecutive images get the same flip and shift. The random
-    numbers are drawn on the CPU, so they are the same for every device.
+    With ``spare``, crop_flip cuts a window out of each stored image instead. Groups of ``sharing`` consecutive images
+    get the same flip and shift. The numbers are drawn on the CPU, so they are the same for every device.
     """
     own, offset = -(-n // sharing), None
     flip = torch.rand(own, generator=generator) < 0.5 if how != "none" else None
@@ -155,7 +140,7 @@ def draw_augmentation(
 
 
 def _positions(offset: Tensor, height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-    """The indices of the images [n, 1, 1], rows [n, height, 1] and columns [n, 1, width] of windows at ``offset``."""
+    """The indices of images [n, 1, 1], rows [n, height, 1] and columns [n, 1, width] of windows at ``offset``."""
     rows, columns = offset.to(device, non_blocking=True)  # a blocking copy would let the GPU idle
     picture = torch.arange(len(rows), device=device)
     y, x = rows[:, None] + torch.arange(height, device=device), columns[:, None] + torch.arange(width, device=device)

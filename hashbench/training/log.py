@@ -13,8 +13,7 @@ FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
 class Log:
     """Writes metrics.jsonl in the folder of a run, one JSON object for each epoch.
 
-    Lines of epoch ``epochs_done`` and later are removed first: a killed run may have trained epochs after its last
-    checkpoint, and these are trained and logged again.
+    Lines from epoch ``epochs_done`` on are removed first: a killed run trains the epochs after its checkpoint again.
     """
 
     def __init__(self, folder: Path, epochs_done: int) -> None:

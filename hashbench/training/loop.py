@@ -27,15 +27,10 @@ _EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each
 def train(settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> DeepHasher:
     """The hasher trained on ``data``, after the last epoch (never the epoch that is best on the queries).
 
-    At the end of an epoch, every ``data.checkpoint_every_s`` seconds, a checkpoint is saved; the last two are kept.
-    The random numbers of each epoch are seeded by the names of the run and the epoch, so a run that was killed and
-    started again ends with the same weights, bit for bit on a CPU.
-
-    If several processes train together, all of them return the hasher and only the first one writes files.
-
-    Raises:
-        TrainingFailed: The loss is not finite, the objective raised HashbenchError for a batch, or all codes are
-            equal. The message names ``method``, and the checkpoints stay.
+    Checkpoints are saved between epochs. The random numbers of an epoch depend on the seed and the epoch, so a run that
+    was killed and started again ends with the same weights, bit for bit on a CPU. If several processes train together,
+    all return the hasher and the first one writes files. Raises TrainingFailed, which names ``method``, if the loss is
+    not finite, a batch raises HashbenchError, or all codes are equal; the checkpoints stay.
     """
     trainer = Trainer(settings, objective, data, method)
     trainer.resume()
@@ -84,8 +79,7 @@ class Trainer:
         self.encode = torch.compile(self.hasher.encoder) if compute.compiled else self.hasher.encoder
         self.objective.to(self.device)
         self.optimiser = optimiser.build(settings, self.hasher.encoder)
-        self.epochs_done = 0
-        self.n_steps = 0  # of all epochs; known when the first batches are drawn
+        self.epochs_done = self.n_steps = 0  # the steps of all epochs are known when the first batches are drawn
         self.saved_at = time.monotonic()
 
     def resume(self) -> None:
@@ -147,20 +141,15 @@ class Trainer:
         return TrainingFailed(f"{self.method}: {what}{kept}")
 
     def finish(self) -> None:
-        """Converts the encoder to the memory format of a saved one.
-
-        Raises TrainingFailed if the weights are not finite after the last update, or if all codes are equal.
-        """
+        """Converts the encoder to the memory format of a saved one; TrainingFailed if it is of no use."""
         self.hasher.encoder.to(memory_format=torch.channels_last)
         if not self._weights_are_finite():
             raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
         codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _EXAMPLES_CHECKED)])
         is_binary = isinstance(self.settings, BitSettings)
         if ((codes > 0) == (codes[0] > 0)).all() if is_binary else (codes == codes[0]).all():
-            what = "codes" if is_binary else "outputs"
-            raise self._failure(
-                f"all {what} are equal after the last epoch: a smaller lr, or another tanh_scale, may help"
-            )
+            what = f"all {'codes' if is_binary else 'outputs'} are equal after the last epoch"
+            raise self._failure(f"{what}: a smaller lr, or another tanh_scale, may help")
 
     def _weights_are_finite(self) -> bool:
         return all(bool(torch.isfinite(weight).all()) for weight in self.hasher.parameters())
@@ -200,7 +189,7 @@ class Trainer:
 
 
 class Generators:
-    """The random generators of an epoch, one for each use, so that a change of one use does not change the others."""
+    """The random generators of an epoch: a change of one use does not change the others."""
 
     def __init__(self, seed: int, epoch: int) -> None:
         self.augmentation = torch.Generator().manual_seed(derive_seed(seed, "augment", epoch))

@@ -15,8 +15,7 @@ def build(settings: TrainingSettings, encoder: nn.Module) -> torch.optim.Optimiz
     """The optimiser of four groups: weights and biases of the backbone and of the hash layer, each with its own rate.
 
     SGD in MatConvNet and PyTorch: v <- momentum v + g, w <- w - lr v, where the gradient g includes the weight decay.
-    SGD in Caffe: v <- momentum v + lr g, w <- w - v. The two differ only when lr changes, and ``set_learning_rate``
-    applies the difference. Weight decay enters the moments of Adam too.
+    In Caffe: v <- momentum v + lr g, w <- w - v, which differs when lr changes, see ``set_learning_rate``.
     """
     backbone, hash_layer = encoder.children()
     decay = settings.weight_decay
@@ -39,10 +38,7 @@ def build(settings: TrainingSettings, encoder: nn.Module) -> torch.optim.Optimiz
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, settings: TrainingSettings, lr: float) -> None:
-    """Sets the learning rate of every group.
-
-    With ``momentum_form`` "lr_inside" (Caffe) the velocity is rescaled, so that its old gradients keep their old rate.
-    """
+    """Sets the learning rate of every group; "lr_inside" rescales the velocity: old gradients keep their old rate."""
     for group in optimiser.param_groups:
         before, group["lr"] = group["lr"], lr * group["lr_multiplier"]
         if settings.momentum_form == "lr_inside" and before > 0 and group["lr"] not in (0, before):

@@ -19,9 +19,8 @@ ALWAYS_WRITTEN = ("momentum", "hash_init", "clip_norm", "precision", "tanh_scale
 class TrainingSettings(CodeSettings):
     """Settings of encoder, batches, optimiser and relaxation; the TOML files of methods and recipes give their values.
 
-    A setting that may have no effect has a default, so that no file states a value that it does not use. A setting that
-    is added later gets the old behaviour as its default: the digest that names a run leaves out settings at their
-    defaults (but ``ALWAYS_WRITTEN``), so older rows keep their names.
+    A setting that is added later gets the old behaviour as its default: the digest that names a run leaves out settings
+    at their defaults (but ``ALWAYS_WRITTEN``), so older rows keep their names.
     """
 
     model: str
@@ -71,10 +70,7 @@ class TrainingSettings(CodeSettings):
     input_images: Literal["resized", "cropped"] = "resized"
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
-        """The floating point type of the encoder in training: that of the settings, else of ``compute``.
-
-        If both are "auto" it is bfloat16 on a GPU and float32 on a CPU. Raises HashbenchError if the two differ.
-        """
+        """The floating point type of the encoder in training; HashbenchError if settings and ``compute`` differ."""
         chosen = {self.precision, compute.precision} - {"auto"}
         if len(chosen) > 1:
             raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {self.precision}")
@@ -122,8 +118,8 @@ class TrainingSettings(CodeSettings):
 class DeepSettings(BitSettings, TrainingSettings):
     """The settings of the deep methods of binary codes.
 
-    With ``head`` "trained" the hash layer starts from a linear head that the same method has trained on the centred
-    features of norm 1 of the network with its initial ``weights``; centring and norm stay a part of the network.
+    With ``head`` "trained" the hash layer starts from a linear head that the same method trained on the centred
+    features of norm 1 of the network's initial ``weights``; centring and norm stay a part of the network.
     """
 
     head: Literal["random", "trained"] = "random"
@@ -136,9 +132,7 @@ class DeepSettings(BitSettings, TrainingSettings):
     @model_validator(mode="after")
     def _a_head_has_features(self) -> Self:
         if self.head == "trained" and not self.weights.startswith(SHA256):
-            raise ValueError(
-                "head 'trained' needs --weights NAME of hashbench pretrain: it is trained on their features"
-            )
+            raise ValueError("head 'trained' needs --weights NAME of hashbench pretrain: it trains on their features")
         return self
 
 

@@ -1,9 +1,6 @@
-"""The initial weights of a network: the official ones of its authors, a file, or random numbers.
+"""The initial weights of a network: official ones, the file with a checksum, or random numbers.
 
-They decide the result, so they are a setting: ``official``, ``none`` (random), or the checksum of the file,
-``sha256:...``; its path is not a setting. The file of a network from ImageNet is in the layout of its authors;
-``hashbench pretrain`` made that of any other network: a safetensors file of ``normalised.*`` and ``backbone.*`` and one
-line of JSON, the ``Layout``. Its name ends with the beginning of its checksum.
+``hashbench pretrain`` writes a safetensors file of ``normalised.*``, ``backbone.*`` and the ``Layout`` as JSON.
 """
 
 import hashlib
@@ -39,7 +36,7 @@ _MOST_HEADER = 1 << 20
 
 @dataclass(frozen=True)
 class Layout:
-    """What weights fit: the model, its width (the setting), the normalisation of its input, and the stored items."""
+    """The model, its width (the setting), the normalisation of its input, and the stored items that weights fit."""
 
     model: str
     width: float
@@ -77,8 +74,8 @@ class BackboneFile:
         for key, value in asdict(wanted).items():
             if found[key] != value:
                 remedy = f": --set width={found[key]:g}" if key == "width" else ""
-                own, needed, name = _text(found[key]), _text(value), key.replace("_", " ")
-                raise HashbenchError(f"{self.path}: its {name} is {own}, this run's {needed}{remedy}")
+                own, needed = _text(found[key]), _text(value)
+                raise HashbenchError(f"{self.path}: its {key.replace('_', ' ')} is {own}, this run's {needed}{remedy}")
 
 
 def _text(value: Any) -> str:
@@ -119,17 +116,16 @@ def read(path: Path) -> BackboneFile:
     except FileNotFoundError:
         raise HashbenchError(f"{path}: weights file not found; create it with hashbench pretrain") from None
     except (OSError, ValueError, KeyError, TypeError):
-        raise HashbenchError(
-            f"{path}: hashbench pretrain did not make this file, and a network without official weights takes no other"
-        ) from None
+        why = "hashbench pretrain did not make this file, and a network without official weights takes no other"
+        raise HashbenchError(f"{path}: {why}") from None
     return BackboneFile(path, layout)
 
 
 def find(given: str) -> BackboneFile:
-    """The weights that ``given`` names: a path, the (beginning of the) name of a stored file, or sha256:...
+    """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:...
 
-    Stored files are in the data folder, or committed in results/weights of a clone. Raises HashbenchError if there are
-    none or several, or if a file is damaged.
+    Files are stored in the data folder, or committed in results/weights of a clone. HashbenchError if none or several
+    fit, or if a file is damaged.
     """
     stored: dict[str, Path] = {}
     for folder in (paths.weights(), paths.committed_weights()):
@@ -148,17 +144,14 @@ def find(given: str) -> BackboneFile:
 
 
 def _of_checksum(sha256: str, stored: dict[str, Path]) -> BackboneFile:
-    """The stored weights whose checksum begins with ``sha256``, which is compared with the checksum of the file."""
     for stem, path in stored.items():
         if stem.endswith(f"-{sha256[:N_SHOWN]}"):
             found = read(path)
             if found.sha256.startswith(sha256):
                 return found
             raise HashbenchError(f"{path}: damaged: its checksum is {found.sha256}: make it again with pretrain")
-    raise HashbenchError(
-        f"the weights of sha256:{sha256} are not in {paths.weights()}: create them with hashbench pretrain, or name "
-        "their file with --weights FILE"
-    )
+    remedy = "create them with hashbench pretrain, or name their file with --weights FILE"
+    raise HashbenchError(f"the weights of sha256:{sha256} are not in {paths.weights()}: {remedy}")
 
 
 def has_backbone(model: str) -> bool:
@@ -188,8 +181,7 @@ def own_file(weights: str, file: str | None) -> BackboneFile:
 def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Preprocessor) -> None:
     """Loads the weights from ImageNet that the setting ``weights`` names, and their average image into ``prepared``.
 
-    ``file`` is their path; None is the official file in the data folder. Raises HashbenchError if it has another
-    checksum than the setting.
+    ``file`` is their path (None: the official file in the data folder); HashbenchError if it has another checksum.
     """
     if weights == RANDOM_WEIGHTS:
         return
@@ -212,8 +204,6 @@ def pretrained_model(model: str) -> Pretrained:
     """The input and the official weights of ``model``; raises HashbenchError if it has none."""
     pretrained = MODELS.get(model).pretrained
     if pretrained is None:
-        raise HashbenchError(
-            f"{model} has no pretrained weights: without --weights it starts from random ones, and --weights names a "
-            "file that hashbench pretrain made"
-        )
+        own = "without --weights it starts from random ones, and --weights names a file that hashbench pretrain made"
+        raise HashbenchError(f"{model} has no pretrained weights: {own}")
     return pretrained

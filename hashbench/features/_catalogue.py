@@ -69,10 +69,9 @@ def stored_name(name: str, weights: str | None = None) -> str:
     if stem not in MODELS:
         raise unknown("features", name, known())
     if MODELS.get(stem).pretrained is None:
-        raise HashbenchError(
-            f"{stem} is trained from scratch and has no features: {', '.join(_pretrained())} and torchvision's have, "
-            f"or hashbench pretrain makes weights: --model {stem} --weights NAME"
-        )
+        others = f"{', '.join(_pretrained())} and torchvision's have"
+        advice = f"or hashbench pretrain makes weights: --model {stem} --weights NAME"
+        raise HashbenchError(f"{stem} is trained from scratch and has no features: {others}, {advice}")
     return f"{stem}{RANDOM}" if weights == RANDOM_WEIGHTS else stem
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,8 +29,7 @@ CHANNEL_MEANS = (123.68, 116.779, 103.939)  # of ImageNet, from 0 to 255, where 
 AVERAGE = "average_image"  # the key of the average image among the weights, [3, height, width] or [3, 1, 1]
 
 
-@dataclass(frozen=True)
-class Conv:
+class Conv(NamedTuple):
     """A convolution and the ReLU after it."""
 
     name: str
@@ -40,41 +38,17 @@ class Conv:
     stride: int = 1
     pad: int = 0
     groups: int = 1
-    kinds = ("conv", "relu")
-
-    def module(self, channels: int) -> nn.Module:
-        """The PyTorch module of the layer (without the ReLU), for an input with this number of channels."""
-        from torch import nn
-
-        return nn.Conv2d(channels, self.out, self.kernel, self.stride, self.pad, groups=self.groups)
-
-    def shaped(self, filters: NDArray[Any]) -> NDArray[Any]:
-        """PyTorch's weights of MatConvNet's filters."""
-        return filters.transpose(3, 2, 0, 1)
 
 
-@dataclass(frozen=True)
-class Full:
+class Full(NamedTuple):
     """A fully connected layer, stored as a convolution over its whole ``kernel`` x ``kernel`` input, and its ReLU."""
 
     name: str
     out: int
     kernel: int = 1
-    kinds = ("conv", "relu")
-
-    def module(self, channels: int) -> nn.Module:
-        """As of Conv; the input may be flat already."""
-        from torch import nn
-
-        return nn.Sequential(OrderedDict(flat=nn.Flatten(), full=nn.Linear(channels * self.kernel**2, self.out)))
-
-    def shaped(self, filters: NDArray[Any]) -> NDArray[Any]:
-        """As of Conv."""
-        return filters.transpose(3, 2, 0, 1).reshape(filters.shape[3], -1)
 
 
-@dataclass(frozen=True)
-class Norm:
+class Norm(NamedTuple):
     """Local response normalisation; the four numbers are ``param`` in MatConvNet."""
 
     name: str
@@ -82,44 +56,41 @@ class Norm:
     kappa: float
     alpha: float
     beta: float
-    kinds = ("lrn",)
-
-    def module(self, channels: int) -> nn.Module:
-        """As of Conv."""
-        from hashbench.models._layers import ResponseNorm
-
-        return ResponseNorm(channels, self.size, self.kappa, self.alpha, self.beta)
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(NamedTuple):
     """Max pooling, 3 x 3 with stride 2, padded below and on the right only: MatConvNet's pad [0 1 0 1]."""
 
     name: str
-    kinds = ("pool",)
-
-    def module(self, channels: int) -> nn.Module:  # noqa: ARG002  (the signature of all layers)
-        """As of Conv."""
-        from torch import nn
-
-        return nn.MaxPool2d(3, 2, ceil_mode=True)
 
 
-@dataclass(frozen=True)
-class Drop:
+class Drop(NamedTuple):
     """Dropout with probability 1/2, in training only; the files describe trained networks and leave it out."""
 
     name: str
-    kinds = ()
-
-    def module(self, channels: int) -> nn.Module:  # noqa: ARG002  (the signature of all layers)
-        """As of Conv."""
-        from torch import nn
-
-        return nn.Dropout(0.5)
 
 
 Layer = Conv | Full | Norm | Pool | Drop
+KINDS = {Conv: ("conv", "relu"), Full: ("conv", "relu"), Norm: ("lrn",), Pool: ("pool",), Drop: ()}  # in a file
+
+
+def module(layer: Layer, channels: int) -> nn.Module:
+    """The PyTorch module of ``layer`` (without the ReLU), for an input with this number of channels."""
+    from torch import nn
+
+    from hashbench.models._layers import ResponseNorm
+
+    match layer:
+        case Conv(_, out, kernel, stride, pad, groups):
+            return nn.Conv2d(channels, out, kernel, stride, pad, groups=groups)
+        case Full(_, out, kernel):  # the input may be flat already
+            return nn.Sequential(OrderedDict(flat=nn.Flatten(), full=nn.Linear(channels * kernel**2, out)))
+        case Norm(_, size, kappa, alpha, beta):
+            return ResponseNorm(channels, size, kappa, alpha, beta)
+        case Pool():
+            return nn.MaxPool2d(3, 2, ceil_mode=True)
+        case Drop():
+            return nn.Dropout(0.5)
 
 
 def model_of(summary: str, name: str, layers: tuple[Layer, ...], size: tuple[int, int], file: str, md5: str) -> Model:
@@ -150,7 +121,7 @@ def network(layers: tuple[Layer, ...], channels: int = 3) -> Backbone:
 
     parts: OrderedDict[str, nn.Module] = OrderedDict()
     for layer in layers:
-        parts[layer.name] = layer.module(channels)
+        parts[layer.name] = module(layer, channels)
         if isinstance(layer, Conv | Full):
             parts[f"relu{layer.name[-1]}"] = nn.ReLU(inplace=True)
             channels = layer.out
@@ -161,10 +132,8 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
     """The tensors of a MatConvNet file, with the names that they have in the module, and the average image.
 
     Both layouts are read: ``meta.normalization`` or the older ``normalization``; ``weights`` or the older ``filters``
-    and ``biases``; with or without a variable ``net`` around all of it.
-
-    Raises:
-        HashbenchError: The file is damaged, or a layer is missing, of another kind, or has other constants.
+    and ``biases``; with or without a variable ``net`` around all of it. Raises HashbenchError if the file is damaged,
+    or if a layer is missing, of another kind, or has other constants.
     """
     import torch
 
@@ -180,28 +149,28 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
     for layer in layers:
         if isinstance(layer, Conv | Full):
             filters, biases = _weights_of(found[layer.name], f"{path}: layer {layer.name}")
-            stem = layer.name if isinstance(layer, Conv) else f"{layer.name}.full"
-            tensors[f"{stem}.weight"] = torch.from_numpy(np.array(layer.shaped(filters), np.float32, order="C"))
+            filters, stem = filters.transpose(3, 2, 0, 1), layer.name
+            if isinstance(layer, Full):
+                filters, stem = filters.reshape(len(filters), -1), f"{stem}.full"
+            tensors[f"{stem}.weight"] = torch.from_numpy(np.array(filters, np.float32, order="C"))
             tensors[f"{stem}.bias"] = torch.from_numpy(np.array(biases.reshape(-1), np.float32))
     return tensors
 
 
 def _compare(layers: tuple[Layer, ...], found: dict[str, dict[str, Any]], path: Path) -> None:
-    """Raises HashbenchError unless the file's layers begin with the kinds and constants of ``layers``."""
     for layer in layers:
-        if layer.kinds and layer.name not in found:
+        if KINDS[type(layer)] and layer.name not in found:
             raise HashbenchError(f"{path}: layer {layer.name} is missing: it has {', '.join(found) or 'none'}")
     kinds = [{"normalize": "lrn"}.get(str(layer.get("type")), str(layer.get("type"))) for layer in found.values()]
-    expected = [kind for layer in layers for kind in layer.kinds]
+    expected = [kind for layer in layers for kind in KINDS[type(layer)]]
     if kinds[: len(expected)] != expected:
         raise HashbenchError(f"{path}: layers {' '.join(kinds[: len(expected)])}, not {' '.join(expected)}")
     for layer in layers:
         if isinstance(layer, Norm):
-            expected_param = (layer.size, layer.kappa, layer.alpha, layer.beta)
-            param = found[layer.name].get("param")
-            if not isinstance(param, np.ndarray) or param.size != 4 or not np.allclose(param, expected_param, 1e-3, 0):
+            needed, param = layer[1:], found[layer.name].get("param")
+            if not isinstance(param, np.ndarray) or param.size != 4 or not np.allclose(param, needed, 1e-3, 0):
                 given = param.ravel().tolist() if isinstance(param, np.ndarray) else "missing"
-                raise HashbenchError(f"{path}: layer {layer.name}: param is {given}, not {list(expected_param)}")
+                raise HashbenchError(f"{path}: layer {layer.name}: param is {given}, not {list(needed)}")
 
 
 def _weights_of(layer: dict[str, Any], where: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -218,7 +187,6 @@ def _weights_of(layer: dict[str, Any], where: str) -> tuple[NDArray[Any], NDArra
 
 
 def _average(net: dict[str, Any], path: Path) -> NDArray[np.float32]:
-    """The average image, [3, height, width] or [3, 1, 1]."""
     meta = net.get("meta")
     normalization = (meta if isinstance(meta, dict) else net).get("normalization")
     average = normalization.get("averageImage") if isinstance(normalization, dict) else None

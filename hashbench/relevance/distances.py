@@ -35,9 +35,8 @@ class Rows(Protocol):
 class DistanceRelevance:
     """Relevance by the Euclidean distance between features [q, f] of queries and [n, f] of database items.
 
-    ``thresholds`` descend and ``values`` ascend. A pair has the value of the last threshold that its distance does not
-    exceed, and 0 where it exceeds all. Thresholds are the same for all queries, float[levels], or each query has its
-    own, float64[levels, q]. Distances are computed in float64 from the differences of features.
+    A pair has the value of the last of the descending ``thresholds`` ([levels], or [levels, q] of each query) that its
+    distance does not exceed, or 0. Distances are computed in float64 from the differences of features.
 
     >>> near = DistanceRelevance(np.zeros((1, 1)), np.array([[0.5], [2.0], [9.0]]), (3.0, 1.0), (1, 10))
     >>> near.levels[near.block(slice(0, 1), slice(0, 3))]

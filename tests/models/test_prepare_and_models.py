@@ -97,7 +97,7 @@ def test_features_are_no_images() -> None:
 @pytest.mark.parametrize("channels", [3, 64])
 def test_response_norm_is_torchs_with_alpha_times_the_window(channels: int) -> None:
     x = torch.randn(2, channels, 5, 4, dtype=torch.float64) * 20
-    ours = tiny.Norm("norm1", 5, 2.0, 1e-4, 0.75).module(channels).double()
+    ours = tiny.module(tiny.Norm("norm1", 5, 2.0, 1e-4, 0.75), channels).double()
     theirs = torch.nn.LocalResponseNorm(5, alpha=5e-4, beta=0.75, k=2.0)
     torch.testing.assert_close(ours(x), theirs(x), rtol=1e-6, atol=1e-6)
 

@@ -84,8 +84,8 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def thin(layer: Layer) -> Layer:
     if isinstance(layer, Conv):
-        return replace(layer, out=layer.out // 16)
-    return replace(layer, out=64) if isinstance(layer, Full) else layer
+        return layer._replace(out=layer.out // 16)
+    return layer._replace(out=64) if isinstance(layer, Full) else layer
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=name)

@@ -55,8 +55,7 @@ class OwnLabels:
 class OwnData:
     """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
 
-    ``blocks()`` reads the items, uint8 for images, float32 for features, in the order of the labels. It raises
-    HashbenchError where an item is not as it should be. ``n_ignored`` files of a folder are no images.
+    ``blocks()`` reads the items, uint8 for images, float32 for features, in the order of the labels.
     """
 
     path: Path
@@ -102,11 +101,7 @@ class Rule:
         return {self.queries, self.train} != {None}
 
     def protocol(self, labels: OwnLabels) -> dict[str, Any]:
-        """The table of the card that declares the protocol.
-
-        By default a tenth of the smallest class are queries, or a tenth of all items if they have several labels, and
-        the whole database is trained on.
-        """
+        """The table of the card that declares the protocol; by default a tenth of a class, or of all, are queries."""
         if self._of_all or (labels.is_multi and self.queries_per_class is self.train_per_class is None):
             queries, train, each = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10)), self.train, ""
             drawn = {"draw": "random", "queries": queries, "train": train or 0}
@@ -128,10 +123,7 @@ def _tenth(labels: OwnLabels) -> int:
 
 
 def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str] = ()) -> OwnLabels:
-    """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1 whose columns have ``names``.
-
-    Columns of which each item has exactly one are classes. Raises HashbenchError for fewer than two classes.
-    """
+    """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1, with ``names`` of columns."""
     if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
         raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
     several = raw.ndim == 2 and raw.shape[1] > 1

@@ -19,9 +19,8 @@ ADVICE = "give --size N to resize each to N x N (32 for small networks, 224 for 
 
 
 def read(folder: Path, size: int | None) -> OwnData:
-    """The images of ``folder``, class by class, in the order of their names; only their headers are read so far.
+    """The images of ``folder``, class by class, in the order of their names, resized to ``size`` x ``size`` if given.
 
-    With ``size`` they are resized to size x size (bicubic, proportions not kept). They are grey if all files are.
     Raises HashbenchError unless each subfolder holds images and each image is in a subfolder.
     """
     subfolders = [path for path in _visible(folder) if path.is_dir()]

@@ -18,11 +18,7 @@ Items = NDArray[np.uint8] | NDArray[np.float32]
 
 
 class Block(NamedTuple):
-    """Some items in the order of their ids.
-
-    ``items`` are uint8[n, height, width, channels] or float32[n, d]; None if only labels are read. ``labels`` are class
-    ids int64[n], or uint8[n, n_classes] of 0 and 1 (uint8[n, 0] without labels). ``names`` are file names or None.
-    """
+    """Some items, in the order of their ids, as in a data set; no ``items`` if only labels are read."""
 
     items: Items | None
     labels: Labels

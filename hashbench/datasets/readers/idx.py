@@ -19,12 +19,10 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
     members = iter(files.members)
     for member, file in members:  # labels, then their images
         labels = class_ids(card, member.path, _array(member.path, file, n_axes=1))
-        for of_images, images_file in members:
-            images = _array(of_images.path, images_file, n_axes=3)
+        for other, images_file in members:
+            images = _array(other.path, images_file, n_axes=3)
             if images.shape != (len(labels), *card.item_shape[:2]):
-                raise HashbenchError(
-                    f"{of_images.path}: images {images.shape}; {len(labels)} of {card.item_shape} are due"
-                )
+                raise HashbenchError(f"{other.path}: images {images.shape}; {len(labels)} of {card.item_shape} are due")
             yield Block(images.reshape(len(labels), *card.item_shape), labels)
             break
 

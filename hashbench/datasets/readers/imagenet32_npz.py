@@ -29,10 +29,9 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
         try:
             yield from _batch(card, member.path, file)
         except (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, ValueError, RuntimeError) as error:
-            raise HashbenchError(
-                f"{member.path}: damaged, truncated or no .npz of data and labels ({one_line(error)}); the archives "
-                "are those whose names end with _npz.zip, pickles are not read"
-            ) from None
+            fault = f"damaged, truncated or no .npz of data and labels ({one_line(error)})"
+            advice = "the archives are those whose names end with _npz.zip, pickles are not read"
+            raise HashbenchError(f"{member.path}: {fault}; {advice}") from None
 
 
 def _batch(card: Card, path: str, file: BinaryIO) -> Iterator[Block]:

@@ -1,7 +1,6 @@
 """NUS-WIDE in the files of its authors: the list of its images, and a file of 0 and 1 for each concept or for all.
 
-The labels are the ``n_classes`` most frequent concepts, the most frequent first. The items are the images that have at
-least one of them, in the order of the list [He et al. 2018, section 5.1, and the code of its authors].
+The labels are the ``n_classes`` most frequent concepts, the items the images with one [He et al. 2018, section 5.1].
 """
 
 from collections.abc import Iterator

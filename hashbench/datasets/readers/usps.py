@@ -25,10 +25,8 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
             rows = text_table(member.path, file, None, 1 + card.item_shape[0])
             items, labels = text_features(member.path, rows[:, 1:]), class_ids(card, member.path, rows[:, 0])
         if (items != np.round(items, DECIMALS)).any():
-            raise HashbenchError(
-                f"{member.path}: values of more than {DECIMALS} decimals: this is LIBSVM's smoothed copy of USPS, "
-                "which is the data set usps_libsvm"
-            )
+            advice = "this is LIBSVM's smoothed copy of USPS, which is the data set usps_libsvm"
+            raise HashbenchError(f"{member.path}: values of more than {DECIMALS} decimals: {advice}")
         yield Block(items, labels)
 
 

@@ -138,7 +138,7 @@ def test_without_weights_it_starts_from_random_ones(mat: Path, tmp_path: Path) -
     [
         (["talr-ap", "--model", "small_cnn", "--weights", "none"], "small_cnn has no pretrained weights"),
         (["talr-ap", "--model", "mlp", "--set", "weights=none"], "mlp has no pretrained weights"),
-        (["lsh", "--weights", "none"], "lsh has no network"),
+        (["lsh", "--weights", "none"], "--weights cannot be used with lsh, which has no network"),
         (["talr-ap", "--model", "vggf", "--weights", "nowhere.mat"], "nowhere.mat: weights file not found"),
         (["talr-ap", "--model", "vggf", "--set", "weights=random"], "weights: String should match pattern"),
         (["talr-ap", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16"),

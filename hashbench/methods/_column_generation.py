@@ -64,9 +64,10 @@ def column_method(
     master: Callable[[Any, Neighbours, np.random.Generator], Any],
     identity: tuple[str, ...],
 ) -> Method:
-    """A method: ``master(settings, neighbours, random)`` has ``weights`` [bits], 0 or more, and ``pair_weights``.
+    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``.
 
-    By these the next bit should differ in each pair [m, r + s]; ``add(differs)`` solves it again with a new bit.
+    The master has the ``weights`` [bits] of the bits so far, each 0 or more, and ``pair_weights`` [m, r + s], by how
+    much the next bit should differ in each pair; ``add(differs)`` solves it again with a new bit.
     """
 
     def fit(chosen: ColumnSettings, features: Floats, data: TrainingData) -> HashFunction:
@@ -96,27 +97,18 @@ def pair_matrix(neighbours: Neighbours, pair_weights: Floats) -> PairMatrix:
 
 
 class PerceptronLearner:
-    """Linear perceptrons of features or kernel responses, shifted to mean 0 and divided by one scale for all."""
+    """Perceptrons of features or kernel responses, shifted to mean 0 and divided by one scale for all."""
 
     def __init__(self, settings: ColumnSettings, features: Floats, random: np.random.Generator) -> None:
         values, self._function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
         self._mean, self._scale = values.mean(axis=0), values.std(axis=0).mean()
-        # the last input is for the bias
-        self._inputs = np.column_stack([(values - self._mean) / self._scale, np.ones(len(values))])
-        self._gram = self._inputs.T @ self._inputs
-        self._gram[np.diag_indices(len(self._gram))] += settings.ridge * np.trace(self._gram) / len(self._gram)
-        self._options = {"maxiter": settings.iterations}
+        self._perceptrons = Perceptrons((values - self._mean) / self._scale, settings.ridge, settings.iterations)
         self._columns: list[Floats] = []
 
     def add(self, matrix: PairMatrix) -> Bools:
         """Fits a bit that makes h'W h small, W the ``matrix``; returns its values bool[m] at the training examples."""
-        from scipy.optimize import minimize
-
-        start = self._spectral(matrix)
-        arguments = {"jac": True, "method": "L-BFGS-B", "options": self._options}
-        found = minimize(lambda column: smoothed(self._inputs, matrix, column), start, **arguments)
-        self._columns.append(np.asarray(found.x))
-        return np.asarray(self._inputs @ self._columns[-1] > 0)
+        self._columns.append(self._perceptrons.fit(matrix))
+        return np.asarray(self._perceptrons.inputs @ self._columns[-1] > 0)
 
     def function(self, weights: Floats) -> HashFunction:
         columns = np.column_stack(self._columns)
@@ -124,12 +116,29 @@ class PerceptronLearner:
         bias = columns[-1] - self._mean @ projection
         return self._function(np.zeros(len(projection)), projection, bias, weights=weights)
 
-    def _spectral(self, matrix: PairMatrix) -> Floats:
+
+class Perceptrons:
+    """Fits linear perceptrons: bit = [inputs @ direction + bias > 0], with ``inputs`` [m, d] of mean 0."""
+
+    def __init__(self, inputs: Floats, ridge: float, iterations: int) -> None:
+        self.inputs = np.column_stack([inputs, np.ones(len(inputs))])  # the last one is for the bias
+        self._gram = self.inputs.T @ self.inputs
+        self._gram[np.diag_indices(len(self._gram))] += ridge * np.trace(self._gram) / len(self._gram)
+        self._options = {"maxiter": iterations}
+
+    def fit(self, matrix: PairMatrix) -> Floats:
+        from scipy.optimize import minimize
+
+        start = self.spectral(matrix)
+        arguments = {"jac": True, "method": "L-BFGS-B", "options": self._options}
+        return np.asarray(minimize(lambda column: smoothed(self.inputs, matrix, column), start, **arguments).x)
+
+    def spectral(self, matrix: PairMatrix) -> Floats:
         """The v of the smallest v'X'WXv / v'(X'X + ridge)v, scaled so that Xv has mean square 1: it has no sign(.)."""
         from scipy.linalg import eigh
 
-        _, vectors = eigh(self._inputs.T @ (matrix @ self._inputs), self._gram, subset_by_index=[0, 0])
-        values = self._inputs @ vectors[:, 0]
+        _, vectors = eigh(self.inputs.T @ (matrix @ self.inputs), self._gram, subset_by_index=[0, 0])
+        values = self.inputs @ vectors[:, 0]
         # the sign of an eigenvector is arbitrary, and so is a bit's: here the first example has 0
         return vectors[:, 0] / (np.sqrt(np.square(values).mean()) * (-1 if values[0] > 0 else 1))
 

@@ -108,6 +108,7 @@ def test_kill_9_at_three_moments_of_a_run(tmp_path: Path, undisturbed: Path) -> 
     assert losses[0] == losses[1]
 
 
+@pytest.mark.slow  # the kill -9 above guards what is resumed
 def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> None:
     assert kill_at(tmp_path, EPOCHS // 2, signal.SIGTERM) == 130
     finish(tmp_path)

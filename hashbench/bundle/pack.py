@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hashbench.bundle import archive
+from hashbench.bundle import archive, evidence
 from hashbench.bundle.archive import SCHEMA, Manifest, counted
 from hashbench.bundle.arrays import read_counts
 from hashbench.contract import CODES
@@ -154,27 +154,33 @@ def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bo
             place = f"{archive.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
             lines[place] = lines.get(place, "") + to_line(row) + "\n"
             if row.status == "ok":
-                _add_run(found, row, store.run_folder(row.run), say, codes=codes)
+                _add_run(found, row, store, say, scratch / "runs" / row.run, codes=codes)
             checked.update()
     for place, text in lines.items():
         found.files[place] = scratch / Path(place).name
         found.files[place].write_text(text, encoding="utf-8")
     if alone := found.rows_alone:
         named = ", ".join(alone[:FEW]) + (f", ... (all in {archive.README})" if len(alone) > FEW else "")
-        n_ok, of = sum(row.status == "ok" for row in found.rows), paths.shown(store.folder / "runs")
-        say(f"{len(alone)} of {n_ok} runs have no histogram or codes in {of}, their rows alone are packed: {named}")
+        n_ok, of = sum(row.status == "ok" for row in found.rows), paths.shown(store.folder)
+        where = f"no histogram or codes in runs/ or evidence/ of {of}"
+        say(f"{len(alone)} of {n_ok} runs have {where}, their rows alone are packed: {named}")
 
 
-def _add_run(found: Packed, row: Row, folder: Path, say: Say, *, codes: bool) -> None:
+def _add_run(found: Packed, row: Row, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
+    folder = store.run_folder(row.run)
     names = [name for name in archive.OF_RUN if (codes or name != CODES) and (folder / name).is_file()]
     stated = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
     faults = (_fault(folder / name, stated.get(name)) for name in names if name in archive.STATED)
     if fault := next(filter(None, faults), None):
-        say(f"{row.run}: neither its histogram nor its codes are packed: {fault}")
+        say(f"{row.run}: its files in {paths.shown(folder)} are not packed: {fault}")
         names = []
-    if not names:
+    files = {name: folder / name for name in names}
+    for artefact in evidence.artefacts(row):
+        if f"{artefact}.npz" not in files and (path := evidence.unpack(row, artefact, store, scratch)) is not None:
+            files[path.name] = path
+    if not files:
         found.rows_alone.append(row.run)
-    found.files |= {f"{archive.RUNS}/{row.run}/{name}": folder / name for name in names}
+    found.files |= {f"{archive.RUNS}/{row.run}/{name}": path for name, path in files.items()}
 
 
 def _fault(path: Path, stated: str | None) -> str | None:

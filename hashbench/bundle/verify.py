@@ -48,6 +48,8 @@ class Report:
     not_checked: list[str] = field(default_factory=list)
     n_files: int = 0  # whose checksums were compared
     n_rows: int = 0
+    n_runs: int = 0  # that did not fail
+    n_scored: int = 0  # of these runs, those with metrics that were computed again
     n_values: int = 0  # metrics that were computed again
     n_histograms: int = 0
     n_retrievals: int = 0
@@ -313,9 +315,11 @@ class _Checks:
         copies = {Path(name).name: self.scratch / name for name in names if self._is_copied(name)}
         own_ids = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
         if row.status == "ok":
-            RunCheck(row, copies, own_ids, self.report).all()
-        if not names and row.status == "ok":
-            self.report.rows_alone.append(row.run)
+            check = RunCheck(row, copies, own_ids, self.report)
+            check.all()
+            self.report.n_runs += 1
+            self.report.n_scored += bool(check.compared)
+            self.report.rows_alone += [] if names else [row.run]
         shutil.rmtree(self.scratch / archive.RUNS / row.run, ignore_errors=True)
 
 

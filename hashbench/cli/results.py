@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option, Typer, echo
 
-from hashbench.cli._options import AsJson, OfDataset, OfMethod, RunName
+from hashbench.cli._options import AsJson, Budget, OfDataset, OfMethod, RunName, Splits
 from hashbench.cli._terminal import LeftOutRows
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
@@ -173,6 +173,35 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in Outcome if counts[outcome])
+
+
+@app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")
+def collect(
+    table: Annotated[str, Argument(help="See hashbench list tables.", autocompletion=complete("tables"))],
+    splits: Splits = 1,
+    budget: Budget = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep the histograms of a table's runs in results/evidence, small, so that they can be committed with the rows.
+
+    Only those in results/runs with the checksum of the row. hashbench bundle packs them where results/runs is not.
+    """
+    from hashbench.bundle.archive import counted
+    from hashbench.bundle.evidence import collect as collected
+    from hashbench.bundle.pack import rows_of
+    from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.progress import note
+    from hashbench.runs.store import Store
+    from hashbench.tables.spec import load
+
+    store = Store.default()
+    found = collected(rows_of(load(table, budget, splits), store, None), store, note)
+    size = sum(path.stat().st_size for path in found.written)
+    if as_json:
+        echo(canonical_json({**asdict(found), "written": [str(path) for path in found.written], "size_bytes": size}))
+        return
+    echo(f"{counted(len(found.written), 'file')} written, {size:,} bytes, in {paths.shown(store.folder)}/evidence")
+    echo(f"{len(found.kept):,} of {len(found.kept) + len(found.without):,} runs have their histogram there")
 
 
 @app.command("prune", short_help="Remove failed and damaged rows, and folders without a row.")

@@ -15,7 +15,7 @@ from hashbench.foundation.files import holder_in, is_locked, locked, remove_part
 if TYPE_CHECKING:
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Labels
-    from hashbench.runs.row import Outcome, Row
+    from hashbench.runs.row import Artefact, Outcome, Row
 
 T = TypeVar("T")
 Damaged = Callable[[HashbenchError], object]  # is called with the error of each row that cannot be read
@@ -112,6 +112,10 @@ class Store:
     def run_folder(self, run: str) -> Path:
         """The folder of a run's checkpoints, codes, histogram and log."""
         return self.folder / "runs" / run
+
+    def evidence_path(self, row: "Row", artefact: "Artefact") -> Path:
+        """The file of these counts of the row that may be committed: named by their checksum."""
+        return self.folder / "evidence" / f"{row.dataset}-{row.protocol}" / f"{row.artefacts[artefact]}.npz.xz"
 
     @contextmanager
     def run_lock(self, run: str, *, wait: bool) -> Iterator[None]:
@@ -237,6 +241,8 @@ class Store:
         from hashbench.histogram import Histogram
 
         path = self.run_folder(row.run) / "histogram.npz"
+        if not path.is_file() and "histogram" in row.artefacts:
+            path = self.evidence_path(row, "histogram")
         if not path.is_file():
             return None
         histogram = Histogram.load(path)

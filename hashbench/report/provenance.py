@@ -157,6 +157,7 @@ def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict
         facts["paper"] = f"{how.published(cell)}, {cited(declared.citation, entries)}{ties}"
     if measured is not None:
         spread = "" if measured.std is None else f" ± {how.measured(cell, measured.std)}"
+        spread = ", the same for every seed" if measured.is_same else spread
         runs = least_to_most([measured.n_runs], "run")
         facts["measured"] = f"{how.measured(cell, measured.mean)}{spread}, {runs}"
         facts["difference"] = _difference(cell, how)

@@ -27,9 +27,10 @@ WORDS = notation.Words(
     plus_minus=r"$\pm$",
     interval="{[}worst, best AP over all orders of ties]",
     distinct=r"\{distinct codes of the queries, of the database\}",
-    second="second best underlined where it is below the best by more than the standard deviation of either",
+    second="underlined: the best of those that can be told from it",
     outside=r"$^\dagger$: further from the published value than the tolerance",
     tie_mark=r"$^\ddagger$:",
+    same_mark=r"$^\circ$:",
 )
 ESCAPES = str.maketrans(SPECIAL)
 
@@ -56,10 +57,10 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
-    values are in bold, the second best underlined where they are clearly below; a dagger marks values outside their
-    tolerance, a double dagger tie-dependent ones. A missing value is blank. ``interval`` adds the [worst, best] AP over
-    all orders of ties, ``distinct`` the {number of distinct codes}. A section that is wider than the text is several
-    tabulars, and a table that is higher than a page several floats with one number.
+    values are in bold, the best of those that can be told from them underlined; a dagger marks values outside their
+    tolerance, a double dagger tie-dependent ones, a circle those that are the same for every seed. A missing value is
+    blank. ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes}.
+    A section wider than the text is several tabulars, a table higher than a page several floats with one number.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
     origin = notation.origin(replace(table, source=escape(table.source)), lambda key: rf"\cite{{{key}}}")
@@ -175,10 +176,11 @@ def _measured(cell: TableCell, how: Notation, mark: str) -> str:
         return ""
     mean = how.measured(cell, measured.mean)
     text = rf"{mark}{{{mean}}}" if mark else mean
-    if measured.std is not None:
+    if measured.std is not None and not measured.is_same:
         text += rf"\,$\pm$\,{how.measured(cell, measured.std)}"
     text += r"$^\dagger$" if cell.within_tolerance is False else ""
     text += r"$^\ddagger$" if notation.is_tie_dependent(cell) else ""
+    text += r"$^\circ$" if measured.is_same else ""
     if interval := how.interval_of(cell):
         text += f" {{[}}{interval}]"
     if distinct := how.distinct_of(cell):

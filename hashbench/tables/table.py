@@ -1,10 +1,10 @@
 """A filled table: each cell's declaration and published value beside what was measured."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 
-from hashbench.runs.row import Row
+from hashbench.runs.row import Row, processor_of
 from hashbench.tables.cell import Cell
 
 TIE_RANGE = 0.1  # a cell is tie-dependent if its best AP is more than this above its worst AP
@@ -26,11 +26,23 @@ class Measured:
     distinct_queries: float | None = None  # the mean number of distinct codes, None if a row has none
     distinct_database: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
+    of_splits: Mapping[int | None, float] = field(default_factory=dict, repr=False, compare=False)  # means over seeds
+
+    @property
+    def is_same(self) -> bool:
+        """Whether every seed gave the same codes, so that a deviation of 0 says nothing about training."""
+        first = self.rows[0].artefacts if self.std == 0 and self.rows else {}
+        return bool(first) and all(row.artefacts == first for row in self.rows)
+
+    @property
+    def processors(self) -> set[str]:
+        """The processors of the runs."""
+        return set(map(processor_of, self.rows))
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% confidence interval of the mean, by Student's t over the runs alone; None with one run."""
-        if self.std is None:
+        """The 95% confidence interval of the mean, by Student's t over the runs; None with one, or where all agree."""
+        if self.std is None or self.is_same:
             return None
         from scipy.special import stdtrit  # a fifth of a second, and only the CSV and the JSON hold it
 

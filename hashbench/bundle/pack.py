@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hashbench.bundle import archive, evidence
+from hashbench.bundle import archive
 from hashbench.bundle.archive import SCHEMA, Manifest, counted
 from hashbench.bundle.arrays import read_counts
 from hashbench.contract import CODES
@@ -25,6 +25,8 @@ from hashbench.foundation.errors import FEW, HashbenchError
 from hashbench.foundation.files import atomic, file_sha256
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import canonical
+from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
 from hashbench.runs.row import Row, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.settings import RECIPES, method_path, recipes
@@ -146,6 +148,24 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
     return found
 
 
+def collect(rows: Iterable[Row], store: Store, say: Say) -> list[Path]:
+    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what does not fit.
+
+    A file is named by the checksum in the row, so the runs of a method that ignores its seed share one.
+    """
+    written = []
+    for row in rows:
+        for name, kept in store.evidence(row).items():
+            source = store.run_folder(row.run) / name
+            if source.is_file() and not kept.is_file():
+                if (counts := read_counts(source)).sha256() == kept.name.partition(".")[0]:
+                    counts.save(kept)
+                    written.append(kept)
+                else:
+                    say(f"{row.run}: {source} is not kept: it is of another training than the row")
+    return written
+
+
 def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
     """Adds the rows and the files of their runs; says which runs have none."""
     lines = dict[str, str]()
@@ -175,9 +195,10 @@ def _add_run(found: Packed, row: Row, store: Store, say: Say, scratch: Path, *, 
         say(f"{row.run}: its files in {paths.shown(folder)} are not packed: {fault}")
         names = []
     files = {name: folder / name for name in names}
-    for artefact in evidence.artefacts(row):
-        if f"{artefact}.npz" not in files and (path := evidence.unpack(row, artefact, store, scratch)) is not None:
-            files[path.name] = path
+    for name, kept in store.evidence(row).items():
+        if name not in files and kept.is_file():
+            files[name] = scratch / name
+            (Retrieval if name.startswith("retrieval") else Histogram).load(kept).save(files[name])
     if not files:
         found.rows_alone.append(row.run)
     found.files |= {f"{archive.RUNS}/{row.run}/{name}": path for name, path in files.items()}

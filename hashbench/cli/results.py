@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option, Typer, echo
 
-from hashbench.cli._options import AsJson, Budget, OfDataset, OfMethod, RunName, Splits
+from hashbench.cli._options import AsJson, OfDataset, OfMethod, RunName
 from hashbench.cli._terminal import LeftOutRows
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
@@ -178,30 +178,25 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
 @app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")
 def collect(
     table: Annotated[str, Argument(help="See hashbench list tables.", autocompletion=complete("tables"))],
-    splits: Splits = 1,
-    budget: Budget = None,
     as_json: AsJson = False,
 ) -> None:
     """Keep the histograms of a table's runs in results/evidence, small, so that they can be committed with the rows.
 
     Only those in results/runs with the checksum of the row. hashbench bundle packs them where results/runs is not.
     """
-    from hashbench.bundle.archive import counted
-    from hashbench.bundle.evidence import collect as collected
-    from hashbench.bundle.pack import rows_of
+    from hashbench.bundle import pack
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.progress import note
     from hashbench.runs.store import Store
     from hashbench.tables.spec import load
 
     store = Store.default()
-    found = collected(rows_of(load(table, budget, splits), store, None), store, note)
-    size = sum(path.stat().st_size for path in found.written)
-    if as_json:
-        echo(canonical_json({**asdict(found), "written": [str(path) for path in found.written], "size_bytes": size}))
-        return
-    echo(f"{counted(len(found.written), 'file')} written, {size:,} bytes, in {paths.shown(store.folder)}/evidence")
-    echo(f"{len(found.kept):,} of {len(found.kept) + len(found.without):,} runs have their histogram there")
+    rows = pack.rows_of(load(table), store, None)
+    written = pack.collect(rows, store, note)
+    without = [row.run for row in rows if not all(path.is_file() for path in store.evidence(row).values())]
+    kept = f"{len(rows) - len(without):,} of {len(rows):,} runs have theirs in {paths.shown(store.folder)}/evidence"
+    values = {"written": [*map(str, written)], "without": without}
+    echo(canonical_json(values) if as_json else f"{len(written):,} histograms written; {kept}")
 
 
 @app.command("prune", short_help="Remove failed and damaged rows, and folders without a row.")

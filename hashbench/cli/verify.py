@@ -34,7 +34,7 @@ def command(
     echo(canonical_json(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
     if n := len(report.differences):
         raise CheckFailed(f"{bundle}: {n} difference{'s' if n > 1 else ''}")
-    if not report.n_scored and not rows_only:
+    if len(report.not_scored) == report.n_runs and not rows_only:
         raise CheckFailed(f"{bundle}: no run was scored again: pack histograms or codes with the rows, or --rows-only")
 
 
@@ -49,5 +49,6 @@ def _lines(manifest: "Manifest", report: "Report", *, rows_only: bool) -> Iterat
     yield from (f"not checked: {line}" for line in report.not_checked)
     yield from (f"difference: {line}" for line in report.differences)
     found = counted(len(report.differences), "difference") if report.differences else "no difference"
-    alone = ": the rows alone were checked (--rows-only)" if rows_only and not report.n_scored else ""
-    yield f"{found}; {report.n_scored:,} of {counted(report.n_runs, 'run')} scored again{alone}"
+    n_scored = report.n_runs - len(report.not_scored)
+    alone = ": the rows alone were checked (--rows-only)" if rows_only and not n_scored else ""
+    yield f"{found}; {n_scored:,} of {counted(report.n_runs, 'run')} scored again{alone}"

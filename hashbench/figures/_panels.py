@@ -185,7 +185,7 @@ def _mark(ax: "Axes", places: Iterable[tuple[Any, Any, Point]], colour: str, mar
     for x, y, point in places:
         if point.is_best:
             ax.plot(x, y, marker, color=colour, markersize=5)
-        if signs := notation.marks_of(point.cell):
+        if point.measured and (signs := notation.marks_of(point.measured)):
             ax.annotate(signs, (x, y), color=colour, fontsize=6, xytext=(2, 2), textcoords="offset points")
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.progress import note
@@ -119,17 +119,9 @@ def write_arrays(path: Path, **arrays: Any) -> None:
         (np.savez if is_xz else np.savez_compressed)(file, allow_pickle=False, **arrays)
 
 
-@contextmanager
-def read_arrays(path: Path) -> Iterator[Any]:
-    """The open archive that ``write_arrays`` wrote, which our own files are read from; anybody's: ``codes.files``."""
-    import numpy as np
-
-    # opened here: NumPy does not close a file of its own when the archive in it is damaged
-    with (
-        lzma.open(path) if path.suffix == ".xz" else path.open("rb") as file,
-        np.load(file, allow_pickle=False) as archive,
-    ):
-        yield archive
+def open_arrays(path: Path) -> IO[bytes]:
+    """The open file that ``write_arrays`` wrote, for NumPy, which does not close one of its own that is damaged."""
+    return lzma.open(path) if path.suffix == ".xz" else path.open("rb")
 
 
 def require_output(path: Path, instead: str = "--out") -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import read_arrays, write_arrays
+from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
 
@@ -86,7 +86,7 @@ class Histogram:
     def load(path: Path) -> "Histogram":
         """The histogram that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         try:
-            with read_arrays(path) as archive:
+            with open_arrays(path) as file, np.load(file, allow_pickle=False) as archive:
                 return Histogram(archive["counts"], archive["levels"])
         except (OSError, ValueError, KeyError, EOFError, BadZipFile, LZMAError) as error:
             raise HashbenchError(f"{path}: not a readable histogram: {one_line(error)}") from None

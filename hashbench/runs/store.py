@@ -15,7 +15,7 @@ from hashbench.foundation.files import holder_in, is_locked, locked, remove_part
 if TYPE_CHECKING:
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Labels
-    from hashbench.runs.row import Artefact, Outcome, Row
+    from hashbench.runs.row import Outcome, Row
 
 T = TypeVar("T")
 Damaged = Callable[[HashbenchError], object]  # is called with the error of each row that cannot be read
@@ -113,9 +113,11 @@ class Store:
         """The folder of a run's checkpoints, codes, histogram and log."""
         return self.folder / "runs" / run
 
-    def evidence_path(self, row: "Row", artefact: "Artefact") -> Path:
-        """The file of these counts of the row that may be committed: named by their checksum."""
-        return self.folder / "evidence" / f"{row.dataset}-{row.protocol}" / f"{row.artefacts[artefact]}.npz.xz"
+    def evidence(self, row: "Row") -> dict[str, Path]:
+        """Where the counts of a row are kept to be committed, by the names of their files in the run's folder."""
+        folder = self.folder / "evidence" / f"{row.dataset}-{row.protocol}"
+        sums = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items() if artefact != "weights"}
+        return {name: folder / f"{sha256}.npz.xz" for name, sha256 in sums.items()}
 
     @contextmanager
     def run_lock(self, run: str, *, wait: bool) -> Iterator[None]:
@@ -241,8 +243,7 @@ class Store:
         from hashbench.histogram import Histogram
 
         path = self.run_folder(row.run) / "histogram.npz"
-        if not path.is_file() and "histogram" in row.artefacts:
-            path = self.evidence_path(row, "histogram")
+        path = path if path.is_file() else self.evidence(row).get(path.name, path)
         if not path.is_file():
             return None
         histogram = Histogram.load(path)

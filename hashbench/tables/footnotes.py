@@ -10,23 +10,19 @@ from hashbench.tables.table import Table
 
 def footnotes(table: Table) -> tuple[str, ...]:
     """Processors, networks and features by method, data, splits, budgets, and uncommitted code of what is measured."""
-    found = {row.run: row for cell in table.cells() if cell.measured is not None for row in cell.measured.rows}
+    found = {row.run: row for measured in table.measured for row in measured.rows}
     rows = list(found.values())
     return (processors(table), _networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()
 
 
 def processors(table: Table) -> str:
     """The processors of the runs, and how many cells mix runs of several; empty where nothing is measured."""
-    measured = [cell.measured for cell in table.cells() if cell.measured is not None]
-    runs = {row.run: processor_of(row) for each in measured for row in each.rows}
-    if not runs:
-        return ""
-    named = ", ".join(f"{name} ({n:,} of the runs)" for name, n in Counter(runs.values()).most_common())
-    n_mixed = sum(len(each.processors) > 1 for each in measured)
-    mixed = f"{n_mixed} of {len(measured)} cells mix rows of several" if n_mixed else "no cell mixes rows of several"
-    return (
-        f"Processors: {named}; {mixed}." if len(set(runs.values())) > 1 else f"Processor: {named.partition(' (')[0]}."
-    )
+    runs = {row.run: processor_of(row) for measured in table.measured for row in measured.rows}
+    named = [f"{name} ({n:,} of the runs)" for name, n in Counter(runs.values()).most_common()]
+    if len(named) < 2:
+        return f"Processor: {runs.popitem()[1]}." if runs else ""
+    n_mixed = sum(measured.is_mixed for measured in table.measured)
+    return f"Processors: {', '.join(named)}; {n_mixed} of {table.n_measured} cells mix rows of several."
 
 
 def _networks(rows: list[Row]) -> str:

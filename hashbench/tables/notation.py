@@ -71,8 +71,8 @@ class Notation:
         measured = cell.measured
         if measured is None:
             return ""
-        std = f"±{self.measured(cell, measured.std)}" if measured.std is not None and not measured.is_same else ""
-        text = style.format(f"{self.measured(cell, measured.mean)}{std}") + marks_of(cell)
+        spread = "" if measured.spread is None else f"±{self.measured(cell, measured.spread)}"
+        text = style.format(f"{self.measured(cell, measured.mean)}{spread}") + marks_of(measured)
         text += f" ({measured.n_runs})" if counts else ""
         if interval := self.interval_of(cell):
             text += f" [{interval}]"
@@ -81,15 +81,7 @@ class Notation:
         return text
 
     def best(self, section: Section) -> set[Position]:
-        """The positions of the best measured values: the highest, and all that cannot be told from it."""
-        return {place for best, _ in self._compared(section) for place in best}
-
-    def second(self, section: Section) -> set[Position]:
-        """The positions of the highest values of those that can be told from the best."""
-        return {place for _, second in self._compared(section) for place in second}
-
-    def _compared(self, section: Section) -> Iterator[tuple[list[Position], list[Position]]]:
-        """The best and the second best of each two or more measured values that are compared.
+        """The positions of the best of two or more measured values: the highest, and all that cannot be told from it.
 
         Their cells differ in method and hyper-parameters only: in most tables that is a column. The worst and the best
         AP over orders of ties are not compared: few distinct codes make the one low and the other high. A value of one
@@ -103,14 +95,13 @@ class Notation:
                 size = (declared.settings.get(key) for key in CODE_SIZE)
                 same = (declared.dataset, declared.protocol, declared.metric, among_queries, declared.budget, *size)
                 compared[same].append((cell.measured, self.measured(cell, cell.measured.mean), position))
+        best = set()
         for values in compared.values():
-            values.sort(key=lambda value: -value[0].mean)
+            first, printed, _ = max(values, key=lambda value: value[0].mean)
             tested = [value for value in values if value[0].std is not None]
-            if len(tested) > 1 and tested[0][0].mean == values[0][0].mean:
-                first, printed, _ = tested[0]
-                told = [(text, at) for of, text, at in tested if text != printed and p_value(first, of) < LEVEL]
-                second = [at for text, at in told if text == told[0][0]]
-                yield [at for _, text, at in tested if (text, at) not in told], second
+            if len(tested) > 1 and first.std is not None:
+                best |= {at for of, text, at in tested if text == printed or p_value(first, of) >= LEVEL}
+        return best
 
 
 def scale(unit: PrintedAs) -> float:
@@ -152,8 +143,7 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
 
 def runs(table: Table) -> str:
     """The runs behind a measured value: "3 seeds of one split", "2 splits x 1 to 3 seeds"; empty where none are."""
-    measured = [cell.measured for cell in table.cells() if cell.measured is not None]
-    if not measured:
+    if not (measured := table.measured):
         return ""
     seeds = least_to_most([each.n_seeds for each in measured], "seed")
     if all(each.n_splits == 1 for each in measured):
@@ -165,13 +155,9 @@ def runs(table: Table) -> str:
 def runs_behind(table: Table) -> str:
     """``runs``, and what a deviation over them is: seeds of one split and of one processor differ in training alone."""
     found = runs(table)
-    what = "of training, and of processors in some cells" if is_mixed(table) else "of training alone"
+    mixed = any(each.is_mixed for each in table.measured)
+    what = "of training, and of processors in some cells" if mixed else "of training alone"
     return f"{found}: the spread {what}" if found.endswith(OF_ONE_SPLIT) else found
-
-
-def is_mixed(table: Table) -> bool:
-    """Whether a cell has rows of several processors."""
-    return any(cell.measured is not None and len(cell.measured.processors) > 1 for cell in table.cells())
 
 
 def least_to_most(counts: list[int], noun: str) -> str:
@@ -184,14 +170,6 @@ def least_to_most(counts: list[int], noun: str) -> str:
     return (f"{most} {noun}" if least == most else f"{least} to {most} {noun}") + ("s" if most > 1 else "")
 
 
-def what_is_measured(table: Table, plus_minus: str) -> str:
-    """The legend's words for a measured value of ``table``; ``plus_minus`` is that sign as the format writes it."""
-    several = [each for cell in table.cells() if (each := cell.measured) is not None and each.std is not None]
-    if all(each.is_same for each in several):
-        return f"mean over {runs(table)}" if several else "1 seed"
-    return f"mean {plus_minus} standard deviation over {runs_behind(table)}"
-
-
 class Words(NamedTuple):
     """The words of a format's legend; empty where the format does not mark it."""
 
@@ -201,7 +179,6 @@ class Words(NamedTuple):
     interval: str = "[worst, best AP over all orders of ties]"
     distinct: str = "{distinct codes of the queries, of the database}"
     best: str = "in bold"
-    second: str = ""
     outside: str = "≠ in place of / where the two differ by more than the tolerance"
     tie_mark: str = TIE_MARK
     same_mark: str = SAME_MARK
@@ -211,53 +188,36 @@ def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa:
     """What the cells of ``table`` show and what their marks mean, in plain text."""
     if not table.has_measured:
         return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
-    text = words.both if table.has_published else words.measured
-    text += f" ({what_is_measured(table, words.plus_minus)})"
+    what = f"mean {words.plus_minus} standard deviation over {runs_behind(table)}"
+    if all(each.spread is None for each in table.measured):
+        what = "1 seed" if all(each.std is None for each in table.measured) else f"mean over {runs(table)}"
+    text = f"{words.both if table.has_published else words.measured} ({what})"
     text += f" {words.interval}" if any(map(how.interval_of, table.cells())) else ""
     text += f" {words.distinct}" if any(map(how.distinct_of, table.cells())) else ""
-    marks = [*_of_best(table, how, words)]
+    marks = [*_of_best(table, how, words.best)]
     marks += [words.outside] if words.outside and outside_tolerance(table) else []
-    marks += [f"{words.tie_mark} {note}"] if (note := tie_note(table)) else []
-    marks += [f"{words.same_mark} the same for every seed"] if any(map(is_same, table.cells())) else []
+    if any(each.is_tie_dependent for each in table.measured):
+        what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
+        marks.append(f"{words.tie_mark} {what} {TIE_RANGE:g}")
+    marks += [f"{words.same_mark} the same for every seed"] if any(each.is_same for each in table.measured) else []
     return "; ".join([text, *marks]) + "."
 
 
-def _of_best(table: Table, how: Notation, words: Words) -> Iterator[str]:
-    """What the marks of the best and the second best values mean, and why values of one seed have none."""
-    measured = [cell.measured for cell in table.cells() if cell.measured is not None]
-    tested = [each for each in measured if each.std is not None]
+def _of_best(table: Table, how: Notation, mark: str) -> Iterator[str]:
+    """What the mark of the best values means, and why values of one seed have none."""
+    tested = [each for each in table.measured if each.std is not None]
     if has_best := any(map(how.best, table.sections)):
-        seeds = least_to_most([each.n_seeds for each in tested], "seed")
-        paired = any(each.n_splits > 1 for each in tested)
-        test = "the t-test paired over splits" if paired else f"Welch's t-test over {seeds}"
-        yield f"{words.best}: the best measured, and all that cannot be told from it by {test} at the level {LEVEL:g}"
-    if words.second and any(map(how.second, table.sections)):
-        yield words.second
-    if len(tested) < len(measured) > 1:
+        test = f"Welch's t-test over {least_to_most([each.n_seeds for each in tested], 'seed')}"
+        test = "the t-test paired over splits" if any(each.n_splits > 1 for each in tested) else test
+        yield f"{mark}: the best measured, and all that cannot be told from it by {test} at the level {LEVEL:g}"
+    if len(tested) < table.n_measured > 1:
         none = "none of them, and none below them," if has_best else "none"
-        yield f"values of one seed cannot be told apart by data: {none} is {words.best}"
+        yield f"values of one seed cannot be told apart by data: {none} is {mark}"
 
 
-def marks_of(cell: TableCell) -> str:
+def marks_of(measured: Measured) -> str:
     """The signs behind a measured value, where it is plain text."""
-    return TIE_MARK * is_tie_dependent(cell) + SAME_MARK * is_same(cell)
-
-
-def is_same(cell: TableCell) -> bool:
-    """Whether every seed gave the same codes: no deviation is printed, which would be 0 by construction."""
-    return cell.measured is not None and cell.measured.is_same
-
-
-def is_tie_dependent(cell: TableCell) -> bool:
-    """Whether the measured value is marked: the order of ties decides much of it."""
-    return cell.measured is not None and bool(cell.measured.is_tie_dependent)
-
-
-def tie_note(table: Table) -> str:
-    """What the mark of a tie-dependent cell means; empty where ``table`` has no such cell."""
-    if not any(map(is_tie_dependent, table.cells())):
-        return ""
-    return f"tie-dependent: the worst and the best AP over all orders of ties lie further apart than {TIE_RANGE:g}"
+    return TIE_MARK * bool(measured.is_tie_dependent) + SAME_MARK * measured.is_same
 
 
 def outside_tolerance(table: Table) -> list[TableCell]:

@@ -92,15 +92,10 @@ def _line(cell: TableCell) -> dict[str, Value]:
         line |= {"published": declared.published, "published_tie_aware": declared.tie_aware}
         line["citation"] = declared.citation
     if measured is not None:
-        low, high = measured.interval or (None, None)
         line |= {name: getattr(measured, name) for name in SAME}
         line |= {"measured": measured.mean, "difference": cell.difference, "tie_dependent": measured.is_tie_dependent}
-        line |= {
-            "same_for_every_seed": measured.is_same,
-            "ci95_low": low,
-            "ci95_high": high,
-            "runs": ";".join(row.run for row in measured.rows),
-        }
+        line |= dict(zip(("ci95_low", "ci95_high"), measured.interval or (), strict=False))
+        line |= {"same_for_every_seed": measured.is_same, "runs": ";".join(row.run for row in measured.rows)}
     return line
 
 

@@ -27,7 +27,6 @@ WORDS = notation.Words(
     plus_minus=r"$\pm$",
     interval="{[}worst, best AP over all orders of ties]",
     distinct=r"\{distinct codes of the queries, of the database\}",
-    second="underlined: the best of those that can be told from it",
     outside=r"$^\dagger$: further from the published value than the tolerance",
     tie_mark=r"$^\ddagger$:",
     same_mark=r"$^\circ$:",
@@ -57,10 +56,10 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
-    values are in bold, the best of those that can be told from them underlined; a dagger marks values outside their
-    tolerance, a double dagger tie-dependent ones, a circle those that are the same for every seed. A missing value is
-    blank. ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes}.
-    A section wider than the text is several tabulars, a table higher than a page several floats with one number.
+    values are in bold; a dagger marks values outside their tolerance, a double dagger tie-dependent ones, a circle
+    those that are the same for every seed. A missing value is blank. ``interval`` adds the [worst, best] AP over all
+    orders of ties, ``distinct`` the {number of distinct codes}. A section that is wider than the text is several
+    tabulars, and a table that is higher than a page several floats with one number.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
     origin = notation.origin(replace(table, source=escape(table.source)), lambda key: rf"\cite{{{key}}}")
@@ -112,8 +111,8 @@ def _float(table: Table, caption: str, blocks: Sequence[_Block], *, is_first: bo
 
 
 def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[_Block]:
-    marks = dict.fromkeys(how.second(section), r"\underline") | dict.fromkeys(how.best(section), r"\textbf")
-    texts = {place: _cell(each, how, marks.get(place, ""), side_by_side) for place, each in section.cells.items()}
+    best = how.best(section)
+    texts = {place: _cell(each, how, side_by_side, is_best=place in best) for place, each in section.cells.items()}
     empty = [""] * (1 + side_by_side)
     label = SIGN * max(len(notation.plain(row)) for row in section.rows) + GAP
     widths = {column: _column_width(section, column, how, side_by_side) for column in section.columns}
@@ -163,23 +162,22 @@ def _row(*cells: str) -> str:
     return rf"{' & '.join(cells)} \\".lstrip()
 
 
-def _cell(cell: TableCell, how: Notation, mark: str, side_by_side: bool) -> list[str]:
-    published, measured = how.published(cell), _measured(cell, how, mark)
+def _cell(cell: TableCell, how: Notation, side_by_side: bool, *, is_best: bool) -> list[str]:
+    published, measured = how.published(cell), _measured(cell, how, is_best=is_best)
     if not side_by_side:
         return [measured or published]
     return [rf"\textit{{{published}}}" if published else "", measured]
 
 
-def _measured(cell: TableCell, how: Notation, mark: str) -> str:
+def _measured(cell: TableCell, how: Notation, *, is_best: bool) -> str:
     measured = cell.measured
     if measured is None:
         return ""
     mean = how.measured(cell, measured.mean)
-    text = rf"{mark}{{{mean}}}" if mark else mean
-    if measured.std is not None and not measured.is_same:
-        text += rf"\,$\pm$\,{how.measured(cell, measured.std)}"
+    text = rf"\textbf{{{mean}}}" if is_best else mean
+    text += "" if measured.spread is None else rf"\,$\pm$\,{how.measured(cell, measured.spread)}"
     text += r"$^\dagger$" if cell.within_tolerance is False else ""
-    text += r"$^\ddagger$" if notation.is_tie_dependent(cell) else ""
+    text += r"$^\ddagger$" if measured.is_tie_dependent else ""
     text += r"$^\circ$" if measured.is_same else ""
     if interval := how.interval_of(cell):
         text += f" {{[}}{interval}]"

@@ -35,18 +35,23 @@ class Measured:
         return bool(first) and all(row.artefacts == first for row in self.rows)
 
     @property
-    def processors(self) -> set[str]:
-        """The processors of the runs."""
-        return set(map(processor_of, self.rows))
+    def spread(self) -> float | None:
+        """The deviation as tables print it: none where the value is of one run, or the same for every seed."""
+        return None if self.is_same else self.std
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the runs were made on several processors."""
+        return len(set(map(processor_of, self.rows))) > 1
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95% confidence interval of the mean, by Student's t over the runs; None with one, or where all agree."""
-        if self.std is None or self.is_same:
+        if self.spread is None:
             return None
         from scipy.special import stdtrit  # a fifth of a second, and only the CSV and the JSON hold it
 
-        half = float(stdtrit(self.n_runs - 1, (1 + CONFIDENCE) / 2)) * self.std / sqrt(self.n_runs)
+        half = float(stdtrit(self.n_runs - 1, (1 + CONFIDENCE) / 2)) * self.spread / sqrt(self.n_runs)
         return self.mean - half, self.mean + half
 
     @property
@@ -119,6 +124,11 @@ class Table:
             yield from section.cells.values()
 
     @property
+    def measured(self) -> list[Measured]:
+        """The measured values, in order of appearance."""
+        return [cell.measured for cell in self.cells() if cell.measured is not None]
+
+    @property
     def n_cells(self) -> int:
         """The number of cells."""
         return sum(len(section.cells) for section in self.sections)
@@ -126,7 +136,7 @@ class Table:
     @property
     def n_measured(self) -> int:
         """The number of cells that are measured."""
-        return sum(cell.measured is not None for cell in self.cells())
+        return len(self.measured)
 
     @property
     def has_published(self) -> bool:

@@ -268,14 +268,13 @@ def test_json(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     numbers = {
         "n_rows": 3,
         "n_runs": 3,
-        "n_scored": 3,
         "n_values": 30,
         "n_histograms": 3,
         "n_retrievals": 0,
         "n_codes": 3,
         "n_id_lists": 1,
     }
-    lists: dict[str, list[str]] = {"not_checked": [], "rows_alone": []}
+    lists: dict[str, list[str]] = {"not_checked": [], "not_scored": []}
     assert found.pop("n_files") > 20
     assert found == {"bundle": str(path), "table": "digits", **numbers, **lists}
 

@@ -196,7 +196,7 @@ def collect(
     without = [row.run for row in rows if not all(path.is_file() for path in store.evidence(row).values())]
     kept = f"{len(rows) - len(without):,} of {len(rows):,} runs have theirs in {paths.shown(store.folder)}/evidence"
     values = {"written": [*map(str, written)], "without": without}
-    echo(canonical_json(values) if as_json else f"{len(written):,} histograms written; {kept}")
+    echo(canonical_json(values) if as_json else f"histograms written: {len(written):,}; {kept}")
 
 
 @app.command("prune", short_help="Remove failed and damaged rows, and folders without a row.")

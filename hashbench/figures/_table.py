@@ -2,7 +2,6 @@
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,7 +13,7 @@ from hashbench.figures._panels import Panel, Point
 from hashbench.tables import notation
 from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation, Words
-from hashbench.tables.table import Section, Table, TableCell
+from hashbench.tables.table import Section, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +48,8 @@ def drawing_of_table(table: Table) -> Drawing | None:
     names. Any other section has a panel of dots for each column, or for each row where it has fewer rows
     and one metric.
     """
-    sections, how = [of for of in table.sections if _any_measured(of.cells.values())], Notation.of(table)
+    sections = [section for section in table.sections if any(cell.measured for cell in section.cells.values())]
+    how = Notation.of(table)
     if not sections:
         return None
     if all(map(has_code_lengths, sections)):
@@ -67,10 +67,6 @@ def has_code_lengths(section: Section) -> bool:
     lengths = [{_panels.place_of(cell.declared, "bits") for cell in column} for column in columns]
     distinct = {next(iter(of_column)) for of_column in lengths if len(of_column) == 1} - {None}
     return len(distinct) == len(section.columns) > 1
-
-
-def _any_measured(cells: Iterable[TableCell]) -> bool:
-    return any(cell.measured is not None for cell in cells)
 
 
 def _lines_of(section: Section, how: Notation) -> Panel:
@@ -95,7 +91,7 @@ def _dots_of(section: Section, how: Notation) -> list[_Dots]:
             place = (label, other) if turned else (other, label)
             cell = section.cells.get(place)
             series[other] = [] if cell is None else [Point(None, cell, place in best)]
-        if _any_measured(point.cell for points in series.values() for point in points):
+        if any(point.measured for points in series.values() for point in points):
             heading = label if turned else notation.heading(section, label)
             found.append(_Dots(section.title, heading, Panel("", "", "", series)))
     return found

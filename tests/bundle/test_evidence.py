@@ -29,7 +29,7 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(
     files = sorted((results / "evidence").rglob("*.xz"))
     size = sum(path.stat().st_size for path in files)
     assert (code, error) == (0, "")
-    assert out == f"3 histograms written; 3 of 3 runs have theirs in {results}/evidence\n"
+    assert out == f"histograms written: 3; 3 of 3 runs have theirs in {results}/evidence\n"
     assert results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz" in files
     assert size < 0.7 * sum(path.stat().st_size for path in results.glob("runs/*/histogram.npz"))
 
@@ -58,10 +58,10 @@ def test_a_histogram_of_another_training_is_not_kept(
     own = other.read_bytes()
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
     code, out, error = call(capsys, "results", "collect", "digits")
-    assert code == 0 and out.startswith("2 histograms written; ") and "; 2 of 3 runs have theirs in " in out
+    assert code == 0 and out.startswith("histograms written: 2; ") and "; 2 of 3 runs have theirs in " in out
     assert error == f"{LSH}: {other} is not kept: it is of another training than the row\n"
     other.write_bytes(own)
-    assert call(capsys, "results", "collect", "digits")[1].startswith("1 histograms written; ")
+    assert call(capsys, "results", "collect", "digits")[1].startswith("histograms written: 1; ")
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
     assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
     assert [name for name in names(tmp_path / "b.zip") if LSH in name] == [f"results/runs/{LSH}/histogram.npz"]

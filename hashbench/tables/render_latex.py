@@ -29,7 +29,7 @@ WORDS = notation.Words(
     distinct=r"\{distinct codes of the queries, of the database\}",
     outside=r"$^\dagger$: further from the published value than the tolerance",
     tie_mark=r"$^\ddagger$:",
-    same_mark=r"$^\circ$:",
+    same_mark=r"$^=$:",
 )
 ESCAPES = str.maketrans(SPECIAL)
 
@@ -56,8 +56,8 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
-    values are in bold; a dagger marks values outside their tolerance, a double dagger tie-dependent ones, a circle
-    those that are the same for every seed. A missing value is blank. ``interval`` adds the [worst, best] AP over all
+    values are in bold; a dagger marks values outside their tolerance, a double dagger tie-dependent ones, an = those
+    that are the same for every seed. A missing value is blank. ``interval`` adds the [worst, best] AP over all
     orders of ties, ``distinct`` the {number of distinct codes}. A section that is wider than the text is several
     tabulars, and a table that is higher than a page several floats with one number.
     """
@@ -178,7 +178,7 @@ def _measured(cell: TableCell, how: Notation, *, is_best: bool) -> str:
     text += "" if measured.spread is None else rf"\,$\pm$\,{how.measured(cell, measured.spread)}"
     text += r"$^\dagger$" if cell.within_tolerance is False else ""
     text += r"$^\ddagger$" if measured.is_tie_dependent else ""
-    text += r"$^\circ$" if measured.is_same else ""
+    text += r"$^=$" if measured.is_same else ""
     if interval := how.interval_of(cell):
         text += f" {{[}}{interval}]"
     if distinct := how.distinct_of(cell):

@@ -17,7 +17,7 @@ def render_markdown(table: Table, *, interval: bool = False, distinct: bool = Fa
     """The table as Markdown; each cell is ``published / measured``, or the one kind that the table has.
 
     A measured value is a mean with the standard deviation over seeds; the best ones are in bold, ‡ marks one that is
-    tie-dependent, ° one that is the same for every seed. A missing value leaves its side of the slash blank.
+    tie-dependent, = one that is the same for every seed. A missing value leaves its side of the slash blank.
     ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes}.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)

@@ -90,10 +90,10 @@ def test_what_prints_alike_is_bold_alike() -> None:
 
 def test_no_deviation_is_printed_where_every_seed_gave_the_same_codes() -> None:
     text = render_markdown(sample_table())
-    assert cells(text, "TALR_AP")[2] == "0.800 / **0.790**°"
-    assert "; ° the same for every seed." in text
+    assert cells(text, "TALR_AP")[2] == "0.800 / **0.790**="
+    assert "; = the same for every seed." in text
     by_chance = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.5, 0.5])  # of other histograms, or none
-    assert cells(by_chance, "DPSH*")[0] == "0.720 ≠ 0.500±0.000" and "°" not in by_chance
+    assert cells(by_chance, "DPSH*")[0] == "0.720 ≠ 0.500±0.000" and "=" not in by_chance
 
 
 def test_the_caption_says_which_processors_and_how_many_cells_mix_rows_of_several() -> None:

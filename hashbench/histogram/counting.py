@@ -23,7 +23,7 @@ Kernel = Literal["numpy", "numba"]  # of the CPU; both count the same
 NUMPY_WORDS = 150_000_000
 
 
-class Options(TypedDict, total=False):
+class CountOptions(TypedDict, total=False):
     """Where and how pairs are counted: on the device "cpu" or "cuda:N"; on the CPU by so many threads, by a kernel."""
 
     device: str
@@ -32,7 +32,12 @@ class Options(TypedDict, total=False):
 
 
 def count(
-    query: AnyCodes, database: AnyCodes, relevance: Relevance, *, progress: bool = False, **options: Unpack[Options]
+    query: AnyCodes,
+    database: AnyCodes,
+    relevance: Relevance,
+    *,
+    progress: bool = False,
+    **options: Unpack[CountOptions],
 ) -> Histogram:
     """The histogram of ``query`` codes against ``database`` codes.
 
@@ -53,7 +58,7 @@ def count_blocks(
     *,
     n_items: int | None = None,
     progress: bool = False,
-    **options: Unpack[Options],
+    **options: Unpack[CountOptions],
 ) -> Histogram:
     """The histogram of ``query`` codes against a database that comes in pieces and is never whole in memory.
 
@@ -66,7 +71,7 @@ def count_blocks(
     return counting.histogram()
 
 
-def counter(query: AnyCodes, *, n_items: int | None = None, **options: Unpack[Options]) -> Counter:
+def counter(query: AnyCodes, *, n_items: int | None = None, **options: Unpack[CountOptions]) -> Counter:
     """The counter of ``query`` codes against a database that comes in pieces; the options are those of ``count``."""
     if (device := options.get("device", "cpu")) != "cpu":
         from hashbench.histogram import torch_kernel

@@ -18,7 +18,7 @@ MOST_QUERIES = 1000
 
 
 @dataclass(frozen=True)
-class Options:
+class FileOptions:
     """The options of ``hashbench dataset add`` about the data; each is for some formats only (see its help)."""
 
     items: str | None = None

@@ -25,6 +25,8 @@ from hashbench.foundation.errors import FEW, HashbenchError
 from hashbench.foundation.files import atomic, file_sha256
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import canonical
+from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
 from hashbench.runs.row import Row, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.settings import RECIPES, method_path, recipes
@@ -146,6 +148,24 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
     return found
 
 
+def collect(rows: Iterable[Row], store: Store, say: Say) -> list[Path]:
+    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what does not fit.
+
+    A file is named by the checksum in the row, so the runs of a method that ignores its seed share one.
+    """
+    written = []
+    for row in rows:
+        for name, kept in store.evidence(row).items():
+            source = store.run_folder(row.run) / name
+            if source.is_file() and not kept.is_file():
+                if (counts := read_counts(source)).sha256() == kept.name.partition(".")[0]:
+                    counts.save(kept)
+                    written.append(kept)
+                else:
+                    say(f"{row.run}: {source} is not kept: it is of another training than the row")
+    return written
+
+
 def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
     """Adds the rows and the files of their runs; says which runs have none."""
     lines = dict[str, str]()
@@ -154,27 +174,34 @@ def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bo
             place = f"{archive.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
             lines[place] = lines.get(place, "") + to_line(row) + "\n"
             if row.status == "ok":
-                _add_run(found, row, store.run_folder(row.run), say, codes=codes)
+                _add_run(found, row, store, say, scratch / "runs" / row.run, codes=codes)
             checked.update()
     for place, text in lines.items():
         found.files[place] = scratch / Path(place).name
         found.files[place].write_text(text, encoding="utf-8")
     if alone := found.rows_alone:
         named = ", ".join(alone[:FEW]) + (f", ... (all in {archive.README})" if len(alone) > FEW else "")
-        n_ok, of = sum(row.status == "ok" for row in found.rows), paths.shown(store.folder / "runs")
-        say(f"{len(alone)} of {n_ok} runs have no histogram or codes in {of}, their rows alone are packed: {named}")
+        n_ok, of = sum(row.status == "ok" for row in found.rows), paths.shown(store.folder)
+        where = f"no histogram or codes in runs/ or evidence/ of {of}"
+        say(f"{len(alone)} of {n_ok} runs have {where}, their rows alone are packed: {named}")
 
 
-def _add_run(found: Packed, row: Row, folder: Path, say: Say, *, codes: bool) -> None:
+def _add_run(found: Packed, row: Row, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
+    folder = store.run_folder(row.run)
     names = [name for name in archive.OF_RUN if (codes or name != CODES) and (folder / name).is_file()]
     stated = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
     faults = (_fault(folder / name, stated.get(name)) for name in names if name in archive.STATED)
     if fault := next(filter(None, faults), None):
-        say(f"{row.run}: neither its histogram nor its codes are packed: {fault}")
+        say(f"{row.run}: its files in {paths.shown(folder)} are not packed: {fault}")
         names = []
-    if not names:
+    files = {name: folder / name for name in names}
+    for name, kept in store.evidence(row).items():
+        if name not in files and kept.is_file():
+            files[name] = scratch / name
+            (Retrieval if name.startswith("retrieval") else Histogram).load(kept).save(files[name])
+    if not files:
         found.rows_alone.append(row.run)
-    found.files |= {f"{archive.RUNS}/{row.run}/{name}": folder / name for name in names}
+    found.files |= {f"{archive.RUNS}/{row.run}/{name}": path for name, path in files.items()}
 
 
 def _fault(path: Path, stated: str | None) -> str | None:

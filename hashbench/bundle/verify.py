@@ -48,12 +48,13 @@ class Report:
     not_checked: list[str] = field(default_factory=list)
     n_files: int = 0  # whose checksums were compared
     n_rows: int = 0
+    n_runs: int = 0  # that did not fail
     n_values: int = 0  # metrics that were computed again
     n_histograms: int = 0
     n_retrievals: int = 0
     n_codes: int = 0  # runs whose codes were counted again
     n_id_lists: int = 0
-    rows_alone: list[str] = field(default_factory=list)  # runs of which neither counts nor codes are there
+    not_scored: list[str] = field(default_factory=list)  # of the n_runs, those of which no metric could be computed
 
     def read(self, read: Callable[[Path], T], folder: Path, name: str, run: str = "") -> T | None:
         """What ``read`` makes of the file ``name`` in ``folder``; None, after it was said, if it raises an error."""
@@ -313,9 +314,10 @@ class _Checks:
         copies = {Path(name).name: self.scratch / name for name in names if self._is_copied(name)}
         own_ids = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
         if row.status == "ok":
-            RunCheck(row, copies, own_ids, self.report).all()
-        if not names and row.status == "ok":
-            self.report.rows_alone.append(row.run)
+            check = RunCheck(row, copies, own_ids, self.report)
+            check.all()
+            self.report.n_runs += 1
+            self.report.not_scored += [] if check.compared else [row.run]
         shutil.rmtree(self.scratch / archive.RUNS / row.run, ignore_errors=True)
 
 

@@ -175,6 +175,30 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
 
 
+@app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")
+def collect(
+    table: Annotated[str, Argument(help="See hashbench list tables.", autocompletion=complete("tables"))],
+    as_json: AsJson = False,
+) -> None:
+    """Keep the histograms of a table's runs in results/evidence, small, so that they can be committed with the rows.
+
+    Only those in results/runs with the checksum of the row. hashbench bundle packs them where results/runs is not.
+    """
+    from hashbench.bundle import pack
+    from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.progress import note
+    from hashbench.runs.store import Store
+    from hashbench.tables.spec import load
+
+    store = Store.default()
+    rows = pack.rows_of(load(table), store, None)
+    written = pack.collect(rows, store, note)
+    without = [row.run for row in rows if not all(path.is_file() for path in store.evidence(row).values())]
+    kept = f"{len(rows) - len(without):,} of {len(rows):,} runs have theirs in {paths.shown(store.folder)}/evidence"
+    values = {"written": [*map(str, written)], "without": without}
+    echo(canonical_json(values) if as_json else f"histograms written: {len(written):,}; {kept}")
+
+
 @app.command("prune", short_help="Remove failed and damaged rows, and folders without a row.")
 def prune(
     only: Annotated[list[Prunable] | None, Option(help="Only rows, or folders, of this kind; repeatable.")] = None,

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, echo
+from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson
 
@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 
 
 def command(
-    bundle: Annotated[Path, Argument(help="The archive that hashbench bundle wrote.")], as_json: AsJson = False
+    bundle: Annotated[Path, Argument(help="The archive that hashbench bundle wrote.")],
+    rows_only: Annotated[bool, Option("--rows-only", help="Accept a bundle of which no run can be scored.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a bundle: compute every metric again from the packed histograms and codes, and compare it with its row.
 
     Checksums, names and digests of rows, histograms, codes and id lists are checked. Nothing of the archive is trusted,
-    unpickled or written but into a temporary folder. Exit code 0: no difference; 1: one line each; 2: not a bundle.
+    unpickled or written but into a temporary folder. The last line says how many runs were scored again. Exit code 0:
+    no difference; 1: a line for each, or no run could be scored (see --rows-only); 2: not a bundle.
     """
     from hashbench.bundle.verify import verify
     from hashbench.foundation.config import canonical_json
@@ -28,12 +31,14 @@ def command(
 
     manifest, report = verify(bundle)
     values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
-    echo(canonical_json(values) if as_json else "\n".join(_lines(manifest, report)))
+    echo(canonical_json(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
     if n := len(report.differences):
         raise CheckFailed(f"{bundle}: {n} difference{'s' if n > 1 else ''}")
+    if len(report.not_scored) == report.n_runs and not rows_only:
+        raise CheckFailed(f"{bundle}: no run was scored again: pack histograms or codes with the rows, or --rows-only")
 
 
-def _lines(manifest: "Manifest", report: "Report") -> Iterator[str]:
+def _lines(manifest: "Manifest", report: "Report", *, rows_only: bool) -> Iterator[str]:
     from hashbench.bundle.archive import counted
     from hashbench.foundation.errors import printable
 
@@ -42,6 +47,8 @@ def _lines(manifest: "Manifest", report: "Report") -> Iterator[str]:
     of_counts = f"{counted(report.n_histograms, 'histogram')}, {counted(report.n_retrievals, 'retrieval')}"
     yield f"{counted(report.n_values, 'metric')} computed again: {of_counts}, codes of {counted(report.n_codes, 'run')}"
     yield from (f"not checked: {line}" for line in report.not_checked)
-    if report.rows_alone:
-        yield f"not scored again: {counted(len(report.rows_alone), 'run')}, of which the row alone is packed"
-    yield from [f"difference: {line}" for line in report.differences] or ["no difference"]
+    yield from (f"difference: {line}" for line in report.differences)
+    found = counted(len(report.differences), "difference") if report.differences else "no difference"
+    n_scored = report.n_runs - len(report.not_scored)
+    alone = ": the rows alone were checked (--rows-only)" if rows_only and not n_scored else ""
+    yield f"{found}; {n_scored:,} of {counted(report.n_runs, 'run')} scored again{alone}"

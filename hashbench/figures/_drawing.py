@@ -73,7 +73,7 @@ def explain(figure: "Figure", text: str) -> None:
     """Writes below the panels what the marks mean, in lines as long as the figure is wide."""
     per_line = int(figure.get_figwidth() * CHARACTERS_PER_IN)
     if wrapped := "\n".join(textwrap.fill(line, per_line, break_on_hyphens=False) for line in text.splitlines()):
-        figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left")
+        figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left", parse_math=False)
 
 
 def legend(figure: "Figure", samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:

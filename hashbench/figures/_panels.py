@@ -43,6 +43,7 @@ class Point:
 
     x: int | None
     cell: TableCell
+    is_best: bool = False
 
     @property
     def measured(self) -> Measured | None:
@@ -120,10 +121,10 @@ def axes_of(figure: "Figure", panels: Sequence[Panel], across: int, *, share: bo
     return list(grid[: len(panels)])
 
 
-def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks_ties: bool = False) -> None:
-    """A line for each row: filled marks with the deviation are measured, hollow ones on a thin line published.
+def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks: bool = False) -> None:
+    """A line for each row: points with the deviation are measured, hollow ones on a thin line published.
 
-    With ``marks_ties`` a sign stands beside the measured values that are tie-dependent.
+    With ``marks`` the best values are large, and the signs of a table stand beside the values.
     """
     for label, look in looks.items():
         points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
@@ -133,10 +134,8 @@ def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks_tie
         if measured := [(point.x, point.mean, point.std) for point in points if point.mean is not None]:
             x, y, std = zip(*measured, strict=True)
             ax.errorbar(x, y, std, **look, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
-        if marks_ties:
-            _sign(
-                ax, [(point.x, point.mean) for point in points if notation.is_tie_dependent(point.cell)], look["color"]
-            )
+        if marks:
+            _mark(ax, [(point.x, point.mean, point) for point in points], look["color"], look["marker"])
     ax.set(xticks=sorted({point.x for point in panel.points() if point.x is not None}), xlabel=panel.x_label)
     ax.set_title(panel.title, loc="left")
     ax.grid(axis="y")
@@ -158,7 +157,7 @@ def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) 
     """A dot for each label from the top, hollow where it is published.
 
     A measured dot has a bar from the worst to the best AP over orders of ties with ``ranges``, and else its deviation
-    over the runs and a sign where it is tie-dependent.
+    over the runs and the signs of a table; the best ones are large.
     """
     ax.use_sticky_edges = False  # a bar at the edge of the axes would look cut
     placed = [(place, point) for place, label in enumerate(labels) for point in panel.series.get(label, [])]
@@ -170,7 +169,7 @@ def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) 
         if (of := point.measured) is not None and of.worst is not None and of.best is not None:
             ax.barh(place, of.best - of.worst, left=of.worst, height=0.55, color=BAR, edgecolor=EDGE, linewidth=0.5)
     if not ranges:
-        _sign(ax, [(point.mean, place) for place, point in placed if notation.is_tie_dependent(point.cell)], DOT)
+        _mark(ax, [(point.mean, place, point) for place, point in placed], DOT, "o")
     if published := [(point.published, place) for place, point in placed if point.published is not None]:
         hollow: dict[str, Any] = {"markersize": 4.5, "markerfacecolor": "none", "markeredgewidth": 0.8}
         ax.plot(*zip(*published, strict=True), "o", color=HOLLOW, **hollow)
@@ -181,9 +180,13 @@ def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) 
     ax.tick_params(axis="y", length=0)
 
 
-def _sign(ax: "Axes", places: Iterable[tuple[Any, Any]], colour: str) -> None:
-    for place in places:
-        ax.annotate(notation.TIE_MARK, place, color=colour, fontsize=6, xytext=(2, 2), textcoords="offset points")
+def _mark(ax: "Axes", places: Iterable[tuple[Any, Any, Point]], colour: str, marker: str) -> None:
+    """Draws the best values large, and writes the signs of the measured ones beside them."""
+    for x, y, point in places:
+        if point.is_best:
+            ax.plot(x, y, marker, color=colour, markersize=5)
+        if point.measured and (signs := notation.marks_of(point.measured)):
+            ax.annotate(signs, (x, y), color=colour, fontsize=6, xytext=(2, 2), textcoords="offset points")
 
 
 def only_published(table: Table, what: str = "published") -> str:

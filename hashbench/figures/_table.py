@@ -2,8 +2,7 @@
 
 import textwrap
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,7 +11,9 @@ from hashbench.figures import _panels
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend
 from hashbench.figures._panels import Panel, Point
 from hashbench.tables import notation
-from hashbench.tables.table import Section, Table, TableCell
+from hashbench.tables.footnotes import processors
+from hashbench.tables.notation import Notation, Words
+from hashbench.tables.table import Section, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +25,7 @@ MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that the
 LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
 TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
 PANEL_TITLES_WIDTH = 92  # the same of the panels' titles, which are smaller
+WORDS = Words(both="Hollow: published; filled: measured", measured="Filled: measured", best="large", outside="")
 
 
 @dataclass(frozen=True)
@@ -46,14 +48,15 @@ def drawing_of_table(table: Table) -> Drawing | None:
     names. Any other section has a panel of dots for each column, or for each row where it has fewer rows
     and one metric.
     """
-    sections = [section for section in table.sections if _any_measured(section.cells.values())]
+    sections = [section for section in table.sections if any(cell.measured for cell in section.cells.values())]
+    how = Notation.of(table)
     if not sections:
         return None
     if all(map(has_code_lengths, sections)):
-        panels = [_lines_of(section) for section in sections]
+        panels = [_lines_of(section, how) for section in sections]
         height = 0.5 + max(LINES_IN, 0.14 * len(_panels.labels_of(panels))) * -(-len(panels) // LINES_ACROSS)
         return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_lines, table, panels), table.n_measured)
-    rows = _rows_of_panels([_dots_of(section) for section in sections])
+    rows = _rows_of_panels([_dots_of(section, how) for section in sections])
     height = 0.5 + sum(map(_height_in, rows))
     return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_dots, table, rows), table.n_measured)
 
@@ -66,31 +69,29 @@ def has_code_lengths(section: Section) -> bool:
     return len(distinct) == len(section.columns) > 1
 
 
-def _any_measured(cells: Iterable[TableCell]) -> bool:
-    return any(cell.measured is not None for cell in cells)
-
-
-def _lines_of(section: Section) -> Panel:
+def _lines_of(section: Section, how: Notation) -> Panel:
     cells = [cell.declared for cell in section.cells.values()]
     unit = ", ".join(dict.fromkeys(cell.metric for cell in cells))
     percent = " (%)" if any(cell.printed_as == "percent" for cell in cells) else ""
     series: dict[str, list[Point]] = {row: [] for row in section.rows}
-    for (row, _), cell in section.cells.items():
-        series[row].append(Point(_panels.place_of(cell.declared, "bits"), cell))
+    best = how.best(section)
+    for place, cell in section.cells.items():
+        series[place[0]].append(Point(_panels.place_of(cell.declared, "bits"), cell, place in best))
     return Panel(textwrap.fill(section.title, PANEL_TITLES_WIDTH // LINES_ACROSS), "bits", unit + percent, series)
 
 
-def _dots_of(section: Section) -> list[_Dots]:
+def _dots_of(section: Section, how: Notation) -> list[_Dots]:
     units = {(cell.declared.metric, cell.declared.printed_as) for cell in section.cells.values()}
     # fewer panels, and the columns are compared in each: only where they have one unit
     turned = len(section.rows) < len(section.columns) and len(units) == 1
-    found = []
+    found, best = list[_Dots](), how.best(section)
     for label in section.rows if turned else section.columns:
         series: dict[str, list[Point]] = {}
         for other in section.columns if turned else section.rows:
-            cell = section.cells.get((label, other) if turned else (other, label))
-            series[other] = [] if cell is None else [Point(None, cell)]
-        if _any_measured(point.cell for points in series.values() for point in points):
+            place = (label, other) if turned else (other, label)
+            cell = section.cells.get(place)
+            series[other] = [] if cell is None else [Point(None, cell, place in best)]
+        if any(point.measured for points in series.values() for point in points):
             heading = label if turned else notation.heading(section, label)
             found.append(_Dots(section.title, heading, Panel("", "", "", series)))
     return found
@@ -123,7 +124,7 @@ def _draw_lines(table: Table, panels: list[Panel], figure: "Figure") -> None:
     looks = _panels.looks_of(_panels.labels_of(panels))
     across = min(LINES_ACROSS, len(panels))
     for ax, panel in zip(_panels.axes_of(figure, panels, across, share=False), panels, strict=True):
-        _panels.draw_lines(ax, panel, looks, marks_ties=True)
+        _panels.draw_lines(ax, panel, looks, marks=True)
         ax.set_ylabel(panel.y_label)
     legend(figure, _panels.line_samples(looks), beside=True)
     _write_around(figure, table, BESIDE_LEGEND)
@@ -160,8 +161,5 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: "Figure") -> None:
 
 def _write_around(figure: "Figure", table: Table, title_width: int) -> None:
     figure.suptitle(textwrap.fill(table.title, title_width), fontsize=8.5, x=0.01, ha="left")
-    text = f"Filled: measured ({notation.what_is_measured(table, '±')})"
-    text += "; hollow: published" if table.has_published else ""
-    if note := notation.tie_note(table):
-        text += f"; {notation.TIE_MARK} {note}"
-    explain(figure, f"{text}.")
+    how = replace(Notation.of(table), distinct=False)
+    explain(figure, f"{notation.legend(table, how, WORDS)} {processors(table)}")

@@ -3,6 +3,7 @@
 import errno
 import glob
 import hashlib
+import lzma
 import os
 import platform
 import re
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.progress import note
@@ -110,11 +111,17 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_arrays(path: Path, **arrays: Any) -> None:
-    """Writes the arrays as compressed .npz, as a whole or not at all."""
+    """Writes the arrays as compressed .npz, or as .npz.xz, half as large and slower; as a whole or not at all."""
     import numpy as np
 
-    with atomic(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    is_xz = path.suffix == ".xz"
+    with atomic(path) as temporary, lzma.open(temporary, "wb") if is_xz else temporary.open("wb") as file:
+        (np.savez if is_xz else np.savez_compressed)(file, allow_pickle=False, **arrays)
+
+
+def open_arrays(path: Path) -> IO[bytes]:
+    """The open file that ``write_arrays`` wrote, for NumPy, which does not close one of its own that is damaged."""
+    return lzma.open(path) if path.suffix == ".xz" else path.open("rb")
 
 
 def require_output(path: Path, instead: str = "--out") -> None:

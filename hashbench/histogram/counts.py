@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from lzma import LZMAError
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from zipfile import BadZipFile
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import write_arrays
+from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
 
@@ -78,17 +79,16 @@ class Histogram:
         return digest.hexdigest()
 
     def save(self, path: Path) -> None:
-        """Writes the histogram as .npz, whole or not at all."""
+        """Writes the histogram as .npz or .npz.xz, whole or not at all."""
         write_arrays(path, counts=self.counts, levels=self.levels)
 
     @staticmethod
     def load(path: Path) -> "Histogram":
         """The histogram that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         try:
-            # opened here: NumPy does not close a file of its own when the archive in it is damaged
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            with open_arrays(path) as file, np.load(file, allow_pickle=False) as archive:
                 return Histogram(archive["counts"], archive["levels"])
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile, LZMAError) as error:
             raise HashbenchError(f"{path}: not a readable histogram: {one_line(error)}") from None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import write_arrays
+from hashbench.foundation.files import open_arrays, write_arrays
 
 CUTOFFS = (1, 4, 16)  # how many nearest items the searches are for [Jeong and Song 2018, section 6]
 
@@ -67,15 +67,14 @@ class Retrieval:
         return digest.hexdigest()
 
     def save(self, path: Path) -> None:
-        """Writes the retrieval as .npz, whole or not at all."""
+        """Writes the retrieval as .npz or .npz.xz, whole or not at all."""
         write_arrays(path, **self._arrays())
 
     @staticmethod
     def load(path: Path) -> "Retrieval":
         """The retrieval that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         try:
-            # opened here: NumPy does not close a file of its own when the archive in it is damaged
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            with open_arrays(path) as file, np.load(file, allow_pickle=False) as archive:
                 found = {k: Reranked(*(archive[f"{name}_{k}"] for name in Reranked._fields)) for k in CUTOFFS}
                 counts, n_items = archive["contingency"], operator.index(archive["n_items"].item())
                 return Retrieval(n_items, found, counts if counts.size else None)

@@ -156,7 +156,8 @@ def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict
         ties = {True: ", tie-aware", False: ", not tie-aware", None: ""}[declared.tie_aware]
         facts["paper"] = f"{how.published(cell)}, {cited(declared.citation, entries)}{ties}"
     if measured is not None:
-        spread = "" if measured.std is None else f" ± {how.measured(cell, measured.std)}"
+        spread = "" if measured.spread is None else f" ± {how.measured(cell, measured.spread)}"
+        spread += ", the same for every seed" * measured.is_same
         runs = least_to_most([measured.n_runs], "run")
         facts["measured"] = f"{how.measured(cell, measured.mean)}{spread}, {runs}"
         facts["difference"] = _difference(cell, how)

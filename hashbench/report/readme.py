@@ -34,7 +34,7 @@ def results_readme(tables: Iterable[Table]) -> str:
 
 def _lines(tables: Iterable[Table]) -> Iterator[str]:
     for table in tables:
-        rows = [row for cell in table.cells() if cell.measured is not None for row in cell.measured.rows]
+        rows = [row for measured in table.measured for row in measured.rows]
         networks = ", ".join(sorted({network_of(row) for row in rows})) or "-"
         origin = "" if table.paper == OWN else f"{cite(table.paper)}, {table.source}: "
         name, counts = f"[{table.name}](tables/{table.name}.md)", f"{table.n_measured} of {table.n_cells}"

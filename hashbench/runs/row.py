@@ -118,6 +118,11 @@ class RowOutcome(BaseModel):
     reason: str | None = None
 
 
+def processor_of(row: Row) -> str:
+    """The GPU, if there was one, and the processor that the row was made on."""
+    return ", ".join(str(row.hardware[key]) for key in ("gpu", "cpu") if row.hardware.get(key)) or "unknown"
+
+
 def made_by(row: Row) -> str:
     """When and where the row was made, and by which code, in one phrase."""
     machine = [row.hardware.get(key) for key in ("system", "cpu", "gpu")]

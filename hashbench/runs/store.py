@@ -113,6 +113,12 @@ class Store:
         """The folder of a run's checkpoints, codes, histogram and log."""
         return self.folder / "runs" / run
 
+    def evidence(self, row: "Row") -> dict[str, Path]:
+        """Where the counts of a row are kept to be committed, by the names of their files in the run's folder."""
+        folder = self.folder / "evidence" / f"{row.dataset}-{row.protocol}"
+        sums = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items() if artefact != "weights"}
+        return {name: folder / f"{sha256}.npz.xz" for name, sha256 in sums.items()}
+
     @contextmanager
     def run_lock(self, run: str, *, wait: bool) -> Iterator[None]:
         """Holds the lock of a run's folder: others wait for its row with a note, or raise where ``wait`` is false."""
@@ -237,6 +243,7 @@ class Store:
         from hashbench.histogram import Histogram
 
         path = self.run_folder(row.run) / "histogram.npz"
+        path = path if path.is_file() else self.evidence(row).get(path.name, path)
         if not path.is_file():
             return None
         histogram = Histogram.load(path)

@@ -113,6 +113,8 @@ class _StoredResults:
             more |= {f"distinct_{of}": fmean(getattr(each, of) for each in codes) for of in ("queries", "database")}
         std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
         of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
+        splits = {row.split_seed for row in measured}
+        of_runs["of_splits"] = {of: fmean(mean for row, mean in found if row.split_seed == of) for of in splits}
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)
 
     def _means(self, rows: list[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:

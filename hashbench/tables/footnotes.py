@@ -1,17 +1,28 @@
-"""The footnotes that say how the measured values of a table were made: networks, splits, budgets, code."""
+"""The footnotes that say how the measured values of a table were made: processors, networks, splits, budgets, code."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from hashbench.contract import PIXELS
-from hashbench.runs.row import Row
+from hashbench.runs.row import Row, processor_of
 from hashbench.tables.table import Table
 
 
 def footnotes(table: Table) -> tuple[str, ...]:
-    """Networks and features by method, data, splits, budgets, and code that was not committed, of what is measured."""
-    found = {row.run: row for cell in table.cells() if cell.measured is not None for row in cell.measured.rows}
+    """Processors, networks and features by method, data, splits, budgets, and uncommitted code of what is measured."""
+    found = {row.run: row for measured in table.measured for row in measured.rows}
     rows = list(found.values())
-    return (_networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()
+    return (processors(table), _networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()
+
+
+def processors(table: Table) -> str:
+    """The processors of the runs, and how many cells mix runs of several; empty where nothing is measured."""
+    runs = {row.run: processor_of(row) for measured in table.measured for row in measured.rows}
+    named = [f"{name} ({n:,} of the runs)" for name, n in Counter(runs.values()).most_common()]
+    if len(named) < 2:
+        return f"Processor: {runs.popitem()[1]}." if runs else ""
+    n_mixed = sum(measured.is_mixed for measured in table.measured)
+    return f"Processors: {', '.join(named)}; {n_mixed} of {table.n_measured} cells mix rows of several."
 
 
 def _networks(rows: list[Row]) -> str:

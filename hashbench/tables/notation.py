@@ -1,15 +1,16 @@
 """How a table's numbers are written in every format: units, decimals, the best value, marks, the text of the legend."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hashbench.tables.cell import PrintedAs
-from hashbench.tables.table import TIE_RANGE, Position, Section, Table, TableCell
+from hashbench.tables.difference import LEVEL, p_value
+from hashbench.tables.table import TIE_RANGE, Measured, Position, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
-TIE_MARK = "‡"  # of a tie-dependent cell, in Markdown and in pictures
+TIE_MARK, SAME_MARK = "‡", "°"  # of a cell that is tie-dependent, that is the same for every seed; not in LaTeX
 CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 OF_ONE_SPLIT = " of one split"
 
@@ -70,9 +71,8 @@ class Notation:
         measured = cell.measured
         if measured is None:
             return ""
-        std = "" if measured.std is None else f"±{self.measured(cell, measured.std)}"
-        text = style.format(f"{self.measured(cell, measured.mean)}{std}")
-        text += TIE_MARK if is_tie_dependent(cell) else ""
+        spread = "" if measured.spread is None else f"±{self.measured(cell, measured.spread)}"
+        text = style.format(f"{self.measured(cell, measured.mean)}{spread}") + marks_of(measured)
         text += f" ({measured.n_runs})" if counts else ""
         if interval := self.interval_of(cell):
             text += f" [{interval}]"
@@ -81,40 +81,27 @@ class Notation:
         return text
 
     def best(self, section: Section) -> set[Position]:
-        """The positions of the best measured values; values that print alike are equally good."""
-        return {place for group in self._compared(section) for value, place in group if value == group[0][0]}
-
-    def second(self, section: Section) -> set[Position]:
-        """The positions of the second best values that are below the one best by more than either's deviation."""
-        found = set()
-        for (best, first), *others in self._compared(section):
-            if others[0][0] < best:
-                second = [place for value, place in others if value == others[0][0]]
-                found |= {place for place in second if _is_clear(section.cells[first], section.cells[place])}
-        return found
-
-    def _compared(self, section: Section) -> list[list[tuple[float, Position]]]:
-        """The groups of two or more measured values that are compared, as they print, each from the best value down.
+        """The positions of the best of two or more measured values: the highest, and all that cannot be told from it.
 
         Their cells differ in method and hyper-parameters only: in most tables that is a column. The worst and the best
-        AP over orders of ties are not compared: few distinct codes make the one low and the other high.
+        AP over orders of ties are not compared: few distinct codes make the one low and the other high. A value of one
+        run cannot be told from others: it is not compared, and where it is the highest none is the best.
         """
-        compared: dict[tuple[Any, ...], list[tuple[float, Position]]] = defaultdict(list)
+        compared: dict[tuple[Any, ...], list[tuple[Measured, str, Position]]] = defaultdict(list)
         for position, cell in section.cells.items():
             declared = cell.declared
             if cell.measured is not None and not declared.named_metric.entry.is_bound:
                 among_queries = declared.evaluation == "test"  # whether distances are weighted is the method's affair
                 size = (declared.settings.get(key) for key in CODE_SIZE)
                 same = (declared.dataset, declared.protocol, declared.metric, among_queries, declared.budget, *size)
-                compared[same].append((float(self.measured(cell, cell.measured.mean)), position))
-        return [sorted(values, reverse=True) for values in compared.values() if len(values) > 1]
-
-
-def _is_clear(best: TableCell, second: TableCell) -> bool:
-    first, other = best.measured, second.measured
-    if first is None or other is None or first.std is None or other.std is None:
-        return False
-    return first.mean - other.mean > max(first.std, other.std)
+                compared[same].append((cell.measured, self.measured(cell, cell.measured.mean), position))
+        best = set()
+        for values in compared.values():
+            first, printed, _ = max(values, key=lambda value: value[0].mean)
+            tested = [value for value in values if value[0].std is not None]
+            if len(tested) > 1 and first.std is not None:
+                best |= {at for of, text, at in tested if text == printed or p_value(first, of) >= LEVEL}
+        return best
 
 
 def scale(unit: PrintedAs) -> float:
@@ -156,8 +143,7 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
 
 def runs(table: Table) -> str:
     """The runs behind a measured value: "3 seeds of one split", "2 splits x 1 to 3 seeds"; empty where none are."""
-    measured = [cell.measured for cell in table.cells() if cell.measured is not None]
-    if not measured:
+    if not (measured := table.measured):
         return ""
     seeds = least_to_most([each.n_seeds for each in measured], "seed")
     if all(each.n_splits == 1 for each in measured):
@@ -167,9 +153,11 @@ def runs(table: Table) -> str:
 
 
 def runs_behind(table: Table) -> str:
-    """``runs``, and what a deviation over them is: seeds of one split differ in training alone."""
+    """``runs``, and what a deviation over them is: seeds of one split and of one processor differ in training alone."""
     found = runs(table)
-    return f"{found}: the spread of training alone" if found.endswith(OF_ONE_SPLIT) else found
+    mixed = any(each.is_mixed for each in table.measured)
+    what = "of training, and of processors in some cells" if mixed else "of training alone"
+    return f"{found}: the spread {what}" if found.endswith(OF_ONE_SPLIT) else found
 
 
 def least_to_most(counts: list[int], noun: str) -> str:
@@ -182,50 +170,54 @@ def least_to_most(counts: list[int], noun: str) -> str:
     return (f"{most} {noun}" if least == most else f"{least} to {most} {noun}") + ("s" if most > 1 else "")
 
 
-def what_is_measured(table: Table, plus_minus: str) -> str:
-    """The legend's words for a measured value of ``table``; ``plus_minus`` is that sign as the format writes it."""
-    if all(cell.measured is None or cell.measured.std is None for cell in table.cells()):
-        return "1 seed"
-    return f"mean {plus_minus} standard deviation over {runs_behind(table)}"
-
-
 class Words(NamedTuple):
-    """The words of a format's legend."""
+    """The words of a format's legend; empty where the format does not mark it."""
 
     both: str = "Each cell: published / measured"
+    measured: str = "Each cell: measured"
     plus_minus: str = "±"
     interval: str = "[worst, best AP over all orders of ties]"
     distinct: str = "{distinct codes of the queries, of the database}"
-    second: str = ""  # empty: the format does not mark the second best
+    best: str = "in bold"
     outside: str = "≠ in place of / where the two differ by more than the tolerance"
     tie_mark: str = TIE_MARK
+    same_mark: str = SAME_MARK
 
 
 def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa: B008  (it is immutable)
     """What the cells of ``table`` show and what their marks mean, in plain text."""
     if not table.has_measured:
         return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
-    text = words.both if table.has_published else "Each cell: measured"
-    text += f" ({what_is_measured(table, words.plus_minus)})"
+    what = f"mean {words.plus_minus} standard deviation over {runs_behind(table)}"
+    if all(each.spread is None for each in table.measured):
+        what = "1 seed" if all(each.std is None for each in table.measured) else f"mean over {runs(table)}"
+    text = f"{words.both if table.has_published else words.measured} ({what})"
     text += f" {words.interval}" if any(map(how.interval_of, table.cells())) else ""
     text += f" {words.distinct}" if any(map(how.distinct_of, table.cells())) else ""
-    marks = ["best measured in bold"] if any(map(how.best, table.sections)) else []
-    marks += [words.second] if words.second and any(map(how.second, table.sections)) else []
-    marks += [words.outside] if outside_tolerance(table) else []
-    marks += [f"{words.tie_mark} {note}"] if (note := tie_note(table)) else []
+    marks = [*_of_best(table, how, words.best)]
+    marks += [words.outside] if words.outside and outside_tolerance(table) else []
+    if any(each.is_tie_dependent for each in table.measured):
+        what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
+        marks.append(f"{words.tie_mark} {what} {TIE_RANGE:g}")
+    marks += [f"{words.same_mark} the same for every seed"] if any(each.is_same for each in table.measured) else []
     return "; ".join([text, *marks]) + "."
 
 
-def is_tie_dependent(cell: TableCell) -> bool:
-    """Whether the measured value is marked: the order of ties decides much of it."""
-    return cell.measured is not None and bool(cell.measured.is_tie_dependent)
+def _of_best(table: Table, how: Notation, mark: str) -> Iterator[str]:
+    """What the mark of the best values means, and why values of one seed have none."""
+    tested = [each for each in table.measured if each.std is not None]
+    if has_best := any(map(how.best, table.sections)):
+        test = f"Welch's t-test over {least_to_most([each.n_seeds for each in tested], 'seed')}"
+        test = "the t-test paired over splits" if any(each.n_splits > 1 for each in tested) else test
+        yield f"{mark}: the best measured, and all that cannot be told from it by {test} at the level {LEVEL:g}"
+    if len(tested) < table.n_measured > 1:
+        none = "none of them, and none below them," if has_best else "none"
+        yield f"values of one seed cannot be told apart by data: {none} is {mark}"
 
 
-def tie_note(table: Table) -> str:
-    """What the mark of a tie-dependent cell means; empty where ``table`` has no such cell."""
-    if not any(map(is_tie_dependent, table.cells())):
-        return ""
-    return f"tie-dependent: the worst and the best AP over all orders of ties lie further apart than {TIE_RANGE:g}"
+def marks_of(measured: Measured) -> str:
+    """The signs behind a measured value, where it is plain text."""
+    return TIE_MARK * bool(measured.is_tie_dependent) + SAME_MARK * measured.is_same
 
 
 def outside_tolerance(table: Table) -> list[TableCell]:

@@ -18,6 +18,7 @@ FORMULA = ("=", "+", "-", "@")  # a spreadsheet runs a field that begins so
 
 Value = str | int | float | bool | None
 
+CODES = ("distinct_queries", "distinct_database")
 NAMES = ("section", "row", "column", "dataset", "protocol", "method", "settings", "budget", "metric", "evaluation")
 # pandas' type of each column; a missing value is NA or NaN
 COLUMNS = {
@@ -25,12 +26,12 @@ COLUMNS = {
     **{"published": "float64", "published_tie_aware": "boolean", "citation": "string"},
     **{"measured": "float64", "std": "float64", "n_seeds": "Int64", "worst": "float64", "best": "float64"},
     **{"difference": "float64", "n_splits": "Int64", "n_runs": "Int64", "tie_dependent": "boolean"},
-    **dict.fromkeys(("distinct_queries", "distinct_database", "ci95_low", "ci95_high"), "float64"),
-    "runs": "string",
+    **dict.fromkeys((*CODES, "ci95_low", "ci95_high"), "float64"),
+    **{"same_for_every_seed": "boolean", "runs": "string"},
 }
 # the columns that the JSON of a cell has too
-MEASURED = ("measured", "std", "worst", "best", "difference", "tie_dependent", "distinct_queries", "distinct_database")
-SAME = ("std", "n_seeds", "worst", "best", "n_splits", "n_runs", "distinct_queries", "distinct_database")
+MEASURED = ("measured", "std", "worst", "best", "difference", "tie_dependent", "same_for_every_seed", *CODES)
+SAME = ("std", "n_seeds", "worst", "best", "n_splits", "n_runs", *CODES)
 
 
 def render_csv(table: Table) -> str:
@@ -39,7 +40,8 @@ def render_csv(table: Table) -> str:
     Values are as the metric gives them (fractions, never percent) with six decimals. A missing value is blank, never
     0 and never NaN. ``measured`` and ``std`` are over ``n_runs`` runs, ``n_seeds`` on each of ``n_splits`` splits; a
     cell is ``tie_dependent`` if its best AP over all orders of ties is more than 0.1 above the worst; ``ci95_low`` and
-    ``ci95_high`` are by Student's t over the runs. ``settings`` and ``runs`` are lists with ``;`` between entries.
+    ``ci95_high`` are by Student's t over the runs, blank where the codes are the ``same_for_every_seed`` and ``std`` is
+    0 by construction. ``settings`` and ``runs`` are lists with ``;`` between entries.
     """
     return csv_lines(COLUMNS, (map(_line(cell).get, COLUMNS) for cell in table.cells()))
 
@@ -90,10 +92,10 @@ def _line(cell: TableCell) -> dict[str, Value]:
         line |= {"published": declared.published, "published_tie_aware": declared.tie_aware}
         line["citation"] = declared.citation
     if measured is not None:
-        low, high = measured.interval or (None, None)
         line |= {name: getattr(measured, name) for name in SAME}
         line |= {"measured": measured.mean, "difference": cell.difference, "tie_dependent": measured.is_tie_dependent}
-        line |= {"ci95_low": low, "ci95_high": high, "runs": ";".join(row.run for row in measured.rows)}
+        line |= dict(zip(("ci95_low", "ci95_high"), measured.interval or (), strict=False))
+        line |= {"same_for_every_seed": measured.is_same, "runs": ";".join(row.run for row in measured.rows)}
     return line
 
 

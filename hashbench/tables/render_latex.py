@@ -27,9 +27,9 @@ WORDS = notation.Words(
     plus_minus=r"$\pm$",
     interval="{[}worst, best AP over all orders of ties]",
     distinct=r"\{distinct codes of the queries, of the database\}",
-    second="second best underlined where it is below the best by more than the standard deviation of either",
     outside=r"$^\dagger$: further from the published value than the tolerance",
     tie_mark=r"$^\ddagger$:",
+    same_mark=r"$^\circ$:",
 )
 ESCAPES = str.maketrans(SPECIAL)
 
@@ -56,9 +56,9 @@ def render_latex(table: Table, *, interval: bool = False, distinct: bool = False
     """The table as a ``table`` environment, for a document that loads booktabs and has the entries of the papers.
 
     Published values are in italics, measured ones upright with their standard deviation over seeds. The best measured
-    values are in bold, the second best underlined where they are clearly below; a dagger marks values outside their
-    tolerance, a double dagger tie-dependent ones. A missing value is blank. ``interval`` adds the [worst, best] AP over
-    all orders of ties, ``distinct`` the {number of distinct codes}. A section that is wider than the text is several
+    values are in bold; a dagger marks values outside their tolerance, a double dagger tie-dependent ones, a circle
+    those that are the same for every seed. A missing value is blank. ``interval`` adds the [worst, best] AP over all
+    orders of ties, ``distinct`` the {number of distinct codes}. A section that is wider than the text is several
     tabulars, and a table that is higher than a page several floats with one number.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
@@ -111,8 +111,8 @@ def _float(table: Table, caption: str, blocks: Sequence[_Block], *, is_first: bo
 
 
 def _tabulars(section: Section, how: Notation, side_by_side: bool) -> Iterator[_Block]:
-    marks = dict.fromkeys(how.second(section), r"\underline") | dict.fromkeys(how.best(section), r"\textbf")
-    texts = {place: _cell(each, how, marks.get(place, ""), side_by_side) for place, each in section.cells.items()}
+    best = how.best(section)
+    texts = {place: _cell(each, how, side_by_side, is_best=place in best) for place, each in section.cells.items()}
     empty = [""] * (1 + side_by_side)
     label = SIGN * max(len(notation.plain(row)) for row in section.rows) + GAP
     widths = {column: _column_width(section, column, how, side_by_side) for column in section.columns}
@@ -162,23 +162,23 @@ def _row(*cells: str) -> str:
     return rf"{' & '.join(cells)} \\".lstrip()
 
 
-def _cell(cell: TableCell, how: Notation, mark: str, side_by_side: bool) -> list[str]:
-    published, measured = how.published(cell), _measured(cell, how, mark)
+def _cell(cell: TableCell, how: Notation, side_by_side: bool, *, is_best: bool) -> list[str]:
+    published, measured = how.published(cell), _measured(cell, how, is_best=is_best)
     if not side_by_side:
         return [measured or published]
     return [rf"\textit{{{published}}}" if published else "", measured]
 
 
-def _measured(cell: TableCell, how: Notation, mark: str) -> str:
+def _measured(cell: TableCell, how: Notation, *, is_best: bool) -> str:
     measured = cell.measured
     if measured is None:
         return ""
     mean = how.measured(cell, measured.mean)
-    text = rf"{mark}{{{mean}}}" if mark else mean
-    if measured.std is not None:
-        text += rf"\,$\pm$\,{how.measured(cell, measured.std)}"
+    text = rf"\textbf{{{mean}}}" if is_best else mean
+    text += "" if measured.spread is None else rf"\,$\pm$\,{how.measured(cell, measured.spread)}"
     text += r"$^\dagger$" if cell.within_tolerance is False else ""
-    text += r"$^\ddagger$" if notation.is_tie_dependent(cell) else ""
+    text += r"$^\ddagger$" if measured.is_tie_dependent else ""
+    text += r"$^\circ$" if measured.is_same else ""
     if interval := how.interval_of(cell):
         text += f" {{[}}{interval}]"
     if distinct := how.distinct_of(cell):

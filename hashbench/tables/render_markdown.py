@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hashbench.tables import notation
+from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation
 from hashbench.tables.papers import cited, papers
 from hashbench.tables.table import Section, Table, TableCell
@@ -15,12 +16,13 @@ _SPECIAL = re.compile(r"[\\|`]|\[(?=[^\]]*\][(\[:])|\*(?=\S)|<(?=[A-Za-z/!])|(?<
 def render_markdown(table: Table, *, interval: bool = False, distinct: bool = False) -> str:
     """The table as Markdown; each cell is ``published / measured``, or the one kind that the table has.
 
-    A measured value is a mean with the standard deviation over seeds; the best ones are in bold, and ‡ marks one that
-    is tie-dependent. A missing value leaves its side of the slash blank. ``interval`` adds the [worst, best] AP over
-    all orders of ties, ``distinct`` the {number of distinct codes}.
+    A measured value is a mean with the standard deviation over seeds; the best ones are in bold, ‡ marks one that is
+    tie-dependent, ° one that is the same for every seed. A missing value leaves its side of the slash blank.
+    ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes}.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
-    blocks = [f"## {escape(table.title)}", escape(notation.origin(table, cite)), notation.legend(table, how)]
+    legend = f"{notation.legend(table, how)} {escape(processors(table))}".strip()
+    blocks = [f"## {escape(table.title)}", escape(notation.origin(table, cite)), legend]
     for section in table.sections:
         if section.title:
             blocks.append(f"### {escape(section.title)}")

@@ -1,10 +1,10 @@
 """A filled table: each cell's declaration and published value beside what was measured."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 
-from hashbench.runs.row import Row
+from hashbench.runs.row import Row, processor_of
 from hashbench.tables.cell import Cell
 
 TIE_RANGE = 0.1  # a cell is tie-dependent if its best AP is more than this above its worst AP
@@ -26,15 +26,32 @@ class Measured:
     distinct_queries: float | None = None  # the mean number of distinct codes, None if a row has none
     distinct_database: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
+    of_splits: Mapping[int | None, float] = field(default_factory=dict, repr=False, compare=False)  # means over seeds
+
+    @property
+    def is_same(self) -> bool:
+        """Whether every seed gave the same codes, so that a deviation of 0 says nothing about training."""
+        first = self.rows[0].artefacts if self.std == 0 and self.rows else {}
+        return bool(first) and all(row.artefacts == first for row in self.rows)
+
+    @property
+    def spread(self) -> float | None:
+        """The deviation as tables print it: none where the value is of one run, or the same for every seed."""
+        return None if self.is_same else self.std
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether the runs were made on several processors."""
+        return len(set(map(processor_of, self.rows))) > 1
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95% confidence interval of the mean, by Student's t over the runs alone; None with one run."""
-        if self.std is None:
+        """The 95% confidence interval of the mean, by Student's t over the runs; None with one, or where all agree."""
+        if self.spread is None:
             return None
         from scipy.special import stdtrit  # a fifth of a second, and only the CSV and the JSON hold it
 
-        half = float(stdtrit(self.n_runs - 1, (1 + CONFIDENCE) / 2)) * self.std / sqrt(self.n_runs)
+        half = float(stdtrit(self.n_runs - 1, (1 + CONFIDENCE) / 2)) * self.spread / sqrt(self.n_runs)
         return self.mean - half, self.mean + half
 
     @property
@@ -107,6 +124,11 @@ class Table:
             yield from section.cells.values()
 
     @property
+    def measured(self) -> list[Measured]:
+        """The measured values, in order of appearance."""
+        return [cell.measured for cell in self.cells() if cell.measured is not None]
+
+    @property
     def n_cells(self) -> int:
         """The number of cells."""
         return sum(len(section.cells) for section in self.sections)
@@ -114,7 +136,7 @@ class Table:
     @property
     def n_measured(self) -> int:
         """The number of cells that are measured."""
-        return sum(cell.measured is not None for cell in self.cells())
+        return len(self.measured)
 
     @property
     def has_published(self) -> bool:

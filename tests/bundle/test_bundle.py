@@ -39,7 +39,7 @@ def test_a_reader_scores_and_renders_again_what_was_packed(
         f"table digits, packed by hashbench {json.loads(content(path, 'manifest.json'))['code']['version']}",
         f"{len(names(path)) - 1} files, 3 rows, 1 id list",
         "30 metrics computed again: 3 histograms, 0 retrievals, codes of 3 runs",
-        "no difference",
+        "no difference; 3 of 3 runs scored again",
     ]
     with zipfile.ZipFile(path) as archive:
         archive.extractall(tmp_path)
@@ -99,7 +99,7 @@ def test_without_codes(capsys: pytest.CaptureFixture[str], results: Path, tmp_pa
     assert (code, error) == (0, "")
     assert out.splitlines()[2:] == [
         "30 metrics computed again: 3 histograms, 0 retrievals, codes of 0 runs",
-        "no difference",
+        "no difference; 3 of 3 runs scored again",
     ]
 
 
@@ -143,13 +143,12 @@ def test_runs_without_files_are_named(capsys: pytest.CaptureFixture[str], result
     shutil.rmtree(results / "runs" / LSH)
     path = tmp_path / "some.zip"
     code, out, error = call(capsys, "bundle", "digits", "-o", path)
-    runs = results / "runs"
     assert code == 0 and "3 rows, 2 with a histogram, 2 with codes" in out
-    assert error == f"1 of 3 runs have no histogram or codes in {runs}, their rows alone are packed: {LSH}\n"
+    where = f"no histogram or codes in runs/ or evidence/ of {results}"
+    assert error == f"1 of 3 runs have {where}, their rows alone are packed: {LSH}\n"
     assert f"- `{LSH}`\n".encode() in content(path, "README.md")
     code, out, _ = call(capsys, "verify", path)
-    assert code == 0
-    assert "not scored again: 1 run, of which the row alone is packed" in out.splitlines()
+    assert (code, out.splitlines()[-1]) == (0, "no difference; 2 of 3 runs scored again")
 
 
 def test_the_files_of_another_run_are_not_packed(
@@ -159,9 +158,8 @@ def test_the_files_of_another_run_are_not_packed(
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
     code, _, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
     assert code == 0
-    assert error.splitlines()[0] == (
-        f"{LSH}: neither its histogram nor its codes are packed: {other} is not the histogram that it was scored from"
-    )
+    where = f"its files in {other.parent} are not packed"
+    assert error.splitlines()[0] == f"{LSH}: {where}: {other} is not the histogram that it was scored from"
     assert not any(LSH in name for name in names(tmp_path / "b.zip") if name.startswith("results/runs/"))
     assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0
 
@@ -175,8 +173,14 @@ def test_without_the_data_set_there_are_no_id_lists(capsys: pytest.CaptureFixtur
     assert error.splitlines()[1:] == [
         "no id lists of cifar10 s1: cifar10 is not downloaded: run hashbench download cifar10 (or --from-dir DIR)"
     ]
-    code, out, _ = call(capsys, "verify", tmp_path / "c.zip")
-    assert (code, out.splitlines()[-1]) == (0, "no difference")
+    code, out, error = call(capsys, "verify", tmp_path / "c.zip")
+    assert (code, out.splitlines()[-1]) == (1, "no difference; 0 of 1 run scored again")
+    assert error == (
+        f"error: {tmp_path}/c.zip: no run was scored again: pack histograms or codes with the rows, or --rows-only\n"
+    )
+    code, out, error = call(capsys, "verify", tmp_path / "c.zip", "--rows-only")
+    assert (code, error) == (0, "")
+    assert out.splitlines()[-1] == ("no difference; 0 of 1 run scored again: the rows alone were checked (--rows-only)")
 
 
 def test_a_table_that_only_its_author_has(
@@ -240,4 +244,4 @@ def test_a_failed_run_is_packed_as_a_row(capsys: pytest.CaptureFixture[str], res
     code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
     assert (code, error) == (0, "")
     assert "3 rows, 2 with a histogram, 2 with codes" in out
-    assert call(capsys, "verify", tmp_path / "b.zip")[1].splitlines()[-1] == "no difference"
+    assert call(capsys, "verify", tmp_path / "b.zip")[1].splitlines()[-1] == "no difference; 2 of 2 runs scored again"

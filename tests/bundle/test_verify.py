@@ -18,6 +18,7 @@ from hashbench.runs.store import Store
 
 LSH, LSH1 = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798"
 ROWS = "results/rows/digits-s1.jsonl"
+SAME = "no difference; 3 of 3 runs scored again"
 HISTOGRAM, CODES, IDS = (
     f"results/runs/{LSH}/histogram.npz",
     f"results/runs/{LSH}/codes.npz",
@@ -48,7 +49,8 @@ def differences(capsys: pytest.CaptureFixture[str], path: Path) -> list[str]:
     """The lines of the differences, of which there are some."""
     code, out, error = call(capsys, "verify", path)
     found = [line.removeprefix("difference: ") for line in out.splitlines() if line.startswith("difference: ")]
-    assert (code, error) == (1, f"error: {path}: {len(found)} difference{'s' if len(found) > 1 else ''}\n")
+    n = f"{len(found)} difference{'s' if len(found) > 1 else ''}"
+    assert (code, error) == (1, f"error: {path}: {n}\n") and out.splitlines()[-1].startswith(f"{n}; ")
     return found
 
 
@@ -254,7 +256,7 @@ def test_a_metric_that_this_hashbench_does_not_have(
     code, out, _ = call(capsys, "verify", path)
     assert (code, out.splitlines()[3:]) == (
         0,
-        [f"not checked: {LSH}: database.quality: no metric of this name", "no difference"],
+        [f"not checked: {LSH}: database.quality: no metric of this name", SAME],
     )
 
 
@@ -263,8 +265,16 @@ def test_json(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     code, out, _ = call(capsys, "verify", path, "--json")
     found = json.loads(out)
     assert code == 1 and len(found.pop("differences")) == 1
-    numbers = {"n_rows": 3, "n_values": 30, "n_histograms": 3, "n_retrievals": 0, "n_codes": 3, "n_id_lists": 1}
-    lists: dict[str, list[str]] = {"not_checked": [], "rows_alone": []}
+    numbers = {
+        "n_rows": 3,
+        "n_runs": 3,
+        "n_values": 30,
+        "n_histograms": 3,
+        "n_retrievals": 0,
+        "n_codes": 3,
+        "n_id_lists": 1,
+    }
+    lists: dict[str, list[str]] = {"not_checked": [], "not_scored": []}
     assert found.pop("n_files") > 20
     assert found == {"bundle": str(path), "table": "digits", **numbers, **lists}
 
@@ -281,7 +291,7 @@ def test_a_bundle_with_rows_of_schema_1_verifies(tmp_path: Path, capsys: pytest.
     assert out.splitlines()[1:] == [
         "26 files, 2 rows, 1 id list",
         "20 metrics computed again: 2 histograms, 0 retrievals, codes of 2 runs",
-        "no difference",
+        "no difference; 2 of 2 runs scored again",
     ]
     (row,) = [name for name in names(path) if "-itq-" in name and name.endswith(".json")]
     edit = json_changed(lambda found: found["metrics"]["ap"].update(mean=0.9))

@@ -134,8 +134,15 @@ SAMPLE_MEANS: dict[tuple[str, int], list[float]] = {
     ("mihash", 12): [0.73, 0.72, 0.72],
     ("mihash", 24): [0.70, 0.71],
     ("talr_ap", 24): [0.7569],
+    ("mihash", 48): [0.70, 0.71],
+    ("talr_ap", 48): [0.79, 0.79],
     ("th", 1): [0.6123, 0.6145],
-    ("vq", 1): [0.59],
+    ("vq", 1): [0.59, 0.60],
+}
+# what the rows of a cell have beside their scores: of one cell the third seed was run elsewhere, of one all codes agree
+SAMPLE_MADE: dict[tuple[str, int], Any] = {
+    ("dpsh", 12): lambda seed: {"hardware": {"cpu": "AMD $x" if seed == 2 else "Intel(R) | Xeon_1"}},
+    ("talr_ap", 48): lambda _: {"artefacts": {"histogram": "0" * 64}},
 }
 
 
@@ -145,7 +152,7 @@ def sample_spec(**changes: Any) -> TableSpec:
 
 
 def sample_rows() -> list[Row]:
-    """The rows behind the sample table: two cells with a tie interval, and one with distinct codes."""
+    """The rows behind the sample table: two cells with a tie interval, one with distinct codes; see SAMPLE_MADE."""
     cells = {(cell.method, int(cell.settings.get("bits", cell.settings.get("k", 0)))): cell for cell in SAMPLE_CELLS}
     return [
         fake_row(
@@ -155,7 +162,7 @@ def sample_rows() -> list[Row]:
             distinct_codes=(seed + 1, 1200 + seed) if key == ("dpsh", 12) else None,
             **({"ap_worst": mean - 0.1, "ap_best": mean + 0.1} if key == ("dpsh", 12) else {}),
             **({"ap_worst": mean - 0.05, "ap_best": mean + 0.05} if key == ("mihash", 12) else {}),
-        )
+        ).model_copy(update={"hardware": {"cpu": "AMD $x"}} | SAMPLE_MADE.get(key, lambda _: {})(seed))
         for key, means in SAMPLE_MEANS.items()
         for seed, mean in enumerate(means)
     ]

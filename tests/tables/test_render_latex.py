@@ -34,7 +34,7 @@ def test_golden(shown: str) -> None:
 
 def test_a_tie_dependent_cell_and_the_spread_of_training_are_in_the_legend() -> None:
     text = render_latex(sample_table(), distinct=True)
-    assert "over 1 to 3 seeds of one split: the spread of training alone)" in text
+    assert "over 1 to 3 seeds of one split: the spread of training, and of processors in some cells)" in text
     assert r"$^\ddagger$: tie-dependent: the worst and the best AP" in text
     assert row("DPSH{*}")[1].endswith(r"$^\ddagger$")
     assert text.count(r"\ddagger") == 2
@@ -76,32 +76,22 @@ def compared(*means: list[float]) -> list[str]:
         for seed, mean in enumerate(of)
     ]
     text = render_latex(collect(spec, stored, None, hash_of=fake_hash))
-    assert (r"\underline" in text) == ("second best underlined" in text)
     return [line.partition(" & ")[2].removesuffix(r" \\") for line in text.splitlines() if line.startswith("row ")]
 
 
 @together(
-    ("second", "underlined"),
+    ("second", "is_bold"),
     [
-        ([0.57, 0.59], True),  # 0.12 below the best, whose deviation is 0.0141, as its own
-        ([0.68, 0.69], True),  # 0.015 below, its own deviation is 0.0071
-        ([0.682, 0.692], False),  # 0.013 below
-        ([0.5, 0.7], False),  # 0.1 below, its own deviation is 0.141
-        ([0.58], False),  # the deviation is not known
-        ([0.69, 0.71], False),  # as good as the best
+        ([0.57, 0.59], False),  # 0.12 below the best: p is 0.014
+        ([0.68, 0.69], True),  # 0.015 below: 0.36
+        ([0.5, 0.7], True),  # 0.1 below: 0.50
+        ([0.58], False),  # of one seed
+        ([0.69, 0.71], True),  # as good as the best
     ],
 )
-def test_the_second_best_is_underlined_where_it_is_clearly_below(second: list[float], underlined: bool) -> None:
-    best = [0.69, 0.71]
-    found = compared([0.1, 0.1], second, best)
-    assert found[2].startswith(r"\textbf{0.700}")
-    assert found[1].startswith(r"\underline{") == underlined
-    assert not found[0].startswith("\\")
-
-
-def test_the_third_is_not_underlined_where_the_second_is_near_the_best() -> None:
-    assert not any("underline" in cell for cell in compared([0.1, 0.11], [0.69, 0.70], [0.69, 0.71]))
-    assert not any("underline" in cell for cell in compared([0.1, 0.11], [0.7, 0.7], [0.7, 0.7]))  # two are the best
+def test_what_cannot_be_told_from_the_best_is_bold(second: list[float], is_bold: bool) -> None:
+    found = compared([0.1, 0.1], second, [0.69, 0.71])
+    assert [cell.startswith(r"\textbf{") for cell in found] == [False, is_bold, True]
 
 
 def test_the_footnotes_say_what_the_values_were_footnotes() -> None:
@@ -125,6 +115,7 @@ def test_the_footnotes_name_other_splits_and_what_no_commit_describes() -> None:
     rows = [fake_row(spec.cells[0], split_seed=split, ap=0.5) for split in (None, 1)]
     found = footnotes(collect(spec, rows, None, hash_of=fake_hash))
     assert found == (
+        "Processor: unknown.",
         "Network or features: pixels.",
         "Data: digits s1, the split of the protocol, and those of the seeds 1. Budget: full.",
         "The commit of the code is not known of 2 of 2 runs.",
@@ -137,10 +128,10 @@ def test_networks_that_differ_by_the_data_set_are_listed_by_it() -> None:
     gist = {**rows[1].config, "settings": {"features": "gist"}}
     rows[1] = rows[1].model_copy(update={"config": gist})
     table = collect(spec, rows, None, hash_of=fake_hash)
-    assert footnotes(table)[0] == "Networks and features: gist, pixels."
+    assert footnotes(table)[1] == "Networks and features: gist, pixels."
     rows[1] = rows[1].model_copy(update={"dataset": "usps"})
     by_data = footnotes(collect(spec, rows, None, hash_of=fake_hash))
-    assert by_data[0] == "Networks and features: gist (usps); pixels (digits)."
+    assert by_data[1] == "Networks and features: gist (usps); pixels (digits)."
 
 
 def test_a_table_without_rows_was_made_with_nothing() -> None:

@@ -6,6 +6,7 @@ from support.together import together
 
 from hashbench.tables.collect import collect
 from hashbench.tables.render_markdown import WIDTH, escape, render_markdown
+from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
 
 
@@ -51,14 +52,57 @@ def test_one_seed_has_no_deviation_and_three_have() -> None:
     assert "±" not in dpsh[1]
 
 
-def test_best_of_a_column_is_bold_and_what_prints_alike_is_bold_alike() -> None:
+def test_what_cannot_be_told_from_the_best_is_bold() -> None:
     text = render_markdown(sample_table())
     by_column = list(zip(*(cells(text, row) for row in ("DPSH*", "MIHash", "TALR_AP")), strict=True))
     assert [["**" in cell for cell in column] for column in by_column] == [
-        [True, True, False],  # 0.723333 and 0.723333
-        [True, False, True],  # 0.7571 and 0.7569 print as 0.757
-        [False, False, False],  # one value alone is not best of anything
+        [True, True, False],  # 0.723333 and 0.723333; TALR_AP is not measured
+        [False, False, False],  # the highest, 0.7571, is of one seed
+        [False, False, True],  # 0.0 is of one seed, and p of 0.70, 0.71 and 0.79, 0.79 is 0.037
     ]
+    assert cells(text, "[Npairs-Th]")[0].endswith("**") and cells(text, "Npairs-VQ")[0].endswith("**")  # p is 0.14
+    assert "in bold: the best measured, and all that cannot be told from it by Welch's t-test over 2 to 3 seeds" in text
+    assert "one seed cannot be told apart by data: none of them, and none below them, is in bold" in text
+
+
+def of_means(spec: TableSpec, *means: list[float]) -> str:
+    """The table whose first cells have these means, a seed each."""
+    rows = [
+        fake_row(cell, seed, metric=mean)
+        for cell, values in zip(spec.cells[::3], means, strict=False)
+        for seed, mean in enumerate(values)
+    ]
+    return render_markdown(collect(spec, rows, None, hash_of=fake_hash))
+
+
+def test_of_one_seed_nothing_is_bold_and_the_legend_says_why() -> None:
+    text = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.5], [0.6])
+    assert "**" not in text
+    assert "(1 seed); values of one seed cannot be told apart by data: none is in bold" in text
+    alone = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.5, 0.6], [0.4])  # the one that could be best
+    assert "**" not in alone
+
+
+def test_what_prints_alike_is_bold_alike() -> None:
+    text = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.70011, 0.70012], [0.70021, 0.70022], [0.6, 0.6])
+    assert ["**" in cells(text, row)[0] for row in ("DPSH*", "MIHash", "TALR_AP")] == [True, True, False]
+
+
+def test_no_deviation_is_printed_where_every_seed_gave_the_same_codes() -> None:
+    text = render_markdown(sample_table())
+    assert cells(text, "TALR_AP")[2] == "0.800 / **0.790**°"
+    assert "; ° the same for every seed." in text
+    by_chance = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.5, 0.5])  # of other histograms, or none
+    assert cells(by_chance, "DPSH*")[0] == "0.720 ≠ 0.500±0.000" and "°" not in by_chance
+
+
+def test_the_caption_says_which_processors_and_how_many_cells_mix_rows_of_several() -> None:
+    text = render_markdown(sample_table())
+    assert (
+        r" Processors: AMD $x (17 of the runs), Intel(R) \| Xeon_1 (2 of the runs); 1 of 10 cells mix rows of " in text
+    )
+    assert "over 1 to 3 seeds of one split: the spread of training, and of processors in some cells)" in text
+    assert of_means(sample_spec(), [0.5]).count(" Processor: unknown.\n") == 1
 
 
 def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
@@ -66,24 +110,26 @@ def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
     rows = [{**row, "evaluation": "weighted"} if row["label"] == "MIHash" else row for row in group["rows"]]
     spec = sample_spec(groups=[{**group, "rows": rows}])
     first = [cell for cell in spec.cells if cell.column == spec.cells[0].column and cell.method in ("dpsh", "mihash")]
-    found = [fake_row(cell, metric=value) for cell, value in zip(first, (0.5, 0.6), strict=True)]
-    found[1] = found[1].model_copy(update={"searches": {"weighted": found[1].metrics}})
+    found = [
+        fake_row(cell, seed, metric=value) for cell, value in zip(first, (0.5, 0.6), strict=True) for seed in (0, 1)
+    ]
+    found[2:] = [row.model_copy(update={"searches": {"weighted": row.metrics}}) for row in found[2:]]
     text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
-    assert "**0.600**" in cells(text, "MIHash")[0]
+    assert "**0.600±0.000**" in cells(text, "MIHash")[0]
     assert "**" not in cells(text, "DPSH*")[0]
 
 
 @pytest.mark.parametrize(("metric", "has_a_best"), [("ap", True), ("ap_best", False), ("ap_worst", False)])
 def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> None:
     spec = sample_spec(groups=[{**SAMPLE["groups"][0], "metric": metric}])
-    rows = [fake_row(cell, metric=0.5 + 0.01 * place) for place, cell in enumerate(spec.cells[:6])]
+    rows = [fake_row(cell, s, metric=0.5 + 0.01 * place) for place, cell in enumerate(spec.cells[:6]) for s in (0, 1)]
     text = render_markdown(collect(spec, rows, None, hash_of=fake_hash))
-    assert ("**" in text) == ("best measured in bold" in text) == has_a_best
+    assert ("**" in text) == ("in bold: the best measured" in text) == has_a_best
 
 
 def test_a_cell_whose_ap_the_order_of_ties_decides_is_marked() -> None:
     text = render_markdown(sample_table())
-    said = "‡ tie-dependent: the worst and the best AP over all orders of ties lie further apart than 0.1."
+    said = "‡ tie-dependent: the worst and the best AP over all orders of ties lie further apart than 0.1;"
     assert said in text
     assert cells(text, "DPSH*")[0].endswith("‡")  # from 0.623 to 0.823
     assert not cells(text, "MIHash")[0].endswith("‡")  # 0.1 apart, in binary a little more
@@ -93,8 +139,7 @@ def test_a_cell_whose_ap_the_order_of_ties_decides_is_marked() -> None:
 def test_distinct_codes_stand_beside_an_ap_where_the_rows_hold_them() -> None:
     text = render_markdown(sample_table(), distinct=True)
     assert cells(text, "DPSH*")[0].endswith("‡ {2, 1201}")
-    assert "measured (mean ± standard deviation over 1 to 3 seeds of one split: the spread of training alone) {" in text
-    assert "{distinct codes of the queries, of the database}" in text
+    assert "processors in some cells) {distinct codes of the queries, of the database}; in bold" in text
     assert text.count("{2, 1201}") == 1 and "{" not in "".join(cells(text, "MIHash"))
     assert "distinct" not in render_markdown(sample_table())
 

@@ -1,0 +1,105 @@
+"""``hashbench results collect``: the histograms of a table's runs travel with its rows, and score them in a clone."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.bundles import names
+from support.command_line import call
+from support.small_root import REPOSITORY
+
+from hashbench.histogram import Histogram
+from hashbench.histogram.retrieval import Retrieval
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+
+LSH, LSH1 = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798"
+
+
+def stated(results: Path, run: str) -> str:
+    return Store(results).named(run).artefacts["histogram"]
+
+
+def test_a_clone_with_the_evidence_scores_its_rows_again(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    code, out, error = call(capsys, "results", "collect", "digits")
+    files = sorted((results / "evidence").rglob("*.xz"))
+    size = sum(path.stat().st_size for path in files)
+    assert (code, error) == (0, "")
+    assert out == f"histograms written: 3; 3 of 3 runs have theirs in {results}/evidence\n"
+    assert results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz" in files
+    assert size < 0.7 * sum(path.stat().st_size for path in results.glob("runs/*/histogram.npz"))
+
+    before = {run: Store(results).histogram(Store(results).named(run)) for run in (LSH, LSH1)}
+    shutil.rmtree(results / "runs")
+    for run, histogram in before.items():
+        found = Store(results).histogram(Store(results).named(run))
+        assert found is not None and histogram is not None and found.sha256() == histogram.sha256()
+    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    assert (code, error) == (0, "") and "3 rows, 3 with a histogram, 0 with codes" in out
+    code, out, _ = call(capsys, "verify", tmp_path / "b.zip")
+    assert (code, out.splitlines()[-1]) == (0, "no difference; 3 of 3 runs scored again")
+
+
+def test_collected_twice_nothing_is_written(capsys: pytest.CaptureFixture[str], results: Path) -> None:
+    assert call(capsys, "results", "collect", "digits")[0] == 0
+    found = json.loads(call(capsys, "results", "collect", "digits", "--json")[1])
+    assert found == {"written": [], "without": []}
+
+
+def test_a_histogram_of_another_training_is_not_kept(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    """Nor packed; but that of the row is, where it was kept before."""
+    other = results / "runs" / LSH / "histogram.npz"
+    own = other.read_bytes()
+    shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
+    code, out, error = call(capsys, "results", "collect", "digits")
+    assert code == 0 and out.startswith("histograms written: 2; ") and "; 2 of 3 runs have theirs in " in out
+    assert error == f"{LSH}: {other} is not kept: it is of another training than the row\n"
+    other.write_bytes(own)
+    assert call(capsys, "results", "collect", "digits")[1].startswith("histograms written: 1; ")
+    shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
+    assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
+    assert [name for name in names(tmp_path / "b.zip") if LSH in name] == [f"results/runs/{LSH}/histogram.npz"]
+    assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0
+
+
+def test_runs_with_one_histogram_share_a_file(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    text = (REPOSITORY / "experiments" / "tables" / "digits.toml").read_text().replace('"itq"', '"pca_sign"')
+    root = tmp_path / "root" / "experiments" / "tables"
+    root.mkdir(parents=True)
+    (root / "mine.toml").write_text(text)
+    for seed in (0, 1):
+        row_of(Run.resolve("digits", "s1", "pca_sign", {"bits": 12}, seed=seed), Store(results))
+    out = json.loads(call(capsys, "--root", tmp_path / "root", "results", "collect", "mine", "--json")[1])
+    assert (out["without"], len(out["written"])) == ([], 3)
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", lambda data: data[:100] + data[101:]])
+def test_damaged_evidence_is_named(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, damage: object
+) -> None:
+    assert call(capsys, "results", "collect", "digits")[0] == 0
+    shutil.rmtree(results / "runs")
+    path = results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz"
+    path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]
+    code, out, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
+    assert (code, out) == (2, "") and error.startswith(f"error: {path}: not a readable histogram: ")
+    shutil.copy(path.with_name(f"{stated(results, LSH1)}.npz.xz"), path)
+    assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
+    code, out, error = call(capsys, "verify", tmp_path / "b.zip")
+    assert code == 1 and f"difference: {LSH}: histogram.npz is not what the row was scored from" in out
+
+
+def test_the_committed_evidence_is_that_of_committed_rows() -> None:
+    store = Store(REPOSITORY / "results")
+    stated = {path: name for row in store.rows() for name, path in store.evidence(row).items()}
+    for path in (store.folder / "evidence").rglob("*.xz"):
+        kind = Retrieval if stated[path].startswith("retrieval") else Histogram
+        assert kind.load(path).sha256() == path.name.partition(".")[0]

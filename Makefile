@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export MPLBACKEND := Agg
+# the tests start hundreds of processes: without bytecode files each compiles what it imports
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables report settings docs linkcheck check format bench lock clean

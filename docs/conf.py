@@ -38,6 +38,8 @@ nitpick_ignore_regex = [
     ("py:class", r"(dict|list|set|tuple)\[.*"),
     # the bound of a setting that is no whole number, such as lt=0.5
     ("py:class", r"\d+\.\d+"),
+    # NumPy is np in our annotations
+    ("py:class", r"np\.\w+"),
 ]
 
 autodoc_default_options = {"members": True, "ignore-module-all": True, "exclude-members": "model_config"}

@@ -13,7 +13,7 @@ from typer import Option
 from typer.core import TyperCommand
 
 from hashbench import __version__
-from hashbench.cli import _interrupts
+from hashbench.cli import _interrupts, _output
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import QUIET
 
@@ -165,7 +165,7 @@ def _print_error(error: BaseException) -> int:
 def _file_of(error: OSError) -> str:
     """The file of an error that names none: standard output, if the error came from where that is written."""
     *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
-    if frame.f_code.co_filename in {__file__, typer.echo.__code__.co_filename}:
+    if frame.f_code.co_filename in {__file__, _output.__file__, typer.echo.__code__.co_filename}:
         _discard(sys.stdout)
         return "standard output"
     return "a file"

@@ -1,22 +1,23 @@
 """The entry of the process: what must happen before the first library is loaded."""
 
 import gc
-import io
+import os
 import sys
 from typing import NoReturn
 
 from hashbench.cli import _interrupts
+from hashbench.cli._output import output
 
 
 def main() -> NoReturn:
     """Runs the command line; the command ``hashbench`` and ``python -m hashbench`` call it."""
     _interrupts.end_at_once()
     gc.set_threshold(100_000)  # what a command imports and reads stays: looking through it took a quarter of its time
-    # PYTHONUNBUFFERED takes the buffer of stdout away, and without it what a full disk cuts off is no error; nothing
-    # comes later for it, since every line that is printed is flushed
-    if sys.stdout is not None and isinstance(sys.stdout.buffer, io.RawIOBase):
-        encoding, errors = sys.stdout.encoding, sys.stdout.errors
-        sys.stdout = open(1, "w", encoding=encoding, errors=errors, closefd=False)  # noqa: SIM115
+    # where stdin, stdout or stderr is closed, no file that is opened later may become it
+    while (number := os.open(os.devnull, os.O_RDWR)) < 3:
+        pass
+    os.close(number)
+    sys.stdout, sys.stderr = output(1, sys.stdout), output(2, sys.stderr)
     try:
         from hashbench.foundation.parallel import let_idle_threads_sleep
 

@@ -1,17 +1,27 @@
 """Arguments and options that several commands have, each declared once; how KEY=VALUE is read."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Context, Option
 
-from hashbench.cli.catalogue import complete
+from hashbench.cli.catalogue import card_of, complete
 from hashbench.foundation.errors import HashbenchError
+
+if TYPE_CHECKING:
+    from hashbench.datasets.card import Card
+else:
+    Card = str  # what Typer is told: to import cards would make every --help slower
 
 READING = "How files are read"
 
-DatasetName = Annotated[
-    str, Argument(help="A data set; `hashbench list datasets` shows the names.", autocompletion=complete("datasets"))
+DATASETS = complete("datasets")
+DATASET = "A data set; `hashbench list datasets` shows the names."
+DatasetName = Annotated[str, Argument(help=DATASET, autocompletion=DATASETS)]
+Dataset = Annotated[Card, Argument(parser=card_of, metavar="DATASET", help=DATASET, autocompletion=DATASETS)]
+Datasets = Annotated[
+    list[Card],
+    Argument(parser=card_of, metavar="NAME...", help="Data sets: hashbench list datasets.", autocompletion=DATASETS),
 ]
 ProtocolName = Annotated[str | None, Option(help="A protocol of the data set; needed if it has several.")]
 Device = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
@@ -23,7 +33,7 @@ TABLES = complete("tables", "figures")
 RunName = Annotated[str, Argument(help="A run, or the start of its name.", autocompletion=complete("runs"))]
 Budget = Annotated[str | None, Option(help="The runs at this budget of the methods, not at the table's own.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
-OfDataset = Annotated[str | None, Option(help="Only those of this data set.", autocompletion=complete("datasets"))]
+OfDataset = Annotated[str | None, Option(help="Only those of this data set.", autocompletion=DATASETS)]
 OfMethod = Annotated[str | None, Option(help="Only runs of this method.", autocompletion=complete("methods"))]
 
 # of train and pretrain

@@ -6,6 +6,7 @@ from typing import Any
 from hashbench.cli import _sheet
 from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli._sheet import Block, Sheet
+from hashbench.cli.catalogue import card_of
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
@@ -47,10 +48,8 @@ def _commands(row: Row, kept: list[str]) -> tuple[list[str], str | None]:
 
 def _has_images(dataset: str) -> bool:
     """Whether there are images to draw; False if the data set is gone."""
-    from hashbench.datasets.card import load_card
-
     try:
-        return load_card(dataset).kind == "images"
+        return card_of(dataset).kind == "images"
     except HashbenchError:
         return False
 

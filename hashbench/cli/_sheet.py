@@ -71,7 +71,7 @@ def method(name: str) -> Sheet:
     from hashbench.runs.settings import method_file, method_path, tuned
 
     method, file, path = METHODS.get(name), method_file(name), paths.shown(method_path(name))
-    starts_from_another = method.base is not None and METHODS.get(method.base.method) is not method
+    starts_from_another = method.base is not None and method.base.method != name
     base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
     others: list[tuple[dict[str, str], Any]] = [(each.when.names, each) for each in file.variants]
     others += [({"recipe": recipe}, each) for recipe, each in tuned(name).items()]

@@ -116,10 +116,17 @@ def _methods() -> list[Entry]:
     return sorted(found, key=lambda entry: entry.group)  # deep, shallow, sparse; each in the order of names
 
 
-def _cards() -> "Iterator[tuple[str, Card]]":
-    from hashbench.datasets.card import cards, load_card
+def card_of(name: str) -> "Card":
+    """The card of the data set called ``name``: here the names in commands become cards."""
+    from hashbench.datasets.card import load_card
 
-    return each_usable(cards(), load_card, print_error)
+    return load_card(name)
+
+
+def _cards() -> "Iterator[tuple[str, Card]]":
+    from hashbench.datasets.card import cards
+
+    return each_usable(cards(), card_of, print_error)
 
 
 def _datasets() -> Iterator[Entry]:

@@ -43,7 +43,7 @@ def add(
     with --items and --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     from hashbench.datasets.own import add as own
-    from hashbench.datasets.own.data import Options, Rule
+    from hashbench.datasets.own.data import FileOptions, Rule
     from hashbench.foundation.progress import note
 
     rule = Rule(queries_per_class, train_per_class, queries, train, seed)
@@ -51,7 +51,7 @@ def add(
     if labels is not None:  # the whole path of a file, because the card keeps it for any current folder
         file, colon, key = (labels, "", "") if Path(labels).is_file() else labels.rpartition(":")
         labels = f"{Path(file).resolve()}{colon}{key}" if file and Path(file).is_file() else labels
-    options = Options(items, labels, size, header, value_max)
+    options = FileOptions(items, labels, size, header, value_max)
     data = own.open_data(path, options)
     card = own.add(name, data, rule, options, replace=replace)
     echo("\n".join(f"{key:9} {text}" for key, text in _facts(card, data)))

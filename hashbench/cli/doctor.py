@@ -9,6 +9,7 @@ from typer import Exit, Option, echo
 
 from hashbench.cli._options import AsJson
 from hashbench.cli._terminal import wrapped
+from hashbench.cli.catalogue import card_of
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
@@ -43,11 +44,10 @@ def command(
 
 
 def _status(name: str) -> "DatasetStatus":
-    from hashbench.datasets.card import load_card
     from hashbench.datasets.status import DatasetStatus, dataset_status
 
     try:
-        return dataset_status(load_card(name))
+        return dataset_status(card_of(name))
     except HashbenchError as error:  # one invalid card must not hide the other data sets
         return DatasetStatus(name, "damaged", fault=str(error))
 
@@ -84,13 +84,12 @@ def _found() -> dict[str, Any]:
 
 
 def _fault_of(each: "DatasetStatus") -> str | None:  # None: every byte is right
-    from hashbench.datasets.card import load_card
     from hashbench.datasets.store import open_labels, verify
     from hashbench.foundation.progress import bar
 
     with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
         try:
-            card = load_card(each.name)
+            card = card_of(each.name)
             open_labels(card) if each.state == "labels only" else verify(card, verified.update)
         except HashbenchError as error:
             return str(error)

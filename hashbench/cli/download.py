@@ -3,16 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, echo
+from typer import Option, echo
 
-from hashbench.cli.catalogue import complete
+from hashbench.cli._options import Datasets
 
 
 def command(
-    names: Annotated[
-        list[str],
-        Argument(metavar="NAME...", help="Data sets: hashbench list datasets.", autocompletion=complete("datasets")),
-    ],
+    cards: Datasets,
     from_dir: Annotated[
         Path | None, Option(help="Take the files, and the images of lists, from this folder (unpacked or as archives).")
     ] = None,
@@ -22,11 +19,10 @@ def command(
 
     A data set that is already complete is not touched.
     """
-    from hashbench.datasets.card import load_card
     from hashbench.datasets.download import download
     from hashbench.datasets.store import labels_path_of
 
-    for card in [load_card(name) for name in names]:  # an unknown name stops the command before the first download
+    for card in cards:
         path = download(card, from_dir, labels_only=labels_only)
         where = f"in {path}" if path else "ships with an installed package, nothing to download"
         what = "the labels of " if path == labels_path_of(card) else ""

@@ -4,11 +4,11 @@ from typing import Annotated
 
 from typer import Option, echo
 
-from hashbench.cli._options import DatasetName, Device
+from hashbench.cli._options import Dataset, Device
 
 
 def command(
-    dataset: DatasetName,
+    dataset: Dataset,
     model: Annotated[
         str,
         Option(help="vggf, alexnet, alexnet-caffe, one of torchvision (resnet18, ...) or of pretrain, gist or pixels."),
@@ -27,12 +27,11 @@ def command(
     The features of a network are the inputs of its last layer (fc7 after its ReLU). An interrupted extraction
     continues where it stopped. Features that are stored are not made again.
     """
-    from hashbench.datasets.card import load_card
     from hashbench.features import extract
     from hashbench.foundation import provenance
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    done = extract(load_card(dataset), model, weights, device=device, batch=batch, made_by=made_by, progress=True)
+    done = extract(dataset, model, weights, device=device, batch=batch, made_by=made_by, progress=True)
     echo(f"{done.path}\n{done.shape[0]:,} items x {done.shape[1]:,}, float32: --set features={done.path.stem}")
     if done.n_made == 0:
         echo("there already, of the same data, weights and constants")

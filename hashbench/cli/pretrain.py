@@ -5,12 +5,12 @@ from typing import Annotated
 from typer import Option, echo
 
 from hashbench.cli import _options
-from hashbench.cli._options import DatasetName, Device, ProtocolName
+from hashbench.cli._options import Dataset, Device, ProtocolName
 from hashbench.foundation.errors import HashbenchError
 
 
 def command(
-    dataset: DatasetName,
+    dataset: Dataset,
     model: Annotated[str, Option(help="A network without official weights, such as resnet9; hashbench list models.")],
     width: Annotated[int | None, Option(min=1, help="Channels of the first layer. Default: the model's own.")] = None,
     epochs: Annotated[int | None, Option(min=1, help="Passes over the training items. Default: 24.")] = None,
@@ -33,7 +33,6 @@ def command(
     interruption the same command continues from the last checkpoint.
     """
     from hashbench.cli import _row_text
-    from hashbench.datasets.card import load_card
     from hashbench.foundation.parallel import ComputeOptions
     from hashbench.foundation.progress import note
     from hashbench.methods import require_torch
@@ -48,7 +47,7 @@ def command(
         remedy = "the data set has its number" if key == "classes" else f"use --{key}"
         raise HashbenchError(f"--set {key}=... cannot be used: {remedy}")
     given = given | ({} if epochs is None else {"epochs": epochs})
-    run = classifier_run(load_card(dataset), protocol, model, given, channels=width, seed=seed)
+    run = classifier_run(dataset, protocol, model, given, channels=width, seed=seed)
     store = Store.default()
     if dry_run:
         chosen = {"model", "classes", *given, *([] if width is None else ["width"])}

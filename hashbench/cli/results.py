@@ -167,12 +167,12 @@ def merge(
 
 
 def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Iterator[str]:
-    from hashbench.runs.merge import Outcome
+    from hashbench.runs.merge import MergeOutcome
 
-    yield from (f"{_printable(each.name)}: {each.outcome}" for each in done if each.outcome is Outcome.beside)
+    yield from (f"{_printable(each.name)}: {each.outcome}" for each in done if each.outcome is MergeOutcome.beside)
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
-    yield from (f"  {counts[outcome]:,} {outcome}" for outcome in Outcome if counts[outcome])
+    yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
 
 
 @app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")

@@ -49,6 +49,7 @@ def command(
     """
     from hashbench import figures
     from hashbench.foundation import parallel
+    from hashbench.foundation.files import require_writable
     from hashbench.foundation.progress import note
     from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan, run_all
@@ -84,6 +85,7 @@ def command(
         return
     failed = len(left)
     if todo:
+        require_writable(store.folder)
         outcomes = run_all(todo, store, Options(device=device, progress=True), plan)
         failed += _follow(outcomes, len(todo), jobs if ray is None else None, " ".join(tables))
         note(f"rows in {paths.shown(store.folder / 'rows')}")

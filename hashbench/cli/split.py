@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option, echo
 
-from hashbench.cli._options import AsJson, DatasetName, ProtocolName, SplitSeed
+from hashbench.cli._options import AsJson, Dataset, ProtocolName, SplitSeed
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    name: DatasetName,
+    card: Dataset,
     protocol: ProtocolName = None,
     seed: SplitSeed = None,
     check: Annotated[bool, Option("--check", help="Check sizes, class counts, overlaps; report duplicates.")] = False,
@@ -33,13 +33,11 @@ def command(
     byte the same as an item of another list. --relevance needs the items: it shows the NDCG of a random ranking, for
     true or squared distances, features with or without their mean, or a highest gain cut off; and a paper's figure.
     """
-    from hashbench.datasets.card import load_card
     from hashbench.datasets.split import split, write
     from hashbench.datasets.store import open_labels
     from hashbench.foundation import paths
     from hashbench.foundation.files import require_writable
 
-    card = load_card(name)
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
     if seed not in (None, rule.seed) and rule.draw == "parts":

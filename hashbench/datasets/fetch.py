@@ -203,8 +203,11 @@ class _Download:
     def _receive(self, reply: Reply) -> None:
         """Appends the reply to the partial file, if it has the expected size and is of the same file."""
         stated, due, begun = reply.origin.total, self.source.size_bytes, self.part.origin
+        # the server that sent the first bytes may be wrong about ranges alone, and right from the first byte on
+        began_here = reply.start and begun is not None and begun.url == reply.origin.url
+        refused = StaleError if began_here else MirrorError
         if stated is not None and due not in (None, stated):
-            raise MirrorError(f"announces {stated:,} bytes; it should have {due:,}")
+            raise refused(f"announces {stated:,} bytes; it should have {due:,}")
         if stated is not None and stated > MOST_BYTES:
             raise MirrorError(f"announces {stated:,} bytes; {MOST_BYTES:,} are taken at most")
         if reply.start and not (begun and begun.is_same_file(reply.origin, checked=self.checked)):
@@ -222,7 +225,7 @@ class _Download:
                 size_bytes += len(piece)
                 if size_bytes > (total or MOST_BYTES):
                     self.part.discard()
-                    raise MirrorError(f"sends more than the {total or MOST_BYTES:,} bytes it should have")
+                    raise refused(f"sends more than the {total or MOST_BYTES:,} bytes it should have")
                 file.write(piece)
                 self.bar.update(len(piece))
         if total is not None and size_bytes < total:

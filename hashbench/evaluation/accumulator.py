@@ -25,7 +25,8 @@ class ScoreAccumulator:
     """Collects codes and labels in batches; ``compute`` returns what ``score`` returns for all of them.
 
     Batches of any size, of queries and database, may come in any order; a side keeps its order. Codes are packed
-    at once, on the GPU if they are there. The options are those of ``score``.
+    at once, on the GPU if they are there. The options are those of ``score``, and so are the labels, but for levels of
+    pairs, which would need all items at once.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ def _kinds(codes: AnyCodes | Bytes, labels: NDArray[Any]) -> tuple[str, str]:
     """Of the codes and of the labels: all batches of a side must have the same."""
     of_codes = f"{codes.shape[1]} packed bytes" if isinstance(codes, np.ndarray) else f"{codes.n_bits} bits"
     if labels.ndim == 2:
-        return of_codes, f"{labels.shape[1]} multi-hot labels"
+        return of_codes, f"{labels.shape[1]} columns of labels"
     return of_codes, "names of classes" if labels.dtype.kind == "U" else "class ids"
 
 

@@ -10,10 +10,17 @@ from hashbench.codes import Codes, pack
 from hashbench.codes.packed import bit_order_of, from_bytes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes
-from hashbench.relevance.labels import LabelRelevance, class_ids, class_names, from_labels
+from hashbench.relevance.labels import GradedRelevance, PairRelevance, class_ids, class_names, from_labels
 
 BitOrder = Literal["big", "little"]
 Bytes = NDArray[np.uint8]
+
+MAX_LEVEL = 65_535  # of relevance: levels are counted by it
+GRADED = (
+    "levels of relevance are query_labels [queries, items] with database_labels=None, or [queries, classes] beside "
+    "database_labels of class ids"
+)
+NOT_MULTI_HOT = f"multi-hot labels [n, labels] are 0 or 1; others are in it: {GRADED}"
 
 
 def numbers(name: str, values: Any) -> NDArray[Any]:
@@ -61,34 +68,63 @@ def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrde
     return [from_bytes(side, bits, chosen) if isinstance(side, np.ndarray) else side for side in sides]
 
 
-def read_labels(name: str, values: Any) -> NDArray[Any]:
-    """Class ids int64[n], names of classes str[n], or multi-hot labels uint8[n, labels]; raises HashbenchError."""
+def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[Any]:
+    """Class ids int64[n], names of classes str[n], multi-hot uint8[n, labels] or levels int64[n, columns].
+
+    One column is class ids, except of levels ``of_pairs``. Raises HashbenchError for anything else.
+    """
     array = _array(name, values)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
         array = array.astype(np.str_)  # a column of pandas
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 and not of_pairs else array
     if array.dtype.kind == "U":
         if array.ndim != 1:
             raise HashbenchError(f"{name}: shape {array.shape}: names of classes are [n], one for each item")
         return array
     array = numbers(name, array)
-    if array.ndim == 2 and not ((array == 0) | (array == 1)).all():
-        raise HashbenchError(f"{name}: multi-hot labels [n, labels] are 0 or 1; others are in it")
     whole = array.astype(np.int64)
     if array.ndim not in (1, 2) or not (whole == array).all():
         raise HashbenchError(f"{name}: class ids [n] are whole numbers, multi-hot labels [n, labels] are 0 or 1")
-    return whole if array.ndim == 1 else whole.astype(np.uint8)
+    if whole.ndim == 1 or not ((whole == 0) | (whole == 1)).all():
+        if whole.ndim == 2 and name != "query_labels":  # only queries have levels
+            raise HashbenchError(f"{name}: {NOT_MULTI_HOT}")
+        return whole
+    return whole.astype(np.uint8)
 
 
-def relevance(query: NDArray[Any], database: NDArray[Any]) -> LabelRelevance:
-    """The relevance by the labels of both sides, as ``read_labels`` returns them; items of one name share a class."""
+def relevance(query: NDArray[Any], database: NDArray[Any] | None) -> PairRelevance:
+    """The relevance by the labels of both sides, as ``read_labels`` returns them; items of one name share a class.
+
+    Without labels of the database, those of the queries are the level of each pair [q, n]; beside class ids of the
+    database they are the level of each class [q, classes].
+    """
+    if database is None or (query.ndim, database.ndim, database.dtype.kind) == (2, 1, "i"):
+        return _graded(query, database)
     are_names = {labels.dtype.kind == "U" for labels in (query, database)}
     if len(are_names) > 1:
         raise HashbenchError("query_labels, database_labels: names of classes on one side, numbers on the other")
     if are_names == {True}:
         known = class_names(query)
         query, database = class_ids(query, known), class_ids(database, known)
+    if query.ndim == database.ndim == 2 and query.dtype != np.uint8:
+        raise HashbenchError(f"query_labels: {NOT_MULTI_HOT}")
     return from_labels(query, database)
+
+
+def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevance:
+    if level.ndim != 2 or level.min(initial=0) < 0 or level.max(initial=0) > MAX_LEVEL:
+        raise HashbenchError(f"query_labels: not levels from 0 to {MAX_LEVEL:,}: {GRADED}")
+    n_classes = level.shape[1]
+    if classes is not None and classes.max(initial=-1) >= n_classes:
+        raise HashbenchError(
+            f"database_labels: class {classes.max()}: query_labels has the levels of classes 0 to {n_classes - 1}"
+        )
+    n_with = np.bincount(level.ravel())
+    n_with[:1] += 1  # 0 is a level even where no pair has it
+    levels = np.flatnonzero(n_with)
+    index = np.zeros((len(level), n_classes + 1), np.uint16)
+    index[:, :-1] = (np.cumsum(n_with > 0) - 1).astype(np.uint16)[level]
+    return GradedRelevance(levels, index, np.arange(n_classes) if classes is None else np.maximum(classes, -1))
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:

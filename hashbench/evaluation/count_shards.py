@@ -97,7 +97,11 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
     if cluster is not None and on_gpu and not ray.has_gpus(cluster):
         fault = "no node of the cluster has a GPU: leave --device out"
         raise HashbenchError(f"--device {tasks[0].source.device}: {fault}")
-    pool = local_pool(min(how.jobs, len(missing))) if cluster is None else ray.RayPool(cluster, gpus=int(on_gpu))
+    pool = (
+        local_pool(min(how.jobs, len(missing)))
+        if cluster is None
+        else ray.RayPool(cluster, str(how.ray), gpus=int(on_gpu))
+    )
     results = all_done(missing, pool)
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
         for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):

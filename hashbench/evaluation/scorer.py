@@ -20,7 +20,7 @@ from hashbench.histogram.ranking import WeightedRankings
 from hashbench.histogram.self_pairs import SelfPairs
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, evaluate_with_extremes
-from hashbench.relevance.labels import LabelRelevance
+from hashbench.relevance.labels import PairRelevance
 
 if TYPE_CHECKING:
     from hashbench.codes.files import CodeStream, SavedCodes
@@ -72,7 +72,7 @@ class Scorer:
             exclude_self if not isinstance(exclude_self, bool) else np.arange(len(query)) if exclude_self else None
         )
         self._needs_whole = ties == "order" or weights is not None
-        self._whole: tuple[AnyCodes, LabelRelevance] | None = None
+        self._whole: tuple[AnyCodes, PairRelevance] | None = None
         self._counter = counter(query, device=device, n_items=n_items) if weights is None or inspect else None
         self._tally, self._without_class = Tally(query.shape[1]) if inspect else None, (0, 0)
         self._pairs = SelfPairs(on_cpu(query), self.own) if inspect or self.own is not None else None
@@ -101,13 +101,13 @@ class Scorer:
                 return scorer
         raise HashbenchError(NO_OWN_ROWS)
 
-    def add(self, codes: AnyCodes, relevance: LabelRelevance) -> None:
+    def add(self, codes: AnyCodes, relevance: PairRelevance) -> None:
         """Counts a piece of the database: packed codes, and the relevance of all queries to them."""
         if self._counter is not None:
             self._counter.add(codes, relevance)
         self._inspected((codes, relevance))
 
-    def add_pieces(self, pieces: Iterable[tuple[AnyCodes, LabelRelevance]]) -> None:
+    def add_pieces(self, pieces: Iterable[tuple[AnyCodes, PairRelevance]]) -> None:
         """Counts pieces of the database; a thread fetches and inspects the next one while one is counted."""
         assert self._counter is not None, "weighted scores need one piece"
         self._counter.add_all(map(self._inspected, pieces), self._n_expected, progress=self._progress)
@@ -145,7 +145,7 @@ class Scorer:
             found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
         return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, found)
 
-    def _inspected(self, piece: tuple[AnyCodes, LabelRelevance]) -> tuple[AnyCodes, LabelRelevance]:
+    def _inspected(self, piece: tuple[AnyCodes, PairRelevance]) -> tuple[AnyCodes, PairRelevance]:
         """The piece, of which is kept what its codes and labels tell, and all of it where items are ranked."""
         self._evidence = None
         if self._needs_whole:
@@ -170,7 +170,7 @@ def score(
     query_codes: Any,
     database_codes: Any,
     query_labels: Any,
-    database_labels: Any,
+    database_labels: Any = None,
     metrics: str | Sequence[str] = DEFAULT,
     ties: Policy = "expected",
     device: str = "auto",
@@ -186,16 +186,20 @@ def score(
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations; a value > 0 is
     bit 1. With ``bits`` they may also be packed, uint8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or
     ``little`` (faiss), where the padding does not show it. Labels are class ids [n], negative for no class, names of
-    classes [n], or multi-hot [n, labels] of 0 and 1. Metrics are named as on the command line: ``"ap,ndcg@100"``.
-    ``ties`` is the order of items at equal distance: ``expected`` is the mean over all orders, ``best`` and ``worst``
-    put the relevant items of a tie first or last, ``order`` is the order of the database. Queries without a relevant
-    item are left out of the means, or score 0 with ``empty="zero"``. ``exclude_self`` leaves each query out of its own
-    ranking: True where query and database are the same items, or the row of each query in the database [queries], -1
-    for none. None leaves nothing out, and warns if the same array is given for both; False is silent.
+    classes [n], or multi-hot [n, labels] of 0 and 1. Levels of relevance, whole numbers from 0, are ``query_labels``
+    [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. Metrics are
+    named as on the command line: ``"ap,ndcg@100"``. ``ties`` is the order of items at equal distance: ``expected`` is
+    the mean over all orders, ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the
+    order of the database. Queries without a relevant item are left out of the means, or score 0 with ``empty="zero"``.
+    ``exclude_self`` leaves each query out of its own ranking: True where query and database are the same items, or the
+    row of each query in the database [queries], -1 for none. None leaves nothing out, and warns if the same array is
+    given for both; False is silent.
 
     ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
     that are on a GPU on that GPU, and everything else on the CPU. ``weights`` [bits], each 0 or more, rank the database
     by the weighted Hamming distance, on the CPU as ``ties="order"``; metrics at Hamming radii are then not defined.
+    Weights with a common unit (whole numbers, decimals, thirds) give exact ties; with others distances are told apart
+    to 15 digits of the sum of the weights, up to 64 bits.
     Every error is a HashbenchError of one line.
 
     >>> from hashbench import score
@@ -212,8 +216,9 @@ def score(
     given = {"query_codes": query_codes, "database_codes": database_codes}
     sides = [arrays.read_codes(name, codes, chosen, bits) for name, codes in given.items()]
     query, database = arrays.unpacked(sides, bits, bit_order)
-    labels = {"query_labels": query_labels, "database_labels": database_labels}
-    relevance = arrays.relevance(*(arrays.read_labels(name, values) for name, values in labels.items()))
+    of_query = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
+    of_database = None if database_labels is None else arrays.read_labels("database_labels", database_labels)
+    relevance = arrays.relevance(of_query, of_database)
     own: bool | Ints = exclude_self is True
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)

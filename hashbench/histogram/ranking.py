@@ -12,6 +12,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram.counts import Histogram, Ints, require_bits
+from hashbench.histogram.whole_weights import whole_weights
 from hashbench.relevance.labels import Relevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels
@@ -20,7 +21,6 @@ Distances = Callable[[slice], Array]  # of a block of queries to the whole datab
 
 PAIRS = 1 << 19  # query-database pairs sorted at a time: some tens of MB
 PACKED_LIMIT = 1 << 62  # distance and level are sorted as one int64 below it
-WEIGHT_BITS = 32  # bits of the largest weight after rounding to whole numbers
 BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
 
 
@@ -139,13 +139,12 @@ def hamming(query: Codes, database: Codes) -> Distances:
     return distances
 
 
-def weighted_hamming(query: Codes, database: Codes, weights: NDArray[np.floating]) -> Distances:
+def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances:
     """Weighted Hamming distances, int64[q, n]: the sum of the weights of the bits that differ.
 
-    ``weights`` is float[bits], or float[q, bits] for weights of each query. They are rounded once to whole numbers of
-    32 bits, after a multiplication by a power of two, which keeps the ties of whole weights: then distances are exact,
-    and ties do not depend on the order in which weights are added. Raises HashbenchError for weights that are negative,
-    not finite or of another shape.
+    ``weights`` is [bits], or [q, bits] for weights of each query, each 0 or more. They become whole numbers once, by
+    ``whole_weights``: distances are sums of these, so equal ones tie, in whatever order the weights are added. Raises
+    HashbenchError for weights that are negative, not finite or of another shape.
     """
     require_bits(query.n_bits, database.n_bits)
     whole = _whole(weights, len(query), query.n_bits)
@@ -167,15 +166,13 @@ def weighted_hamming(query: Codes, database: Codes, weights: NDArray[np.floating
     return distances
 
 
-def _whole(weights: NDArray[np.floating], n_queries: int, n_bits: int) -> Ints:
+def _whole(weights: Array, n_queries: int, n_bits: int) -> Ints:
     if weights.shape not in ((n_bits,), (n_queries, n_bits)):
         raise HashbenchError(f"weights of shape {weights.shape}: [{n_bits}] or [{n_queries}, {n_bits}] is expected")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise HashbenchError("weights: some are negative or not finite; each must be 0 or more")
-    exact = weights.astype(np.float64)
-    exponent = np.frexp(exact.max(axis=-1, keepdims=True))[1]  # the largest lies in [2^(exponent - 1), 2^exponent)
-    whole = np.rint(np.ldexp(exact, WEIGHT_BITS - exponent)).astype(np.int64)
-    return np.broadcast_to(whole, (n_queries, n_bits))
+    rows = np.array([whole_weights(row) for row in np.atleast_2d(weights)], np.int64).reshape(-1, n_bits)
+    return np.broadcast_to(rows, (n_queries, n_bits))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +181,7 @@ class WeightedRankings:
 
     query: Codes
     database: Codes
-    weights: NDArray[np.float64]
+    weights: Array
     relevance: Relevance
     progress: bool = False  # whether each iteration shows a progress bar
     own: Ints | None = None  # the row of each query in the database, which is left out; -1: none

@@ -10,7 +10,7 @@ from hashbench.codes import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Histogram, Ints
-from hashbench.relevance.labels import LabelRelevance, Relevance
+from hashbench.relevance.labels import PairRelevance, Relevance
 
 OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
@@ -23,12 +23,12 @@ class SelfPairs:
         self._n_seen, self._same_so_far = 0, True
         self._distance, self._level = np.zeros(len(query), np.int64), np.zeros(len(query), np.int64)
 
-    def add(self, database: Codes, relevance: LabelRelevance) -> None:
+    def add(self, database: Codes, relevance: PairRelevance) -> None:
         """Reads the next piece of the database."""
         rows = slice(self._n_seen, self._n_seen + len(database))
         self._n_seen = rows.stop
-        sides = (self.query.words[rows], database.words), (relevance.query_labels[rows], relevance.database_labels)
-        self._same_so_far = self._same_so_far and all(np.array_equal(*both) for both in sides)
+        is_same = np.array_equal(self.query.words[rows], database.words) and relevance.are_same(rows)
+        self._same_so_far = self._same_so_far and is_same
         queries = np.flatnonzero((self.own >= rows.start) & (self.own < rows.stop))
         items = self.own[queries] - rows.start
         differing = np.bitwise_count(self.query.words[queries] ^ database.words[items])

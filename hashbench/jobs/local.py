@@ -7,7 +7,8 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -21,6 +22,7 @@ from hashbench.foundation.parallel import end_with_parent, share_cores
 from hashbench.jobs.task import Died, Pool, Task, TookTooLong, result_of
 
 GRACE_S = 10.0  # what a worker that is ended has to end in
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 Environment = Mapping[str, str]
@@ -118,12 +120,8 @@ class Worker:
         context = get_context("spawn")  # a fork of a process that has used threads or a GPU does not work
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_work, args=(theirs, jobs, dict(environment)), daemon=False)
-        # inherited: Ctrl-C reaches this process, which ends its workers
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
+        with _no_interrupts():
             self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()  # so that the pipe ends with the worker
         self.started = 0.0
 
@@ -161,6 +159,26 @@ class Worker:
         self.pipe.close()
 
 
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block: a process that is half started would print a traceback.
+
+    What starts inside has it blocked for good: it reaches this process, which ends its workers.
+    """
+    came = list[int]()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    # one that another thread is sent, and the alarm that repeats one
+    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in INTERRUPTS}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for number in came[:1]:
+            signal.raise_signal(number)
+
+
 def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
     """The life of a worker: it does the tasks that it is given, until the pipe ends."""
     from tqdm import tqdm
@@ -176,8 +194,7 @@ def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
         except EOFError:
             return
         try:
-            _write_to(task.output or Path(os.devnull))
-            found = result_of(task.run)
+            found = result_of(partial(_write_to, task.output or Path(os.devnull))) or result_of(task.run)
         except Exception as error:
             traceback.print_exc()
             found = Died(f"{type(error).__name__}: {one_line(error)}")

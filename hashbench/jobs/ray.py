@@ -1,8 +1,9 @@
 """A Ray cluster as a pool. The driver, a process on a node of the cluster, gives it tasks and alone writes results."""
 
 import os
+import secrets
 import signal
-import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
@@ -16,6 +17,10 @@ from hashbench.jobs.node import Sent, run_on_this_node
 from hashbench.jobs.task import Died, Pool, Task, result_of
 
 LOCAL = "local"  # a cluster of this machine alone, which ends with the command
+# Ray on this machine alone: it listens on loopback, and whoever connects needs a token that only its processes have.
+LOCALLY = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+ANSWER_S = 20.0  # until a cluster answers; Ray itself would try for minutes
+RESTARTS = 2  # of a cluster that was started here
 A_CORE = 2  # tasks that the cluster has at the same time: one is done while the next one waits for its core
 
 
@@ -27,19 +32,11 @@ def connected(address: str) -> Iterator[Any]:
     if address.startswith("ray://"):
         raise HashbenchError(f"--ray {address}: start hashbench on a node of the cluster, with --ray auto")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
+    if address == LOCAL:  # before Ray is imported, which reads them then
+        os.environ |= {**LOCALLY, "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     import ray
 
-    own = signal.getsignal(signal.SIGTERM)
-    try:
-        host, _, port = address.rpartition(":")
-        if host and port.isdecimal():  # Ray itself would try for minutes
-            socket.create_connection((host, int(port)), timeout=10).close()
-        given = {} if address == LOCAL else {"address": address}
-        ray.init(**given, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    except (OSError, ValueError, RuntimeError) as error:
-        raise HashbenchError(f"--ray {address}: no cluster there: {one_line(error)[:200]}") from None
-    finally:
-        signal.signal(signal.SIGTERM, own)  # Ray's own handler ends the process without our line
+    _start(ray, address)
     with redirect_stdout(sys.stderr):  # Ray would say between our results that a node has died
         try:
             note(f"Ray: {len(ray.nodes())} nodes, {ray.cluster_resources().get('CPU', 0):g} cores")
@@ -48,20 +45,51 @@ def connected(address: str) -> Iterator[Any]:
             ray.shutdown()
 
 
+def _start(ray: Any, address: str) -> None:
+    own = signal.getsignal(signal.SIGTERM)
+    try:
+        if ":" in address:
+            _require_answer(address)
+        # the messages of its processes, in colours, which log_to_driver lets through; our notes say what matters
+        ray._private.worker.print_to_stdstream = lambda *_, **__: None
+        ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level="CRITICAL")
+    except Exception as error:  # Ray's own are of no narrower type
+        raise HashbenchError(f"--ray {address}: no cluster there: {one_line(error)[:200]}") from None
+    finally:
+        signal.signal(signal.SIGTERM, own)  # Ray's own handler ends the process without our line
+
+
+def _require_answer(address: str) -> None:
+    """Raises ValueError unless a cluster answers at the address within ``ANSWER_S``."""
+    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=ANSWER_S, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"no answer within {ANSWER_S:g} s") from None
+    if done.returncode:
+        raise ValueError("what answers is not the head of a Ray cluster that takes this token")
+
+
 def has_gpus(ray: Any) -> bool:
     """Whether the cluster has a GPU."""
     return bool(ray.cluster_resources().get("GPU", 0) >= 1)
 
 
 class RayPool(Pool):
-    """The tasks that a cluster has at the moment; each reserves its cores, its GPUs and its memory in GiB (0: none)."""
+    """The tasks that a cluster has at the moment; each reserves its cores, its GPUs and its memory in GiB (0: none).
 
-    def __init__(self, ray: Any, *, cores: int = 1, gpus: int = 0, memory_gib: float = 0.0) -> None:
-        self._ray = ray
-        self.running: dict[Any, int] = {}
-        needs = {"num_cpus": cores, "num_gpus": gpus, "memory": int(memory_gib * 2**30) or None}
-        self._on_node = ray.remote(**needs, max_retries=0)(_on_node)  # ``follow`` tries again what dies
-        self._files = _files_of_driver(ray)
+    A cluster that was started here is started again if its process dies, and given its tasks again.
+    """
+
+    def __init__(self, ray: Any, address: str, *, cores: int = 1, gpus: int = 0, memory_gib: float = 0.0) -> None:
+        self._ray, self._restarts = ray, RESTARTS if address == LOCAL else 0
+        self.running: dict[Any, tuple[int, Task]] = {}
+        self._needs = {"num_cpus": cores, "num_gpus": gpus, "memory": int(memory_gib * 2**30) or None}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._on_node = self._ray.remote(**self._needs, max_retries=0)(_on_node)  # ``follow`` tries again what dies
+        self._files = _files_of_driver(self._ray)
 
     @property
     def has_room(self) -> bool:
@@ -72,13 +100,34 @@ class RayPool(Pool):
     def give(self, at: int, task: Task) -> None:
         """Puts a task into the queue of the cluster."""
         sent = Sent(task.for_node(), task.inputs(), provenance.code())
-        self.running[self._on_node.remote(sent, self._files)] = at
+        self.running[self._on_node.remote(sent, self._files)] = at, task
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:
         """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most."""
         done, _ = self._ray.wait(list(self.running), num_returns=1, timeout=seconds)
         for reference in done:
-            yield self.running.pop(reference), self._result(reference)
+            result = self._result(reference)
+            if self._restarts and isinstance(result, Died) and not self._is_alive():
+                self._restart()
+                return
+            at, _task = self.running.pop(reference)
+            yield at, result
+
+    def _is_alive(self) -> bool:
+        try:
+            return any(node["Alive"] for node in self._ray.nodes())
+        except self._ray.exceptions.RayError:
+            return False
+
+    def _restart(self) -> None:
+        self._restarts -= 1
+        note("note: Ray's process on this machine died: it is started again")
+        self._ray.shutdown()
+        _start(self._ray, LOCAL)
+        self._begin()
+        lost, self.running = [*self.running.values()], {}
+        for at, task in lost:
+            self.give(at, task)
 
     def _result(self, reference: Any) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from hashbench.foundation.config import Strict
@@ -102,6 +103,7 @@ class NamedMetric:
     entry: Metric[Any] = field(compare=False, repr=False)
 
     @staticmethod
+    @lru_cache  # of thousands of runs and cells it is asked for the same few
     def parse(name: str) -> "NamedMetric":
         """The metric that ``name`` means: ``map``, ``p@k`` and ``rr`` are ``ap``, ``precision@k`` and ``mrr``.
 

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from hashbench.foundation.errors import HashbenchError
@@ -43,6 +44,7 @@ class MetricName:
         return self.metric + (f"({inner})" if inner else "") + str(self.cutoff or "")
 
     @staticmethod
+    @lru_cache
     def read(text: str) -> "MetricName":
         """The parts of a metric's name as they are written; raises HashbenchError if it does not follow the grammar."""
         match = NAME.fullmatch(text)

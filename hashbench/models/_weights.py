@@ -4,11 +4,11 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
 from torch import Tensor, nn
 
+from hashbench.codes.files import pt
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.files import file_sha256
 from hashbench.models._layers import Preprocessor
 from hashbench.models._matconvnet import AVERAGE
@@ -96,8 +96,6 @@ def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
 
 def _require_finite(tensors: dict[str, Tensor], path: Path) -> None:
     for name, tensor in tensors.items():
-        if not isinstance(tensor, Tensor):
-            raise HashbenchError(f"{path}: {str(name)[:60]!r} is no tensor: a dictionary of tensors is expected")
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise HashbenchError(f"{path}: {name} holds values that are not finite")
 
@@ -116,14 +114,11 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
 
 
 def _read_torch(path: Path) -> dict[str, Tensor]:
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # torch's own message advises to load the file without this protection
-        what = "damaged, or a pickle of more than tensors, which can run code and is never opened here"
-        raise HashbenchError(f"{path}: {what}: save the module's state_dict()") from None
-    if not isinstance(content, dict):
-        raise HashbenchError(f"{path}: a dictionary of tensors by name is expected: save the module's state_dict()")
-    return content
+    advice = "save the module's state_dict()"
+    content = pt.load(path, advice)
+    if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
+        raise HashbenchError(f"{path}: a dictionary of tensors by name is expected: {advice}")
+    return {name: pt.plain(tensor, f"{path}: {printable(name)}", path) for name, tensor in content.items()}
 
 
 def load_tensors(module: nn.Module, tensors: dict[str, Tensor], where: str) -> None:

@@ -37,6 +37,10 @@ class _OfLabels:
         """(queries, database items)."""
         return len(self.query_labels), len(self.database_labels)
 
+    def are_same(self, queries: slice) -> bool:
+        """Whether these queries have the labels of the items, in their order."""
+        return np.array_equal(self.query_labels[queries], self.database_labels)
+
 
 @dataclass(frozen=True)
 class ClassRelevance(_OfLabels):
@@ -90,7 +94,42 @@ class SharedLabelRelevance(_OfLabels):
         return int(query), int(database)
 
 
+@dataclass(frozen=True, eq=False)
+class GradedRelevance:
+    """Relevance is a level that is given for each query and each class of items, of which there may be one per item.
+
+    ``level`` uint16[q, classes + 1] are indices into ``levels``; the last column is 0, that of items without a class.
+    ``classes`` int64[n] are the classes of the database items, -1 for none.
+    """
+
+    levels: NDArray[np.int64]
+    level: NDArray[np.uint16]
+    classes: NDArray[np.int64]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(queries, database items)."""
+        return len(self.level), len(self.classes)
+
+    def are_same(self, queries: slice) -> bool:  # noqa: ARG002
+        """True: only their codes could tell queries from items."""
+        return True
+
+    def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
+        """Indices into ``levels``, uint16[q, n]."""
+        return self.level[queries][:, self.classes[database]]
+
+    def pairs(self, queries: Rows, items: Rows) -> NDArray[np.uint16]:
+        """The index into ``levels`` of each pair of a query and an item, uint16[n]; both are given as rows [n]."""
+        return self.level[queries, self.classes[items]]
+
+    def without_class(self) -> tuple[int, int]:
+        """The number of queries without a level above 0, and of database items without a class."""
+        return int((~self.level.any(axis=1)).sum()), int((self.classes < 0).sum())
+
+
 LabelRelevance: TypeAlias = ClassRelevance | SharedLabelRelevance
+PairRelevance: TypeAlias = LabelRelevance | GradedRelevance  # that tells the level of a single pair
 
 
 def class_names(names: NDArray[np.str_]) -> NDArray[np.str_]:

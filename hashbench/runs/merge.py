@@ -13,7 +13,7 @@ from hashbench.runs.row import Row, from_line, read_schema_1, to_line
 from hashbench.runs.store import Damaged, Line, Store, read_lines, repeat_name
 
 
-class Outcome(StrEnum):
+class MergeOutcome(StrEnum):
     """What becomes of a row that is merged."""
 
     copied = "copied"
@@ -28,7 +28,7 @@ class Outcome(StrEnum):
 class Merged:
     """One row that is merged: what becomes of it, its file and name here; ``loose`` is its own file of schema 1."""
 
-    outcome: Outcome
+    outcome: MergeOutcome
     row: Row
     path: Path
     name: str
@@ -47,7 +47,7 @@ def merge(sources: Iterable[Store], into: Store, damaged: Damaged, *, dry_run: b
             merged = [each for row, loose in rows for each in _merged(row, loose, path, lines, damaged)]
         found += merged
         for each in () if dry_run else merged:
-            if each.loose is not None and each.outcome not in (Outcome.same_values, Outcome.failed):
+            if each.loose is not None and each.outcome not in (MergeOutcome.same_values, MergeOutcome.failed):
                 each.loose.unlink()
     return found
 
@@ -75,20 +75,20 @@ def _merged(row: Row, loose: Path | None, path: Path, lines: list[Line], damaged
         return
     new = Line(path, 0, row.run, to_line(row))
     outcome = _outcome(row, known)
-    if outcome is Outcome.beside:
+    if outcome is MergeOutcome.beside:
         new = replace(new, name=repeat_name(row.run, new.text))
-    if outcome in (Outcome.copied, Outcome.replaced, Outcome.beside):
+    if outcome in (MergeOutcome.copied, MergeOutcome.replaced, MergeOutcome.beside):
         lines[:] = [*(line for line in lines if line.name != new.name), new]
     yield Merged(outcome, row, path, new.name, loose)
 
 
-def _outcome(row: Row, known: dict[str, Row]) -> Outcome:
+def _outcome(row: Row, known: dict[str, Row]) -> MergeOutcome:
     if row in known.values():
-        return Outcome.equal
+        return MergeOutcome.equal
     if any(says_nothing_new(row, each) for each in known.values()):
-        return Outcome.same_values
+        return MergeOutcome.same_values
     if row.run not in known:
-        return Outcome.copied
+        return MergeOutcome.copied
     if row.status == "failed":
-        return Outcome.failed
-    return Outcome.replaced if known[row.run].status == "failed" else Outcome.beside
+        return MergeOutcome.failed
+    return MergeOutcome.replaced if known[row.run].status == "failed" else MergeOutcome.beside

@@ -104,7 +104,7 @@ class Row(Strict):
         return {heading + name: value for heading, values in found for name, value in values.items()}
 
 
-class Outcome(BaseModel):
+class RowOutcome(BaseModel):
     """How a run ended: some keys of its row, which are read five times as fast as the whole row."""
 
     model_config = ConfigDict(frozen=True)
@@ -164,13 +164,13 @@ def from_line(line: str, place: str, *, strict: bool = False) -> Row:
     return _checked(_of_content(_content_of(text, SCHEMA, place), place), Path(place).stem, place, fault)
 
 
-def outcome_from_line(line: str, place: str) -> Outcome:
+def outcome_from_line(line: str, place: str) -> RowOutcome:
     """The outcome of the run in a line; raises as :func:`from_line` without ``strict``, whose digest is checked."""
     text, fault = _unsigned(line)
     if fault is None:
         with suppress(ValidationError):  # what is wrong is said below
-            return Outcome.model_validate_json(text)
-    return Outcome.model_validate(from_line(line, place), from_attributes=True)
+            return RowOutcome.model_validate_json(text)
+    return RowOutcome.model_validate(from_line(line, place), from_attributes=True)
 
 
 def _unsigned(line: str) -> tuple[str, str | None]:

@@ -137,7 +137,8 @@ class Run:
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
         own = {key: value for key, value in settings.items() if key not in of_base}
         usual = {**names, "protocol": rule.stands_for(names["protocol"])}
-        values = settings_files.resolve(entry, usual, _checked(names["method"], entry, own))
+        checked = _checked(names["method"], entry, own)
+        values = settings_files.resolve(entry, usual, checked)
         chosen = _parsed(values, entry, names)
         other_seed = None if rule.seed == card.protocol(protocol).seed else rule.seed
         base, following = None, None if entry.base is None else entry.base.settings(chosen)
@@ -149,7 +150,8 @@ class Run:
             raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
         named = {**names, "data": data, "seed": seed, "split_seed": other_seed}
-        return _run(named, _identity(chosen, entry, usual) | of_base, (card, rule, entry), chosen, base)
+        as_usual = values if set(checked) <= set(entry.identity) else None
+        return _run(named, _identity(chosen, entry, usual, as_usual) | of_base, (card, rule, entry), chosen, base)
 
     @staticmethod
     def from_row(row: Row) -> "Run":
@@ -230,12 +232,14 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
     return found
 
 
-def _identity(chosen: CodeSettings, entry: Method, names: Mapping[str, str]) -> dict[str, Setting]:
-    """The settings that the method declares, and those that are not as its files or defaults say."""
+def _identity(
+    chosen: CodeSettings, entry: Method, names: Mapping[str, str], known: Mapping[str, Any] | None
+) -> dict[str, Setting]:
+    """The settings that the method declares, and those that are not as its files (``known``) or defaults say."""
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
-    usual = {**defaults, **settings_files.resolve(entry, names, declared)}
+    usual = {**defaults, **(settings_files.resolve(entry, names, declared) if known is None else known)}
     if "features" not in declared and chosen.features != usual["features"]:  # they may decide the recipe
         named = {**declared, "features": chosen.features}
         usual = {**defaults, **settings_files.resolve(entry, names, named), "features": usual["features"]}

@@ -15,7 +15,7 @@ from hashbench.foundation.files import holder_in, is_locked, locked, remove_part
 if TYPE_CHECKING:
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Labels
-    from hashbench.runs.row import Outcome, Row
+    from hashbench.runs.row import Row, RowOutcome
 
 T = TypeVar("T")
 Damaged = Callable[[HashbenchError], object]  # is called with the error of each row that cannot be read
@@ -156,7 +156,7 @@ class Store:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
         return (row for _, row in self.named_rows(damaged))
 
-    def outcomes(self, damaged: Damaged | None = None) -> "Iterator[Outcome]":
+    def outcomes(self, damaged: Damaged | None = None) -> "Iterator[RowOutcome]":
         """How each run ended, in the order of ``lines``; ``damaged`` as for ``rows``."""
         from hashbench.runs.row import outcome_from_line
 

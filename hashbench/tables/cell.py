@@ -1,7 +1,7 @@
 """One cell of a table, and a file of experiments/tables/ that declares a list of them."""
 
 from collections.abc import Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,9 +15,6 @@ from hashbench.metrics import MetricName, NamedMetric
 Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]
 Published = float | Literal["-"]  # "-" where the paper prints none
-
-_read = lru_cache(MetricName.read)
-_named = lru_cache(NamedMetric.parse)
 
 
 class Cell(Strict):
@@ -56,12 +53,12 @@ class Cell(Strict):
     @property
     def metric_name(self) -> MetricName:
         """The metric's name as it is written; the metric may not exist yet."""
-        return _read(self.metric)
+        return MetricName.read(self.metric)
 
     @property
     def named_metric(self) -> NamedMetric:
         """The metric; raises HashbenchError if it does not exist."""
-        return _named(self.metric)
+        return NamedMetric.parse(self.metric)
 
 
 class CellKeys(Strict):

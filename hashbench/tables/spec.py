@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from hashbench.datasets.card import cards, load_card
+from hashbench.datasets.card import cards
 from hashbench.features import FEATURES, split_checksum
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
@@ -113,10 +113,11 @@ def names_to_come(cell: Cell, to_come: Mapping[str, Sequence[str]]) -> list[str]
 
 def check_names(table: TableSpec) -> None:
     """Raises HashbenchError unless each name of a cell exists or is to come, and each name to come is used."""
-    datasets = {cell.dataset for cell in table.cells} & set(cards())
+    datasets, one_of_each = cards(), {cell.dataset: cell for cell in table.cells}
+    here = {name: cell.card for name, cell in one_of_each.items() if name in datasets}
     known = {
-        "dataset": cards(),
-        "protocol": [f"{name}/{protocol}" for name in datasets for protocol in load_card(name).protocols],
+        "dataset": datasets,
+        "protocol": [f"{name}/{protocol}" for name, card in here.items() for protocol in card.protocols],
         "method": METHODS.names,
         "metric": METRICS.names,
         "model": MODELS.names,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.row import Outcome, Row
+from hashbench.runs.row import Row, RowOutcome
 from hashbench.runs.run import Run
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import CellRuns, cell_runs
@@ -24,7 +24,7 @@ class PastSeconds:
     seconds: Mapping[tuple[Any, ...], float]
 
     @staticmethod
-    def of(rows: Iterable[Row | Outcome]) -> "PastSeconds":
+    def of(rows: Iterable[Row | RowOutcome]) -> "PastSeconds":
         """The seconds to train, encode and score of all successful ``rows``."""
         found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
         for row in rows:
@@ -110,7 +110,7 @@ class TableStatus:
 
 
 def table_status(
-    spec: TableSpec, stored: Mapping[str, Row | Outcome], past: PastSeconds, seeds: int = 1
+    spec: TableSpec, stored: Mapping[str, Row | RowOutcome], past: PastSeconds, seeds: int = 1
 ) -> TableStatus:
     """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
     todo: list[Run] = []
@@ -119,7 +119,7 @@ def table_status(
     return TableStatus(spec, cells, sum(filter(None, seconds)) / 3600, seconds.count(None))
 
 
-def _cell_status(needed: CellRuns, stored: Mapping[str, Row | Outcome], todo: list[Run]) -> CellStatus:
+def _cell_status(needed: CellRuns, stored: Mapping[str, Row | RowOutcome], todo: list[Run]) -> CellStatus:
     """The status of a cell; its runs that are not done are added to ``todo``."""
     found = CellStatus(needed.cell, needed.unavailable)
     for run in needed.runs:

@@ -447,6 +447,7 @@ BAD = {
     "csv with a long row": (lambda: write_csv(HEAD + "\n" + "1,2,3,4,5,6,7,8", WORDS), (), "no table"),
     "csv of one column": (lambda: [Path("f.csv").write_text("a\nb\n"), "f.csv"][1], (), "columns of numbers and one"),
     "empty csv": (lambda: [Path("f.csv").write_text(""), "f.csv"][1], (), "f.csv: an empty file"),
+    "a csv of a header": (lambda: [Path("f.csv").write_text("a,b\n"), "f.csv"][1], (), "f.csv: no items"),
     "not text": (lambda: [Path("f.csv").write_bytes(b"\xff\xfe\0"), "f.csv"][1], (), "f.csv: cannot be read"),
     "not arrays": (lambda: [Path("f.npz").write_text("x"), "f.npz"][1], (), "f.npz: not a readable"),
     "a device": (lambda: "/dev/null", (), "/dev/null: no such file"),

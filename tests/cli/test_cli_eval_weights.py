@@ -51,6 +51,16 @@ def test_weights_rank_the_database(file: Path, tmp_path: Path) -> None:
     assert hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"])["ap"] != pytest.approx(truth)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_decimal_weights_of_any_type_tie_as_decimals(dtype: type, file: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "weights.npy", np.array([0.3, 0.1, 0.2], dtype))
+    codes = SavedCodes(pack(QUERY), pack(DATABASE[[0, 3]]), ClassRelevance(np.array([0]), np.array([0, 1])))
+    files.save(file, codes)
+    options = ["--weights", str(tmp_path / "weights.npy"), "--metric", "ap", "--json"]
+    shown = CliRunner().invoke(app, [str(file), *options], catch_exceptions=False)
+    assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == 0.75
+
+
 @pytest.mark.parametrize(("policy", "expected"), [("best", 5 / 6), ("worst", 7 / 12), ("order", 5 / 6)])
 def test_tie_policies(policy: str, expected: float) -> None:
     scores = hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"], ties=policy, weights=WEIGHTS)  # type: ignore[arg-type]

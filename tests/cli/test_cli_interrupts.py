@@ -1,5 +1,7 @@
 """Interrupts at any moment of a process end in status 130 and one line; a full stdout is one line too."""
 
+import io
+import json
 import random
 import signal
 import subprocess
@@ -12,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.cli import _interrupts
+from hashbench.cli import _interrupts, _output
 from hashbench.cli._app import main
 
 LINE = "interrupted: the same command continues from here\n"
@@ -202,3 +204,21 @@ def test_an_output_that_a_limit_cuts_off_is_an_error(
     with (tmp_path / "out").open("wb") as file:
         done = subprocess.run(command, stdout=file, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (2, "error: standard output: File too large\n")
+
+
+def test_a_closed_stderr_is_no_error() -> None:
+    """And no file that the command opens becomes its stderr."""
+    command = [sys.executable, "-c", "import os; os.close(2); from hashbench.__main__ import main; main()", "--version"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout.split()[0]) == (0, "hashbench")
+
+
+def test_signs_that_reverse_a_line_or_end_it_are_printed_as_escapes() -> None:
+    command = [sys.executable, "-m", "hashbench", "show", "a\u202eb\u2028c"]
+    done = subprocess.run(command, stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "\\u202e" in done.stderr and not {"\u202e", "\u2028"} & set(done.stderr)
+    stream = _output.Output(io.BytesIO(), "utf-8")
+    stream.write('{"title": "\u202ex"}')
+    stream.flush()
+    assert json.loads(stream.buffer.getvalue()) == {"title": "\u202ex"}  # type: ignore[attr-defined]

@@ -91,6 +91,17 @@ def test_runs_that_the_table_does_not_have_are_one_line(root: str, capsys: pytes
         assert not Store.default().files()
 
 
+def test_results_that_cannot_be_written_are_one_line_before_any_worker_starts(
+    root: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    code, _, err = call(
+        capsys, "--root", root, "--results", tmp_path / "file" / "results", "run", "tiny", "--jobs", "2"
+    )
+    assert (code, len(err.splitlines())) == (2, 2)
+    assert err.splitlines()[-1].startswith("error: ") and "cannot be written" in err
+
+
 def test_runs_in_workers_leave_what_they_print(root: str, capsys: pytest.CaptureFixture[str]) -> None:
     some = ["--only", "method=lsh", "--only", "method=itq"]
     code, _, err = call(capsys, "--root", root, "run", "tiny", "--jobs", "2", *some)

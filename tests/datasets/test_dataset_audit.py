@@ -1,6 +1,7 @@
 """Audits: what makes them fail, and the duplicates that they find."""
 
 import dataclasses
+from functools import cache
 
 import numpy as np
 import pytest
@@ -50,6 +51,7 @@ def labelled(kind: str, names: np.ndarray | None = None) -> DatasetLabels:
     return DatasetLabels("toy", labels, names, array_sha256(labels))
 
 
+@cache
 def sound(kind: str) -> Split:
     return split(labelled(kind).labels, RULES[kind], "toy", "s1")
 

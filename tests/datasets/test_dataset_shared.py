@@ -42,9 +42,9 @@ def test_each_protocol_is_proven_by_the_command_line(name, downloaded, capsys):
     card = load_card(name)
     assert downloaded(name).sha256 == card.content_sha256
     capsys.readouterr()
-    for protocol, rule in card.protocols.items():
+    for n, (protocol, rule) in enumerate(card.protocols.items()):
         with pytest.raises(SystemExit) as done:
-            main(["split", name, "--protocol", protocol, "--check", "--json"])
+            main(["split", name, "--protocol", protocol, *(["--check"] if n == 0 else []), "--json"])
         report = json.loads(capsys.readouterr().out)
         assert done.value.code == 0
         assert report["sha256"] == rule.ids_sha256
@@ -145,7 +145,12 @@ REAL_FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", REAL_FAULTS)
+ALIKE = {"two rows swapped", "LIBSVM's own", "a letter changed"}  # found in the way that another fault is found
+
+
+@pytest.mark.parametrize(
+    "fault", [pytest.param(fault, marks=[pytest.mark.slow] * (fault in ALIKE)) for fault in REAL_FAULTS]
+)
 def test_a_garbled_copy_puts_nothing_in_place(unpacked, tmp_path, fault):
     name, file, change, message = REAL_FAULTS[fault]
     for official in (unpacked(name) / name).iterdir():

@@ -115,6 +115,8 @@ PASSING = {
     "cut, then ignores ranges": [Answer(cut_after=20_000), Answer(ranges=False)],
     "cut, then another version": [Answer(cut_after=20_000, body=WRONG), *[Answer(etag='"2"')] * 2],
     "cut, then another range": [Answer(cut_after=20_000), Answer(first_byte=7)],
+    "cut, then the whole as the rest": [Answer(cut_after=20_000), Answer(whole_as_range=True)],
+    "cut, then another length": [Answer(cut_after=20_000), Answer(total=60_000)],
     "cut, then shorter": [Answer(cut_after=20_000), Answer(body=BODY[:10_000])],
     "cut in a wrong body of the same mark": [Answer(cut_after=20_000, body=WRONG)],
     "no length": [Answer(chunked=True), Answer(until_closed=True)],
@@ -135,6 +137,13 @@ def test_a_mirror_that_drips_is_given_up_for_the_next_and_then_refused(server, f
     assert len(server.requests) == 1
     requests = fetched(server, folder, slow, server.serve("/two", BODY))
     assert [one.path for one in requests] == ["/one", "/one", "/two"]
+
+
+def test_a_mirror_whose_headers_drip_is_given_up(server, folder, monkeypatch):
+    monkeypatch.setattr(mirror, "ANSWER_S", 0.3)
+    slow = server.serve("/one", BODY, always=Answer(headers_s=0.02))  # never STALL_S without a byte
+    refused(folder, r"not downloaded \(no answer within 0.3 s\)", slow)
+    fetched(server, folder, slow, server.serve("/two", BODY))
 
 
 def test_a_byte_before_each_stall_is_no_progress(server, folder):

@@ -132,7 +132,10 @@ def test_batches_from_both_places_are_scored_on_the_cpu(monkeypatch: pytest.Monk
         ({"database_labels": np.arange(4)}, "database_codes and database_labels: a batch needs both"),
         ({"query_codes": np.eye(4), "query_labels": np.arange(3)}, "query_labels: 3 rows, query_codes has 4"),
         ({"query_codes": np.eye(4, 5), "query_labels": np.arange(4)}, "a batch of 5 bits after batches of 4 bits"),
-        ({"query_codes": np.eye(4), "query_labels": np.eye(4)}, "a batch of 4 multi-hot labels after batches of class"),
+        (
+            {"query_codes": np.eye(4), "query_labels": np.eye(4)},
+            "a batch of 4 columns of labels after batches of class",
+        ),
         (
             {"query_codes": np.eye(4), "query_labels": list("abcd")},
             "a batch of names of classes after batches of class",

@@ -250,7 +250,7 @@ CODES, IDS = np.eye(4), np.arange(4)
         (([[0, 1], [1]], CODES, IDS, IDS), "query_codes: not an array"),
         ((CODES, CODES, IDS + 0.5, IDS), "query_labels: class ids"),
         ((CODES, CODES, CODES * 2, CODES), "query_labels: multi-hot"),
-        ((CODES, CODES, CODES, IDS), "both must be class ids"),
+        ((CODES, CODES, IDS, CODES), "both must be class ids"),
         ((CODES, CODES, IDS, IDS, ["nddcg"]), "did you mean ndcg"),
         ((CODES, CODES, IDS, IDS, ["ap"], "random"), "unknown tie policy"),
     ],

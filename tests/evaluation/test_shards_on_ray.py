@@ -148,3 +148,55 @@ def test_a_node_and_a_worker_that_die_cost_nothing(
         assert len(killed) == 1 and not lives(nodes.nodes[1].pid)
     assert (code, json.loads(out)) == (0, alone)
     assert len(AGAIN.findall(errors)) == 2, errors
+
+
+def listening() -> set[str]:
+    """The addresses and ports, in hexadecimal, at which processes of this machine listen."""
+    lines = [
+        line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").read_text().splitlines()[1:]
+    ]
+    return {fields[1] for fields in lines if fields[3] == "0A"}
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to see who listens")
+def test_a_local_cluster_listens_on_loopback_with_a_token_and_outlives_its_raylet(
+    folder: Path, alone: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")  # not obeyed
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    before = listening()
+    command = [sys.executable, "-c", LOCAL_RAY, *EVAL, "--ray", "local"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    *places, mode = Path("listening").read_text().split()
+    new = set(places) - before
+    assert len(new) >= 4
+    assert {place.partition(":")[0] for place in new} <= {"0100007F", "0000000000000000FFFF00000100007F"}
+    assert json.loads(done.stdout) == alone
+    assert "note: Ray's process on this machine died: it is started again" in done.stderr.splitlines()
+    assert "\x1b" not in done.stderr and mode == "RAY_AUTH_MODE=token"
+
+
+# the command, which at its third task writes down who listens, and kills the raylet that it has started
+LOCAL_RAY = """
+import os, signal, sys
+from pathlib import Path
+from hashbench.cli._app import main
+from hashbench.jobs.ray import RayPool
+give, given = RayPool.give, []
+
+def give_and_kill(self, at, task):
+    give(self, at, task)
+    given.append(at)
+    if len(given) == 3:
+        places = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}").readlines()[1:]]
+        told = [*(fields[1] for fields in places if fields[3] == "0A"), "RAY_AUTH_MODE=" + os.environ["RAY_AUTH_MODE"]]
+        Path("listening").write_text(" ".join(told))
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            name, parent = stat.read_text().rpartition(")")[0], stat.read_text().rpartition(")")[2].split()[1]
+            if name.endswith("(raylet") and parent == str(os.getpid()):
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+
+RayPool.give = give_and_kill
+main(sys.argv[1:])
+"""

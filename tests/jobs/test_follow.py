@@ -2,9 +2,10 @@
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -170,7 +171,7 @@ class _Ray:
     exceptions = SimpleNamespace(RayError=RayError)
 
     def __init__(self, ends: list[object]) -> None:
-        self.ends, self.given = ends, 0
+        self.ends, self.given, self.alive = ends, 0, list[bool]()
 
     def remote(self, *given: object, **options: object) -> Any:
         if options:
@@ -189,12 +190,18 @@ class _Ray:
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 1.0}
 
+    def nodes(self) -> list[dict[str, bool]]:
+        return [{"Alive": self.alive.pop(0) if self.alive else True}]
+
+    def shutdown(self) -> None:
+        """Nothing is left."""
+
 
 @pytest.fixture
 def on_cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[object], list[str]], list[tuple[int, object]]]:
     """The results of tasks on a cluster; each call of a task ends as the first argument says."""
     monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
-    return lambda ends, names: list(all_done(named(names, [len] * len(names)), RayPool(_Ray(ends))))
+    return lambda ends, names: list(all_done(named(names, [len] * len(names)), RayPool(_Ray(ends), "auto")))
 
 
 OnCluster = Callable[[list[object], list[str]], list[tuple[int, object]]]
@@ -218,3 +225,24 @@ def test_what_a_cluster_cannot_do_ends_all_with_the_name_of_the_task(on_cluster:
         with pytest.raises(HashbenchError) as error:
             on_cluster(list(ends), ["db-1", "db-2"])
         assert str(error.value) == line
+
+
+def test_a_cluster_that_was_started_here_is_started_again_and_given_its_tasks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
+    cluster, starts = _Ray(["a", RayError("The raylet died."), "c", "b", "c"]), []
+    cluster.alive = [False, True]
+    monkeypatch.setattr(ray, "_start", lambda *given: starts.append(given))
+    found = list(all_done(named(["db-1", "db-2", "db-3"], [len] * 3), RayPool(cluster, ray.LOCAL)))
+    assert (sorted(found), starts) == ([(0, "a"), (1, "b"), (2, "c")], [(cluster, ray.LOCAL)])
+    assert capsys.readouterr().err == "note: Ray's process on this machine died: it is started again\n"
+
+
+def test_an_address_where_something_else_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    monkeypatch.setattr(ray, "ANSWER_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(HashbenchError) as error, ExitStack() as stack:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        stack.enter_context(ray.connected(address))
+    assert str(error.value) == f"--ray {address}: no cluster there: no answer within 0.2 s"

@@ -1,17 +1,21 @@
 """A worker returns what its work returns, says how it died, and takes all that it started with it."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 from support.waiting import lives, until
 
+from hashbench.cli import _interrupts
+from hashbench.jobs import local
 from hashbench.jobs.local import VISIBLE, Worker, gpus_in_turn
 from hashbench.jobs.task import Call, Died
 
@@ -100,3 +104,16 @@ def test_without_the_variable_torch_counts_them(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv(VISIBLE, raising=False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert [found[VISIBLE] for found in gpus_in_turn(3, "auto", 1)] == ["0", "1", "0"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
+def test_an_interrupt_waits_until_a_worker_has_started(number: signal.Signals) -> None:
+    started = []
+    with pytest.raises(KeyboardInterrupt), _interrupts.raise_interrupts():
+        with local._no_interrupts():
+            Thread(target=signal.raise_signal, args=(number,)).start()  # as threads of libraries are sent it
+            os.kill(os.getpid(), number)
+            time.sleep(0.1)
+            started.append(True)
+        time.sleep(10)
+    assert started == [True]

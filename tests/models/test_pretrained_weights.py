@@ -174,11 +174,33 @@ def test_a_file_of_no_weights_is_refused(tmp_path: Path, name: str, content: byt
 
 def test_what_is_in_a_torch_file_must_be_tensors(tmp_path: Path) -> None:
     torch.save([torch.zeros(2)], tmp_path / "list.pth")
+    torch.save({0: torch.zeros(2)}, tmp_path / "integers.pth")
     torch.save({"conv1.weight": 3}, tmp_path / "number.pth")
-    with pytest.raises(HashbenchError, match="a dictionary of tensors by name"):
-        filled(tmp_path / "list.pth")
-    with pytest.raises(HashbenchError, match=r"'conv1\.weight' is no tensor"):
-        filled(tmp_path / "number.pth")
+    torch.save({"conv1.weight": torch.zeros(2, 2).to_sparse()}, tmp_path / "sparse.pth")
+    for name in ("list", "integers"):
+        with pytest.raises(HashbenchError, match="a dictionary of tensors by name"):
+            filled(tmp_path / f"{name}.pth")
+    for name in ("number", "sparse"):
+        with pytest.raises(
+            HashbenchError, match=r"conv1\.weight: not a plain tensor|a pickle of more than plain tensors"
+        ):
+            filled(tmp_path / f"{name}.pth")
+
+
+def test_a_tensor_that_its_file_does_not_hold_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    torch.save({"conv1.weight": torch.zeros(1).expand(1 << 40)}, tmp_path / "bomb.pth")
+    with pytest.raises(HashbenchError, match=r"conv1\.weight: cannot be read: the file does not hold shape"):
+        filled(tmp_path / "bomb.pth")
+
+
+def test_a_flipped_byte_of_a_torch_file_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "net.pth"
+    torch.save({"conv1.weight": torch.arange(1000.0)}, path)
+    content = bytearray(path.read_bytes())
+    content[content.index(torch.tensor(500.0).numpy().tobytes())] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(HashbenchError, match=r"damaged: .* is not as its checksum says"):
+        filled(path)
 
 
 def test_a_layer_above_the_backbone_is_left_out(tmp_path: Path) -> None:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import combinations
 
 import pytest
+from scipy.stats import ttest_ind
 from support.small_root import REPOSITORY
 
 from hashbench import figures
@@ -14,7 +16,7 @@ from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.papers import OWN
-from hashbench.tables.table import Measured, Table
+from hashbench.tables.table import Measured, Table, TableCell
 
 STORE = Store(REPOSITORY / "results")
 TEXT = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
@@ -23,6 +25,19 @@ DECLARED = set(spec.names())
 MEAN_AND_STD = re.compile(r"(\d*\.\d+)%? ± (\d*\.\d+)")
 PUBLISHED = re.compile(r"\([^)]*\)")
 NUMBER = re.compile(r"\d*\.\d+")
+P_VALUES = re.compile(r"p = ((?:\d*\.\d+(?:,\s+|\s+and\s+)?)+)")
+# numbers of the prose that no table of their section holds, by a phrase of that section
+ELSEWHERE = {
+    "The backbone": {".684", ".719", "6.6"},  # accuracies of a classifier, megabytes
+    # differences between rows that were made twice, and deviations beside them
+    "The machines, and rows made again": {".0025", ".009", ".0006", ".002", ".008", ".006"},
+    "The search: ": {"4.8", ".552"},  # minutes; the first pilot, whose row is of another table
+    "Heads on frozen features, CIFAR-10 S1": {"12.1"},  # minutes
+    "NDCG in levels": {".457"},  # of a ranking at random
+    "The search for fine-tuning": {"0.05", "0.17", "0.2"},  # rates
+    "Sparse codes on CIFAR-100": {".769"},  # printed in Table 5
+    "Table 2: pairs": {".803", "16.1", "4.3"},  # printed in Table 5; eq. 11
+}
 
 
 @cache
@@ -40,8 +55,8 @@ def measured(table: str) -> list[Measured]:
 
 
 def named(section: str) -> list[str]:
-    """The declared tables that a section names."""
-    return sorted(set(re.findall(r"`(\w+)`", section)) & DECLARED)
+    """The declared tables that a section names; all of them for the summary, which names none."""
+    return sorted(DECLARED if section.startswith("In short") else set(re.findall(r"`(\w+)`", section)) & DECLARED)
 
 
 def written(value: float, like: str) -> set[str]:
@@ -88,10 +103,60 @@ def test_numbers_in_tables_are_those_of_the_rows() -> None:
     assert wrong == []
 
 
-def test_the_two_tests_above_have_something_to_compare() -> None:
+def prose(section: str) -> str:
+    """The section without commands, tables, pictures and names."""
+    lines = (line for line in section.splitlines() if not line.startswith(("    ", "|", "!")))
+    return re.sub(r"`[^`]*`", "", "\n".join(lines))
+
+
+def p_values(table: Table) -> Iterator[float]:
+    """Welch's p of each two cells of one column, over their seeds."""
+    for section in table.sections:
+        for column in section.columns:
+            cells = [section.cells[row, column] for row in section.rows if (row, column) in section.cells]
+            means = [of_seeds for cell in cells if len(set(of_seeds := means_of_seeds(cell))) > 1]
+            yield from (ttest_ind(one, other, equal_var=False).pvalue for one, other in combinations(means, 2))
+
+
+def means_of_seeds(cell: TableCell) -> list[float]:
+    rows_ = () if cell.measured is None else cell.measured.rows
+    values = [row.searches[cell.declared.evaluation].get(cell.declared.metric) for row in rows_]
+    return [value.mean for value in values if value is not None and value.mean is not None]
+
+
+def test_every_number_of_the_prose_is_in_a_table_that_its_section_names_or_is_excused() -> None:
+    wrong, excused = [], set()
+    for section in SECTIONS:
+        head, cells = section.splitlines()[0], [cell for table in named(section) for cell in tables()[table].cells()]
+        known = [cell.measured.mean for cell in cells if cell.measured is not None]
+        known += [cell.declared.published for cell in cells if cell.declared.published is not None]
+        known += [mean for cell in cells for mean in means_of_seeds(cell)]
+        text = P_VALUES.sub("", re.sub(r"p [<>] \.\d+|± \.\d+", "", prose(section)))
+        for number in NUMBER.findall(text):
+            if any(number.removeprefix("0") in written(value, number) for value in known):
+                continue
+            if of := next((of for of in ELSEWHERE if head.startswith(of) and number in ELSEWHERE[of]), None):
+                excused.add((of, number))
+            else:
+                wrong.append(f"{head}: {number}")
+    assert wrong == []
+    assert excused == {(of, number) for of, numbers in ELSEWHERE.items() for number in numbers}
+
+
+def test_p_values_are_those_of_the_rows() -> None:
+    wrong = []
+    for section in SECTIONS:
+        known = {f"{p:.3f}" for table in named(section) for p in p_values(tables()[table])}
+        stated = NUMBER.findall(" ".join(P_VALUES.findall(prose(section))))
+        wrong += [f"{section.splitlines()[0]}: p = {number}" for number in stated if f"0{number}" not in known]
+    assert wrong == []
+
+
+def test_the_tests_above_have_something_to_compare() -> None:
     whole = "\n".join(SECTIONS)
     assert len(MEAN_AND_STD.findall(whole)) >= 20
     assert len(list(numbers_of_tables(whole))) >= 60
+    assert len(NUMBER.findall("".join(P_VALUES.findall(whole)))) >= 30
 
 
 def test_runs_that_are_named_have_a_row() -> None:

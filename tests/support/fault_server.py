@@ -23,6 +23,9 @@ class Answer:
     until_closed: bool = False  # neither a length nor chunks
     ranges: bool = True
     first_byte: int | None = None  # of the range that is sent, whichever was asked for
+    whole_as_range: bool = False  # the range that was asked for is announced, and the whole file sent
+    total: int | None = None  # that Content-Range states, in place of the true one
+    headers_s: float | None = None  # between two headers, without end
     etag: str | None = '"1"'
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -91,17 +94,20 @@ class _Handler(BaseHTTPRequestHandler):
         request.status = status
         self.send_response(status)
         self.describe(answer, len(body), start, status)
+        while answer.headers_s is not None and not self.server.closing.wait(answer.headers_s):
+            self.wfile.write(b"X")
         self.end_headers()
-        self.send_body(answer, b"" if status == 416 else body[start:], request)
+        sent_from = 0 if answer.whole_as_range else start
+        self.send_body(answer, b"" if status == 416 else body[sent_from:], request)
 
     def describe(self, answer: Answer, total: int, start: int, status: int):
         headers = {"Connection": "close", "Content-Type": "application/octet-stream"}
         if answer.chunked:
             headers["Transfer-Encoding"] = "chunked"
-        elif not answer.until_closed:
+        elif not (answer.until_closed or answer.whole_as_range):
             headers["Content-Length"] = str(total - start if answer.announced is None else answer.announced)
         if status == 206:
-            headers["Content-Range"] = f"bytes {start}-{total - 1}/{total}"
+            headers["Content-Range"] = f"bytes {start}-{total - 1}/{answer.total or total}"
         if status == 416:
             headers |= {"Content-Length": "0", "Content-Range": f"bytes */{total}"}
         if answer.etag:

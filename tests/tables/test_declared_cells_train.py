@@ -48,7 +48,7 @@ def size(cell: Cell) -> int:
 
 
 def declared() -> Iterator[Cell]:
-    """The cells of methods that train a network, of all tables: of each kind the smallest code and the most bits."""
+    """The cells of methods that train a network, of all tables: of each kind that with the smallest code."""
     deep = [
         cell
         for table in TABLES
@@ -56,10 +56,7 @@ def declared() -> Iterator[Cell]:
         if issubclass(METHODS.get(cell.method).settings, TrainingSettings)
     ]
     for _, alike in groupby(sorted(deep, key=lambda cell: (what(cell), size(cell))), what):
-        cells = list(alike)
-        yield cells[0]
-        if size(cells[-1]) > size(cells[0]) and "bits" in cells[0].settings:
-            yield cells[-1]
+        yield next(alike)
 
 
 def name(cell: Cell) -> str:

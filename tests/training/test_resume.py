@@ -30,7 +30,7 @@ from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.settings import DeepSettings
 
-EPOCHS = 48  # long enough to be met in the middle
+EPOCHS = 30  # long enough to be met in the middle
 USED = ("torch._dynamo", "sklearn.datasets", "matplotlib.figure", "hashbench.histogram.numba_kernel")  # while it trains
 COMMAND = [
     *(sys.executable, "-m", "hashbench", "train", "talr-ap", "digits", "--protocol", "s1", "--bits", "16"),
@@ -87,32 +87,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def moments(seed: int, n: int) -> list[tuple[int, float]]:
     """``n`` seeded moments of a run: an epoch, and seconds after it, more than an epoch or a checkpoint takes."""
     rng = random.Random(seed)
-    return [(epoch, 0.03 * rng.random()) for epoch in sorted(rng.sample(range(1, EPOCHS - 20), n))]
-
-
-def test_kill_9_at_three_moments_of_a_run(tmp_path: Path, undisturbed: Path) -> None:
-    for epoch, later_s in moments(0, 3):
-        assert kill_at(tmp_path, epoch, signal.SIGKILL, later_s) == -signal.SIGKILL
-        assert list(tmp_path.glob("runs/*/checkpoint*.pt"))
-        assert not list(tmp_path.glob("rows/*.jsonl"))
-    row = finish(tmp_path)
-    assert row["status"] == "ok"
-    same_codes(tmp_path, undisturbed)
-    # what was trained twice is logged once
-    logs = [next(folder.glob("runs/*/metrics.jsonl")) for folder in (tmp_path, undisturbed)]
-    losses = [
-        [(line["epoch"], line["step"], line["loss"]) for line in map(json.loads, path.read_text().splitlines())]
-        for path in logs
-    ]
-    assert [epoch for epoch, *_ in losses[0]] == list(range(EPOCHS))
-    assert losses[0] == losses[1]
-
-
-@pytest.mark.slow  # the kill -9 above guards what is resumed
-def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> None:
-    assert kill_at(tmp_path, EPOCHS // 2, signal.SIGTERM) == 130
-    finish(tmp_path)
-    same_codes(tmp_path, undisturbed)
+    return [(epoch, 0.03 * rng.random()) for epoch in sorted(rng.sample(range(1, EPOCHS), n))]
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +105,39 @@ def forked() -> Callable[[Path], BaseProcess]:
         return process
 
     return start
+
+
+def test_kill_9_at_three_moments_of_a_run(
+    tmp_path: Path, undisturbed: Path, forked: Callable[[Path], BaseProcess]
+) -> None:
+    for epoch, later_s in moments(0, 3):
+        process = forked(tmp_path)
+        wait_for(epoch, tmp_path, process.is_alive)
+        time.sleep(later_s)
+        process.kill()
+        process.join(60)
+        assert process.exitcode == -signal.SIGKILL
+        assert list(tmp_path.glob("runs/*/checkpoint*.pt"))
+        assert not list(tmp_path.glob("rows/*.jsonl"))
+    process = forked(tmp_path)
+    process.join(120)
+    assert process.exitcode == 0
+    same_codes(tmp_path, undisturbed)
+    # what was trained twice is logged once
+    logs = [next(folder.glob("runs/*/metrics.jsonl")) for folder in (tmp_path, undisturbed)]
+    losses = [
+        [(line["epoch"], line["step"], line["loss"]) for line in map(json.loads, path.read_text().splitlines())]
+        for path in logs
+    ]
+    assert [epoch for epoch, *_ in losses[0]] == list(range(EPOCHS))
+    assert losses[0] == losses[1]
+
+
+@pytest.mark.slow  # the kill -9 above guards what is resumed
+def test_sigterm_leaves_a_resumable_state(tmp_path: Path, undisturbed: Path) -> None:
+    assert kill_at(tmp_path, EPOCHS // 2, signal.SIGTERM) == 130
+    finish(tmp_path)
+    same_codes(tmp_path, undisturbed)
 
 
 def epochs_kept(run_folder: Path) -> int:

@@ -69,11 +69,14 @@ def killed_at(step: int, chosen: TrainingSettings, data: TrainingData, patch: py
         trained(data.folder, chosen, data)
 
 
-@pytest.mark.parametrize("step", [3, 8, 13])
 @pytest.mark.parametrize(
-    "changes",
-    [CHANGES, {**CHANGES, "augment_per": "batch", "normalise": "pixel_mean"}, {**ADAM, "steps_per_epoch": 5}],
-    ids=["rounds", "batch", "passes"],
+    ("changes", "step"),
+    [
+        *((CHANGES, step) for step in (3, 13)),
+        ({**CHANGES, "augment_per": "batch", "normalise": "pixel_mean"}, 8),
+        ({**ADAM, "steps_per_epoch": 5}, 8),
+    ],
+    ids=["rounds, first epoch", "rounds, last epoch", "batch", "passes"],
 )
 def test_a_killed_run_ends_as_the_undisturbed_one(
     changes: dict[str, Any], step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

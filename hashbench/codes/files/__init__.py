@@ -6,9 +6,8 @@ Each format is a module of this package (npz, npy, mat, h5, pt); ``arrays_in`` r
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes
@@ -124,8 +123,11 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
     return query, database, found.notes + notes
 
 
-def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.float64]:
-    """The weights of the bits, float64[n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``."""
+def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]:
+    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``.
+
+    They keep their type, which says how many of their digits are meant.
+    """
     path, key = parted(place)
     if key is not None:
         stored = array_at(place, BIT_WEIGHTS, "--weights")
@@ -138,7 +140,7 @@ def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[np.f
         stored = array_of(in_files.get(found, {}), place, found)
     if stored.shape not in ((n_bits,), (1, n_bits), (n_bits, 1)) or stored.dtype.kind not in "uif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_bits} weights are expected")
-    weights = stored.small().astype(np.float64).ravel()
+    weights = stored.small().ravel()
     if (weights < 0).any() or not (weights > 0).any():
         raise HashbenchError(f"{stored.where}: weights must be finite, 0 or more, and not all 0")
     return weights

@@ -95,10 +95,11 @@ def checked_ids(stored: StoredArray, n_items: int) -> StoredArray:
 
 def count_in(query: Ids, database: Iterable[Ids]) -> int:
     """The number of ``query`` ids that are in some piece of ``database``."""
-    seen = np.zeros(len(query), bool)
+    different, of_query = np.unique(_exact(query), return_inverse=True)
+    seen = np.zeros(len(different), bool)
     for piece in database:
-        seen |= np.isin(_decoded(query), _decoded(piece))
-    return int(seen.sum())
+        seen[_shared(piece, different)[1]] = True
+    return int(seen[of_query].sum())
 
 
 def rows_of(query: Ids, database: Iterable[Ids], where: str) -> NDArray[np.int64]:
@@ -107,13 +108,12 @@ def rows_of(query: Ids, database: Iterable[Ids], where: str) -> NDArray[np.int64
     >>> rows_of(np.array([7, 5, 7]), [np.array([3, 7]), np.array([9])], "ids").tolist()
     [1, -1, 1]
     """
-    different, of_query = np.unique(_decoded(query), return_inverse=True)
+    different, of_query = np.unique(_exact(query), return_inverse=True)
     row, start = np.full(len(different), -1, np.int64), 0
-    for piece in map(_decoded, database):
+    for piece in database:
         if (piece.dtype.kind in "ui") != (query.dtype.kind in "ui"):
             raise HashbenchError(f"{where}: integers beside texts in the other ids: both must be of one kind")
-        found = np.flatnonzero(np.isin(piece, different))
-        place = np.searchsorted(different, piece[found])
+        found, place = _shared(piece, different)
         if len(np.unique(place)) < len(place) or (row[place] >= 0).any():
             raise HashbenchError(f"{where}: the id of a query is there twice: each item needs an id of its own")
         row[place] = start + found
@@ -121,6 +121,21 @@ def rows_of(query: Ids, database: Iterable[Ids], where: str) -> NDArray[np.int64
     return row[of_query]
 
 
-def _decoded(ids: Ids) -> Ids:
-    """The ids, with bytes as texts: some formats give the one, some the other, and NumPy finds them all different."""
-    return np.strings.decode(ids, "utf-8", "backslashreplace") if ids.dtype.kind == "S" else ids
+def _shared(ids: Ids, different: Ids) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows of ``ids`` that are among ``different``, which are exact and sorted, and their places there."""
+    ids = _exact(ids)
+    rows = np.arange(len(ids))
+    if {ids.dtype.kind, different.dtype.kind} == {"u", "i"}:  # NumPy would compare them as float64, of 53 bits
+        rows = np.flatnonzero((ids >= 0) & (ids <= np.iinfo(np.int64).max))  # in the range of both
+        ids = ids[rows].astype(different.dtype)
+    elif (ids.dtype.kind == "U") != (different.dtype.kind == "U"):  # no text is an integer
+        return rows[:0], rows[:0]
+    is_there = np.isin(ids, different)
+    return rows[is_there], np.searchsorted(different, ids[is_there])
+
+
+def _exact(ids: Ids) -> Ids:
+    """The ids as int64, uint64 or texts: some formats give bytes for these, which NumPy finds different."""
+    if ids.dtype.kind == "S":
+        return np.strings.decode(ids, "utf-8", "backslashreplace")
+    return ids.astype(f"{ids.dtype.kind}8", copy=False) if ids.dtype.kind in "ui" else ids

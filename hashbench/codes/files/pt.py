@@ -5,11 +5,15 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile, is_zipfile
 
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import slices
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19"
 PICKLES = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
@@ -34,31 +38,51 @@ def arrays(path: Path) -> Arrays:
                 f"import numpy; from pickle import load; saved = load(open({path.name!r}, 'rb')); "
                 "numpy.savez('codes.npz', query_codes=saved['qB'], database_codes=saved['rB']) (keys as in that file)"
             )
+    content = load(path, "save tensors, alone or in a dictionary")
+    tensors = content if isinstance(content, dict) else {path.stem: content}
+    return {str(name): partial(_stored, path, str(name), tensor) for name, tensor in tensors.items()}
+
+
+def load(path: Path, advice: str) -> Any:
+    """What ``torch.save`` wrote; raises HashbenchError where it is damaged, or holds more than plain tensors."""
     try:
         import torch
     except ImportError:
         from hashbench.foundation.extras import how_to_install
 
         raise HashbenchError(f"{path}: PyTorch is needed to read this: {how_to_install('train')}") from None
+    damaged = "damaged, or a pickle of more than plain tensors, which can run code and is never opened here"
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # its own words advise to load it all the same
-        raise HashbenchError(
-            f"{path}: damaged, or a pickle of more than plain tensors, which can run code and is never opened here: "
-            "save tensors, alone or in a dictionary"
-        ) from None
-    tensors = content if isinstance(content, dict) else {path.stem: content}
-    return {str(name): partial(_stored, path, str(name), tensor) for name, tensor in tensors.items()}
+        if not is_zipfile(path):
+            return torch.load(path, map_location="cpu", weights_only=True)
+        with ZipFile(path) as archive:
+            if (member := archive.testzip()) is None:  # PyTorch does not compare the checksums
+                return torch.load(path, map_location="cpu", weights_only=True)
+            damaged = f"damaged: {printable(member)} is not as its checksum says"
+    except Exception:  # noqa: S110  (PyTorch's own words advise to load it all the same)
+        pass
+    raise HashbenchError(f"{path}: {damaged}: {advice}")
+
+
+def plain(tensor: Any, where: str, path: Path) -> "Tensor":
+    """``tensor``, which ``path`` holds; HashbenchError, at ``where``, unless it is a dense tensor with all its values.
+
+    Strides of 0 can make gigabytes of one number.
+    """
+    import torch
+
+    if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu":
+        raise HashbenchError(f"{where}: not a plain tensor: one of numbers is expected")
+    if tensor.numel() > path.stat().st_size:
+        raise HashbenchError(f"{where}: cannot be read: the file does not hold shape {tuple(tensor.shape)}")
+    return tensor
 
 
 def _stored(path: Path, name: str, tensor: Any) -> StoredArray:
     import torch
 
     where = f"{path}: {printable(name)}"
-    if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu":
-        raise HashbenchError(f"{where}: not a plain tensor: one of numbers is expected")
-    if tensor.numel() > path.stat().st_size:  # strides of 0 can make much of one number
-        raise HashbenchError(f"{where}: cannot be read: the file does not hold shape {tuple(tensor.shape)}")
+    tensor = plain(tensor, where, path)
     tensor = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
     array = tensor.detach().resolve_conj().resolve_neg().numpy()
     rows = array.reshape(array.shape or (1,))

@@ -15,7 +15,7 @@ from typing import Any
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, card_files
 from hashbench.datasets.own import files, folder
-from hashbench.datasets.own.data import Options, OwnData, Rule
+from hashbench.datasets.own.data import FileOptions, OwnData, Rule
 from hashbench.datasets.readers import Block
 from hashbench.datasets.split import split
 from hashbench.foundation import paths
@@ -48,7 +48,7 @@ def require_name(name: str, *, replace: bool) -> str:
     return stem
 
 
-def open_data(path: Path, options: Options) -> OwnData:
+def open_data(path: Path, options: FileOptions) -> OwnData:
     """The data at ``path``; raises HashbenchError if they are of no known kind, or if an option is not for them."""
     if not path.exists():
         raise HashbenchError(f"{path}: no such file or folder")
@@ -66,7 +66,7 @@ def open_data(path: Path, options: Options) -> OwnData:
     return files.read_arrays(path, options.items, options.labels, options.value_max)
 
 
-def add(name: str, data: OwnData, rule: Rule, options: Options, *, replace: bool = False) -> Card:
+def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: bool = False) -> Card:
     """The card of the stored data set; after an error nothing of it is stored, and an old one is unchanged."""
     with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
         stem = require_name(name, replace=replace)
@@ -114,7 +114,7 @@ def _card_path(stem: str) -> Path:
     return paths.own_cards() / f"{stem}.toml"
 
 
-def _values(stem: str, data: OwnData, rule: Rule, options: Options) -> dict[str, Any]:
+def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[str, Any]:
     """The content of the card without the checksum of the content, which is not known yet."""
     labels = data.labels
     values = {
@@ -138,7 +138,7 @@ def _values(stem: str, data: OwnData, rule: Rule, options: Options) -> dict[str,
     return {**values, "protocols": {PROTOCOL: protocol}}
 
 
-def _arguments(path: Path, *chosen: Rule | Options) -> str:
+def _arguments(path: Path, *chosen: Rule | FileOptions) -> str:
     """The arguments of ``hashbench dataset add`` that follow the name, so that it can be repeated from any folder."""
     words = [os.fsencode(path.resolve()).decode("utf-8", "replace")]
     for field, value in ((field, getattr(each, field.name)) for each in chosen for field in fields(each)):

@@ -18,7 +18,7 @@ MOST_QUERIES = 1000
 
 
 @dataclass(frozen=True)
-class Options:
+class FileOptions:
     """The options of ``hashbench dataset add`` about the data; each is for some formats only (see its help)."""
 
     items: str | None = None
@@ -126,6 +126,8 @@ def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str
     """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1, with ``names`` of columns."""
     if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
         raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
+    if n_items == 0:
+        raise HashbenchError(f"{where}: no items: a row for each is expected")
     several = raw.ndim == 2 and raw.shape[1] > 1
     found = _of_columns(where, raw, list(names)) if several else _of_values(where, raw.reshape(-1))
     if len(found.counts) < 2:

@@ -1,0 +1,107 @@
+"""Ids of items are compared exactly: integers of any type and size, texts and bytes, in any number of pieces."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.command_line import status
+
+from hashbench.codes import files, pack
+from hashbench.codes.files import SavedCodes, rows_of_ids
+from hashbench.evaluation.compare import Side, compare
+from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram import count
+from hashbench.metrics import Metrics
+from hashbench.relevance.labels import ClassRelevance
+
+TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u8"]
+EDGES = [0, 1 << 7, 1 << 8, 1 << 15, 1 << 31, 1 << 32, 1 << 53, 1 << 60, 1 << 63, 1 << 64]
+
+
+@st.composite
+def ids_of_one_type(draw: st.DrawFn, max_size: int) -> np.ndarray:
+    """Ids near the ends of the types, so that those that float64 cannot tell apart are among them."""
+    dtype = np.dtype(draw(st.sampled_from(TYPES)))
+    ends = np.iinfo(dtype)
+    near = st.builds(
+        lambda edge, sign, more: sign * edge + more,
+        st.sampled_from(EDGES),
+        st.sampled_from([-1, 1]),
+        st.integers(-3, 3),
+    )
+    values = near.filter(lambda value: ends.min <= value <= ends.max)
+    return np.array(draw(st.lists(values, max_size=max_size, unique=True)), dtype)
+
+
+@given(ids_of_one_type(12), st.lists(ids_of_one_type(12), min_size=1, max_size=3))
+def test_rows_are_those_of_a_search_among_python_integers(query: np.ndarray, pieces: list[np.ndarray]) -> None:
+    everything = [value for piece in pieces for value in piece.tolist()]
+    twice = [value for value in query.tolist() if everything.count(value) > 1]
+    saved = SavedCodes(*no_codes(query, pieces[0]), query_ids=query, database_ids=pieces[0])
+    assert saved.ids_in_database() == sum(value in pieces[0].tolist() for value in query.tolist())
+    if twice:
+        with pytest.raises(HashbenchError, match="the id of a query is there twice"):
+            rows_of_ids(query, pieces, "ids")
+        return
+    truth = [everything.index(value) if value in everything else -1 for value in query.tolist()]
+    assert rows_of_ids(query, pieces, "ids").tolist() == truth
+
+
+def no_codes(query: np.ndarray, database: np.ndarray) -> tuple[object, ...]:
+    labels = [np.zeros(len(ids), np.int64) for ids in (query, database)]
+    return pack(np.zeros((len(query), 1), bool)), pack(np.zeros((len(database), 1), bool)), ClassRelevance(*labels)
+
+
+TEXTS = st.lists(st.text("abä€", max_size=3), max_size=8, unique=True)
+
+
+@given(TEXTS, TEXTS)
+def test_bytes_are_the_texts_that_they_hold(query: list[str], database: list[str]) -> None:
+    truth = [database.index(text) if text in database else -1 for text in query]
+    texts = np.array(query, "U")
+    for one in (texts, np.strings.encode(texts, "utf-8")):
+        assert rows_of_ids(one, [np.array(database, "U")], "ids").tolist() == truth
+
+
+def test_integers_are_no_texts() -> None:
+    query, texts = np.array([5, 6]), np.array(["5", "7"])
+    saved = SavedCodes(*no_codes(query, texts), query_ids=query, database_ids=texts)
+    assert saved.ids_in_database() == 0
+    with pytest.raises(HashbenchError, match="integers beside texts"):
+        saved.rows_in_database()
+
+
+def large(more: int, types: tuple[str, str], path: Path) -> Path:
+    """Codes whose ids are beyond 2^53 and far apart: 20 queries and 60 items, whose ids are larger by ``more``."""
+    rng = np.random.default_rng(0)
+    codes = [pack(rng.integers(0, 2, (n, 12)) > 0) for n in (20, 60)]
+    relevance = ClassRelevance(rng.integers(0, 3, 20), rng.integers(0, 3, 60))
+    ids = [np.arange(n, dtype=dtype) * 1024 + (1 << 60) for n, dtype in zip((20, 60), types, strict=True)]
+    ids[1] += ids[1].dtype.type(more)
+    files.save(path, SavedCodes(*codes, relevance, query_ids=ids[0], database_ids=ids[1]))
+    return path
+
+
+@pytest.mark.parametrize("types", [("i8", "u8"), ("u8", "i8"), ("u8", "u8")])
+@pytest.mark.parametrize(("more", "n_shared"), [(1, 0), (10 * 1024, 10), (0, 20)])
+def test_exclude_self_and_the_leak_do_not_depend_on_the_type(
+    types: tuple[str, str], more: int, n_shared: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = []
+    for of in (("i8", "i8"), types):
+        assert status("eval", str(large(more, of, tmp_path / "codes.npz")), "--exclude-self", "--json") == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["metrics"] == found[1]["metrics"]
+    assert [each["leak"]["ids_in_database"] for each in found] == [n_shared] * 2
+    assert [each["excluded_self"] for each in found] == [n_shared] * 2
+
+
+def test_the_queries_of_two_files_are_the_same_whatever_their_type() -> None:
+    rng = np.random.default_rng(0)
+    codes, relevance = pack(rng.integers(0, 2, (30, 8)) > 0), ClassRelevance(*[rng.integers(0, 3, 30)] * 2)
+    sides = [Side("a", count(codes, codes, relevance), np.arange(30, dtype=of) + (1 << 60)) for of in ("i8", "u8")]
+    found = compare(*sides, Metrics.parse("ap"), samples=50, seed=0, interval=0.95)
+    assert (found.same_by, found.metrics["ap"].difference) == ("their ids", 0.0)

@@ -1,0 +1,114 @@
+"""``score`` with levels of relevance that are given for each query and item, or for each query and class."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from support import oracles
+
+import hashbench
+from hashbench.codes import pack
+from hashbench.evaluation import arrays
+from hashbench.evaluation.arrays import GRADED, NOT_MULTI_HOT
+from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram import count
+
+NAMES = "ap,ndcg,ndcg@3,precision@2,mrr,ap_worst"
+POLICIES = ("expected", "best", "worst", "order")
+
+
+def drawn(seed: int = 0) -> tuple[np.ndarray, ...]:
+    """Codes of 5 queries and 40 items, and the multi-hot labels of both."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, 2, (n, 6), np.uint8) for n in (5, 40)]
+    return (*codes, *(rng.integers(0, 2, (n, 4), np.uint8) for n in (5, 40)))
+
+
+def test_levels_of_pairs_are_scored_as_the_enumeration_does() -> None:
+    rng = np.random.default_rng(3)
+    query, database = rng.integers(0, 2, (4, 3)), rng.integers(0, 2, (6, 3))
+    level = rng.choice([0, 1, 4], (4, 6))
+    level[:, 0] = 4
+    scores = hashbench.score(query, database, level, None, "ap,ndcg")
+    for q, one in enumerate(query):
+        distances = (one != database).sum(axis=1).tolist()
+        for name, measure in {"ap": oracles.average_precision, "ndcg": oracles.ndcg}.items():
+            truth = oracles.expected(measure, distances, level[q].tolist())  # type: ignore[arg-type]
+            assert scores.per_query(name)[q] == pytest.approx(truth, abs=1e-14)
+
+
+@pytest.mark.parametrize("ties", POLICIES)
+@pytest.mark.parametrize(
+    "options", [{}, {"weights": [3, 1, 1, 2, 2, 1]}, {"exclude_self": np.array([4, -1, 0, 39, 7])}]
+)
+@pytest.mark.parametrize("form", [lambda level: level, np.ndarray.tolist, lambda level: level.astype(np.float32)])
+def test_levels_of_pairs_that_are_shared_labels_score_as_these(ties: Any, options: dict[str, Any], form: Any) -> None:
+    query, database, *labels = drawn()
+    level = labels[0].astype(np.int64) @ labels[1].T
+    found = hashbench.score(query, database, form(level), None, NAMES, ties, **options)
+    assert found.to_dict() == hashbench.score(query, database, *labels, NAMES, ties, **options).to_dict()
+
+
+@pytest.mark.parametrize("ties", POLICIES)
+def test_levels_of_classes_are_those_of_their_items(ties: Any) -> None:
+    query, database, *_ = drawn()
+    rng = np.random.default_rng(1)
+    level, classes = rng.integers(0, 4, (5, 3)), rng.integers(-2, 3, 40)
+    pairs = np.where(classes < 0, 0, level[:, classes])
+    found = hashbench.score(query, database, level, classes, NAMES, ties)
+    assert found.to_dict() == hashbench.score(query, database, pairs, None, NAMES, ties).to_dict()
+    one_hot = hashbench.score(query, database, np.eye(3)[[0, 1, 2, 1, 0]], classes, NAMES, ties)
+    assert one_hot.to_dict() == hashbench.score(query, database, [0, 1, 2, 1, 0], classes, NAMES, ties).to_dict()
+
+
+@pytest.mark.parametrize("kernel", ["numpy", "numba"])
+def test_every_kernel_counts_them(kernel: Any) -> None:
+    query, database, *_ = drawn()
+    level, classes = np.array([[0, 2, 70]] * 5), np.random.default_rng(1).integers(-1, 3, 40)
+    counted = count(pack(query), pack(database), arrays.relevance(level, classes), kernel=kernel)
+    assert counted.levels.tolist() == [0, 2, 70]
+    truth = oracles.loop_counts(query, database, lambda _, n: max(0, int(classes[n])), 3)
+    assert np.array_equal(counted.counts, truth)
+
+
+def test_no_pair_of_level_0_and_one_item_are_no_special_case() -> None:
+    for level in (np.full((5, 40), 2), np.zeros((5, 40))):
+        scores = hashbench.score(*drawn()[:2], level, None, "ap,ndcg")
+        assert scores["ap"] == scores["ndcg"] == (1.0 if level.any() else None)
+    one = hashbench.score([[0], [1]], [[1]], [[3], [0]], None, "ap")
+    assert (one["ap"], one.n_database) == (1.0, 1)
+
+
+def test_levels_of_classes_come_in_batches() -> None:
+    query, database, *_ = drawn()
+    rng = np.random.default_rng(1)
+    level, classes = rng.integers(0, 4, (5, 3)), rng.integers(-1, 3, 40)
+    accumulator = hashbench.ScoreAccumulator("ap,ndcg")
+    for rows in (slice(0, 2), slice(2, 5)):
+        accumulator.update(query_codes=query[rows], query_labels=level[rows])
+    for rows in (slice(0, 30), slice(30, 40)):
+        accumulator.update(database_codes=database[rows], database_labels=classes[rows])
+    with pytest.raises(HashbenchError, match="database_labels: multi-hot"):
+        accumulator.update(database_codes=database[:2], database_labels=[[0, 2], [1, 1]])
+    assert accumulator.compute().to_dict() == hashbench.score(query, database, level, classes, "ap,ndcg").to_dict()
+
+
+@pytest.mark.parametrize(
+    ("labels", "says"),
+    [
+        ((np.full((5, 40), -1), None), f"query_labels: not levels from 0 to 65,535: {GRADED}"),
+        ((np.full((5, 40), 1 << 16), None), "query_labels: not levels from 0 to 65,535"),
+        ((np.arange(5), None), "query_labels: not levels from 0 to 65,535"),
+        ((np.full((5, 40), 0.5), None), "query_labels: class ids [n] are whole numbers"),
+        ((np.ones((5, 39)), None), "labels for 5 queries and 39 items, codes for 5 and 40"),
+        ((np.ones((5, 3)), np.full(40, 3)), "database_labels: class 3: query_labels has the levels of classes 0 to 2"),
+        ((np.ones((5, 3)), np.full(40, "cat")), "names of classes on one side, numbers on the other"),
+        ((np.full((5, 3), 2), np.ones((40, 3))), f"query_labels: {NOT_MULTI_HOT}"),
+        ((np.ones((5, 3)), np.full((40, 3), 2)), f"database_labels: {NOT_MULTI_HOT}"),
+    ],
+)  # fmt: skip
+def test_levels_that_are_none_are_said_in_one_line(labels: Any, says: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        hashbench.score(*drawn()[:2], *labels)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)

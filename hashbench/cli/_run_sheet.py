@@ -20,23 +20,20 @@ def run(name: str) -> Sheet:
     row = (line := store.line_named(name)).row()
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    commands, why = _commands(row, kept)
+    commands, why = _commands(row)
     found = {**row.model_dump(by_alias=True), "row": paths.shown(line.path), "folder": paths.shown(folder)}
     found |= {"kept": kept, "commands": commands, "not_again": why}  # why no command trains it today, or null
     title = f"{row.run} (run): {row.method} on {row.dataset} {row.protocol}"
     return Sheet(title, found, _facts(found), list(_blocks(found)), commands)
 
 
-def _commands(row: Row, kept: list[str]) -> tuple[list[str], str | None]:
-    """The commands that train the run, encode, search and eval, and why it cannot be trained again, if it cannot.
-
-    Without a hasher that is kept the run is trained again first.
-    """
+def _commands(row: Row) -> tuple[list[str], str | None]:
+    """The commands that train the run, encode, search and eval, and why it cannot be trained again, if it cannot."""
     from hashbench.runs.command import train_command
 
-    has_hasher, why, commands = any(name.startswith("hasher.") for name in kept), None, []
+    why, commands = None, []
     try:
-        commands.append(train_command(row, again=row.status == "ok" and not has_hasher))
+        commands.append(train_command(row, again=row.status == "ok"))  # without it train prints the stored row
     except HashbenchError as error:
         why = str(error)
     if row.status == "ok" and "weights" not in row.artefacts:  # a classifier makes weights in place of codes

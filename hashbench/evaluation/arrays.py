@@ -146,6 +146,11 @@ def _is_packed(values: Any, bits: int | None) -> bool:
 
 
 def _of_length(name: str, found: AnyCodes, bits: int | None) -> AnyCodes:
+    if bits is not None and found.n_bits > bits:
+        raise HashbenchError(
+            f"{name}: {found.n_bits} columns: bits={bits} is the length of whole codes, of which none is cut: "
+            f"{name}[:, :{bits}] are the first {bits} bits, and uint8 of width {-(-bits // 8)} would be packed"
+        )
     if bits is not None and found.n_bits != bits:
         raise HashbenchError(
             f"{name}: {found.n_bits} columns: {bits} bits, or uint8 of width {-(-bits // 8)} as numpy.packbits makes, "

@@ -105,7 +105,7 @@ class NamedMetric:
     @staticmethod
     @lru_cache  # of thousands of runs and cells it is asked for the same few
     def parse(name: str) -> "NamedMetric":
-        """The metric that ``name`` means: ``map``, ``p@k`` and ``rr`` are ``ap``, ``precision@k`` and ``mrr``.
+        """The metric that ``name`` means, also by the words of other code: ``map``, ``p@k``, ``rr``, ``rprec``.
 
         Raises HashbenchError for a metric, parameter, value or cutoff that does not exist, and for a name that means
         different metrics elsewhere (``map@k``, ``r@k``).

@@ -57,9 +57,17 @@ class MetricName:
     def own(self) -> "MetricName":
         """The same name with the word that hashbench has for the metric: ``ap`` for ``map``.
 
-        Raises HashbenchError for ``map@k`` without a norm and for ``r@k``: other code means different metrics by them.
+        Raises HashbenchError for ``map@k`` without a norm and for ``r@k``: other code means different metrics by them;
+        and for ``hit@k``, which is no metric here.
         """
         cutoff = str(self.cutoff or "@k")
+        if self.metric in ("rprec", "r_precision") and self.cutoff is None:
+            return replace(self, metric="precision", cutoff=Cutoff("n_relevant"))
+        if self.metric in ("hit", "hits", "hit_rate", "success"):
+            raise HashbenchError(
+                f"metric '{self}': the share of queries with a relevant item among the first k is no metric here: "
+                f"hit@1 is precision@1, and mrr{cutoff} is 1 / the rank of the first relevant item"
+            )
         if self.metric == "map" and self.cutoff is not None and not self.parameters:
             raise HashbenchError(
                 f"metric '{self}': divided by what? ap(norm=retrieved){cutoff} divides by the relevant items "

@@ -69,7 +69,7 @@ class Row(Strict):
     dataset: str
     protocol: str
     method: str
-    settings: dict[str, int | float | str | bool]  # the keys the method declares, sorted
+    settings: dict[str, int | float | str | bool]  # declared by the method, or unusual; config has all
     budget: str
     seed: int
     split_seed: int | None = None  # the seed of the split if it is not the protocol's own

@@ -31,7 +31,9 @@ def rows(results: str | Path | None = None) -> "DataFrame":
 
     The columns, in this order:
 
-    - ``run``, ``dataset``, ``protocol``, ``method``, then each setting that names a run (``bits``, ``model``, ...);
+    - ``run``, ``dataset``, ``protocol``, ``method``, then each setting that names a run (``bits``, ``model``, ...); a
+      default, or what a method's files decide, is none of them, so runs at different rates may look alike: the
+      ``config`` of a row in its file has all settings;
     - ``budget``, ``seed``, ``split_seed`` (missing on the protocol's own split), ``status`` (``ok`` or ``failed``) and
       ``reason`` (of a failure);
     - ``n_queries``, and ``n_empty``: queries without a relevant item, which no mean counts;

@@ -121,6 +121,22 @@ def test_a_run_shows_scores_machine_and_configuration(capsys: pytest.CaptureFixt
     ]
 
 
+@pytest.mark.parametrize("kept", [[], ["hasher.npz"]])
+@pytest.mark.parametrize("status", ["ok", "failed"])
+def test_the_command_trains_also_a_run_that_is_stored(
+    capsys: pytest.CaptureFixture[str], kept: list[str], status: str
+) -> None:
+    named = Run.resolve("digits", "s1", "lsh", {"bits": 12})
+    row, store = row_of_run(named, ap=0.75), Store.default()
+    store.write(row if status == "ok" else row.model_copy(update={"status": status, "reason": "why", "searches": {}}))
+    for file in kept:
+        store.run_folder(row.run).mkdir(parents=True)
+        (store.run_folder(row.run) / file).touch()
+    assert run("show", row.run, "--json") == 0
+    command = json.loads(capsys.readouterr().out)["run"]["commands"][0]
+    assert command == "hashbench train lsh digits --protocol s1 --bits 12" + (" --again" if status == "ok" else "")
+
+
 def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     name = store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
     stored_rows.edit(Store.default().folder, lambda row: row.update(run="digits-s1-lsh-12b-s0-of-old"), name)

@@ -69,6 +69,8 @@ IDS = np.arange(4)
         ((ONES, ONES.copy()), {"bits": 24}, "255 is no bit"),
         ((ONES, np.ones((4, 12))), {"bits": 12}, "packed, beside codes that are not: say bit_order="),
         ((np.eye(4), np.eye(4)), {"bits": 5}, "query_codes: 4 columns: 5 bits, or uint8 of width 1 as numpy.packbits"),
+        ((np.eye(4), np.eye(4)), {"bits": 3}, "4 columns: bits=3 is the length of whole codes, of which none is cut"),
+        ((np.eye(4), np.eye(4)), {"bits": 3}, "query_codes[:, :3] are the first 3 bits, and uint8 of width 1 would be"),
         ((np.eye(4), np.eye(4)), {"bits": 4, "bit_order": "bg"}, "bit_order='bg': big (numpy.packbits) or little"),
         ((np.eye(4), np.eye(4)), {"ties": "bset"}, "unknown tie policy 'bset': did you mean best"),
         ((np.eye(4), np.eye(4)), {"empty": "none"}, "unknown value of empty 'none': one of skip, zero"),

@@ -61,6 +61,8 @@ def test_a_canonical_name_reads_back_to_itself(name: str) -> None:
         ("P@10", "precision@10"),
         ("p@r2", "precision@r2"),
         ("RR@5", "mrr@5"),
+        ("Rprec", "precision@r"),
+        ("R-Precision", "precision@r"),
     ],
 )
 def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -> None:
@@ -103,6 +105,9 @@ def test_other_spellings_have_one_canonical_name(written: str, canonical: str) -
         ("map@50", "metric 'map@50': divided by what? ap(norm=retrieved)@50 divides by the relevant items retrieved"),
         ("R@1", "metric 'r@1': recall@1 is the share of the relevant items that is retrieved; the share of queries"),
         ("r", "recall@k is the share"),
+        ("rprec@5", "unknown metric 'rprec'"),
+        ("hit@1", "metric 'hit@1': the share of queries with a relevant item among the first k is no metric here"),
+        ("Hits@10", "hit@1 is precision@1, and mrr@10 is 1 / the rank"),
         ("f1", "cutoff is required"),
         ("mrr@r2", "mrr does not take @r2: write mrr@100"),
     ],

@@ -1,11 +1,12 @@
-"""AGH: anchor graph hashing with two layers (Liu, Wang, Kumar, Chang 2011).
+"""AGH: anchor graph hashing with one layer or two (Liu, Wang, Kumar, Chang 2011).
 
 Z [n, m] holds the weights of the ``nearest`` of m anchors (Eq. 2); the graph is A = Z diag(1^T Z)^-1 Z^T, its Laplacian
-L = I - A, its eigenvectors y = Z W. Each gives two bits (Section 3.4): whether y > 0, and whether it is above a
-threshold (y > 0) or below one (y <= 0).
+L = I - A, its eigenvectors y = Z W. One layer: a bit of each, whether y > 0. Two layers (Section 3.4): two bits of
+each, the second one whether y is above a threshold (y > 0) or below one (y <= 0).
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class Settings(ShallowSettings):
     n_anchors: int = Field(ge=2)
     nearest: int = Field(ge=1)
     kmeans_iterations: int = Field(ge=1)
+    layers: Literal[1, 2] = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +77,11 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGrap
     bandwidth = np.sqrt(np.partition(distances, nearest - 1)[:, nearest - 1]).mean()
     z = weights(distances, nearest, bandwidth)
     projection = eigenvectors(z)
-    require_bits(settings.bits, 2 * projection.shape[1], "bits, two of each eigenvector of the anchor graph")
-    projection = projection[:, : -(-settings.bits // 2)]
-    upper, lower = thresholds(z, z @ projection[:, : settings.bits // 2])
+    each = "one of each" if settings.layers == 1 else "two of each"
+    require_bits(settings.bits, settings.layers * projection.shape[1], f"bits, {each} eigenvector of the anchor graph")
+    n_second = settings.bits // 2 if settings.layers == 2 else 0
+    projection = projection[:, : settings.bits - n_second]
+    upper, lower = thresholds(z, z @ projection[:, :n_second])
     return AnchorGraph(kmeans.cluster_centers_, np.asarray(bandwidth), np.asarray(nearest), projection, upper, lower)
 
 

@@ -1,5 +1,7 @@
 """LSH: signs of random projections (Charikar 2002); the baseline that learns nothing."""
 
+from typing import Literal
+
 import numpy as np
 
 from hashbench.contract import Floats
@@ -7,15 +9,21 @@ from hashbench.methods._shallow import ShallowSettings, linear_method
 
 
 class Settings(ShallowSettings):
-    """``centre`` is whether the mean of the training features is subtracted first."""
+    """``centre`` is whether the mean of the training features is subtracted first; or ``range``.
 
-    centre: bool
+    Then the middle of the range of their values is: the codes are those of values that were scaled to [-1, 1].
+    """
+
+    centre: bool | Literal["range"]
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     width = features.shape[1]
-    mean = features.mean(axis=0) if settings.centre else np.zeros(width)
-    return mean, np.random.default_rng(seed).standard_normal((width, settings.bits))
+    if settings.centre == "range":
+        centre = np.full(width, (features.min() + features.max()) / 2)
+    else:
+        centre = features.mean(axis=0) if settings.centre else np.zeros(width)
+    return centre, np.random.default_rng(seed).standard_normal((width, settings.bits))
 
 
 METHOD = linear_method(Settings, _project)

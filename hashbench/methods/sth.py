@@ -1,15 +1,18 @@
 """STHs: supervised self-taught hashing (Zhang, Wang, Cai, Lu 2010): codes of a graph, which linear SVMs then predict.
 
 Edges join an example to its most similar relevant ones, by cosine W_ij. The codes are the v of (D - W) v = lambda D v
-with the smallest lambda but the first, binarised at their medians. The released code compares rounding with the median
-where v is 0 in all classes but one, which gives random bits; here rounding counts as 0.
+with the smallest lambda but the constant v, binarised at their medians. lambda = 0 is there once for each component of
+the graph, so at least once for each class: the seed of the run draws the basis, and the signs of the other v. Those are
+0 outside one component, so most examples lie at their median, 0, where the released code compares rounding errors.
 """
+
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._pairs import Bools, relevant_pairs
+from hashbench.methods._pairs import Bools, Ints, relevant_pairs
 from hashbench.methods._shallow import Linear, ShallowSettings, columns, require_bits, shallow_method
 
 TINY = np.finfo(np.float64).tiny
@@ -22,6 +25,7 @@ class Settings(ShallowSettings):
     n_neighbours: int = Field(ge=0)
     c: float = Field(gt=0)  # the cost of errors of the SVMs
     unit_norm: bool  # whether the SVMs see features that are divided by their norm, as the cosine does
+    at_median: Literal["zero", "drawn"]  # the bits of examples at the median; drawn: so that half of all bits are 1
 
 
 def unit_rows(features: Floats) -> Floats:
@@ -41,28 +45,62 @@ def neighbour_graph(features: Floats, relevant: Bools, n_neighbours: int) -> Flo
     return np.where(chosen | chosen.T, cosine, 0)
 
 
-def eigenmap(graph: Floats, bits: int) -> Floats:
-    """The vectors v [n, bits]; an example without a neighbour has its own, which is 1 there and 0 elsewhere."""
+def eigenmap(graph: Floats, bits: int, random: np.random.Generator) -> Floats:
+    """The vectors v [n, bits], drawn by ``random``; an example without a neighbour is a component of its own."""
+    from scipy.sparse.csgraph import connected_components
+
+    n_parts, part = connected_components(graph, directed=False)
+    degree = graph.sum(axis=1)
+    root = np.sqrt(np.where(degree > 0, degree, 1))  # D^(1/2) v are orthonormal
+    size = np.sqrt(np.bincount(part, root**2))
+    # lambda = 0: vectors that are constant in each part, at right angles to the one that is the same in all
+    n_constant, everywhere = min(bits, n_parts - 1), size / np.linalg.norm(size)
+    drawn = random.standard_normal((n_parts, n_constant))
+    basis, triangle = np.linalg.qr(drawn - np.outer(everywhere, everywhere @ drawn))
+    basis *= np.sign(triangle.diagonal())  # so that every basis is as likely
+    vectors = np.zeros((len(graph), bits))
+    vectors[:, :n_constant] = (basis / size[:, None])[part]
+    n_others = bits - n_constant
+    parts = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
+    others = [each for ids in parts for each in _inside(graph, root, ids, n_others)]
+    others.sort(key=lambda each: -each[0])
+    for k, (_, ids, vector) in enumerate(others[:n_others], n_constant):
+        # drawn like this the sign does not depend on LAPACK's, which depends on the processor
+        vectors[ids, k] = vector * np.sign(random.standard_normal(len(ids)) @ vector)
+    return vectors
+
+
+def _inside(graph: Floats, root: Floats, ids: Ints, most: int) -> list[tuple[float, Ints, Floats]]:
+    """The largest ``most`` values 1 - lambda of the component ``ids``, with ``ids`` and v; without the constant v."""
     from scipy.linalg import eigh
 
-    n, degree = len(graph), graph.sum(axis=1)
-    scale = 1 / np.sqrt(np.where(degree > 0, degree, 1))
-    normalised = graph * np.outer(scale, scale) + np.diag(np.where(degree > 0, 0.0, 1.0))
-    # the largest eigenvalues 1 - lambda of D^-1/2 W D^-1/2, in rising order
-    _, vectors = eigh(normalised, subset_by_index=[n - 1 - bits, n - 1])
-    return np.asarray(vectors[:, -2::-1] * scale[:, None])
+    n = len(ids)
+    if min(most, n - 1) == 0:
+        return []
+    own = root[ids]
+    constant = own / np.linalg.norm(own)
+    normalised = graph[np.ix_(ids, ids)] / np.outer(own, own)
+    # the constant's eigenvalue, 1, becomes -2, less than any other one
+    values, vectors = eigh(normalised - 3 * np.outer(constant, constant), subset_by_index=[max(1, n - most), n - 1])
+    return [(float(value), ids, vector / own) for value, vector in zip(values, vectors.T, strict=True)]
 
 
-def above_median(vectors: Floats) -> Bools:
-    """bool[n, bits]: whether an entry is above the median of its column by more than rounding."""
-    margin = EQUAL * np.abs(vectors).max(axis=0)
-    return np.asarray(vectors > np.median(vectors, axis=0) + margin)
+def binarised(vectors: Floats, at_median: str, random: np.random.Generator) -> Bools:
+    """bool[n, bits]: whether an entry is above the median of its column by more than rounding, or is drawn there."""
+    median, margin = np.median(vectors, axis=0), EQUAL * np.abs(vectors).max(axis=0)
+    above = np.asarray(vectors > median + margin)
+    if at_median == "drawn":
+        lots = np.where(above | (vectors < median - margin), 1.0, random.random(vectors.shape))
+        above |= lots.argsort(axis=0).argsort(axis=0) < len(vectors) // 2 - above.sum(axis=0)
+    return above
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     relevant = relevant_pairs(data)
     require_bits(settings.bits, len(features) - 1, "eigenvectors")
-    codes = above_median(eigenmap(neighbour_graph(features, relevant, settings.n_neighbours), settings.bits))
+    random = np.random.default_rng(data.seed)
+    vectors = eigenmap(neighbour_graph(features, relevant, settings.n_neighbours), settings.bits, random)
+    codes = binarised(vectors, settings.at_median, random)
     inputs = unit_rows(features) if settings.unit_norm else features
     directions = (_svm(settings, inputs, code) for code in codes.T)
     return Linear(np.zeros(features.shape[1]), columns("STHs", directions, settings.bits, shown=data.progress))

@@ -72,6 +72,11 @@ def test_the_second_layer_splits_both_sides_of_the_first() -> None:
     np.testing.assert_allclose(second, expected)
 
 
+def test_one_layer_gives_a_bit_of_each_eigenvector() -> None:
+    one, two = fitted(settings(layers=1)), fitted(settings(bits=16))
+    np.testing.assert_allclose(one.activations(FEATURES), two.activations(FEATURES)[:, :8], rtol=0, atol=1e-12)
+
+
 def test_an_odd_number_of_bits_has_one_eigenvector_with_a_first_bit_alone() -> None:
     odd, even = fitted(settings(bits=7)), fitted(settings(bits=8))
     assert (odd.projection.shape[1], len(odd.upper)) == (4, 3)
@@ -91,6 +96,10 @@ def test_separate_parts_of_the_graph_give_no_bits() -> None:
     ("changes", "complaint"),
     [
         ({"bits": 29}, "29 bits from 28 bits, two of each eigenvector of the anchor graph: at most 28 bits"),
+        (
+            {"bits": 15, "layers": 1},
+            "15 bits from 14 bits, one of each eigenvector of the anchor graph: at most 14 bits",
+        ),
         ({"n_anchors": 121}, "121 anchors from 120 training examples that differ"),
         ({"nearest": 16}, "nearest = 16: there are 15 anchors"),
     ],

@@ -1,5 +1,6 @@
 """Every method fits and encodes on a small real set, twice the same under one seed, and its TOML is strict."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from hashbench.training.settings import DeepSettings
 FAST = {"epochs": 3, "n_trees": 20}
 FEWER_ANCHORS = {"n_anchors": 100}  # there are 250 training examples
 # these draw no random numbers
-SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing", "sth"}
+SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing"}
 # the others start from another method's hasher: test_sparse_methods.py
 OF_BITS = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, BitSettings)]
 
@@ -117,6 +118,17 @@ def test_itq_rotates_the_principal_components(tmp_path: Path) -> None:
 def test_itq_refuses_more_bits_than_components(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match="at most 64 bits"):
         METHODS.get("itq").fit(resolved("itq", bits=65).settings, training_data(tmp_path))
+
+
+def test_lsh_of_the_range_has_the_codes_of_values_scaled_to_1(tmp_path: Path) -> None:
+    stored = training_data(tmp_path)
+    scaled = replace(stored, items=stored.items / 8 - 1, value_max=1.0)
+    by_range, raw = (resolved("lsh", bits=64, centre=centre).settings for centre in ("range", False))
+    fit = METHODS.get("lsh").fit
+    expected = fit(raw, scaled).encode(scaled.items)
+    np.testing.assert_allclose(2 * fit(by_range, stored).encode(stored.items), expected, rtol=1e-5, atol=1e-5)
+    # values that already lie in [-1, 1] are hashed as they are
+    np.testing.assert_array_equal(fit(by_range, scaled).encode(scaled.items), expected)
 
 
 def test_lsh_projections_are_normal_and_centred_on_request(tmp_path: Path) -> None:

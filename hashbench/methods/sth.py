@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._pairs import Bools, Ints, relevant_pairs
 from hashbench.methods._shallow import Linear, ShallowSettings, columns, require_bits, shallow_method
 
@@ -25,7 +26,9 @@ class Settings(ShallowSettings):
     n_neighbours: int = Field(ge=0)
     c: float = Field(gt=0)  # the cost of errors of the SVMs
     unit_norm: bool  # whether the SVMs see features that are divided by their norm, as the cosine does
-    at_median: Literal["zero", "drawn"]  # the bits of examples at the median; drawn: so that half of all bits are 1
+    # the bits of examples at the median; drawn: so that half of all bits are 1; lapack: as in rows of before the draws,
+    # whose basis LAPACK chose, so they cannot be made again
+    at_median: Literal["zero", "drawn", "lapack"] = "lapack"
 
 
 def unit_rows(features: Floats) -> Floats:
@@ -96,6 +99,8 @@ def binarised(vectors: Floats, at_median: str, random: np.random.Generator) -> B
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
+    if settings.at_median == "lapack":
+        raise HashbenchError("STHs: at_median = lapack names rows of older code: zero or drawn can be trained")
     relevant = relevant_pairs(data)
     require_bits(settings.bits, len(features) - 1, "eigenvectors")
     random = np.random.default_rng(data.seed)

@@ -214,7 +214,7 @@ def test_a_closed_stderr_is_no_error() -> None:
 
 
 def test_signs_that_reverse_a_line_or_end_it_are_printed_as_escapes() -> None:
-    command = [sys.executable, "-m", "hashbench", "show", "a\u202eb\u2028c"]
+    command = [sys.executable, "-m", "hashbench", "show", f"a{chr(0x202E)}b{chr(0x2028)}c"]
     done = subprocess.run(command, stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "\\u202e" in done.stderr and not {"\u202e", "\u2028"} & set(done.stderr)

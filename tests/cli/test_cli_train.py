@@ -85,7 +85,7 @@ def test_wrong_items_are_one_line(items: np.ndarray, capsys: pytest.CaptureFixtu
         (["train", "classifier-codes", "digits", "--protocol", "s1", "--bits", "3"], "3 bits for 10 classes: at least"),
         ([*TRAIN, "--set", "centre"], "KEY=VALUE"),
         ([*TRAIN, "--set", "center=true"], "did you mean centre"),
-        ([*TRAIN, "--set", "centre=1"], "centre: Input should be a valid boolean, got 1"),
+        ([*TRAIN, "--set", "centre=1"], "centre: true, false or range is expected, got 1"),
         ([*TRAIN, "--seed", "-1"], "a seed is 0 or more"),
         (["train", "talr-ap", "digits", "--protocol", "s1", "--bits", "8", "--device", "tpu"], "device 'tpu'"),
         (["train", "lsh", "cifar10", "--protocol", "s1", "--bits", "8"], "hashbench download cifar10"),

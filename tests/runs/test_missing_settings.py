@@ -13,7 +13,7 @@ from hashbench.runs.run import Run
         ("talr_ap", {}, "talr_ap on digits needs bits: --bits BITS"),
         ("lsh", {"centre": True}, "lsh on digits needs bits: --bits BITS"),
         ("sparse_th", {"bits": 12}, "sparse_th makes sparse codes, which have no bits: --set d=D --set k=K"),
-        ("lsh", {"bits": 12, "centre": 5}, "lsh on digits: centre: Input should be a valid boolean, got 5"),
+        ("lsh", {"bits": 12, "centre": 5}, "lsh on digits: centre: true, false or range is expected, got 5"),
     ],
 )
 def test_the_error_says_what_to_give(method: str, settings: dict[str, Setting], complaint: str) -> None:

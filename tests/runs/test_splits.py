@@ -123,7 +123,7 @@ def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.Capture
     shown = call(capsys, "show", name)[1].splitlines()
     assert SAID in [" ".join(line.split()) for line in shown]
     (command,) = (line.removeprefix("$ ") for line in shown if line.startswith("$ hashbench train"))
-    assert command == "hashbench train lsh digits --protocol s1 --split 7 --bits 8"
+    assert command == "hashbench train lsh digits --protocol s1 --split 7 --bits 8 --again"
     repeated = call(capsys, *shlex.split(command)[1:], "--dry-run", "--json")[1]
     assert (json.loads(repeated)["run"], json.loads(repeated)["stored"]) == (name, True)
 

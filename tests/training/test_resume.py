@@ -107,16 +107,20 @@ def forked() -> Callable[[Path], BaseProcess]:
     return start
 
 
+def killed_at(process: BaseProcess, results: Path, epoch: int, later_s: float) -> None:
+    """Ends the process by SIGKILL, ``later_s`` after ``epoch`` epochs are logged."""
+    wait_for(epoch, results, process.is_alive)
+    time.sleep(later_s)
+    process.kill()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+
+
 def test_kill_9_at_three_moments_of_a_run(
     tmp_path: Path, undisturbed: Path, forked: Callable[[Path], BaseProcess]
 ) -> None:
     for epoch, later_s in moments(0, 3):
-        process = forked(tmp_path)
-        wait_for(epoch, tmp_path, process.is_alive)
-        time.sleep(later_s)
-        process.kill()
-        process.join(60)
-        assert process.exitcode == -signal.SIGKILL
+        killed_at(forked(tmp_path), tmp_path, epoch, later_s)
         assert list(tmp_path.glob("runs/*/checkpoint*.pt"))
         assert not list(tmp_path.glob("rows/*.jsonl"))
     process = forked(tmp_path)
@@ -157,12 +161,7 @@ def test_kill_9_at_twenty_moments(
     tmp_path: Path, undisturbed: Path, forked: Callable[[Path], BaseProcess], moment: tuple[int, float]
 ) -> None:
     epoch, later_s = moment
-    process = forked(tmp_path)
-    wait_for(epoch, tmp_path, process.is_alive)
-    time.sleep(later_s)
-    process.kill()
-    process.join(60)
-    assert process.exitcode == -signal.SIGKILL
+    killed_at(forked(tmp_path), tmp_path, epoch, later_s)
     (folder,) = tmp_path.glob("runs/*")
     before, kept = log_lines(folder), epochs_kept(folder)
     print(f"killed {1e3 * later_s:.0f} ms after epoch {epoch} of {EPOCHS}: {len(before)} logged, {kept} kept")

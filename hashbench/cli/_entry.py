@@ -15,7 +15,7 @@ def main() -> NoReturn:
     gc.set_threshold(100_000)  # what a command imports and reads stays: looking through it took a quarter of its time
     # where stdin, stdout or stderr is closed, no file that is opened later may become it
     while (number := os.open(os.devnull, os.O_RDWR)) < 3:
-        pass
+        os.set_inheritable(number, True)  # worker processes have them too
     os.close(number)
     sys.stdout, sys.stderr = output(1, sys.stdout), output(2, sys.stderr)
     try:

@@ -48,7 +48,7 @@ def connected(address: str) -> Iterator[Any]:
 def _start(ray: Any, address: str) -> None:
     own = signal.getsignal(signal.SIGTERM)
     try:
-        if ":" in address:
+        if address != LOCAL:
             _require_answer(address)
         # the messages of its processes, in colours, which log_to_driver lets through; our notes say what matters
         ray._private.worker.print_to_stdstream = lambda *_, **__: None
@@ -61,13 +61,14 @@ def _start(ray: Any, address: str) -> None:
 
 def _require_answer(address: str) -> None:
     """Raises ValueError unless a cluster answers at the address within ``ANSWER_S``."""
-    command = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
+    given = [] if address == "auto" else ["--address", address]
+    command = [sys.executable, "-P", "-m", "ray.scripts.scripts", "health-check", *given]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=ANSWER_S, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
         raise ValueError(f"no answer within {ANSWER_S:g} s") from None
-    if done.returncode:
-        raise ValueError("what answers is not the head of a Ray cluster that takes this token")
+    if done.returncode and given:  # the error is below its traceback; with "auto", Ray itself knows more
+        raise ValueError(done.stderr.rstrip().rpartition("\n")[2])
 
 
 def has_gpus(ray: Any) -> bool:
@@ -106,18 +107,16 @@ class RayPool(Pool):
         """(place, result) of tasks that have ended; waits for the first, so many ``seconds`` at most."""
         done, _ = self._ray.wait(list(self.running), num_returns=1, timeout=seconds)
         for reference in done:
-            result = self._result(reference)
-            if self._restarts and isinstance(result, Died) and not self._is_alive():
-                self._restart()
-                return
+            errors = self._ray.exceptions
+            try:
+                result = self._ray.get(reference)
+            except errors.RayError as error:
+                if self._restarts and isinstance(error, errors.NodeDiedError | errors.LocalRayletDiedError):
+                    self._restart()
+                    return
+                result = Died(_cause(error))
             at, _task = self.running.pop(reference)
             yield at, result
-
-    def _is_alive(self) -> bool:
-        try:
-            return any(node["Alive"] for node in self._ray.nodes())
-        except self._ray.exceptions.RayError:
-            return False
 
     def _restart(self) -> None:
         self._restarts -= 1
@@ -129,15 +128,12 @@ class RayPool(Pool):
         for at, task in lost:
             self.give(at, task)
 
-    def _result(self, reference: Any) -> Any:
-        try:
-            return self._ray.get(reference)
-        except self._ray.exceptions.RayError as error:
-            # the error that the task raised, or what ended it
-            cause, why = getattr(error, "cause", None), one_line(error).partition(" The node IP")[0]
-            if isinstance(cause, Exception):
-                why = f"{type(cause).__name__}: {one_line(cause)}"
-            return Died(why[:300])
+
+def _cause(error: Exception) -> str:
+    """The error that the task raised, or what ended it."""
+    cause = getattr(error, "cause", None)
+    text = f"{type(cause).__name__}: {one_line(cause)}" if isinstance(cause, Exception) else one_line(error)
+    return text.partition(" The node IP")[0].partition(" Node IP")[0][:300]
 
 
 def _on_node(sent: Sent, files: Any) -> Any:

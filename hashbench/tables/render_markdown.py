@@ -10,7 +10,7 @@ from hashbench.tables.papers import cited, papers
 from hashbench.tables.table import Section, Table, TableCell
 
 WIDTH = 120  # columns of a terminal; a wider section is cut, and goes on below with the row labels repeated
-_SPECIAL = re.compile(r"[\\|`]|\[(?=[^\]]*\][(\[:])|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
+_SPECIAL = re.compile(r"[\\|`]|\](?=[(\[:])|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
 
 
 def render_markdown(table: Table, *, interval: bool = False, distinct: bool = False) -> str:
@@ -38,7 +38,7 @@ def escape(text: str) -> str:
     >>> print(escape("*a*, AP_T | P@H<=2"))
     \*a\*, AP_T \| P@H<=2
     >>> print(escape("[worst, best] of ![i](http://a.org/i.png)"))
-    [worst, best] of !\[i](http://a.org/i.png)
+    [worst, best] of ![i\](http://a.org/i.png)
     """
     return _SPECIAL.sub(r"\\\g<0>", notation.plain(text))
 

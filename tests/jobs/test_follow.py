@@ -165,13 +165,23 @@ class RayError(Exception):
     """As Ray's own."""
 
 
+class NodeDiedError(RayError):
+    """Of a task that was at work."""
+
+
+class LocalRayletDiedError(RayError):
+    """Of a task that waited."""
+
+
 class _Ray:
     """A cluster whose tasks end one after another, with what ``ends`` has for each call."""
 
-    exceptions = SimpleNamespace(RayError=RayError)
+    exceptions = SimpleNamespace(
+        RayError=RayError, NodeDiedError=NodeDiedError, LocalRayletDiedError=LocalRayletDiedError
+    )
 
     def __init__(self, ends: list[object]) -> None:
-        self.ends, self.given, self.alive = ends, 0, list[bool]()
+        self.ends, self.given = ends, 0
 
     def remote(self, *given: object, **options: object) -> Any:
         if options:
@@ -189,9 +199,6 @@ class _Ray:
 
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 1.0}
-
-    def nodes(self) -> list[dict[str, bool]]:
-        return [{"Alive": self.alive.pop(0) if self.alive else True}]
 
     def shutdown(self) -> None:
         """Nothing is left."""
@@ -230,13 +237,16 @@ def test_what_a_cluster_cannot_do_ends_all_with_the_name_of_the_task(on_cluster:
 def test_a_cluster_that_was_started_here_is_started_again_and_given_its_tasks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Twice, which is not one of the two attempts of a task; the third time is, as a worker's death is."""
     monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
-    cluster, starts = _Ray(["a", RayError("The raylet died."), "c", "b", "c"]), []
-    cluster.alive = [False, True]
+    at_work, waiting, worker = NodeDiedError("The node died."), LocalRayletDiedError("It died."), RayError("Killed.")
+    cluster, starts = _Ray([at_work, None, waiting, None, "a", worker, "c", at_work]), []
     monkeypatch.setattr(ray, "_start", lambda *given: starts.append(given))
-    found = list(all_done(named(["db-1", "db-2", "db-3"], [len] * 3), RayPool(cluster, ray.LOCAL)))
-    assert (sorted(found), starts) == ([(0, "a"), (1, "b"), (2, "c")], [(cluster, ray.LOCAL)])
-    assert capsys.readouterr().err == "note: Ray's process on this machine died: it is started again\n"
+    with pytest.raises(HashbenchError) as error:
+        list(all_done(named(["db-1", "db-2", "db-3"], [len] * 3), RayPool(cluster, ray.LOCAL)))
+    assert (str(error.value), starts) == ("db-2: The node died., 2 times", [(cluster, ray.LOCAL)] * 2)
+    again = "note: Ray's process on this machine died: it is started again\n"
+    assert capsys.readouterr().err == f"{again}{again}note: db-2: Killed.: it is tried again\n"
 
 
 def test_an_address_where_something_else_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

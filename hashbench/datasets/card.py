@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from hashbench.datasets.protocol import DRAWS, AnyProtocol, Count, Positive, Protocol, Sha256
+from hashbench.datasets.protocol import DRAWS, AnyProtocol, Count, HeldOut, Positive, Protocol, Sha256
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -180,6 +180,11 @@ class Card(Strict):
         if canonical(name) not in self.protocols:
             raise unknown(f"protocol of {self.name}", name, self.protocols)
         return self.protocols[canonical(name)]
+
+    def held_out(self, of: str, left_out: list[str], seed: int) -> HeldOut:
+        """The protocol for choosing settings whose queries are held out of the database of the protocol ``of``."""
+        rules = {name: self.protocol(name) for name in sorted({of, *left_out})}
+        return HeldOut(of=of, left_out=sorted(left_out), seed=seed, relevance=self.protocol(of).relevance, rules=rules)
 
 
 def cards() -> list[str]:

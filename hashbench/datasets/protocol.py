@@ -179,6 +179,22 @@ class PerClassValidation(_Protocol):
         return f"is not drawn by class with {sizes}, in the database, and the same seed and relevance"
 
 
+class HeldOut(_Protocol):
+    """At most ``queries`` items held out of the database of the protocol ``of``, on which a search chooses settings.
+
+    They are a fifth of the database or fewer, and no training items unless all of it is trained on. No query of a
+    protocol in ``left_out`` is in any list. ``rules`` has these protocols, and ``of``, by name. No card has such a
+    protocol: ``hashbench tune`` makes it.
+    """
+
+    title: str = ""
+    draw: Literal["held_out"] = "held_out"
+    of: str
+    left_out: list[str]
+    queries: Positive = 1000
+    rules: dict[str, "Protocol"] = Field(exclude=True)
+
+
 class Parts(_Protocol):
     """Fixed ranges of ids, [first, last + 1]; ``train`` may be inside the database or outside."""
 
@@ -203,8 +219,10 @@ def _is(base: "Protocol | None", kind: type[_Protocol], **due: Any) -> bool:
     return isinstance(base, kind) and all(getattr(base, key) == value for key, value in due.items())
 
 
-Protocol = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified
-AnyProtocol = Annotated[Protocol, Field(discriminator="draw")]
+OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified
+AnyProtocol = Annotated[OfCard, Field(discriminator="draw")]
+Protocol = OfCard | HeldOut
+HeldOut.model_rebuild()
 
 
 def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:

@@ -156,6 +156,22 @@ def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: in
     return Split(query, train, train, validation)
 
 
+@draw.register
+def _held_out(protocol: rules.HeldOut, labels: Labels, salt: str, _seed: int) -> Split:
+    """``salt`` begins with the data set, and with the seed of ``protocol`` decides the order of the queries."""
+    splits = {name: split(labels, rule, salt.partition("/")[0], name) for name, rule in protocol.rules.items()}
+    seen = np.concatenate([each.query_ids for each in splits.values()])
+    database, train = (
+        np.setdiff1d(ids, seen) for ids in (splits[protocol.of].database_ids, splits[protocol.of].train_ids)
+    )
+    n_queries, untrained = min(protocol.queries, len(database) // 5), np.setdiff1d(database, train)
+    if not n_queries or not train.size:
+        left = f"{len(database)} items of the database and {len(train)} training items"
+        raise HashbenchError(f"{left} are no query of {', '.join(protocol.rules)}: too few to hold queries out")
+    queries = _order(untrained if len(untrained) >= n_queries else database, salt)[:n_queries]
+    return Split(np.sort(queries), np.setdiff1d(database, queries), np.setdiff1d(train, queries))
+
+
 def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "rest") -> Split:
     """The sorted ids of each role among ``items``; if ``train`` is empty, the whole database is trained on."""
     query, train = np.sort(queries), np.sort(train)

@@ -7,6 +7,7 @@ from hashbench.features._catalogue import (
     Extractor,
     FeatureModule,
     check_name,
+    is_own,
     known,
     model_and_weights,
     split_checksum,
@@ -16,7 +17,16 @@ from hashbench.features._store import Features, path_of, read
 from hashbench.foundation.errors import HashbenchError
 
 __all__ = ["FEATURES", "ExtractionResult", "Extractor", "FeatureModule", "Features", "check_name", "extract", "known"]
-__all__ += ["features_of_items", "model_and_weights", "named", "open_features", "path_of", "read", "split_checksum"]
+__all__ += [
+    "features_of_items",
+    "is_own",
+    "model_and_weights",
+    "named",
+    "open_features",
+    "path_of",
+    "read",
+    "split_checksum",
+]
 
 
 def open_features(card: Card, name: str) -> Features:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hashbench.contract import PIXELS, CodeSettings
 from hashbench.datasets.card import Card, load_card
-from hashbench.datasets.protocol import Protocol, with_seed
+from hashbench.datasets.protocol import HeldOut, Protocol, with_seed
 from hashbench.features import check_name
 from hashbench.foundation.config import Setting, derive_seed, digest, parse
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -23,6 +23,7 @@ from hashbench.runs.settings import Sourced
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
 Things = tuple[Card, Protocol, Method]
 BASE = "base."  # the prefix of settings that are passed on to the base method
+HELD_OUT = "_held_out"  # the end of the name of a protocol that a search makes of another one
 
 
 @dataclass(frozen=True)
@@ -115,37 +116,40 @@ class Run:
     @staticmethod
     def resolve(
         dataset: str,
-        protocol: str | None,
+        protocol: str | HeldOut | None,
         method: str,
         settings: Mapping[str, Setting],
         *,
         seed: int = 0,
         budget: str | None = None,
         split_seed: int | None = None,
+        as_published: bool = False,
     ) -> "Run":
         """The run with these names, on the only ``protocol`` if it is None; HashbenchError for a wrong name or value.
 
-        ``settings`` replace the values of the files, ``base.KEY`` that of the base; ``split_seed`` draws another split.
+        ``settings`` replace the values of the files, ``base.KEY`` that of the base; ``split_seed`` draws another split;
+        ``as_published`` leaves out what recipes tune the method to.
         """
         if seed < 0:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
         card, rule, entry = _things(dataset, protocol, split_seed, method)
-        protocol = card.protocol_name(protocol)
+        on = f"{protocol.of}{HELD_OUT}" if isinstance(protocol, HeldOut) else card.protocol_name(protocol)
         Metrics.parse(rule.metrics)  # an unknown one is met before hours of training
-        names = {"dataset": card.name, "protocol": protocol, "method": canonical(method)}
+        names = {"dataset": card.name, "protocol": on, "method": canonical(method)}
         names["budget"] = settings_files.method_file(names["method"]).budget(budget)
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
         own = {key: value for key, value in settings.items() if key not in of_base}
         usual = {**names, "protocol": rule.stands_for(names["protocol"])}
         checked = _checked(names["method"], entry, own)
+        checked = settings_files.as_published(entry, usual, checked) if as_published else checked
         values = settings_files.resolve(entry, usual, checked)
         chosen = _parsed(values, entry, names)
-        other_seed = None if rule.seed == card.protocol(protocol).seed else rule.seed
+        other_seed = split_seed if isinstance(protocol, HeldOut) or rule.seed != card.protocol(on).seed else None
         base, following = None, None if entry.base is None else entry.base.settings(chosen)
         if entry.base is not None and following is not None:
             given = {**following, **{key.removeprefix(BASE): value for key, value in of_base.items()}}
-            on = names["dataset"], names["protocol"], entry.base.method
-            base = Run.resolve(*on, given, seed=seed, budget=names["budget"], split_seed=other_seed)
+            own_base = card.name, protocol, entry.base.method
+            base = Run.resolve(*own_base, given, seed=seed, budget=names["budget"], split_seed=other_seed)
         elif of_base:
             raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
@@ -183,8 +187,10 @@ class Run:
         return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}
 
 
-def _things(dataset: str, protocol: str | None, split_seed: int | None, method: str) -> Things:
+def _things(dataset: str, protocol: str | HeldOut | None, split_seed: int | None, method: str) -> Things:
     card = load_card(dataset)
+    if isinstance(protocol, HeldOut):
+        return card, protocol, METHODS.get(method)
     protocol = card.protocol_name(protocol)
     own = card.protocol(protocol)
     rule = own if split_seed is None else with_seed(own, split_seed, f"{card.name} {protocol}")

@@ -21,11 +21,14 @@ from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.methods import METHODS, Method
 from hashbench.models import MODELS
+from hashbench.runs.space import Space
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 SETTLED = ("model", "base", "features")  # the settings on which other settings depend, so they are chosen first
 RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
+SEARCH = "search.toml"  # in experiments/: the space that all methods share which train a network
 Layer = tuple[dict[str, str], dict[str, "Sourced"]]  # the conditions of some values, and these
+FORM = "hash_functions"  # the setting of shallow methods that says what a model says: linear, kernel
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 
 
@@ -143,13 +146,14 @@ class Recipe(Strict):
 
 
 class MethodFile(Strict):
-    """A file of experiments/methods/; ``budgets`` have a description each, and the first one is the default."""
+    """A file of experiments/methods/: ``budgets`` have a description each, the first is the default; ``search``."""
 
     title: str
     paper: str
     summary: str
     budgets: dict[str, str] = Field({"full": "as the method's file says"}, min_length=1)
     parameters: dict[str, Parameter]
+    search: Space = {}
     variants: list[Variant] = []
 
     def budget(self, name: str | None) -> str:
@@ -182,31 +186,75 @@ def recipes() -> dict[str, Recipe]:
     return found
 
 
-def sourced(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Sourced]:
+@read_once
+def space_of(method: str) -> Space:
+    """The space of a search of ``method``'s settings: what its file says, and what all trained networks share.
+
+    HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
+    """
+    own, kind, shared = method_file(method).search, METHODS.get(method).settings, dict[str, Any]()
+    if issubclass(kind, DeepSettings):
+        shared = config.load(_Shared, paths.shipped() / "experiments" / SEARCH).search
+    for key in {**shared, **own}:
+        if key not in kind.model_fields or key in (*SETTLED, "bits"):
+            place = method_path(method) if key in own else SEARCH
+            raise HashbenchError(
+                f"{place}: search: {unknown(f'setting of {method} to search', key, kind.model_fields)}"
+            )
+    return {**shared, **own}
+
+
+class _Shared(Strict):
+    search: Space
+
+
+def sourced(
+    method: Method, names: Mapping[str, str], given: Mapping[str, Setting], *, tuned: bool = True
+) -> dict[str, Sourced]:
     """All hyper-parameters of the run with these ``names`` (data set, protocol, method, budget), with their sources.
 
     Later values win: the method's file, its variants that match, the recipe that matches, its variants, its settings of
-    the method, ``given``. Recipes are for ``DeepSettings``: a metric network draws its batches by class.
+    the method (unless not ``tuned``), ``given``. A recipe's values for all are for ``DeepSettings``, those of a method
+    for shallow ones too; a metric network draws its batches by class and has no recipe.
     """
     of_method = _layers_of_method(names["method"])
-    conditions = _conditions_for(names["method"]) if issubclass(method.settings, DeepSettings) else {}
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
     if "bits" in given:
         names = {**names, "bits": str(given["bits"])}
-    settled = {**_matching(of_method, names, without=SETTLED), **typed}
-    if conditions and "model" not in settled:
-        settled["model"] = _default_model(_recipes_for(names["method"]), names)
-    settled = {key: settled[key] for key in SETTLED if key in settled}
+    general = {**_matching(of_method, names, without=SETTLED), **typed}
+    if (is_deep := issubclass(method.settings, DeepSettings)) and "model" not in general:
+        general["model"] = _default_model(_recipes_for(names["method"], is_deep=True), names)
+    settled = {key: general[key] for key in SETTLED if key in general}
     known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
-    chosen = _closest(conditions.get(known["model"], {}), known) if conditions else None
-    of_recipe = [] if chosen is None else _layers_of_recipe(chosen, names["method"])
+    chosen = recipe_of(method, known, general)
+    of_recipe = [] if chosen is None else _layers_of_recipe(chosen, names["method"], is_deep=is_deep, tuned=tuned)
     return {**settled, **_matching(of_method, known), **_matching(of_recipe, known), **typed}
+
+
+def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, Sourced]) -> str | None:
+    """The recipe for a run with the ``known`` names; of shallow methods the form of the hash functions is the model."""
+    is_deep = issubclass(method.settings, DeepSettings)
+    if not is_deep and method.group != "shallow":
+        return None
+    form = known["model"] if is_deep else str(general[FORM].value if FORM in general else "linear")
+    conditions = _conditions_for(known["method"], is_deep=is_deep).get(form, {})
+    return _closest(conditions, {**known, "model": form})
 
 
 def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
     """The values of ``sourced``."""
     return {key: found.value for key, found in sourced(method, names, given).items()}
+
+
+def as_published(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Setting]:
+    """``given``, and in place of each value to which a recipe tunes the method the one that it has without that."""
+    defaults = {key: field.default for key, field in method.settings.model_fields.items() if not field.is_required()}
+    now, before = (
+        {key: own.value for key, own in sourced(method, names, given, tuned=t).items()} for t in (True, False)
+    )
+    before = {**defaults, **before}
+    return {**given, **{key: before[key] for key, value in now.items() if before.get(key, value) != value}}
 
 
 def tuned(method: str) -> dict[str, Tuned]:
@@ -229,16 +277,17 @@ def _layers_of_method(method: str) -> list[Layer]:
 
 
 @read_once
-def _layers_of_recipe(recipe: str, method: str) -> list[Layer]:
+def _layers_of_recipe(recipe: str, method: str, *, is_deep: bool, tuned: bool) -> list[Layer]:
     """The values of a recipe, of those that it extends and of their variants; then what ``method`` was tuned to."""
-    line, found = _line(recipe, recipes()), list[Layer]()
+    line, found = (_line(recipe, recipes()) if is_deep else {}), list[Layer]()
     # a recipe without values of its own says that its data are like those of another, and the values are the other's
-    *_, source = (name for name, each in line.items() if each.parameters)
+    source = [recipe, *(name for name, each in line.items() if each.parameters)][-1]
     for each in line.values():
         own = [({}, each.parameters), *((variant.when.names, variant.parameters) for variant in each.variants)]
         found += [(when, _sourced(parameters, recipe=source)) for when, parameters in own]
-    last = _tuned(recipe, method)
-    return found if last is None else [*found, ({}, _sourced(last.parameters, last.why or f"searched: {last.tuned}"))]
+    last = _tuned(recipe, method) if tuned else None
+    note = "; ".join(filter(None, (last.why, last.tuned))) if last else ""
+    return found if last is None else [*found, ({}, _sourced(last.parameters, note))]
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:
@@ -256,14 +305,17 @@ def _line(name: str, known: Mapping[str, Recipe], after: tuple[str, ...] = ()) -
 
 
 @read_once
-def _recipes_for(method: str) -> dict[str, Recipe]:
-    return {key: recipe for key, recipe in recipes().items() if not ((own := _tuned(key, method)) and own.skip)}
+def _recipes_for(method: str, *, is_deep: bool) -> dict[str, Recipe]:
+    """The recipes that the method can have: all that do not skip it, or for a shallow method those that tune it."""
+    known = {key: _tuned(key, method) for key in recipes()}
+    usable = [key for key, own in known.items() if (is_deep if own is None else not own.skip)]
+    return {key: recipes()[key] for key in usable}
 
 
 @read_once
-def _conditions_for(method: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+def _conditions_for(method: str, *, is_deep: bool) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
     found: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
-    for name, recipe in _recipes_for(method).items():
+    for name, recipe in _recipes_for(method, is_deep=is_deep).items():
         found[str(recipe.when.model)][name] = recipe.when.names
     return found
 

@@ -14,6 +14,7 @@ from hashbench.metrics import MetricName, NamedMetric
 
 Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]
+Track = Literal["tuned", "published"]  # with the settings that recipes tune a method to, or with its authors'
 Published = float | Literal["-"]  # "-" where the paper prints none
 
 
@@ -34,6 +35,7 @@ class Cell(Strict):
     # what the queries search: the database, also by weighted distances, or (sparse codes only) each other
     evaluation: Evaluation
     budget: str
+    track: Track
     tolerance: float | None  # how far the measured mean may be from the published value
     published: float | None
     tie_aware: bool | None  # whether the published value takes ties into account
@@ -43,7 +45,7 @@ class Cell(Strict):
     @property
     def run_key(self) -> str:
         """The same text for two cells that need the same runs."""
-        return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget])
+        return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget, self.track])
 
     @property
     def card(self) -> Card:
@@ -72,6 +74,7 @@ class CellKeys(Strict):
     metric: str | None = None
     evaluation: Evaluation | None = None
     budget: str | None = None
+    track: Track | None = None
     tolerance: float | None = None
     tie_aware: bool | None = None
     citation: str | None = None  # where it is another paper than the table's
@@ -146,7 +149,7 @@ class TableFile(Strict):
 
     def _keys(self, group: Group, column: FileColumn, row: FileRow, value: Published) -> dict[str, Any]:
         found: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}
-        found |= {"tolerance": None, "tie_aware": None, "citation": self.paper}
+        found |= {"track": "tuned", "tolerance": None, "tie_aware": None, "citation": self.paper}
         settings: dict[str, Setting] = {}
         for layer in (self.defaults, group, column, row):
             found |= layer.given

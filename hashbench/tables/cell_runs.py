@@ -1,11 +1,12 @@
 """The runs that the cells of a table need, those of them that a user selects, and those that are missing."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from hashbench.datasets.protocol import split_seeds
-from hashbench.foundation.config import Setting, canonical_json, json_object
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
@@ -20,12 +21,14 @@ NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its s
 def run_of(cell: Cell, split_seed: int | None = None) -> Run:
     """The run with seed 0 that the cell needs, on another split than the protocol's own if ``split_seed`` is given."""
     # as text: 1, 1.0 and true are one key of a dict, and not one setting
-    return _run_of(cell.dataset, cell.protocol, cell.method, canonical_json(cell.settings), cell.budget, split_seed)
+    return _run_of(cell.run_key, split_seed)
 
 
 @read_once
-def _run_of(dataset: str, protocol: str, method: str, settings: str, budget: str, split_seed: int | None) -> Run:
-    return Run.resolve(dataset, protocol, method, json_object(settings), budget=budget, split_seed=split_seed)
+def _run_of(key: str, split_seed: int | None) -> Run:
+    dataset, protocol, method, settings, budget, track = json.loads(key)
+    how = {"budget": budget, "split_seed": split_seed, "as_published": track == "published"}
+    return Run.resolve(dataset, protocol, method, settings, **how)
 
 
 def cell_hash(cell: Cell, split_seed: int | None = None) -> str:

@@ -1,0 +1,157 @@
+"""``hashbench tune`` searches the settings of methods, with as many trials for each."""
+
+from collections.abc import Sequence
+from difflib import unified_diff
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option, echo
+
+from hashbench.cli import _options
+from hashbench.cli._options import Device
+from hashbench.cli.catalogue import complete
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hashbench.foundation.config import Setting
+    from hashbench.tuning.search import Question, Search
+
+
+def command(
+    names: Annotated[
+        list[str],
+        Argument(metavar="METHOD... DATASET...", autocompletion=complete("methods", "datasets"), help="What is tuned."),
+    ],
+    protocol: _options.ProtocolName = None,
+    recipe: Annotated[str | None, Option(help="The recipe that is tuned; it says which model and features.")] = None,
+    bits: Annotated[int, Option(help="Code length.")] = 32,
+    model: Annotated[str | None, Option(help="Encoder, where no recipe says it.")] = None,
+    settings: _options.Settings = None,
+    trials: Annotated[int, Option(min=1, help="Trials of each method.")] = 24,
+    studies: Annotated[int, Option(min=1, help="Runs of each trial: other seeds, other queries.")] = 3,
+    name: Annotated[
+        str | None, Option(help="Name of the search. Default: of the recipe, or data set and bits.")
+    ] = None,
+    jobs: Annotated[int, Option(min=1, help="Number of trials at the same time, each on one core.")] = 1,
+    device: Device = "auto",
+    timeout: Annotated[float | None, Option(min=0, metavar="MINUTES", help="End a longer trial, as failed.")] = None,
+    retry_failed: Annotated[bool, Option("--retry-failed", help="Make again the trials that failed.")] = False,
+    ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, host:port; or local.")] = None,
+    write: Annotated[bool, Option("--write", help="Write what was chosen into the recipe.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print what was chosen as one JSON object.")] = False,
+) -> None:
+    """Search the settings of methods: the same number of trials for each, from the space that its file declares.
+
+    The trials of a method are points of a quasi-random sequence. Each is run once in each study, with another seed and
+    other queries, which are held out of the database of the protocol; no query that a table shows is in any list. The
+    median AP over the studies chooses. A trial that fails counts as AP 0.
+
+    The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
+    methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
+    change is printed.
+    """
+    from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.progress import bar, note
+    from hashbench.runs.run import Options
+    from hashbench.runs.run_all import Plan
+    from hashbench.tuning import choice
+    from hashbench.tuning import recipe as recipes
+    from hashbench.tuning.render import as_markdown
+    from hashbench.tuning.run import made, missing
+
+    if ray is not None and jobs > 1:
+        raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
+    given: dict[str, Setting] = {"bits": bits, **({"model": model} if model else {})}
+    question = _question(names, protocol, recipe, given | _options.parse_settings(settings or []))
+    search = _search(name or recipe or f"{'_'.join(question.left_out)}_{question.protocol}_{bits}b", question)
+    todo = missing(search, list(question.spaces), trials, studies, retry=retry_failed)
+    n_all = len(question.spaces) * len(question.left_out) * trials * studies
+    note(f"{n_all} runs of {len(question.spaces)} x {trials} trials, {n_all - len(todo)} done, {len(todo)} to do")
+    if dry_run:
+        echo("\n".join(str(run.name) for _, run in todo))
+        return
+    plan = Plan(jobs, None if timeout is None else 60 * timeout, ray=ray, threads=1)
+    with bar("tune", "trial", len(todo)) as shown:
+        for now in made(search, todo, Options(device=device), plan):
+            search = now
+            shown.update()
+    chosen = choice.choices(search)
+    echo(
+        canonical_json({"search": search.name, "choices": [vars(each) for each in chosen]})
+        if as_json
+        else as_markdown(search),
+        nl=as_json,
+    )
+    own = [each for each in chosen if each.method in question.spaces]
+    if recipe is not None and (write or not as_json):
+        path = recipes.recipe_path(recipe)
+        before = path.read_text("utf-8")
+        after = recipes.with_choices(before, own, search.name)
+        _write(path, before, after, write=write, as_json=as_json)
+
+
+def _write(path: "Path", before: str, after: str, *, write: bool, as_json: bool) -> None:
+    from hashbench.foundation.files import write_text
+    from hashbench.foundation.progress import note
+
+    place = paths.shown(path)
+    if not as_json:
+        echo("".join(unified_diff(before.splitlines(True), after.splitlines(True), place, place, n=1)), nl=False)
+    if write:
+        write_text(path, after)
+        note(f"written: {place}")
+    elif before != after:
+        note(f"not written: --write puts these values into {place}")
+
+
+def _question(
+    names: Sequence[str], protocol: str | None, recipe: str | None, given: "dict[str, Setting]"
+) -> "Question":
+    from hashbench.datasets.card import cards, load_card
+    from hashbench.foundation.errors import unknown
+    from hashbench.foundation.registry import canonical
+    from hashbench.methods import METHODS
+    from hashbench.runs.settings import FORM, recipes, space_of
+    from hashbench.tuning.run import features_of, shown_protocols
+    from hashbench.tuning.search import Question
+
+    methods = [canonical(name) for name in names if canonical(name) in METHODS.names]
+    datasets = [load_card(name) for name in names if canonical(name) not in METHODS.names]
+    if not methods or not datasets:
+        known = METHODS.names if not methods else cards()
+        raise HashbenchError(f"{'a method' if not methods else 'a data set'} is missing: one of {', '.join(known)}")
+    if recipe is not None:
+        if canonical(recipe) not in recipes():
+            raise unknown("recipe", recipe, recipes())
+        when = recipes()[canonical(recipe)].when
+        protocol = protocol or when.protocol
+        given = {**({"model": when.model} if when.model else {}), **given}
+        if when.features is not None:
+            given.setdefault("features", features_of(when.features, datasets[0].name))
+    for card in datasets:
+        protocol = card.protocol_name(protocol)
+        card.protocol(protocol)
+    spaces = {}
+    for method in methods:
+        fixed = {*given, *([FORM] if "model" in given else [])}
+        spaces[method] = {key: of for key, of in space_of(method).items() if key not in fixed}
+    left_out = {card.name: shown_protocols(card.name, str(protocol)) for card in datasets}
+    of_recipe = None if recipe is None else canonical(recipe)
+    return Question(protocol=str(protocol), left_out=left_out, recipe=of_recipe, settings=given, spaces=spaces)
+
+
+def _search(name: str, question: "Question") -> "Search":
+    """The stored search of this name, with the methods of ``question`` too; HashbenchError if it is another one."""
+    from hashbench.tuning.search import Search, path_of
+
+    stored = Search.load(name)
+    if stored is None:
+        return Search(name, question)
+    for key in ("protocol", "left_out", "recipe", "settings"):
+        if (was := getattr(stored.question, key)) != (now := getattr(question, key)):
+            raise HashbenchError(f"{path_of(name)}: its {key} is {was}, not {now}: give this search another --name")
+    spaces = {**stored.question.spaces, **question.spaces}
+    return Search(name, question.model_copy(update={"spaces": spaces}), stored.trials)

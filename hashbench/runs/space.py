@@ -1,0 +1,82 @@
+"""The space of a search: the values of each setting among which it looks, and the trials, which are points of it."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from hashbench.foundation.config import Setting, Strict, derive_seed
+
+DIGITS = 3  # of the values of a range: a rate is 3.17, not 3.1662
+
+
+class Range(Strict):
+    """The values from ``low`` to ``high``, evenly, or with ``log`` by their logarithms; whole if both ends are."""
+
+    low: int | float
+    high: int | float
+    log: bool = False
+
+    @model_validator(mode="after")
+    def _holds_values(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError(f"the range from {self.low} to {self.high} is empty: low must be below high")
+        if self.log and self.low <= 0:
+            raise ValueError(f"a range with log must be above 0, and low is {self.low}")
+        return self
+
+    def value(self, share: float) -> Setting:
+        """The value at ``share`` of the way from ``low`` to ``high``, 0 <= ``share`` < 1."""
+        whole = isinstance(self.low, int) and isinstance(self.high, int)
+        low, high = self.low, self.high + whole
+        found = low * (high / low) ** share if self.log else low + (high - low) * share
+        return int(found) if whole else float(f"{found:.{DIGITS}g}")
+
+    def share(self, value: Any) -> float:
+        """How far ``value`` is on the way from ``low`` to ``high``."""
+        if self.log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return float((value - self.low) / (self.high - self.low))
+
+
+class Choices(Strict):
+    """Two or more values, each as likely as the others."""
+
+    choices: list[Setting] = Field(min_length=2)
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        if len({str(each) for each in self.choices}) < len(self.choices):
+            raise ValueError("a value is there twice")
+        return self
+
+    def value(self, share: float) -> Setting:
+        """The value at ``share`` of the way through the list, 0 <= ``share`` < 1."""
+        return self.choices[int(share * len(self.choices))]
+
+    def share(self, value: Any) -> float:
+        """How far ``value`` is on the way through the list."""
+        return self.choices.index(value) / (len(self.choices) - 1)
+
+
+Space = dict[str, Range | Choices]  # by setting
+
+
+def points(space: Space, n: int, method: str) -> list[dict[str, Setting]]:
+    """The settings of ``n`` trials: the points of a Halton sequence, scrambled by the name of the ``method``.
+
+    A longer sequence begins with the same points, and no point depends on what another one scored.
+    """
+    from scipy.stats.qmc import Halton
+
+    if not space:
+        return [{} for _ in range(n)]
+    shares = Halton(len(space), scramble=True, seed=derive_seed("search", method) % 2**32).random(n)
+    return [{key: of.value(float(at)) for (key, of), at in zip(space.items(), row, strict=True)} for row in shares]
+
+
+def at_edge(space: Space, chosen: Mapping[str, Setting]) -> list[str]:
+    """The settings whose chosen value is in the first or the last tenth of its range."""
+    ranges = {key: of for key, of in space.items() if isinstance(of, Range)}
+    return [key for key, of in ranges.items() if key in chosen and not 0.1 <= of.share(chosen[key]) <= 0.9]

@@ -1,0 +1,100 @@
+"""What a search found: the best trial of each method, the best AP after k trials, and what each setting matters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean, median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.foundation.config import Setting
+from hashbench.runs.space import Space, at_edge
+from hashbench.tuning.search import Search, Trial
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The trial of a method with the highest AP: the median over its studies, and the mean of this over data sets."""
+
+    method: str
+    trial: int
+    searched: dict[str, Setting]
+    ap: float
+    lowest: float  # of the trial in any study, as `highest`, means over the data sets
+    highest: float
+    n_trials: int
+    n_failed: int  # runs of trials
+    edges: list[str]  # settings whose best value is near an end of their range
+
+    def said(self, search: str) -> str:
+        """What a recipe says of it."""
+        return f"tune/{search}.jsonl: trial {self.trial} of {self.n_trials}, held-out AP {self.ap:.3f}"
+
+
+def choices(search: Search) -> list[Choice]:
+    """The choice of each method that has trials, the best first."""
+    found = [_choice(search, method) for method in search.question.spaces if search.of_method(method)]
+    return sorted(found, key=lambda each: -each.ap)
+
+
+def _choice(search: Search, method: str) -> Choice:
+    trials = search.of_method(method)
+    scores = {number: score_of(each) for number, each in trials.items()}
+    best = max(scores, key=lambda number: (scores[number], -number))
+    by_study = [mean(values) for values in zip(*_by_dataset(trials[best]).values(), strict=False)]
+    searched, space = trials[best][0].searched, search.question.spaces[method]
+    n_failed = sum(trial.ap is None for each in trials.values() for trial in each)
+    ends = {"lowest": min(by_study), "highest": max(by_study), "edges": at_edge(space, searched)}
+    return Choice(method, best, searched, scores[best], n_trials=len(trials), n_failed=n_failed, **ends)
+
+
+def score_of(studies: Sequence[Trial]) -> float:
+    """The AP of one trial: the median over its studies, 0 where one failed, and the mean of this over data sets."""
+    return mean(median(values) for values in _by_dataset(studies).values())
+
+
+def _by_dataset(studies: Sequence[Trial]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for trial in studies:
+        found.setdefault(trial.dataset, []).append(trial.ap or 0.0)
+    return found
+
+
+def best_after(scores: Sequence[float]) -> tuple[Floats, Floats]:
+    """Mean and standard deviation [n] of the best of the first k = 1 .. n of the ``scores`` [n], over all their orders.
+
+    The i-th smallest is the best of k of n with the probability C(i - 1, k - 1) / C(n, k): the expected validation
+    performance of Dodge et al. 2019, drawn without replacement.
+    """
+    n, ordered = len(scores), np.sort(np.asarray(scores, np.float64))
+    means, deviations = np.empty(n), np.empty(n)
+    weights = np.full(n, 1 / n)  # k = 1
+    for k in range(1, n + 1):
+        means[k - 1] = weights @ ordered
+        deviations[k - 1] = np.sqrt(max(0.0, weights @ np.square(ordered) - means[k - 1] ** 2))
+        if k < n:  # C(i-1, k) / C(n, k+1) = C(i-1, k-1) / C(n, k) * (i - k) / k * (k + 1) / (n - k)
+            weights = weights * np.maximum(0, np.arange(1, n + 1) - k) / k * (k + 1) / (n - k)
+    return means, deviations
+
+
+def importance(search: Search, method: str) -> tuple[dict[str, float], float]:
+    """The share of each setting in what a random forest explains of the AP of trials; and how well it does, R^2.
+
+    The share is the permutation importance of scikit-learn; R^2 is of trials that a tree has not seen. Failed trials
+    are left out.
+    """
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.inspection import permutation_importance
+
+    space: Space = search.question.spaces[method]
+    trials = [each for each in search.of_method(method).values() if all(trial.ap is not None for trial in each)]
+    if not space or len(trials) < 4:
+        return {}, 0.0
+    shares = np.array([[of.share(each[0].searched[key]) for key, of in space.items()] for each in trials])
+    scores = np.array([score_of(each) for each in trials])
+    forest = RandomForestRegressor(300, oob_score=True, random_state=0).fit(shares, scores)
+    found = np.maximum(0, permutation_importance(forest, shares, scores, n_repeats=20, random_state=0).importances_mean)
+    total = found.sum() or 1.0
+    return dict(zip(space, (found / total).tolist(), strict=True)), float(forest.oob_score_)

@@ -1,0 +1,48 @@
+"""A search as a table: its choices in Markdown, or every trial as CSV."""
+
+import csv
+import io
+
+from hashbench.runs.settings import method_file
+from hashbench.tuning.choice import choices
+from hashbench.tuning.search import Search
+
+HEADINGS = ("method", "held-out AP", "of its studies", "trial", "failed", "chosen; * is near an end of its range")
+
+
+def as_markdown(search: Search) -> str:
+    """A line for each method, the best first: the AP of the chosen trial, and its settings."""
+    question, found = search.question, choices(search)
+    n_studies = len({trial.study for trial in search.trials.values()})
+    data = f"{', '.join(question.left_out)} ({question.protocol})"
+    left_out = sorted({name for names in question.left_out.values() for name in names})
+    fixed = ", ".join(f"{key} = {value}" for key, value in question.settings.items())
+    lines = [
+        f"# The search {search.name}: {data}",
+        "",
+        "| " + " | ".join(HEADINGS) + " |",
+        "|---|---:|---|---:|---:|---|",
+    ]
+    for each in found:
+        chosen = [f"{key} = {value}{' *' if key in each.edges else ''}" for key, value in each.searched.items()]
+        cells = [method_file(each.method).title, f"{each.ap:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
+        cells += [f"{each.trial} of {each.n_trials}", str(each.n_failed), ", ".join(chosen)]
+        lines.append("| " + " | ".join(cells) + " |")
+    note = (
+        f"{fixed}. Each trial is run in {n_studies} studies, with another seed and other queries; the median of its "
+        "tie-aware AP chooses, and a trial that fails counts as 0. The queries are held out of the database; query "
+        f"of {', '.join(left_out)} is in any list."
+    )
+    return "\n".join([*lines, "", note]) + "\n"
+
+
+def as_csv(search: Search) -> str:
+    """A line for each trial and study, with the settings of all methods as columns."""
+    settings = list(dict.fromkeys(key for space in search.question.spaces.values() for key in space))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["method", "trial", "dataset", "study", "ap", "seconds", "reason", *settings])
+    for key in sorted(search.trials):
+        trial = search.trials[key]
+        writer.writerow([*key, trial.ap, trial.seconds, trial.reason, *(trial.searched.get(name) for name in settings)])
+    return text.getvalue()

@@ -1,0 +1,74 @@
+"""Makes the trials of a search that are missing, as runs of a store of its own, of which only their lines stay."""
+
+from collections.abc import Iterator, Sequence
+from shutil import rmtree
+
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import PerClassValidation, RandomValidation
+from hashbench.features import is_own
+from hashbench.features import path_of as features_path
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked, require_writable
+from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Plan, run_all
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.tuning.search import Search, Trial, path_of
+
+TO_CHOOSE = (PerClassValidation, RandomValidation)  # protocols that were made to choose settings, not to show
+
+
+def shown_protocols(dataset: str, protocol: str) -> list[str]:
+    """``protocol``, and those of the data set whose queries a declared table shows, sorted."""
+    card = load_card(dataset)
+    cells = (cell for name in spec.names() for cell in spec.load(name).cells)
+    shown = {cell.protocol for cell in cells if cell.dataset == card.name} & card.protocols.keys()
+    return sorted({protocol} | {name for name in shown if not isinstance(card.protocol(name), TO_CHOOSE)})
+
+
+def features_of(stem: str, dataset: str) -> str:
+    """The features that a recipe calls ``stem``; of a network of our own those of the weights that are found here."""
+    if not is_own(stem):
+        return stem
+    files = [*paths.committed_weights().glob(f"{stem}-*"), *paths.weights().glob(f"{stem}-*")]
+    known = {f"{stem}_{path.stem.rpartition('-')[2]}" for path in files}
+    known |= {path.stem for path in features_path(dataset, "x").parent.glob(f"{stem}_*.h5")}
+    if len(known) != 1:
+        raise HashbenchError(
+            f"features {stem}: --set features=NAME says which: {', '.join(sorted(known)) or 'none is here'}"
+        )
+    return known.pop()
+
+
+def missing(search: Search, methods: Sequence[str], n: int, n_studies: int, *, retry: bool) -> list[tuple[Trial, Run]]:
+    """The first ``n`` trials of each method that have not ended (``retry``: or failed), and their runs.
+
+    HashbenchError where a trial of the file is another one than the space gives today.
+    """
+    found = []
+    for method in methods:
+        for trial, run in search.question.trials(method, n, n_studies):
+            stored = search.trials.get(trial.key)
+            if stored is not None and stored.run != trial.run:
+                fault = (
+                    f"{path_of(search.name)}: trial {trial.trial} of {method} is not the one of today's space or recipe"
+                )
+                raise HashbenchError(f"{fault}: give this search another --name")
+            if stored is None or (retry and stored.reason is not None):
+                found.append((trial, run))
+    return found
+
+
+def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, plan: Plan) -> Iterator[Search]:
+    """The search after each trial that has ended; it is stored each time. Another process may not do it meanwhile."""
+    folder = path_of(search.name).with_name(f".{search.name}")
+    require_writable(folder)
+    store, trials = Store(folder), {trial.run: trial for trial, _ in todo}
+    with locked(folder / "lock", wait=False, busy=f"{folder}: another process does this search: give another --name"):
+        for outcome in run_all([run for _, run in todo], store, options, plan):
+            search = search.with_trials([trials[str(outcome.spec.name)].ended(outcome.row, outcome.error)])
+            search.save()
+            rmtree(store.run_folder(str(outcome.spec.name)), ignore_errors=True)
+            yield search
+    rmtree(folder, ignore_errors=True)

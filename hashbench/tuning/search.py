@@ -1,0 +1,145 @@
+"""A search: what it searches, its trials as JSON lines, and the runs that these are."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from hashbench.datasets.card import load_card
+from hashbench.foundation import paths
+from hashbench.foundation.config import Setting, Strict, canonical_json, json_object, parse
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import write_text
+from hashbench.foundation.provenance import Code
+from hashbench.methods import METHODS
+from hashbench.runs.row import Row, processor_of, read_text
+from hashbench.runs.run import Run
+from hashbench.runs.settings import FORM
+from hashbench.runs.space import Space, points
+
+METRIC = "ap"  # tie-aware, of the held-out queries: trials are compared by it
+FOLDER = "tune"  # of the results: its files are named in recipes
+Key = tuple[str, int, str, int]  # method, trial, data set, study
+
+
+class Question(Strict):
+    """The first line of a search's file: the data, what all trials have in common, and the space of each method."""
+
+    protocol: str  # whose database the queries are held out of
+    left_out: dict[str, list[str]]  # of each data set: the protocols whose queries are in no list of a trial
+    recipe: str | None
+    settings: dict[str, Setting]  # of every method that has them: bits, features, model
+    spaces: dict[str, Space]
+
+    def given(self, method: str) -> dict[str, Setting]:
+        """The ``settings`` that the method has; of a shallow one the form of its hash functions is the model."""
+        fields = METHODS.get(method).settings.model_fields
+        form = {FORM: self.settings["model"]} if "model" in self.settings and FORM in fields else {}
+        return {key: value for key, value in {**form, **self.settings}.items() if key in fields}
+
+    def run(self, method: str, searched: Mapping[str, Setting], dataset: str, study: int) -> Run:
+        """The run that a trial is: ``study`` is its seed, and decides which queries are held out."""
+        protocol = load_card(dataset).held_out(self.protocol, self.left_out[dataset], study)
+        return Run.resolve(dataset, protocol, method, {**self.given(method), **searched}, seed=study)
+
+    def trials(self, method: str, n: int, n_studies: int) -> "Iterator[tuple[Trial, Run]]":
+        """All trials of a method without a result, each with its run; HashbenchError where one cannot be run."""
+        for number, searched in enumerate(points(self.spaces[method], n, method), 1):
+            for dataset in self.left_out:
+                for study in range(n_studies):
+                    run = self.run(method, searched, dataset, study)
+                    named: dict[str, Any] = {"dataset": dataset, "searched": searched, "run": str(run.name)}
+                    yield Trial(method=method, trial=number, study=study, **named), run
+
+
+class Trial(Strict):
+    """One line: a run with the settings of one point of the method's space, in one study."""
+
+    method: str
+    trial: int  # 1, 2, ...
+    dataset: str
+    study: int  # 0, 1, ...
+    searched: dict[str, Setting]
+    run: str  # its name, whose digest covers all that decides its result
+    ap: float | None = None  # of the held-out queries; None if it failed
+    reason: str | None = None  # why it failed
+    histogram: str | None = None  # SHA-256 of the counts from which the AP was computed
+    seconds: float | None = None  # of training, encoding and scoring
+    processor: str | None = None
+    code: Code | None = None
+    utc: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """What no other trial of the search has."""
+        return self.method, self.trial, self.dataset, self.study
+
+    def ended(self, row: Row | None, error: str | None) -> "Trial":
+        """The trial with its result: the ``row`` of its run, or the ``error`` that the run raised."""
+        if row is None or row.status == "failed":
+            return self._with(reason=error or (row.reason if row else None) or "it ended without a result")
+        seconds = None if row.seconds is None else round(sum(row.seconds.model_dump().values()), 2)
+        made = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
+        return self._with(ap=row.metrics[METRIC].mean, histogram=row.artefacts.get("histogram"), **made)
+
+    def _with(self, **result: Any) -> "Trial":
+        return Trial.model_validate({**self.model_dump(), **result})
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search by its name, and the trials that have ended; its file is ``results/tune/NAME.jsonl``."""
+
+    name: str
+    question: Question
+    trials: Mapping[Key, Trial] = field(default_factory=dict)
+
+    @staticmethod
+    def load(name: str) -> "Search | None":
+        """The search called ``name``; None if there is none. HashbenchError for a file that is damaged."""
+        path = path_of(name)
+        try:
+            lines = read_text(path, "search").splitlines()
+        except FileNotFoundError:
+            return None
+        question, *trials = (
+            _read(Question if n == 1 else Trial, line, f"{path}:{n}") for n, line in enumerate(lines, 1)
+        )
+        found = {trial.key: trial for trial in trials}
+        if len(found) < len(trials):
+            raise HashbenchError(f"{path}: a trial is there twice: delete one of its lines")
+        return Search(name, question, found)
+
+    def of_method(self, method: str) -> dict[int, list[Trial]]:
+        """The trials of a method by number, each with its data sets and studies in order."""
+        found: dict[int, list[Trial]] = {}
+        for key in sorted(key for key in self.trials if key[0] == method):
+            found.setdefault(key[1], []).append(self.trials[key])
+        return found
+
+    def with_trials(self, trials: Iterable[Trial]) -> "Search":
+        """The search with more trials, or with others in place of those with the same numbers."""
+        return replace(self, trials={**self.trials, **{trial.key: trial for trial in trials}})
+
+    def save(self) -> None:
+        """Writes the file, sorted, as a whole or not at all."""
+        lines = [self.question, *(self.trials[key] for key in sorted(self.trials))]
+        text = "\n".join(canonical_json(line.model_dump(exclude_none=True)) for line in lines)
+        write_text(path_of(self.name), f"{text}\n")
+
+
+def _read(model: Any, line: str, place: str) -> Any:
+    try:
+        return parse(model, json_object(line), place)
+    except ValueError as error:
+        raise HashbenchError(f"{place}: not a line of a search: {error}: restore the file from git") from None
+
+
+def path_of(name: str) -> Path:
+    """The file of the search called ``name``."""
+    return paths.results() / FOLDER / f"{name}.jsonl"
+
+
+def names() -> list[str]:
+    """The searches whose files are here, sorted."""
+    return sorted(path.stem for path in path_of("*").parent.glob("[!.]*.jsonl"))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from functools import cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -77,8 +78,8 @@ def threads() -> dict[str, int]:
     for pool in threadpool_info():
         found[pool["user_api"]] = max(pool["num_threads"], found.get(pool["user_api"], 0))
     for library in ("numba", "torch"):
-        if (module := sys.modules.get(library)) is not None:
-            found[library] = module.get_num_threads()
+        if library in sys.modules:  # perhaps another thread imports it at this moment: import_module waits for that
+            found[library] = import_module(library).get_num_threads()
     return found
 
 

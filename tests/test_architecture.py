@@ -23,7 +23,9 @@ ORDER = [
     {"evaluation", "datasets"},
     {"features"},
     {"runs"},
-    {"tables", "figures"},
+    {"tables"},
+    {"tuning"},
+    {"figures"},
     {"bundle", "report"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before
 ]

@@ -66,14 +66,16 @@ Space = dict[str, Range | Choices]  # by setting
 def points(space: Space, n: int, method: str) -> list[dict[str, Setting]]:
     """The settings of ``n`` trials: the points of a Halton sequence, scrambled by the name of the ``method``.
 
-    A longer sequence begins with the same points, and no point depends on what another one scored.
+    A longer sequence begins with the same points, and no point depends on what another one scored, nor on the order of
+    the settings in a file.
     """
     from scipy.stats.qmc import Halton
 
     if not space:
         return [{} for _ in range(n)]
     shares = Halton(len(space), scramble=True, seed=derive_seed("search", method) % 2**32).random(n)
-    return [{key: of.value(float(at)) for (key, of), at in zip(space.items(), row, strict=True)} for row in shares]
+    ordered = sorted(space.items())
+    return [{key: of.value(float(at)) for (key, of), at in zip(ordered, row, strict=True)} for row in shares]
 
 
 def at_edge(space: Space, chosen: Mapping[str, Setting]) -> list[str]:

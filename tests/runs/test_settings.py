@@ -292,7 +292,6 @@ def test_a_wrong_recipe_is_one_line_that_names_its_file(root: Path) -> None:
             resolved()
         assert str(caught.value).startswith(f"{path}: "), (new, str(caught.value))
         assert complaint in str(caught.value) and "\n" not in str(caught.value), (new, str(caught.value))
-    assert Run.resolve("digits", "s1", "lsh", {"bits": 12})  # no method of recipes
 
 
 def test_a_method_can_do_without_a_recipe(root: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def command(
     tables: Annotated[
         list[str] | None,
-        Argument(metavar="TABLE...", help="See hashbench list tables.", autocompletion=complete("tables")),
+        Argument(metavar="TABLE...", help="Tables, or searches of tune.", autocompletion=complete("tables")),
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
     output: Annotated[Literal["csv", "latex", "markdown", "html"], Option("--format", help="The format.")] = "markdown",
@@ -36,6 +36,8 @@ def command(
 
     The values are of runs on the protocol's own split. With --splits N they are means over all runs on N splits, and
     the table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
+
+    A search of hashbench tune is printed as markdown (what was chosen) or csv (every trial).
     """
     from hashbench.foundation.config import canonical_json
     from hashbench.report import files
@@ -47,6 +49,8 @@ def command(
     if with_figures and not (every and write):
         raise HashbenchError("--figures needs --all and --write; hashbench figure draws single figures")
     names = requested(tables or [], every, spec.names, "table", "render")
+    searches = _searches(names, output, every=every, write=write, as_json=as_json)
+    names = [name for name in names if name not in searches]
     broken = print_each_error_once() if every else refuse
     left_out = None if check or write else LeftOutRows()  # a kept table needs every row
     shown, store = {"interval": interval, "distinct": distinct}, Store.default()
@@ -69,6 +73,19 @@ def command(
         raise HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
     if left_out is not None:
         left_out.check()
+
+
+def _searches(names: list[str], output: str, *, every: bool, write: bool, as_json: bool) -> list[str]:
+    """Those of ``names`` that are searches (``every``: all of them), which are printed, or with ``write`` stored."""
+    from hashbench.tuning import render, search
+
+    found = [name for name in search.names() if every or name in names]
+    for name in found:
+        if not (as_json or (every and write)):
+            echo(render.as_text(name, output), nl=False)
+        if write:
+            echo(paths.shown(render.write(name)), err=as_json)
+    return found
 
 
 def _check(tables: "list[Table]") -> None:

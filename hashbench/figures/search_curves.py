@@ -49,13 +49,15 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
 
 
 def _draw(lines: dict[str, tuple[Floats, Floats]], text: str, figure: "Figure") -> None:
+    from matplotlib.ticker import MaxNLocator
+
     ax, looks = figure.add_subplot(), looks_of(lines)
     for title, (means, stds) in lines.items():
         k = np.arange(1, len(means) + 1)
         ax.plot(k, means, **looks[title], markersize=3, markevery=max(1, len(k) // 8), linewidth=1.0)
         ax.fill_between(k, means - stds, means + stds, color=looks[title]["color"], alpha=0.12, linewidth=0)
     ax.set(xlabel="trials", ylabel="best AP of held-out queries", xlim=(1, None))
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="y")
     legend(figure, line_samples(looks), beside=True)
     explain(figure, text)

@@ -1,8 +1,8 @@
 """Which settings matter: the share of each in what a random forest explains of the AP of a search's trials."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from hashbench.figures.search_curves import SearchFile
 from hashbench.runs.row import Row
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
+from hashbench.tables.render_csv import Value
 from hashbench.tuning.choice import choices, importance
 from hashbench.tuning.search import Search
 
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 ROW_IN, EDGES_IN = 0.22, 1.3  # the height of a line, and of what is above and below them
 EXPLANATION = (
     "Permutation importance of each setting in a random forest that predicts the AP of a trial, as a share of the sum; "
-    "R2 is of trials that a tree has not seen: where it is near 0 or below, the AP does not depend on the settings in a "
-    "way that so few trials show."
+    "R2 is of trials that a tree has not seen: near 0 or below, so few trials do not show what the settings matter."
 )
 
 
@@ -31,7 +31,7 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
         return nothing(f"the search {figure.file.search} is not here: hashbench tune makes it")
     found = {method_file(each.method).title: importance(search, each.method) for each in choices(search)}
     found = {title: each for title, each in found.items() if each[0]}
-    points = [
+    points: list[Mapping[str, Value]] = [
         {"method": title, "setting": setting, "share": share, "r2": r2}
         for title, (shares, r2) in found.items()
         for setting, share in shares.items()
@@ -47,7 +47,12 @@ def _draw(found: dict[str, tuple[dict[str, float], float]], figure: "Figure") ->
     ax.imshow(grid, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for row, column in zip(*np.nonzero(~np.isnan(grid)), strict=True):
         share = grid[row, column]
-        shown = {"ha": "center", "va": "center", "fontsize": 6, "color": "white" if share > 0.6 else "black"}
+        shown: dict[str, Any] = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": 6,
+            "color": "white" if share > 0.6 else "black",
+        }
         ax.text(column, row, f"{share:.2f}", **shown)
     titles = [f"{title} (R2 {r2:.2f})" for title, (_, r2) in found.items()]
     ax.set_xticks(range(len(settings)), settings, rotation=35, ha="right")

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
+from hashbench.runs.settings import method_file
 from hashbench.tables import notation
 from hashbench.tables.footnotes import network_of
 from hashbench.tables.papers import OWN
 from hashbench.tables.render_markdown import cite, escape
 from hashbench.tables.table import Table
+from hashbench.tuning import search
 
 QUICKSTART = "digits"  # everybody's own rows, which are not committed
 HEAD = """# Results
@@ -20,6 +22,10 @@ A published value is never printed as a measured one: a cell that is not measure
 """
 COLUMNS = "| table | what it is | measured | network or features | runs |\n| :--- | :--- | ---: | :--- | :--- |"
 OWN_HEAD = f"## Our own tables\n\n{COLUMNS}"
+SEARCHES_HEAD = """## Searches of settings
+
+| search | queries held out of | methods | trials of each |
+| :--- | :--- | :--- | ---: |"""
 
 
 def results_readme(tables: Iterable[Table]) -> str:
@@ -29,7 +35,17 @@ def results_readme(tables: Iterable[Table]) -> str:
     head = HEAD.format(measured=measured, declared=declared)
     of_papers = _lines(table for table in shown if table.paper != OWN)
     own = _lines(table for table in shown if table.paper == OWN)
-    return "\n".join([head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]) + "\n"
+    lines = [head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]
+    return "\n".join([*lines, f"\n{SEARCHES_HEAD}", *_searches()]) + "\n"
+
+
+def _searches() -> Iterator[str]:
+    for name in search.names():
+        found = search.Search.named(name)
+        question, n_trials = found.question, {len(found.of_method(method)) for method in found.question.spaces}
+        data = f"{', '.join(question.left_out)} ({question.protocol})"
+        methods = ", ".join(method_file(method).title for method in question.spaces)
+        yield f"| [{name}](tune/{name}.md) | {data} | {methods} | {' to '.join(map(str, sorted(n_trials)))} |"
 
 
 def _lines(tables: Iterable[Table]) -> Iterator[str]:

@@ -2,12 +2,29 @@
 
 import csv
 import io
+from pathlib import Path
 
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import write_text
 from hashbench.runs.settings import method_file
 from hashbench.tuning.choice import choices
-from hashbench.tuning.search import Search
+from hashbench.tuning.search import Search, path_of
 
 HEADINGS = ("method", "held-out AP", "of its studies", "trial", "failed", "chosen; * is near an end of its range")
+
+
+def as_text(name: str, output: str) -> str:
+    """The search called ``name``, which is here, in the format ``output``; HashbenchError for another format."""
+    if output not in ("markdown", "csv"):
+        raise HashbenchError(f"--format {output}: a search, {name}, is printed as markdown or csv")
+    return as_markdown(Search.named(name)) if output == "markdown" else as_csv(Search.named(name))
+
+
+def write(name: str) -> Path:
+    """Writes what was chosen as Markdown beside the search called ``name``; the path."""
+    path = path_of(name).with_suffix(".md")
+    write_text(path, as_markdown(Search.named(name)))
+    return path
 
 
 def as_markdown(search: Search) -> str:
@@ -30,7 +47,7 @@ def as_markdown(search: Search) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     note = (
         f"{fixed}. Each trial is run in {n_studies} studies, with another seed and other queries; the median of its "
-        "tie-aware AP chooses, and a trial that fails counts as 0. The queries are held out of the database; query "
+        "tie-aware AP chooses, and a trial that fails counts as 0. The queries are held out of the database; no query "
         f"of {', '.join(left_out)} is in any list."
     )
     return "\n".join([*lines, "", note]) + "\n"

@@ -8,7 +8,7 @@ from typing import Any
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, Strict, canonical_json, json_object, parse
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import write_text
 from hashbench.foundation.provenance import Code
 from hashbench.methods import METHODS
@@ -109,6 +109,13 @@ class Search:
         if len(found) < len(trials):
             raise HashbenchError(f"{path}: a trial is there twice: delete one of its lines")
         return Search(name, question, found)
+
+    @staticmethod
+    def named(name: str) -> "Search":
+        """The search called ``name``; raises HashbenchError if there is none."""
+        if (found := Search.load(name)) is None:
+            raise unknown("search", name, names())
+        return found
 
     def of_method(self, method: str) -> dict[int, list[Trial]]:
         """The trials of a method by number, each with its data sets and studies in order."""

@@ -1,6 +1,6 @@
 """How much trials bring: the best AP of held-out queries after k trials of a search, for each method."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from hashbench.figures._panels import line_samples, looks_of
 from hashbench.runs.row import Row
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
+from hashbench.tables.render_csv import Value
 from hashbench.tuning.choice import Floats, best_after, choices, score_of
 from hashbench.tuning.search import Search
 
@@ -38,7 +39,7 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
         method_file(each.method).title: best_after([score_of(t) for t in search.of_method(each.method).values()])
         for each in choices(search)
     }
-    points = [
+    points: list[Mapping[str, Value]] = [
         {"method": title, "trials": k, "best_ap": float(mean), "std": float(std)}
         for title, (means, stds) in lines.items()
         for k, (mean, std) in enumerate(zip(means, stds, strict=True), 1)

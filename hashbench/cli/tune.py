@@ -1,5 +1,6 @@
 """``hashbench tune`` searches the settings of methods, with as many trials for each."""
 
+import math
 from collections.abc import Sequence
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hashbench.foundation.config import Setting
     from hashbench.tuning.search import Question, Search
 
+BITS = 32  # of codes, unless other ones are asked for
+
 
 def command(
     names: Annotated[
@@ -26,8 +29,8 @@ def command(
     ],
     protocol: _options.ProtocolName = None,
     recipe: Annotated[str | None, Option(help="The recipe that is tuned; it says which model and features.")] = None,
-    bits: Annotated[int, Option(help="Code length.")] = 32,
-    model: Annotated[str | None, Option(help="Encoder, where no recipe says it.")] = None,
+    bits: Annotated[int | None, Option(help="Code length. Default: 32, or as many numbers as an item has.")] = None,
+    model: Annotated[str | None, Option(help="Encoder. Default: of the recipe; linear for data of your own.")] = None,
     settings: _options.Settings = None,
     trials: Annotated[int, Option(min=1, help="Trials of each method.")] = 24,
     studies: Annotated[int, Option(min=1, help="Runs of each trial: other seeds, other queries.")] = 3,
@@ -64,9 +67,10 @@ def command(
 
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
-    given: dict[str, Setting] = {"bits": bits, **({"model": model} if model else {})}
+    given = {key: value for key, value in {"bits": bits, "model": model}.items() if value is not None}
     question = _question(names, protocol, recipe, given | _options.parse_settings(settings or []))
-    search = _search(name or recipe or f"{'_'.join(question.left_out)}_{question.protocol}_{bits}b", question)
+    data = f"{'_'.join(question.left_out)}_{question.protocol}_{question.settings['bits']}b"
+    search = _search(name or question.recipe or data, question)
     todo = missing(search, list(question.spaces), trials, studies, retry=retry_failed)
     n_all = len(question.spaces) * len(question.left_out) * trials * studies
     note(f"{n_all} runs of {len(question.spaces)} x {trials} trials, {n_all - len(todo)} done, {len(todo)} to do")
@@ -134,6 +138,8 @@ def _question(
     for card in datasets:
         protocol = card.protocol_name(protocol)
         card.protocol(protocol)
+        fewest = math.prod(card.item_shape) if card.kind == "features" and "features" not in given else BITS
+        given = {"bits": min(BITS, fewest), **({"model": "linear"} if card.own else {}), **given}
     spaces = {}
     for method in methods:
         fixed = {*given, *([FORM] if "model" in given else [])}

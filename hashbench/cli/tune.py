@@ -67,7 +67,8 @@ def command(
 
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
-    given = {key: value for key, value in {"bits": bits, "model": model}.items() if value is not None}
+    options: dict[str, Setting | None] = {"bits": bits, "model": model}
+    given = {key: value for key, value in options.items() if value is not None}
     question = _question(names, protocol, recipe, given | _options.parse_settings(settings or []))
     data = f"{'_'.join(question.left_out)}_{question.protocol}_{question.settings['bits']}b"
     search = _search(name or question.recipe or data, question)

@@ -108,6 +108,11 @@ class Tuned(Strict):
     skip: str = ""
     parameters: Parameters = {}
 
+    @property
+    def reason(self) -> str:
+        """``why`` and ``tuned`` in one text."""
+        return "; ".join(filter(None, (self.why, self.tuned)))
+
     @model_validator(mode="before")
     @classmethod
     def _with_sources(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -286,8 +291,7 @@ def _layers_of_recipe(recipe: str, method: str, *, is_deep: bool, tuned: bool) -
         own = [({}, each.parameters), *((variant.when.names, variant.parameters) for variant in each.variants)]
         found += [(when, _sourced(parameters, recipe=source)) for when, parameters in own]
     last = _tuned(recipe, method) if tuned else None
-    note = "; ".join(filter(None, (last.why, last.tuned))) if last else ""
-    return found if last is None else [*found, ({}, _sourced(last.parameters, note))]
+    return found if last is None else [*found, ({}, _sourced(last.parameters, last.reason))]
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:

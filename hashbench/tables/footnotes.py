@@ -1,18 +1,47 @@
 """The footnotes that say how the measured values of a table were made: processors, networks, splits, budgets, code."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from hashbench.contract import PIXELS
 from hashbench.runs.row import Row, processor_of
+from hashbench.tables.cell import Cell
+from hashbench.tables.cell_runs import run_of
+from hashbench.tables.papers import OWN
 from hashbench.tables.table import Table
+
+PUBLISHED = "as published (the authors' values of a method; rate and schedule of a network are the recipe's)"
 
 
 def footnotes(table: Table) -> tuple[str, ...]:
     """Processors, networks and features by method, data, splits, budgets, and uncommitted code of what is measured."""
     found = {row.run: row for measured in table.measured for row in measured.rows}
     rows = list(found.values())
-    return (processors(table), _networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()
+    return (made_how(table), _networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()
+
+
+def made_how(table: Table) -> str:
+    """The processors of the runs and, in a table of our own, the tracks of its settings, in one line."""
+    return " ".join(filter(None, (processors(table), tracks(table) if table.paper == OWN else "")))
+
+
+def tracks(table: Table) -> str:
+    """Which sections have the settings of a search, which those that are published; empty where no section has."""
+    found: dict[str, dict[str, None]] = {}
+    for section in table.sections:
+        measured = (cell for cell in section.cells.values() if cell.measured is not None)
+        for said in {_track(cell.declared) for cell in measured} - {""}:
+            found.setdefault(said, {})[section.title] = None
+    return " ".join(f"{said[0].upper()}{said[1:]}: {'; '.join(titles)}." for said, titles in sorted(found.items()))
+
+
+def _track(cell: Cell) -> str:
+    if cell.track == "published":
+        return PUBLISHED
+    notes = (each.note for each in run_of(cell).sources(cell.settings).values())
+    search = next(filter(None, (re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", note) for note in notes)), None)
+    return "" if search is None else f"tuned ({search[2]} trials of each method, search {search[1]})"
 
 
 def processors(table: Table) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape as escape_markup
 
 from hashbench.tables import notation
-from hashbench.tables.footnotes import processors
+from hashbench.tables.footnotes import made_how
 from hashbench.tables.notation import Notation
 from hashbench.tables.render_markdown import both, cite
 from hashbench.tables.table import Section, Table, TableCell
@@ -31,7 +31,7 @@ def render_html(
         f'<section class="hashbench-table" id="{escape(table.name)}">',
         f"<h2>{escape(table.title)}</h2>",
         f'<p class="origin">{escape(notation.origin(table, cite))}</p>',
-        f'<p class="legend">{escape(f"{notation.legend(table, how)} {processors(table)}")}</p>',
+        f'<p class="legend">{escape(f"{notation.legend(table, how)} {made_how(table)}")}</p>',
     ]
     for section in table.sections:
         best = how.best(section)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from hashbench.tables import notation
-from hashbench.tables.footnotes import processors
+from hashbench.tables.footnotes import made_how
 from hashbench.tables.notation import Notation
 from hashbench.tables.papers import cited, papers
 from hashbench.tables.table import Section, Table, TableCell
@@ -21,7 +21,7 @@ def render_markdown(table: Table, *, interval: bool = False, distinct: bool = Fa
     ``interval`` adds the [worst, best] AP over all orders of ties, ``distinct`` the {number of distinct codes}.
     """
     how = Notation.of(table, interval=interval, distinct=distinct)
-    legend = f"{notation.legend(table, how)} {escape(processors(table))}".strip()
+    legend = f"{notation.legend(table, how)} {escape(made_how(table))}".strip()
     blocks = [f"## {escape(table.title)}", escape(notation.origin(table, cite)), legend]
     for section in table.sections:
         if section.title:

@@ -1,7 +1,7 @@
 """``hashbench tune`` searches the settings of methods, with as many trials for each."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hashbench.foundation.config import Setting
+    from hashbench.tuning.choice import Choice
     from hashbench.tuning.search import Question, Search
 
 BITS = 32  # of codes, unless other ones are asked for
@@ -60,13 +61,14 @@ def command(
     from hashbench.foundation.progress import bar, note
     from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan
-    from hashbench.tuning import choice
-    from hashbench.tuning import recipe as recipes
+    from hashbench.tuning.choice import choices
     from hashbench.tuning.render import as_markdown
     from hashbench.tuning.run import made, missing
 
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
+    if write and recipe is None:
+        raise HashbenchError("--write needs --recipe NAME, the recipe that gets the values")
     options: dict[str, Setting | None] = {"bits": bits, "model": model}
     given = {key: value for key, value in options.items() if value is not None}
     question = _question(names, protocol, recipe, given | _options.parse_settings(settings or []))
@@ -83,26 +85,39 @@ def command(
         for now in made(search, todo, Options(device=device), plan):
             search = now
             shown.update()
-    chosen = choice.choices(search)
-    echo(
-        canonical_json({"search": search.name, "choices": [vars(each) for each in chosen]})
-        if as_json
-        else as_markdown(search),
-        nl=as_json,
-    )
-    own = [each for each in chosen if each.method in question.spaces]
-    if recipe is not None and (write or not as_json):
-        path = recipes.recipe_path(recipe)
-        before = path.read_text("utf-8")
-        after = recipes.with_choices(before, own, search.name)
-        _write(path, before, after, write=write, as_json=as_json)
+    chosen = [each for each in choices(search) if each.method in question.spaces]
+    if as_json:
+        echo(canonical_json({"search": search.name, "choices": [vars(each) for each in chosen]}))
+    else:
+        echo(as_markdown(search))
+    if question.recipe is None:
+        for command_line in [] if as_json else _commands(question, chosen):
+            echo(f"$ {command_line}")
+    else:
+        _put_into_recipe(question.recipe, chosen, search.name, write=write, as_json=as_json)
 
 
-def _write(path: "Path", before: str, after: str, *, write: bool, as_json: bool) -> None:
+def _commands(question: "Question", chosen: "Sequence[Choice]") -> "Iterator[str]":
+    """The command that trains each method with what was chosen, on each data set."""
+    from hashbench.runs.command import command_of
+    from hashbench.runs.run import Run
+
+    for each in chosen:
+        for dataset in question.left_out:
+            settings = {**question.given(each.method), **each.searched}
+            run = Run.resolve(dataset, question.protocol, each.method, settings)
+            yield command_of(run.name, run.name.identity)
+
+
+def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, write: bool, as_json: bool) -> None:
+    """Prints how the recipe changes, and with ``write`` changes it."""
     from hashbench.foundation.files import write_text
     from hashbench.foundation.progress import note
+    from hashbench.tuning.recipe import recipe_path, with_choices
 
-    place = paths.shown(path)
+    path = recipe_path(name, to_write=write)
+    before, place = path.read_text("utf-8"), paths.shown(path)
+    after = with_choices(before, chosen, search)
     if not as_json:
         echo("".join(unified_diff(before.splitlines(True), after.splitlines(True), place, place, n=1)), nl=False)
     if write:

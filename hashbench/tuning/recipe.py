@@ -12,10 +12,10 @@ from hashbench.runs.settings import RECIPES
 from hashbench.tuning.choice import Choice
 
 
-def recipe_path(name: str) -> Path:
-    """The file of the recipe called ``name``; raises HashbenchError if it is not in a root that can be written to."""
+def recipe_path(name: str, *, to_write: bool) -> Path:
+    """The file of the recipe called ``name``; HashbenchError for the package's own ``to_write``."""
     path = paths.entries(*RECIPES)[name]
-    if paths.PACKAGE in path.parents:
+    if to_write and paths.PACKAGE in path.parents:
         raise HashbenchError(
             f"{path}: this recipe is the package's own: --root FOLDER names a root of yours that has it"
         )

@@ -14,8 +14,6 @@ from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hashbench.foundation.config import Setting
     from hashbench.tuning.choice import Choice
     from hashbench.tuning.search import Question, Search

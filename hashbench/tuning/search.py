@@ -27,7 +27,7 @@ class Question(Strict):
 
     protocol: str  # whose database the queries are held out of
     left_out: dict[str, list[str]]  # of each data set: the protocols whose queries are in no list of a trial
-    recipe: str | None
+    recipe: str | None = None
     settings: dict[str, Setting]  # of every method that has them: bits, features, model
     spaces: dict[str, Space]
 

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.space import Space, at_edge
+from hashbench.runs.space import Choices, Range, at_edge
 from hashbench.tuning.search import Search, Trial
 
 Floats = NDArray[np.float64]
+FEWEST = 8  # trials from which an importance is computed
 
 
 @dataclass(frozen=True)
@@ -79,22 +80,27 @@ def best_after(scores: Sequence[float]) -> tuple[Floats, Floats]:
     return means, deviations
 
 
-def importance(search: Search, method: str) -> tuple[dict[str, float], float]:
-    """The share of each setting in what a random forest explains of the AP of trials; and how well it does, R^2.
+def importance(search: Search, method: str) -> dict[str, float]:
+    """How much of the variance of the AP of trials each setting explains alone: the adjusted R^2, not below 0.
 
-    The share is the permutation importance of scikit-learn; R^2 is of trials that a tree has not seen. Failed trials
-    are left out.
+    It is that of the best parabola in the setting, on the scale of its range, or of one value for each choice. Trials
+    that failed are left out; empty where fewer than 8 are left.
     """
-    from sklearn.ensemble import RandomForestRegressor
-    from sklearn.inspection import permutation_importance
-
-    space: Space = search.question.spaces[method]
+    space = search.question.spaces[method]
     trials = [each for each in search.of_method(method).values() if all(trial.ap is not None for trial in each)]
-    if not space or len(trials) < 4:
-        return {}, 0.0
-    shares = np.array([[of.share(each[0].searched[key]) for key, of in space.items()] for each in trials])
     scores = np.array([score_of(each) for each in trials])
-    forest = RandomForestRegressor(300, oob_score=True, random_state=0).fit(shares, scores)
-    found = np.maximum(0, permutation_importance(forest, shares, scores, n_repeats=20, random_state=0).importances_mean)
-    total = found.sum() or 1.0
-    return dict(zip(space, (found / total).tolist(), strict=True)), float(forest.oob_score_)
+    if len(trials) < FEWEST or not scores.std():
+        return {}
+    return {key: _explained(of, [each[0].searched[key] for each in trials], scores) for key, of in space.items()}
+
+
+def _explained(of: Range | Choices, values: Sequence[Setting], scores: Floats) -> float:
+    if isinstance(of, Choices):
+        known = [value for value in of.choices if value in values]
+        columns = np.array([[value == each for each in known] for value in values], np.float64)
+    else:
+        columns = np.vander([of.share(value) for value in values], 3)
+    left = scores - columns @ np.linalg.lstsq(columns, scores, rcond=None)[0]
+    n, n_free = len(scores), columns.shape[1] - 1
+    unexplained = float(left @ left / (n - 1 - n_free)) / float(scores.var(ddof=1))
+    return max(0.0, 1 - unexplained)

@@ -131,7 +131,7 @@ class Search:
     def save(self) -> None:
         """Writes the file, sorted, as a whole or not at all."""
         lines = [self.question, *(self.trials[key] for key in sorted(self.trials))]
-        text = "\n".join(canonical_json(line.model_dump(exclude_none=True)) for line in lines)
+        text = "\n".join(canonical_json(line.model_dump(exclude_defaults=True)) for line in lines)
         write_text(path_of(self.name), f"{text}\n")
 
 

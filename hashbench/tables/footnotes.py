@@ -12,6 +12,7 @@ from hashbench.tables.papers import OWN
 from hashbench.tables.table import Table
 
 PUBLISHED = "as published (the authors' values of a method; rate and schedule of a network are the recipe's)"
+BY_HAND = "chosen by hand, without equal budgets"
 
 
 def footnotes(table: Table) -> tuple[str, ...]:
@@ -27,13 +28,15 @@ def made_how(table: Table) -> str:
 
 
 def tracks(table: Table) -> str:
-    """Which sections have the settings of a search, which those that are published; empty where no section has."""
+    """Whose the settings are, of each section that is measured: of the authors, of a search, or chosen by hand."""
     found: dict[str, dict[str, None]] = {}
     for section in table.sections:
         measured = (cell for cell in section.cells.values() if cell.measured is not None)
-        for said in {_track(cell.declared) for cell in measured} - {""}:
+        for said in dict.fromkeys(_track(cell.declared) for cell in measured):
             found.setdefault(said, {})[section.title] = None
-    return " ".join(f"{said[0].upper()}{said[1:]}: {'; '.join(titles)}." for said, titles in sorted(found.items()))
+    if len(found) == 1:
+        return f"Settings: {next(iter(found))}."
+    return " ".join(f"Settings {said}: {'; '.join(titles)}." for said, titles in found.items())
 
 
 def _track(cell: Cell) -> str:
@@ -41,7 +44,7 @@ def _track(cell: Cell) -> str:
         return PUBLISHED
     notes = (each.note for each in run_of(cell).sources(cell.settings).values())
     search = next(filter(None, (re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", note) for note in notes)), None)
-    return "" if search is None else f"tuned ({search[2]} trials of each method, search {search[1]})"
+    return BY_HAND if search is None else f"tuned ({search[2]} trials of each method, search {search[1]})"
 
 
 def processors(table: Table) -> str:

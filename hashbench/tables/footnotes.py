@@ -12,7 +12,7 @@ from hashbench.tables.papers import OWN
 from hashbench.tables.table import Table
 
 PUBLISHED = "as published (the authors' values of a method; rate and schedule of a network are the recipe's)"
-BY_HAND = "chosen by hand, without equal budgets"
+BY_HAND = "as published or chosen by hand, without equal budgets"
 
 
 def footnotes(table: Table) -> tuple[str, ...]:

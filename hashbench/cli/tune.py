@@ -11,7 +11,7 @@ from hashbench.cli import _options
 from hashbench.cli._options import Device
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,8 @@ def command(
 
     The trials of a method are points of a quasi-random sequence. Each is run once in each study, with another seed and
     other queries, which are held out of the database of the protocol; no query that a table shows is in any list. The
-    median AP over the studies chooses. A trial that fails counts as AP 0.
+    median AP over the studies chooses. A trial that fails counts as AP 0; a method all of whose trials fail has no
+    choice, and the exit status is 1.
 
     The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
@@ -67,7 +68,8 @@ def command(
 
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
-    given = {key: value for key, value in {"bits": bits, "model": model}.items() if value is not None}
+    options: dict[str, Setting | None] = {"bits": bits, "model": model}
+    given = {key: value for key, value in options.items() if value is not None}
     question = _question(names, protocol, recipe, given | _options.parse_settings(settings or []))
     data = f"{'_'.join(question.left_out)}_{question.protocol}_{question.settings['bits']}b"
     search = _search(name or question.recipe or data, question)
@@ -90,11 +92,13 @@ def command(
         nl=as_json,
     )
     own = [each for each in chosen if each.method in question.spaces]
-    if recipe is not None and (write or not as_json):
-        path = recipes.recipe_path(recipe)
+    if question.recipe is not None and (write or not as_json):
+        path = recipes.recipe_path(question.recipe)
         before = path.read_text("utf-8")
-        after = recipes.with_choices(before, own, search.name)
+        after = recipes.with_choices(question.recipe, before, own, search.name)
         _write(path, before, after, write=write, as_json=as_json)
+    if failed := [f"{each.method}: {each.failure}" for each in own if each.failure is not None]:
+        raise CheckFailed(f"every trial failed of {'; '.join(failed)}")
 
 
 def _write(path: "Path", before: str, after: str, *, write: bool, as_json: bool) -> None:
@@ -119,6 +123,7 @@ def _question(
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
     from hashbench.runs.settings import FORM, recipes, space_of
+    from hashbench.tuning.recipe import require_use
     from hashbench.tuning.run import features_of, shown_protocols
     from hashbench.tuning.search import Question
 
@@ -135,29 +140,58 @@ def _question(
         given = {**({"model": when.model} if when.model else {}), **given}
         if when.features is not None:
             given.setdefault("features", features_of(when.features, datasets[0].name))
+    _require_settings(methods, given)
     for card in datasets:
         protocol = card.protocol_name(protocol)
         card.protocol(protocol)
-        fewest = math.prod(card.item_shape) if card.kind == "features" and "features" not in given else BITS
-        given = {"bits": min(BITS, fewest), **({"model": "linear"} if card.own else {}), **given}
+    vectors = [card for card in datasets if card.kind == "features" and "features" not in given]
+    fewest = min([BITS, *(math.prod(card.item_shape) for card in vectors)])
+    own = {"model": "linear"} if any(card.own for card in datasets) else {}
+    given = {"bits": fewest, **own, **given}
     spaces = {}
     for method in methods:
         fixed = {*given, *([FORM] if "model" in given else [])}
         spaces[method] = {key: of for key, of in space_of(method).items() if key not in fixed}
     left_out = {card.name: shown_protocols(card.name, str(protocol)) for card in datasets}
     of_recipe = None if recipe is None else canonical(recipe)
-    return Question(protocol=str(protocol), left_out=left_out, recipe=of_recipe, settings=given, spaces=spaces)
+    found = Question(protocol=str(protocol), left_out=left_out, recipe=of_recipe, settings=given, spaces=spaces)
+    if of_recipe is not None:
+        for method in methods:
+            require_use(of_recipe, method, found.given(method))
+    return found
+
+
+def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> None:
+    """Raises HashbenchError for a method without binary codes, or a setting that none of the methods has."""
+    from hashbench.foundation.errors import unknown
+    from hashbench.methods import METHODS
+
+    fields = {method: METHODS.get(method).settings.model_fields.keys() for method in methods}
+    for method, own in fields.items():
+        if "bits" not in own:
+            raise HashbenchError(f"{method} makes no binary codes, whose AP a search compares")
+    known = {"model", *(key for own in fields.values() for key in own)}
+    for key in given:
+        if key not in known:
+            raise unknown(f"setting of {', '.join(methods)}", key, known)
 
 
 def _search(name: str, question: "Question") -> "Search":
     """The stored search of this name, with the methods of ``question`` too; HashbenchError if it is another one."""
-    from hashbench.tuning.search import Search, path_of
+    from hashbench.tables import spec
+    from hashbench.tuning.search import NAME, Search, path_of
 
+    if not NAME.fullmatch(name) or name in spec.names():
+        raise HashbenchError(f"--name {name}: letters, digits, _, - and dots are expected, and no name of a table")
     stored = Search.load(name)
     if stored is None:
         return Search(name, question)
     for key in ("protocol", "left_out", "recipe", "settings"):
         if (was := getattr(stored.question, key)) != (now := getattr(question, key)):
             raise HashbenchError(f"{path_of(name)}: its {key} is {was}, not {now}: give this search another --name")
+    for method in stored.question.spaces.keys() & question.spaces.keys():
+        if stored.question.spaces[method] != question.spaces[method]:
+            fault = f"its space of {method} is not the one of today's file or --set"
+            raise HashbenchError(f"{path_of(name)}: {fault}: give this search another --name")
     spaces = {**stored.question.spaces, **question.spaces}
     return Search(name, question.model_copy(update={"spaces": spaces}), stored.trials)

@@ -80,8 +80,10 @@ def _searches(names: list[str], output: str, *, every: bool, write: bool, as_jso
     from hashbench.tuning import render, search
 
     found = [name for name in search.names() if every or name in names]
+    if found and as_json and not every:
+        raise HashbenchError(f"--json: a search, {found[0]}, is printed as markdown or csv; its file is JSON lines")
     for name in found:
-        if not (as_json or (every and write)):
+        if not (as_json or (every and (write or output not in render.FORMATS))):
             echo(render.as_text(name, output), nl=False)
         if write:
             echo(paths.shown(render.write(name)), err=as_json)

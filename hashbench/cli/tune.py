@@ -11,7 +11,7 @@ from hashbench.cli import _options
 from hashbench.cli._options import Device
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.foundation.config import Setting
@@ -49,7 +49,8 @@ def command(
 
     The trials of a method are points of a quasi-random sequence. Each is run once in each study, with another seed and
     other queries, which are held out of the database of the protocol; no query that a table shows is in any list. The
-    median AP over the studies chooses. A trial that fails counts as AP 0.
+    median AP over the studies chooses. A trial that fails counts as AP 0; a method all of whose trials fail has no
+    choice, and the exit status is 1.
 
     The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
@@ -93,6 +94,8 @@ def command(
             echo(f"$ {command_line}")
     else:
         _put_into_recipe(question.recipe, chosen, search.name, write=write, as_json=as_json)
+    if failed := [f"{each.method}: {each.failure}" for each in chosen if each.failure is not None]:
+        raise CheckFailed(f"every trial failed of {'; '.join(failed)}")
 
 
 def _commands(question: "Question", chosen: "Sequence[Choice]") -> "Iterator[str]":
@@ -100,7 +103,7 @@ def _commands(question: "Question", chosen: "Sequence[Choice]") -> "Iterator[str
     from hashbench.runs.command import command_of
     from hashbench.runs.run import Run
 
-    for each in chosen:
+    for each in (each for each in chosen if each.failure is None):
         for dataset in question.left_out:
             settings = {**question.given(each.method), **each.searched}
             run = Run.resolve(dataset, question.protocol, each.method, settings)
@@ -115,7 +118,7 @@ def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, writ
 
     path = recipe_path(name, to_write=write)
     before, place = path.read_text("utf-8"), paths.shown(path)
-    after = with_choices(before, chosen, search)
+    after = with_choices(name, before, chosen, search)
     if not as_json:
         echo("".join(unified_diff(before.splitlines(True), after.splitlines(True), place, place, n=1)), nl=False)
     if write:
@@ -133,6 +136,7 @@ def _question(
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
     from hashbench.runs.settings import FORM, recipes, space_of
+    from hashbench.tuning.recipe import require_use
     from hashbench.tuning.run import features_of, shown_protocols
     from hashbench.tuning.search import Question
 
@@ -149,29 +153,58 @@ def _question(
         given = {**({"model": when.model} if when.model else {}), **given}
         if when.features is not None:
             given.setdefault("features", features_of(when.features, datasets[0].name))
+    _require_settings(methods, given)
     for card in datasets:
         protocol = card.protocol_name(protocol)
         card.protocol(protocol)
-        fewest = math.prod(card.item_shape) if card.kind == "features" and "features" not in given else BITS
-        given = {"bits": min(BITS, fewest), **({"model": "linear"} if card.own else {}), **given}
+    vectors = [card for card in datasets if card.kind == "features" and "features" not in given]
+    fewest = min([BITS, *(math.prod(card.item_shape) for card in vectors)])
+    own = {"model": "linear"} if any(card.own for card in datasets) else {}
+    given = {"bits": fewest, **own, **given}
     spaces = {}
     for method in methods:
         fixed = {*given, *([FORM] if "model" in given else [])}
         spaces[method] = {key: of for key, of in space_of(method).items() if key not in fixed}
     left_out = {card.name: shown_protocols(card.name, str(protocol)) for card in datasets}
     of_recipe = None if recipe is None else canonical(recipe)
-    return Question(protocol=str(protocol), left_out=left_out, recipe=of_recipe, settings=given, spaces=spaces)
+    found = Question(protocol=str(protocol), left_out=left_out, recipe=of_recipe, settings=given, spaces=spaces)
+    if of_recipe is not None:
+        for method in methods:
+            require_use(of_recipe, method, found.given(method))
+    return found
+
+
+def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> None:
+    """Raises HashbenchError for a method without binary codes, or a setting that none of the methods has."""
+    from hashbench.foundation.errors import unknown
+    from hashbench.methods import METHODS
+
+    fields = {method: METHODS.get(method).settings.model_fields.keys() for method in methods}
+    for method, own in fields.items():
+        if "bits" not in own:
+            raise HashbenchError(f"{method} makes no binary codes, whose AP a search compares")
+    known = {"model", *(key for own in fields.values() for key in own)}
+    for key in given:
+        if key not in known:
+            raise unknown(f"setting of {', '.join(methods)}", key, known)
 
 
 def _search(name: str, question: "Question") -> "Search":
     """The stored search of this name, with the methods of ``question`` too; HashbenchError if it is another one."""
-    from hashbench.tuning.search import Search, path_of
+    from hashbench.tables import spec
+    from hashbench.tuning.search import NAME, Search, path_of
 
+    if not NAME.fullmatch(name) or name in spec.names():
+        raise HashbenchError(f"--name {name}: letters, digits, _, - and dots are expected, and no name of a table")
     stored = Search.load(name)
     if stored is None:
         return Search(name, question)
     for key in ("protocol", "left_out", "recipe", "settings"):
         if (was := getattr(stored.question, key)) != (now := getattr(question, key)):
             raise HashbenchError(f"{path_of(name)}: its {key} is {was}, not {now}: give this search another --name")
+    for method in stored.question.spaces.keys() & question.spaces.keys():
+        if stored.question.spaces[method] != question.spaces[method]:
+            fault = f"its space of {method} is not the one of today's file or --set"
+            raise HashbenchError(f"{path_of(name)}: {fault}: give this search another --name")
     spaces = {**stored.question.spaces, **question.spaces}
     return Search(name, question.model_copy(update={"spaces": spaces}), stored.trials)

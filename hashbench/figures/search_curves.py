@@ -33,7 +33,8 @@ class SearchFile(FigureFile):
 
 
 def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
-    if (search := Search.load(figure.file.search)) is None:
+    search = Search.load(figure.file.search)
+    if search is None or not search.trials:
         return nothing(f"the search {figure.file.search} is not here: hashbench tune makes it")
     lines = {
         method_file(each.method).title: best_after([score_of(t) for t in search.of_method(each.method).values()])

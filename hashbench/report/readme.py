@@ -36,7 +36,8 @@ def results_readme(tables: Iterable[Table]) -> str:
     of_papers = _lines(table for table in shown if table.paper != OWN)
     own = _lines(table for table in shown if table.paper == OWN)
     lines = [head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]
-    return "\n".join([*lines, f"\n{SEARCHES_HEAD}", *_searches()]) + "\n"
+    searches = list(_searches())
+    return "\n".join([*lines, *([f"\n{SEARCHES_HEAD}", *searches] if searches else [])]) + "\n"
 
 
 def _searches() -> Iterator[str]:

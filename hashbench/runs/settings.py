@@ -25,6 +25,7 @@ from hashbench.runs.space import Space
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 SETTLED = ("model", "base", "features")  # the settings on which other settings depend, so they are chosen first
+GIVEN = (*SETTLED, "bits")  # what a search cannot choose: codes of other lengths or features are no equal terms
 RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
 SEARCH = "search.toml"  # in experiments/: the space that all methods share which train a network
 Layer = tuple[dict[str, str], dict[str, "Sourced"]]  # the conditions of some values, and these
@@ -201,11 +202,11 @@ def space_of(method: str) -> Space:
     if issubclass(kind, DeepSettings):
         shared = config.load(_Shared, paths.shipped() / "experiments" / SEARCH).search
     for key in {**shared, **own}:
-        if key not in kind.model_fields or key in (*SETTLED, "bits"):
-            place = method_path(method) if key in own else SEARCH
-            raise HashbenchError(
-                f"{place}: search: {unknown(f'setting of {method} to search', key, kind.model_fields)}"
-            )
+        place = f"{method_path(method) if key in own else SEARCH}: search"
+        if key in GIVEN:
+            raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")
+        if key not in kind.model_fields:
+            raise HashbenchError(f"{place}: {unknown(f'setting of {method}', key, kind.model_fields)}")
     return {**shared, **own}
 
 
@@ -266,6 +267,11 @@ def tuned(method: str) -> dict[str, Tuned]:
     """The settings to which ``method`` was tuned for each recipe with values of its own, by its name."""
     found = {name: _tuned(name, method) for name, recipe in recipes().items() if recipe.parameters}
     return {name: own for name, own in found.items() if own is not None and not own.skip}
+
+
+def tuned_in(recipe: str, method: str) -> Tuned | None:
+    """The settings to which ``method`` is tuned in the ``recipe``, or else in the closest one that it extends."""
+    return _tuned(recipe, method)
 
 
 def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:

@@ -31,7 +31,8 @@ class Range(Strict):
         whole = isinstance(self.low, int) and isinstance(self.high, int)
         low, high = self.low, self.high + whole
         found = low * (high / low) ** share if self.log else low + (high - low) * share
-        return int(found) if whole else float(f"{found:.{DIGITS}g}")
+        found = int(found) if whole else float(f"{found:.{DIGITS}g}")
+        return min(max(found, self.low), self.high)  # a rounded value may lie outside
 
     def share(self, value: Any) -> float:
         """How far ``value`` is on the way from ``low`` to ``high``."""
@@ -47,7 +48,7 @@ class Choices(Strict):
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
-        if len({str(each) for each in self.choices}) < len(self.choices):
+        if len(set(self.choices)) < len(self.choices):  # to Python 1, 1.0 and true are one value
             raise ValueError("a value is there twice")
         return self
 

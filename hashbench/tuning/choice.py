@@ -17,7 +17,10 @@ FEWEST = 8  # trials from which an importance is computed
 
 @dataclass(frozen=True)
 class Choice:
-    """The trial of a method with the highest AP: the median over its studies, and the mean of this over data sets."""
+    """The trial of a method with the highest AP: the median over its studies, and the mean of this over data sets.
+
+    Of trials that are equal it is the first one.
+    """
 
     method: str
     trial: int
@@ -28,6 +31,7 @@ class Choice:
     n_trials: int
     n_failed: int  # runs of trials
     edges: list[str]  # settings whose best value is near an end of their range
+    failure: str | None = None  # the first reason, if no trial has a score: nothing is chosen then
 
     def said(self, search: str) -> str:
         """What a recipe says of it."""
@@ -46,9 +50,11 @@ def _choice(search: Search, method: str) -> Choice:
     best = max(scores, key=lambda number: (scores[number], -number))
     by_study = [mean(values) for values in zip(*_by_dataset(trials[best]).values(), strict=False)]
     searched, space = trials[best][0].searched, search.question.spaces[method]
-    n_failed = sum(trial.ap is None for each in trials.values() for trial in each)
-    ends = {"lowest": min(by_study), "highest": max(by_study), "edges": at_edge(space, searched)}
-    return Choice(method, best, searched, scores[best], n_trials=len(trials), n_failed=n_failed, **ends)
+    reasons = [trial.reason for each in trials.values() for trial in each if trial.reason is not None]
+    failure = reasons[0] if reasons and not scores[best] else None
+    edges, n_trials, n_failed = at_edge(space, searched), len(trials), len(reasons)
+    found = method, best, searched, scores[best], min(by_study), max(by_study)
+    return Choice(*found, n_trials=n_trials, n_failed=n_failed, edges=edges, failure=failure)
 
 
 def score_of(studies: Sequence[Trial]) -> float:

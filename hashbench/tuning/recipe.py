@@ -2,14 +2,20 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting
+from hashbench.foundation.config import Setting, parse, toml_tables
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.settings import RECIPES
+from hashbench.methods import METHODS
+from hashbench.runs.settings import FORM, RECIPES, Recipe, Tuned, recipes, tuned_in
+from hashbench.training.settings import DeepSettings
 from hashbench.tuning.choice import Choice
+
+HEAD = re.compile(r"\s*\[")  # of a table
+EMPTY = re.compile(r"\s*(#.*)?")  # a line without a key
 
 
 def recipe_path(name: str, *, to_write: bool) -> Path:
@@ -22,21 +28,58 @@ def recipe_path(name: str, *, to_write: bool) -> Path:
     return path
 
 
-def with_choices(text: str, choices: Iterable[Choice], search: str) -> str:
-    """The ``text`` of a recipe with the chosen values; other settings of a method stay as they are, and so does why."""
+def require_use(recipe: str, method: str, given: Mapping[str, Setting]) -> None:
+    """Raises HashbenchError if no run of ``method`` with the settings ``given`` takes values of the ``recipe``."""
+    entry, model = METHODS.get(method), recipes()[recipe].when.model
+    own = str(given.get("model" if issubclass(entry.settings, DeepSettings) else FORM, "linear"))
+    if own != model:
+        raise HashbenchError(f"recipe {recipe} is for {model} networks or hash functions, and {method} has {own} ones")
+
+
+def with_choices(name: str, text: str, choices: Iterable[Choice], search: str) -> str:
+    """The ``text`` of the recipe called ``name`` with the chosen values, and all its other lines as they were.
+
+    A method's other settings stay, and ``why`` with them; those of a recipe that it extends are copied, since a table
+    of a recipe replaces the other's. A choice that failed changes nothing. HashbenchError if no recipe comes out.
+    """
     for choice in choices:
-        head = f"[methods.{choice.method}]"
-        new = [head, f"tuned = {json.dumps(choice.said(search))}"]
-        new += [f"{key} = {_toml(value)}" for key, value in choice.searched.items()]
-        lines = text.rstrip("\n").split("\n")
-        start = lines.index(head) if head in lines else len(lines)
-        end = next((n for n in range(start + 1, len(lines)) if lines[n].startswith("[")), len(lines))
-        replaced = {"why", "tuned", "skip", *choice.searched}
-        kept = [line for line in lines[start + 1 : end] if line and re.split(r"\s*=", line)[0] not in replaced]
-        before = lines[:start] if start < len(lines) else [*lines, ""]
-        text = "\n".join([*before, *new, *kept, *([""] if end < len(lines) else []), *lines[end:]]) + "\n"
+        if choice.failure is None:
+            text = "\n".join(_with_choice(name, text.rstrip("\n").split("\n"), choice, search)) + "\n"
+    try:
+        parse(Recipe, toml_tables(text), name)
+    except (ValueError, HashbenchError) as error:
+        fault = f"{name}: the values cannot be written between its lines: {error}"
+        raise HashbenchError(f"{fault}: write each setting as KEY = VALUE on a line of its own") from None
     return text
 
 
-def _toml(value: Setting) -> str:
-    return json.dumps(value)
+def _with_choice(name: str, lines: list[str], choice: Choice, search: str) -> list[str]:
+    head = f"[methods.{choice.method}]"
+    new = [f"tuned = {json.dumps(choice.said(search))}"]
+    new += [f"{key} = {json.dumps(value)}" for key, value in choice.searched.items()]
+    start = next((n for n, line in enumerate(lines) if line.partition("#")[0].strip() == head), None)
+    if start is None:
+        return [*lines, "", head, *new, *_inherited(tuned_in(name, choice.method), choice)]
+    end = next((n for n in range(start + 1, len(lines)) if HEAD.match(lines[n])), len(lines))
+    while EMPTY.fullmatch(lines[end - 1]):  # what is before the next table is about it
+        end -= 1
+    kept = [line for line in lines[start + 1 : end] if _key(line) not in {"tuned", "skip", *choice.searched}]
+    if {_key(line) for line in kept} <= {None, "why"}:  # it said why the values are what they no longer are
+        kept = [line for line in kept if _key(line) != "why"]
+    return [*lines[: start + 1], *new, *kept, *lines[end:]]
+
+
+def _key(line: str) -> str | None:
+    """The key that a line gives a value; None for an empty line and a comment."""
+    return None if EMPTY.fullmatch(line) else line.partition("=")[0].strip()
+
+
+def _inherited(tuned: Tuned | None, choice: Choice) -> list[str]:
+    """The lines of the settings that the method has from a recipe that this one extends, and that are not chosen."""
+    others = {} if tuned is None else {k: p for k, p in tuned.parameters.items() if k not in choice.searched}
+    tables: dict[str, dict[str, Any]] = {key: each.model_dump(exclude_defaults=True) for key, each in others.items()}
+    lines = [
+        f"{key} = {{ {', '.join(f'{of} = {json.dumps(value)}' for of, value in table.items())} }}"
+        for key, table in tables.items()
+    ]
+    return [*([f"why = {json.dumps(tuned.why)}"] if lines and tuned and tuned.why else []), *lines]

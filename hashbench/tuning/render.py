@@ -7,15 +7,17 @@ from pathlib import Path
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
 from hashbench.runs.settings import method_file
+from hashbench.tables.render_markdown import escape
 from hashbench.tuning.choice import choices
 from hashbench.tuning.search import Search, path_of
 
+FORMATS = ("markdown", "csv")
 HEADINGS = ("method", "held-out AP", "of its studies", "trial", "failed", "chosen; * is near an end of its range")
 
 
 def as_text(name: str, output: str) -> str:
     """The search called ``name``, which is here, in the format ``output``; HashbenchError for another format."""
-    if output not in ("markdown", "csv"):
+    if output not in FORMATS:
         raise HashbenchError(f"--format {output}: a search, {name}, is printed as markdown or csv")
     return as_markdown(Search.named(name)) if output == "markdown" else as_csv(Search.named(name))
 
@@ -44,6 +46,14 @@ def as_markdown(search: Search) -> str:
         chosen = [f"{key} = {value}{' *' if key in each.edges else ''}" for key, value in each.searched.items()]
         cells = [method_file(each.method).title, f"{each.ap:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
         cells += [f"{each.trial} of {each.n_trials}", str(each.n_failed), ", ".join(chosen)]
+        if each.failure is not None:
+            cells[1:] = [
+                "failed",
+                "",
+                f"none of {each.n_trials}",
+                str(each.n_failed),
+                f"nothing: {escape(each.failure)}",
+            ]
         lines.append("| " + " | ".join(cells) + " |")
     note = (
         f"{fixed}. Each trial is run in {n_studies} studies, with another seed and other queries; the median of its "

@@ -10,6 +10,7 @@ from hashbench.features import path_of as features_path
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable
+from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
@@ -61,14 +62,31 @@ def missing(search: Search, methods: Sequence[str], n: int, n_studies: int, *, r
 
 
 def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, plan: Plan) -> Iterator[Search]:
-    """The search after each trial that has ended; it is stored each time. Another process may not do it meanwhile."""
+    """The search after each trial that has ended; it is stored each time. Another process may not do it meanwhile.
+
+    HashbenchError before the first trial where the data are not here, or no trial of a method can be made of them.
+    """
     folder = path_of(search.name).with_name(f".{search.name}")
     require_writable(folder)
-    store, trials = Store(folder), {trial.run: trial for trial, _ in todo}
+    store = Store(folder)
     with locked(folder / "lock", wait=False, busy=f"{folder}: another process does this search: give another --name"):
+        if (now := Search.load(search.name)) is not None:  # another process may have added trials meanwhile
+            todo = [each for each in todo if now.trials.get(each[0].key) == search.trials.get(each[0].key)]
+            spaces = {**now.question.spaces, **search.question.spaces}
+            search = Search(search.name, search.question.model_copy(update={"spaces": spaces}), now.trials)
+        _require_data([run for _, run in todo], options)
+        trials = {trial.run: trial for trial, _ in todo}
         for outcome in run_all([run for _, run in todo], store, options, plan):
             search = search.with_trials([trials[str(outcome.spec.name)].ended(outcome.row, outcome.error)])
             search.save()
             rmtree(store.run_folder(str(outcome.spec.name)), ignore_errors=True)
             yield search
-    rmtree(folder, ignore_errors=True)
+        rmtree(folder, ignore_errors=True)
+
+
+def _require_data(runs: Sequence[Run], options: Options) -> None:
+    """Raises HashbenchError where the fault is the data's: such a trial has not failed, and the next one cannot do."""
+    for run in {(run.name.dataset, run.name.method): run for run in runs}.values():
+        require_supervision(run)
+    for run in {run.name.dataset: run for run in runs}.values():
+        open_data(run, options)

@@ -1,9 +1,12 @@
 """A search: what it searches, its trials as JSON lines, and the runs that these are."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
@@ -18,6 +21,8 @@ from hashbench.runs.settings import FORM
 from hashbench.runs.space import Space, points
 
 METRIC = "ap"  # tie-aware, of the held-out queries: trials are compared by it
+REMEDY = "delete this line, or restore the file from git"
+NAME = re.compile(r"\w[\w.-]*")  # of a search, which is that of its file
 FOLDER = "tune"  # of the results: its files are named in recipes
 Key = tuple[str, int, str, int]  # method, trial, data set, study
 
@@ -42,6 +47,17 @@ class Question(Strict):
         protocol = load_card(dataset).held_out(self.protocol, self.left_out[dataset], study)
         return Run.resolve(dataset, protocol, method, {**self.given(method), **searched}, seed=study)
 
+    def fault_of(self, trial: "Trial") -> str | None:
+        """Why ``trial``, which a file has, is none that has ended and that answers this question; None if it is."""
+        space = self.spaces.get(trial.method)
+        faults = {
+            "the first line has no such method": space is None,
+            "the first line has no such data set": trial.dataset not in self.left_out,
+            "its settings are not those of the space": space is not None and trial.searched.keys() != space.keys(),
+            "it has neither or both of ap and reason": (trial.ap is None) == (trial.reason is None),
+        }
+        return next((fault for fault, is_there in faults.items() if is_there), None)
+
     def trials(self, method: str, n: int, n_studies: int) -> "Iterator[tuple[Trial, Run]]":
         """All trials of a method without a result, each with its run; HashbenchError where one cannot be run."""
         for number, searched in enumerate(points(self.spaces[method], n, method), 1):
@@ -56,12 +72,12 @@ class Trial(Strict):
     """One line: a run with the settings of one point of the method's space, in one study."""
 
     method: str
-    trial: int  # 1, 2, ...
+    trial: Annotated[int, Field(ge=1)]
     dataset: str
-    study: int  # 0, 1, ...
+    study: Annotated[int, Field(ge=0)]
     searched: dict[str, Setting]
     run: str  # its name, whose digest covers all that decides its result
-    ap: float | None = None  # of the held-out queries; None if it failed
+    ap: Annotated[float, Field(ge=0, le=1)] | None = None  # of the held-out queries; None if it failed
     reason: str | None = None  # why it failed
     histogram: str | None = None  # SHA-256 of the counts from which the AP was computed
     seconds: float | None = None  # of training, encoding and scoring
@@ -78,9 +94,11 @@ class Trial(Strict):
         """The trial with its result: the ``row`` of its run, or the ``error`` that the run raised."""
         if row is None or row.status == "failed":
             return self._with(reason=error or (row.reason if row else None) or "it ended without a result")
+        if (ap := row.metrics[METRIC].mean) is None:
+            return self._with(reason="no query has a relevant item in the database")
         seconds = None if row.seconds is None else round(sum(row.seconds.model_dump().values()), 2)
         made = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
-        return self._with(ap=row.metrics[METRIC].mean, histogram=row.artefacts.get("histogram"), **made)
+        return self._with(ap=ap, histogram=row.artefacts.get("histogram"), **made)
 
     def _with(self, **result: Any) -> "Trial":
         return Trial.model_validate({**self.model_dump(), **result})
@@ -99,15 +117,16 @@ class Search:
         """The search called ``name``; None if there is none. HashbenchError for a file that is damaged."""
         path = path_of(name)
         try:
-            lines = read_text(path, "search").splitlines()
+            first, *lines = read_text(path, "search").splitlines() or [""]
         except FileNotFoundError:
             return None
-        question, *trials = (
-            _read(Question if n == 1 else Trial, line, f"{path}:{n}") for n, line in enumerate(lines, 1)
-        )
-        found = {trial.key: trial for trial in trials}
-        if len(found) < len(trials):
-            raise HashbenchError(f"{path}: a trial is there twice: delete one of its lines")
+        question: Question = _read(Question, first, f"{path}:1")
+        found: dict[Key, Trial] = {}
+        for n, line in enumerate(lines, 2):
+            trial: Trial = _read(Trial, line, f"{path}:{n}")
+            if fault := question.fault_of(trial) or ("it is there twice" if trial.key in found else None):
+                raise HashbenchError(f"{path}:{n}: trial {trial.trial} of {trial.method}: {fault}: {REMEDY}")
+            found[trial.key] = trial
         return Search(name, question, found)
 
     @staticmethod
@@ -139,7 +158,7 @@ def _read(model: Any, line: str, place: str) -> Any:
     try:
         return parse(model, json_object(line), place)
     except ValueError as error:
-        raise HashbenchError(f"{place}: not a line of a search: {error}: restore the file from git") from None
+        raise HashbenchError(f"{place}: not a line of a search: {error}: {REMEDY}") from None
 
 
 def path_of(name: str) -> Path:

@@ -48,7 +48,7 @@ def test_a_file_without_a_kind_is_one_line(tmp_path: Path) -> None:
         figures.load("tiny")
     assert str(error.value) == (
         f"{path}: kind: the kind of figure is expected, one of agreement, curves, flow_time, lines, "
-        "ranking_examples, tie_ranges, tied_orders, training"
+        "ranking_examples, search_curves, search_importance, tie_ranges, tied_orders, training"
     )
 
 

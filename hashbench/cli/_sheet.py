@@ -73,9 +73,9 @@ def method(name: str) -> Sheet:
     method, file, path = METHODS.get(name), method_file(name), paths.shown(method_path(name))
     starts_from_another = method.base is not None and method.base.method != name
     base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
-    others: list[tuple[dict[str, str], Any]] = [(each.when.names, each) for each in file.variants]
-    others += [({"recipe": recipe}, each) for recipe, each in tuned(name).items()]
-    variants = [(names, {key: own.value for key, own in v.parameters.items()}, v.why) for names, v in others]
+    others = [(each.when.names, each.parameters, each.why) for each in file.variants]
+    others += [({"recipe": recipe}, each.parameters, each.reason) for recipe, each in tuned(name).items()]
+    variants = [(names, {key: own.value for key, own in values.items()}, why) for names, values, why in others]
     known = _settings_of(method, file)
     values: dict[str, Any] = {
         **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch", "several_processes")},

@@ -116,6 +116,11 @@ class Tuned(Strict):
         tables = {key: v if isinstance(v, dict) else {"value": v} for key, v in values.items() if key not in own}
         return {**own, "parameters": {key: {"source": "ours", **table} for key, table in tables.items()}}
 
+    @property
+    def reason(self) -> str:
+        """Why the values are what they are, and the search that found them."""
+        return "; ".join(filter(None, (self.why, self.tuned)))
+
     @model_validator(mode="after")
     def _is_explained(self) -> Self:
         if bool(self.skip) == bool(self.parameters):
@@ -266,7 +271,7 @@ def tuned(method: str) -> dict[str, Tuned]:
 
 def tuned_in(recipe: str, method: str) -> Tuned | None:
     """The settings to which ``method`` is tuned in the ``recipe``, or else in the closest one that it extends."""
-    return _tuned(recipe, method)
+    return _tuned(recipe, method) if recipe in recipes() else None
 
 
 def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
@@ -292,8 +297,7 @@ def _layers_of_recipe(recipe: str, method: str, *, is_deep: bool, tuned: bool) -
         own = [({}, each.parameters), *((variant.when.names, variant.parameters) for variant in each.variants)]
         found += [(when, _sourced(parameters, recipe=source)) for when, parameters in own]
     last = _tuned(recipe, method) if tuned else None
-    note = "; ".join(filter(None, (last.why, last.tuned))) if last else ""
-    return found if last is None else [*found, ({}, _sourced(last.parameters, note))]
+    return found if last is None else [*found, ({}, _sourced(last.parameters, last.reason))]
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:

@@ -157,6 +157,8 @@ class Search:
 def _read(model: Any, line: str, place: str) -> Any:
     try:
         return parse(model, json_object(line), place)
+    except HashbenchError as error:
+        raise HashbenchError(f"{error}: {REMEDY}") from None
     except ValueError as error:
         raise HashbenchError(f"{place}: not a line of a search: {error}: {REMEDY}") from None
 

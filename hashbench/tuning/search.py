@@ -100,6 +100,10 @@ class Trial(Strict):
         made = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
         return self._with(ap=ap, histogram=row.artefacts.get("histogram"), **made)
 
+    def numbered(self, number: int) -> "Trial":
+        """The same result as that of another trial with the same settings."""
+        return self._with(trial=number)
+
     def _with(self, **result: Any) -> "Trial":
         return Trial.model_validate({**self.model_dump(), **result})
 

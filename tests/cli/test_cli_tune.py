@@ -58,21 +58,7 @@ def test_a_search_has_a_line_for_each_trial_and_leaves_no_working_files(made: Pa
     assert [path.name for path in made.rglob("*")] == ["tune", "pair.jsonl"]
 
 
-def test_what_is_missing_of_a_method_and_another_method_are_added_in_two_processes_with_the_same_results(
-    made: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = with_lines(made, slice(3, 4), ("lsh",))
-    status, out, err = call(capsys, *BOTH, "--jobs", "2", "--json")
-    assert status == 0 and "4 runs of 2 x 2 trials, 1 done, 3 to do" in err
-    assert lines(folder) == lines(made)
-    found = {each["method"]: each for each in json.loads(out)["choices"]}
-    assert {each["n_trials"] for each in found.values()} == {2} and found["itq"]["ap"] > found["lsh"]["ap"]
-    before = path_of("pair").read_bytes()
-    status, _, err = call(capsys, *BOTH, "--jobs", "2")
-    assert status == 0 and "4 done, 0 to do" in err and path_of("pair").read_bytes() == before
-
-
-def test_a_search_killed_in_the_middle_goes_on(made: Path) -> None:
+def test_a_search_killed_in_the_middle_goes_on_in_two_processes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "hashbench", "--results", str(paths.results()), *BOTH]
     killed = subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -80,12 +66,27 @@ def test_a_search_killed_in_the_middle_goes_on(made: Path) -> None:
     finally:
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
-    before = path_of("pair").read_text().splitlines()[1:]
+    first, *before = path_of("pair").read_text().splitlines()
     assert 0 < len(before) < 4
-    assert run(*BOTH) == 0
-    assert set(before) <= set(path_of("pair").read_text().splitlines())  # with their times: not made again
+    path_of("pair").write_text(f"{first}\n{before[0]}\n")  # and the others are lost
+    status, out, err = call(capsys, *BOTH, "--jobs", "2", "--json")
+    assert status == 0 and "4 runs of 2 x 2 trials, 1 done, 3 to do" in err
+    assert before[0] in path_of("pair").read_text().splitlines()  # with its times: it was not made again
     assert lines(paths.results()) == lines(made)
     assert [path.name for path in paths.results().rglob("*")] == ["tune", "pair.jsonl"]
+    found = {each["method"]: each for each in json.loads(out)["choices"]}
+    assert {each["n_trials"] for each in found.values()} == {2} and found["itq"]["ap"] > found["lsh"]["ap"]
+
+
+def test_a_trial_with_the_settings_of_another_one_has_its_result(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_lines(made, slice(2, 4), ("lsh",))
+    before = path_of("pair").read_text().splitlines()[1:]
+    status, _, err = call(capsys, "tune", "lsh", "digits", *BOTH[4:6], "--trials", "3", *BOTH[8:])
+    assert status == 0 and "3 runs of 1 x 3 trials, 2 done, 1 to do" in err
+    *stored, third = path_of("pair").read_text().splitlines()[1:]
+    assert stored == before and json.loads(third) == {**json.loads(before[-1]), "trial": 3}
 
 
 def test_the_trials_that_are_missing_are_printed(made: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,6 +121,11 @@ class Tuned(Strict):
         tables = {key: v if isinstance(v, dict) else {"value": v} for key, v in values.items() if key not in own}
         return {**own, "parameters": {key: {"source": "ours", **table} for key, table in tables.items()}}
 
+    @property
+    def reason(self) -> str:
+        """Why the values are what they are, and the search that found them."""
+        return "; ".join(filter(None, (self.why, self.tuned)))
+
     @model_validator(mode="after")
     def _is_explained(self) -> Self:
         if bool(self.skip) == bool(self.parameters):
@@ -271,7 +276,7 @@ def tuned(method: str) -> dict[str, Tuned]:
 
 def tuned_in(recipe: str, method: str) -> Tuned | None:
     """The settings to which ``method`` is tuned in the ``recipe``, or else in the closest one that it extends."""
-    return _tuned(recipe, method)
+    return _tuned(recipe, method) if recipe in recipes() else None
 
 
 def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from hashbench.foundation.config import Setting, Strict, derive_seed
 
@@ -61,7 +61,13 @@ class Choices(Strict):
         return self.choices.index(value) / (len(self.choices) - 1)
 
 
-Space = dict[str, Range | Choices]  # by setting
+def _kind(value: Any) -> str:
+    """Which of the two a value is read as, so that an error is about one of them."""
+    return "choices" if isinstance(value, Choices) or (isinstance(value, dict) and "choices" in value) else "range"
+
+
+Values = Annotated[Annotated[Range, Tag("range")] | Annotated[Choices, Tag("choices")], Discriminator(_kind)]
+Space = dict[str, Values]  # by setting
 
 
 def points(space: Space, n: int, method: str) -> list[dict[str, Setting]]:

@@ -75,12 +75,19 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
             spaces = {**now.question.spaces, **search.question.spaces}
             search = Search(search.name, search.question.model_copy(update={"spaces": spaces}), now.trials)
         _require_data([run for _, run in todo], options)
-        trials = {trial.run: trial for trial, _ in todo}
-        for outcome in run_all([run for _, run in todo], store, options, plan):
-            search = search.with_trials([trials[str(outcome.spec.name)].ended(outcome.row, outcome.error)])
+        # two points of a small space can have the same settings: they are one run
+        known = {trial.run: trial for trial in search.trials.values() if trial.ap is not None}
+        runs = {trial.run: run for trial, run in todo if trial.run not in known}
+        for trial in [trial for trial, _ in todo if trial.run in known]:
+            search = search.with_trials([known[trial.run].numbered(trial.trial)])
             search.save()
-            rmtree(store.run_folder(str(outcome.spec.name)), ignore_errors=True)
             yield search
+        for outcome in run_all([*runs.values()], store, options, plan):
+            for trial in [trial for trial, _ in todo if trial.run == str(outcome.spec.name)]:
+                search = search.with_trials([trial.ended(outcome.row, outcome.error)])
+                search.save()
+                yield search
+            rmtree(store.run_folder(str(outcome.spec.name)), ignore_errors=True)
         rmtree(folder, ignore_errors=True)
 
 

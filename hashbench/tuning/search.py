@@ -100,6 +100,10 @@ class Trial(Strict):
         made = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
         return self._with(ap=ap, histogram=row.artefacts.get("histogram"), **made)
 
+    def numbered(self, number: int) -> "Trial":
+        """The same result as that of another trial with the same settings."""
+        return self._with(trial=number)
+
     def _with(self, **result: Any) -> "Trial":
         return Trial.model_validate({**self.model_dump(), **result})
 
@@ -157,6 +161,8 @@ class Search:
 def _read(model: Any, line: str, place: str) -> Any:
     try:
         return parse(model, json_object(line), place)
+    except HashbenchError as error:
+        raise HashbenchError(f"{error}: {REMEDY}") from None
     except ValueError as error:
         raise HashbenchError(f"{place}: not a line of a search: {error}: {REMEDY}") from None
 

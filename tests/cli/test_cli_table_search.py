@@ -1,0 +1,76 @@
+"""``hashbench table`` of a search: what was chosen, every trial, and the list in the overview of results."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from support.command_line import call
+from support.searches import search_of
+from support.small_root import small_root
+
+from hashbench.foundation import paths
+from hashbench.report.readme import results_readme
+from hashbench.tuning.search import Search, path_of
+
+SCORES = {
+    "lsh": [[0.4, 0.2], [0.1, 0.1], [0.5, 0.4]],
+    "itq": [[0.6, 0.5], [None, 0.2]],
+}
+MARKDOWN = """# The search small: digits (s1)
+
+| method | held-out AP | of its studies | trial | failed | chosen; * is near an end of its range |
+|---|---:|---|---:|---:|---|
+| ITQ | 0.550 | 0.500 to 0.600 | 1 of 2 | 1 | iterations = 329 * |
+| LSH | 0.450 | 0.400 to 0.500 | 3 of 3 | 0 | centre = True |
+
+bits = 16. Each trial is run in 2 studies, with another seed and other queries; the median of its tie-aware AP \
+chooses, and a trial that fails counts as 0. The queries are held out of the database; no query of s1 is in any list.
+"""
+
+
+@pytest.fixture(autouse=True)
+def small() -> Search:
+    search_of(SCORES).save()
+    return Search.named("small")
+
+
+def test_a_search_is_printed_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(capsys, "table", "small") == (0, MARKDOWN, "")
+
+
+def test_a_search_is_printed_as_csv(small: Search, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = call(capsys, "table", "small", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert status == 0 and len(rows) == len(small.trials) == 10
+    assert rows[2] == {
+        **{"method": "itq", "trial": "2", "dataset": "digits", "study": "0", "ap": "", "seconds": ""},
+        **{"reason": "it diverged", "iterations": str(small.trials["itq", 2, "digits", 0].searched["iterations"])},
+        "centre": "",
+    }
+    assert {row["centre"] for row in rows[4:]} == {"True", "range"}
+
+
+def test_other_formats_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    for output in ("latex", "html"):
+        error = f"error: --format {output}: a search, small, is printed as markdown or csv\n"
+        assert call(capsys, "table", "small", "--format", output) == (2, "", error)
+    status, out, err = call(capsys, "table", "small", "--json")
+    assert (status, out, len(err.splitlines())) == (2, "", 1) and "markdown or csv" in err
+    status, _, err = call(capsys, "table", "smal")
+    assert status == 2 and len(err.splitlines()) == 1
+
+
+def test_every_table_comes_with_every_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_root(tmp_path, monkeypatch)
+    assert call(capsys, "table", "--all")[:2] == (0, MARKDOWN)
+    assert call(capsys, "table", "--all", "--format", "latex")[0] == 0
+    status, out, _ = call(capsys, "table", "--all", "--write")
+    assert status == 0 and str(path_of("small").with_suffix(".md")) in out
+    assert path_of("small").with_suffix(".md").read_text() == MARKDOWN
+    listed = (paths.results() / "README.md").read_text()
+    assert listed.endswith("| [small](tune/small.md) | digits (s1) | ITQ, LSH | 2 to 3 |\n")
+    path_of("small").unlink()
+    assert "Searches" not in results_readme([])

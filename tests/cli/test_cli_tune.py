@@ -1,0 +1,213 @@
+"""``hashbench tune``: the same search in any number of processes and after any interruption; wrong requests."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import call
+from support.command_line import status as run
+from support.searches import changed_root
+from support.together import together
+from support.waiting import until
+
+from hashbench.foundation import paths
+from hashbench.runs.run import Run
+from hashbench.tuning.search import Search, path_of
+
+BOTH = ["tune", "lsh", "itq", "digits", "--bits", "16", "--trials", "2", "--studies", "1", "--name", "pair"]
+OF_THE_MACHINE = ("seconds", "utc", "code", "processor")
+
+
+def lines(folder: Path, name: str = "pair") -> list[dict[str, Any]]:
+    """The lines of a search, without what another day or machine changes."""
+    found = [json.loads(line) for line in (folder / "tune" / f"{name}.jsonl").read_text().splitlines()]
+    return [{key: value for key, value in each.items() if key not in OF_THE_MACHINE} for each in found]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results folder of a whole search, made by one process at a time."""
+    folder = tmp_path_factory.mktemp("made")
+    assert run("--results", folder, *BOTH) == 0
+    return folder
+
+
+def with_lines(made: Path, kept: slice, methods: tuple[str, ...] = ("itq", "lsh")) -> Path:
+    """This test's results folder, with the search of these ``methods`` and those of its trials that are ``kept``."""
+    first, *others = (made / "tune" / "pair.jsonl").read_text().splitlines(keepends=True)
+    asked = json.loads(first)
+    asked["spaces"] = {method: asked["spaces"][method] for method in methods}
+    path_of("pair").parent.mkdir(parents=True)
+    path_of("pair").write_text("".join([f"{json.dumps(asked)}\n", *others[kept]]))
+    return paths.results()
+
+
+def test_a_search_has_a_line_for_each_trial_and_leaves_no_working_files(made: Path) -> None:
+    first, *trials = lines(made)
+    assert first["settings"] == {"bits": 16} and first["left_out"] == {"digits": ["s1"]} and "recipe" not in first
+    assert [(each["method"], each["trial"], each["study"]) for each in trials] == [
+        (method, trial, 0) for method in ("itq", "lsh") for trial in (1, 2)
+    ]
+    assert all(0.1 < each["ap"] < 0.9 and len(each["histogram"]) == 64 for each in trials)
+    assert len({each["histogram"] for each in trials}) == len(trials)
+    assert [path.name for path in made.rglob("*")] == ["tune", "pair.jsonl"]
+
+
+def test_a_search_killed_in_the_middle_goes_on_in_two_processes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-m", "hashbench", "--results", str(paths.results()), *BOTH]
+    killed = subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL, start_new_session=True)
+    try:
+        assert until(lambda: path_of("pair").exists() and len(lines(paths.results())) > 1)
+    finally:
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.wait()
+    first, *before = path_of("pair").read_text().splitlines()
+    assert 0 < len(before) < 4
+    path_of("pair").write_text(f"{first}\n{before[0]}\n")  # and the others are lost
+    status, out, err = call(capsys, *BOTH, "--jobs", "2", "--json")
+    assert status == 0 and "4 runs of 2 x 2 trials, 1 done, 3 to do" in err
+    assert before[0] in path_of("pair").read_text().splitlines()  # with its times: it was not made again
+    assert lines(paths.results()) == lines(made)
+    assert [path.name for path in paths.results().rglob("*")] == ["tune", "pair.jsonl"]
+    found = {each["method"]: each for each in json.loads(out)["choices"]}
+    assert {each["n_trials"] for each in found.values()} == {2} and found["itq"]["ap"] > found["lsh"]["ap"]
+
+
+def test_a_trial_with_the_settings_of_another_one_has_its_result(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_lines(made, slice(2, 4), ("lsh",))
+    before = path_of("pair").read_text().splitlines()[1:]
+    status, _, err = call(capsys, "tune", "lsh", "digits", *BOTH[4:6], "--trials", "3", *BOTH[8:])
+    assert status == 0 and "3 runs of 1 x 3 trials, 2 done, 1 to do" in err
+    *stored, third = path_of("pair").read_text().splitlines()[1:]
+    assert stored == before and json.loads(third) == {**json.loads(before[-1]), "trial": 3}
+
+
+def test_the_trials_that_are_missing_are_printed(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with_lines(made, slice(0, 3))
+    status, out, _ = call(capsys, *BOTH, "--dry-run")
+    assert status == 0 and out.splitlines() == [each["run"] for each in lines(made)[4:]]
+
+
+def test_a_method_whose_trials_all_fail_is_told_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "ours.toml"
+    head = 'title = "Ours"\nwhy = "a test"\nwhen = { dataset = "digits", model = "linear" }\nextends = "small_cnn"\n'
+    recipe.write_text(head)
+    tune = ["tune", "itq", "lsh", "digits", "--recipe", "ours", "--bits", "80", "--trials", "1", "--studies", "1"]
+    status, out, err = call(capsys, *tune)
+    assert status == 1 and "+[methods.lsh]\n+tuned = " in out and "+[methods.itq]" not in out
+    assert "not written: --write puts these values into" in err and recipe.read_text() == head
+    status, out, err = call(capsys, *tune, "--write")
+    reason = "80 bits from 64 principal components: at most 64 bits"
+    assert status == 1 and err.splitlines()[-1] == f"error: every trial failed of itq: {reason}"
+    assert f"| ITQ | failed |  | none of 1 | 1 | nothing: {reason} |" in out
+    (choice,) = [line.split(" = ")[1] for line in recipe.read_text().splitlines() if line.startswith("centre")]
+    ap = Search.named("ours").of_method("lsh")[1][0].ap
+    said = f'tuned = "tune/ours.jsonl: trial 1 of 1, held-out AP {ap:.3f}"'
+    assert recipe.read_text() == f"{head}\n[methods.lsh]\n{said}\ncentre = {choice}\n"
+    # what was written is what the trial ran with
+    given = {key: value for key, value in Search.named("ours").question.given("lsh").items() if key != "centre"}
+    assert json.dumps(Run.resolve("digits", "s1", "lsh", given).settings.centre) == choice  # type: ignore[attr-defined]
+    # a failed trial has ended, until it is asked for again
+    assert "2 done, 0 to do" in call(capsys, *tune)[2]
+    assert "1 done, 1 to do" in call(capsys, *tune, "--retry-failed", "--dry-run")[2]
+
+
+@together(
+    ("arguments", "complaint"),
+    [
+        (["lsh"], "a data set is missing: one of "),
+        (["digits"], "a method is missing: one of "),
+        (["lsh", "digts"], "unknown dataset 'digts': did you mean digits?"),
+        (["lsh", "digits", "--protocol", "s9"], "unknown protocol of digits 's9': did you mean s1?"),
+        (["lsh", "cifar10"], "cifar10: which protocol? --protocol NAME is needed: "),
+        (["lsh", "digits", "--recipe", "mlp_digts"], "unknown recipe 'mlp_digts': did you mean mlp_digits"),
+        (
+            ["lsh", "digits", "--recipe", "mlp_digits"],
+            "recipe mlp_digits is for mlp networks or hash functions, and lsh",
+        ),
+        (["lsh", "digits", "--set", "centr=true"], "unknown setting of lsh 'centr': did you mean centre?"),
+        (["itq", "digits", "--set", "iterations=0", "--trials", "1"], "itq on digits: iterations: "),
+        (["sparse_th", "digits"], "sparse_th makes no binary codes, whose AP a search compares"),
+        (["lsh", "digits", "--name", "../up"], "--name ../up: letters, digits, _, - and dots are expected"),
+        (["lsh", "digits", "--name", "talr_table1"], "--name talr_table1: letters, digits, _, - and dots are expected"),
+        (["lsh", "digits", "--jobs", "2", "--ray", "local"], "--jobs cannot be combined with --ray"),
+        (["talr_ap", "cifar10", "--protocol", "s1"], "cifar10"),
+    ],
+)
+def test_a_wrong_request_is_one_line_and_leaves_nothing(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    status, out, err = call(capsys, "tune", *arguments, "--trials", "1", "--studies", "1")
+    assert status == 2 and out == "" and complaint in err.splitlines()[-1], err
+    assert err.splitlines()[-1].startswith("error: ") and len(err.splitlines()) <= 2
+    assert not list(paths.results().rglob("*.jsonl"))
+
+
+@together(
+    ("change", "complaint"),
+    [
+        (["--bits", "24"], "its settings is {'bits': 16}, not {'bits': 24}"),
+        (["--set", "features=pixels"], "its settings is {'bits': 16}, not "),
+        (["--set", "centre=true"], "its settings is {'bits': 16}, not "),
+        (["--recipe", "heads"], "its recipe is None, not heads"),
+    ],
+)
+def test_another_search_of_the_same_name_is_one_line(
+    made: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    change: list[str],
+    complaint: str,
+) -> None:
+    if "heads" in change:
+        recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "heads.toml"
+        recipe.write_text('title = "A"\nwhy = "b"\nwhen = { model = "linear" }\nextends = "small_cnn"\n')
+    path = made / "tune" / "pair.jsonl"
+    before = path.read_bytes()
+    status, _, err = call(capsys, "--results", made, *BOTH, *change)
+    assert status == 2 and len(err.splitlines()) == 1
+    assert err.startswith(f"error: {path}: ") and err.endswith(": give this search another --name\n")
+    assert complaint in err
+    assert path.read_bytes() == before
+
+
+@together(
+    ("file", "old", "new", "complaint"),
+    [
+        ("lsh", '[false, true, "range"]', "[false, true]", "its space of lsh is not the one of today's file or --set"),
+        ("itq", "high = 500", "high = 5000", "its space of itq is not the one of today's file or --set"),
+        (
+            "itq",
+            "[search]",
+            'normalise = { value = "unit_norm", source = "ours" }\n\n[search]',
+            "trial 1 of itq is not the one of today's space or recipe",
+        ),
+    ],
+)
+def test_a_space_or_value_that_has_changed_is_one_line(
+    made: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file: str,
+    old: str,
+    new: str,
+    complaint: str,
+) -> None:
+    method = changed_root(tmp_path, monkeypatch) / "experiments" / "methods" / f"{file}.toml"
+    text = method.read_text()
+    assert old in text
+    method.write_text(text.replace(old, new))
+    status, _, err = call(capsys, "--results", made, *BOTH)
+    assert status == 2 and len(err.splitlines()) == 1
+    assert complaint in err and err.endswith(": give this search another --name\n")

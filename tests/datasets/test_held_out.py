@@ -1,0 +1,107 @@
+"""Queries of a search: held out of the database, none of them a query that a table shows."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.stored_toy import card_of
+from support.together import together
+
+from hashbench.datasets.card import load_card
+from hashbench.datasets.split import Split, split
+from hashbench.datasets.store import open_dataset
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.run import Run
+
+LABELS = np.arange(600) % 6
+PROTOCOLS = """
+[protocols.s1]
+title = "by class"
+citation = "none"
+queries_per_class = 10
+train_per_class = 20
+
+[protocols.s2]
+draw = "random"
+title = "at random, training items apart from the database"
+citation = "none"
+queries = 90
+train = 120
+database = "rest_without_train"
+
+[protocols.s3]
+draw = "parts"
+title = "fixed"
+citation = "none"
+query = [0, 50]
+database = [50, 600]
+train = [50, 600]
+"""
+
+
+def held_out(of: str, left_out: list[str], study: int = 0) -> Split:
+    rule = load_card("toy").held_out(of, left_out, study)
+    return split(LABELS, rule, "toy", f"{of}_held_out")
+
+
+def shared(a: np.ndarray, b: np.ndarray) -> int:
+    return int(np.intersect1d(a, b).size)
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> None:
+    card_of(tmp_path / "root", np.zeros((600, 3), np.float32), LABELS, PROTOCOLS)
+
+
+@together(("of", "left_out"), [("s1", ["s1"]), ("s1", ["s1", "s2", "s3"]), ("s2", ["s1", "s2"]), ("s3", ["s1", "s3"])])
+def test_no_query_of_a_table_is_in_any_list(toy: None, of: str, left_out: list[str]) -> None:
+    found, own = held_out(of, left_out), split(LABELS, load_card("toy").protocol(of), "toy", of)
+    for name in left_out:
+        shown = split(LABELS, load_card("toy").protocol(name), "toy", name).query_ids
+        assert [shared(ids, shown) for ids in found.lists().values()] == [0, 0, 0], name
+    assert shared(found.query_ids, found.database_ids) == shared(found.query_ids, found.train_ids) == 0
+    assert shared(found.query_ids, own.database_ids) == len(found.query_ids)
+    assert shared(found.database_ids, own.database_ids) == len(found.database_ids)
+    assert shared(found.train_ids, own.train_ids) == len(found.train_ids)
+    # training items are inside the database, or apart from it, as in the protocol itself
+    inside = shared(own.train_ids, own.database_ids) > 0
+    assert shared(found.train_ids, found.database_ids) == (len(found.train_ids) if inside else 0)
+    n_usable = len(found.query_ids) + len(found.database_ids)
+    assert len(found.query_ids) == n_usable // 5
+    if of == "s1":  # enough items that are not trained on
+        assert shared(found.query_ids, own.train_ids) == 0
+
+
+def test_each_study_has_other_queries_and_each_is_always_the_same(toy: None) -> None:
+    studies = [held_out("s1", ["s1"], study).query_ids for study in range(4)]
+    for a, b in combinations(studies, 2):
+        assert shared(a, b) < 0.5 * len(a)
+    assert np.array_equal(held_out("s1", ["s1"], 2).query_ids, studies[2])
+
+
+def test_a_protocol_whose_items_are_all_queries_of_another_is_one_line(tmp_path: Path) -> None:
+    card_of(tmp_path / "root", np.zeros((600, 3), np.float32), LABELS, PROTOCOLS)
+    few = PROTOCOLS.replace("query = [0, 50]", "query = [4, 600]").replace("[50, 600]", "[0, 4]")
+    card_of(tmp_path / "root", np.zeros((600, 3), np.float32), LABELS, few)
+    with pytest.raises(HashbenchError) as caught:
+        held_out("s3", ["s3"])
+    assert str(caught.value) == (
+        "toy s3_held_out: 4 items of the database and 4 training items are no query of s3: too few to hold queries out"
+    )
+
+
+def test_runs_on_held_out_queries_of_the_digits() -> None:
+    card = load_card("digits")
+    runs = [Run.resolve("digits", card.held_out("s1", ["s1"], study), "lsh", {"bits": 16}) for study in (0, 1)]
+    # written down once: a search is resumed by these names
+    assert [str(run.name) for run in runs] == GOLDEN_NAMES
+    labels = open_dataset(card).labels
+    found = [split(labels, run.protocol, "digits", run.name.protocol) for run in runs]
+    assert [len(ids) for ids in found[0].lists().values()] == [259, 1038, 500]
+    assert found[0].sha256 != found[1].sha256
+    shown = split(labels, card.protocol("s1"), "digits", "s1")
+    assert [shared(ids, shown.query_ids) for ids in found[0].lists().values()] == [0, 0, 0]
+
+
+GOLDEN_NAMES = ["digits-s1_held_out-lsh-16b-s0-a2c584034e", "digits-s1_held_out-lsh-16b-s0-742ed120e0"]

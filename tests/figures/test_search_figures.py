@@ -1,0 +1,61 @@
+"""The two figures of a search: the best held-out AP after k trials, and the share of each setting."""
+
+from pathlib import Path
+
+import pytest
+from support.declared_figures import declare
+from support.searches import SPACES, search_of
+
+from hashbench import figures
+from hashbench.figures import Drawing
+from hashbench.runs.store import Store
+
+SCORES = {
+    "lsh": [[0.4, 0.2], [0.1, 0.1], [0.5, 0.4], [None, None], [0.3, 0.3], [0.35, 0.35]],
+    "itq": [[0.6, 0.6], [0.2, 0.2]],
+}
+
+
+def drawn(folder: Path, kind: str) -> Drawing:
+    declare(folder, kind, 'search = "small"\n', cells="")
+    figure = figures.load("tiny")
+    store = Store.default()
+    return figure.fill([], store)
+
+
+def test_the_lines_are_the_expected_best_of_k_trials(tmp_path: Path) -> None:
+    search_of(SCORES).save()
+    found = drawn(tmp_path, "search_curves")
+    points = {(point["method"], point["trials"]): point for point in found.points}
+    assert len(points) == 6 + 2
+    assert points["ITQ", 1]["best_ap"] == pytest.approx(0.4) and points["ITQ", 1]["std"] == pytest.approx(0.2)
+    assert (points["ITQ", 2]["best_ap"], points["ITQ", 2]["std"]) == (pytest.approx(0.6), pytest.approx(0, abs=1e-6))
+    assert points["LSH", 1]["best_ap"] == pytest.approx((0.3 + 0.1 + 0.45 + 0 + 0.3 + 0.35) / 6)
+    assert points["LSH", 6]["best_ap"] == pytest.approx(0.45)
+
+
+def test_the_shares_of_settings_need_some_trials(tmp_path: Path) -> None:
+    search_of(SCORES).save()
+    found = drawn(tmp_path, "search_importance")
+    assert [(point["method"], point["setting"], point["share"]) for point in found.points] == [("LSH", "centre", 1.0)]
+
+
+@pytest.mark.parametrize("kind", ["search_curves", "search_importance"])
+def test_a_search_that_is_not_here_or_is_empty_gives_a_figure_that_says_so(tmp_path: Path, kind: str) -> None:
+    for scores in (None, {}, {"itq": [[0.5], [0.4]]} if kind == "search_importance" else {}):
+        if scores is not None:
+            search_of(scores, spaces={"itq": SPACES["itq"]}).save()
+        found = drawn(tmp_path, kind)
+        assert not list(found.points) and found.n_measured == 0
+
+
+@pytest.mark.parametrize("kind", ["search_curves", "search_importance"])
+def test_they_are_drawn(tmp_path: Path, kind: str) -> None:
+    search_of(SCORES).save()
+    found = drawn(tmp_path, kind)
+    from matplotlib.figure import Figure
+
+    found.draw(figure := Figure(figsize=found.size_in))
+    figure.savefig(tmp_path / "x.png")
+    texts = " ".join(text.get_text() for text in figure.findobj(lambda each: hasattr(each, "get_text")))
+    assert "LSH" in texts and ("ITQ" in texts) == (kind == "search_curves")

@@ -1,0 +1,99 @@
+"""The space of a search: what a method's file may say, and the points that are its trials."""
+
+from pathlib import Path
+
+import pytest
+from support.searches import changed_root
+from support.together import together
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
+from hashbench.runs.run import Run
+from hashbench.runs.settings import method_file, space_of
+from hashbench.runs.space import Choices, Range, Space, at_edge, points
+
+SPACE: Space = {
+    "rate": Range(low=0.01, high=100.0, log=True),
+    "part": Range(low=0.25, high=0.5),
+    "trees": Range(low=2, high=6),
+    "neighbours": Range(low=3, high=100, log=True),
+    "loss": Choices(choices=["hinge", "log", "square"]),
+}
+
+
+@together(
+    ("line", "complaint"),
+    [
+        ("iteratons = { low = 1, high = 9 }", "search: unknown setting of itq 'iteratons': did you mean iterations?"),
+        ("bits = { choices = [16, 32] }", "search: bits is what a search is given"),
+        ('features = { choices = ["pixels", "gist"] }', "search: features is what a search is given"),
+        ("iterations = { low = 9, high = 9 }", "the range from 9 to 9 is empty: low must be below high"),
+        ("iterations = { low = 9, high = 5 }", "the range from 9 to 5 is empty: low must be below high"),
+        ("iterations = { low = 0, high = 5, log = true }", "a range with log must be above 0, and low is 0"),
+        ("iterations = { low = -2.0, high = 5.0, log = true }", "a range with log must be above 0, and low is -2.0"),
+        ("iterations = { choices = [5] }", "at least 2 items"),
+        ("iterations = { choices = [5, 50, 5] }", "a value is there twice"),
+        ("iterations = { choices = [5, 5.0] }", "a value is there twice"),
+        ("iterations = { choices = [] }", "at least 2 items"),
+        ("iterations = { low = 1 }", "key 'search.iterations.range.high' is missing"),
+        ("iterations = { low = 1, high = 9, step = 2 }", "unknown key 'search.iterations.range.step'"),
+        ("iterations = { low = 1, high = nan }", "search.iterations.range.high."),
+        ("iterations = 5", "search.iterations"),
+    ],
+)
+def test_a_wrong_space_is_one_line_that_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, complaint: str
+) -> None:
+    path = changed_root(tmp_path, monkeypatch) / "experiments" / "methods" / "itq.toml"
+    path.write_text(path.read_text().partition("[search]")[0] + f"[search]\n{line}\n")
+    with pytest.raises(HashbenchError) as caught:
+        space_of("itq")
+    assert str(caught.value).startswith(f"{path}: ") and complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_every_method_takes_the_ends_of_its_space() -> None:
+    searched = [name for name in METHODS.names if space_of(name)]
+    assert {"itq", "ksh", "structhash", "talr_ap"} <= set(searched)
+    assert {"lr", "weight_decay"} <= space_of("hashnet").keys() - method_file("hashnet").search.keys()
+    for method in searched:
+        for key, of in space_of(method).items():
+            for value in of.choices if isinstance(of, Choices) else (of.low, of.high):
+                given = {
+                    "bits": 8,
+                    **({"model": "mlp"} if "model" in METHODS.get(method).settings.model_fields else {}),
+                }
+                assert getattr(Run.resolve("digits", "s1", method, {**given, key: value}).settings, key) == value
+
+
+def test_more_trials_begin_with_the_same_points_in_any_order_of_the_settings() -> None:
+    many = points(SPACE, 40, "itq")
+    assert points(SPACE, 7, "itq") == many[:7]
+    assert points(dict(reversed(SPACE.items())), 40, "itq") == many
+    assert points(SPACE, 7, "lsh") != many[:7]
+    assert points({}, 3, "itq") == [{}, {}, {}]
+
+
+def test_points_are_inside_and_spread_and_whole_numbers_stay_whole() -> None:
+    found = points(SPACE, 64, "itq")
+    for each in found:
+        assert all(0 <= of.share(each[key]) <= 1 for key, of in SPACE.items())
+        assert type(each["trees"]) is type(each["neighbours"]) is int
+        assert type(each["rate"]) is type(each["part"]) is float
+    assert {each["trees"] for each in found} == {2, 3, 4, 5, 6}  # both ends
+    counts = [sum(each["loss"] == value for each in found) for value in ("hinge", "log", "square")]
+    assert min(counts) >= 20
+    assert 28 <= sum(each["rate"] < 1 for each in found) <= 36  # half of them below the middle by logarithms
+    assert 28 <= sum(each["part"] < 0.375 for each in found) <= 36
+
+
+def test_a_rounded_value_does_not_leave_the_range() -> None:
+    narrow = Range(low=0.12345, high=0.12378)
+    assert {narrow.value(share) for share in (0.0, 0.3, 0.9999)} <= {0.12345, 0.124, 0.12378}
+    assert narrow.value(0.0) == 0.12345 and narrow.value(0.9999) == 0.12378
+    assert Range(low=3, high=9).value(1 - 2**-53) == 9
+
+
+def test_a_value_near_an_end_of_its_range_is_told() -> None:
+    chosen = {"rate": 0.02, "part": 0.375, "trees": 6, "neighbours": 17, "loss": "hinge"}
+    assert at_edge(SPACE, chosen) == ["rate", "trees"]

@@ -1,0 +1,56 @@
+"""Searches that nobody made, for tests of what is made of searches; and a root whose experiments a test may change."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hashbench.foundation import paths
+from hashbench.foundation.config import Setting, parse
+from hashbench.runs.space import points
+from hashbench.tuning.search import Question, Search, Trial
+
+SPACES: dict[str, Any] = {
+    "itq": {"iterations": {"low": 5, "high": 500, "log": True}},
+    "lsh": {"centre": {"choices": [False, True, "range"]}},
+}
+Scores = Mapping[str, Sequence[Sequence[float | None]]]  # of each method: the trials, each with an AP a study
+
+
+def changed_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A root with the repository's cards, methods and recipes, whose files can be changed."""
+    experiments = tmp_path / "root" / "experiments"
+    for folder in ("methods", "recipes"):
+        shutil.copytree(paths.root() / "experiments" / folder, experiments / folder)
+    shutil.copytree(paths.root() / "datasets", tmp_path / "root" / "datasets")
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    paths.read_again()
+    return tmp_path / "root"
+
+
+def question(methods: Sequence[str] = ("itq", "lsh"), datasets: Sequence[str] = ("digits",), **more: Any) -> Question:
+    """What a search on the digits would ask."""
+    given = {"protocol": "s1", "left_out": {name: ["s1"] for name in datasets}, "settings": {"bits": 16}}
+    return parse(Question, {**given, "spaces": {name: SPACES[name] for name in methods}, **more}, "test")
+
+
+def trial(method: str, number: int, ap: float | None, study: int = 0, **more: Any) -> Trial:
+    """One line of a search."""
+    searched: dict[str, Setting] = points(question().spaces[method], number, method)[-1]
+    ended = {"reason": "it diverged"} if ap is None else {"ap": ap}
+    names = {"method": method, "trial": number, "dataset": "digits", "study": study, "run": f"{method}-{number}"}
+    return Trial.model_validate({**names, "searched": searched, **ended, **more})
+
+
+def search_of(scores: Scores, name: str = "small", datasets: Sequence[str] = ("digits",), **more: Any) -> Search:
+    """A search on each data set with the same ``scores``; None is a trial that failed."""
+    trials = [
+        trial(method, number, ap, study, dataset=dataset)
+        for method, of_trials in scores.items()
+        for number, of_studies in enumerate(of_trials, 1)
+        for study, ap in enumerate(of_studies)
+        for dataset in datasets
+    ]
+    return Search(name, question(list(scores), datasets, **more)).with_trials(trials)

@@ -1,0 +1,91 @@
+"""What a search found: the choice of each method, the best AP after k trials, the share of each setting."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from support.searches import question, search_of, trial
+
+from hashbench.tuning.choice import best_after, choices, importance
+from hashbench.tuning.search import Search
+
+
+@pytest.mark.parametrize("scores", [[0.5], [0.2, 0.9, 0.4], [0.3, 0.3, 0.1, 0.8, 0.3], [0.0, 0.7, 0.1, 0.2, 0.6, 0.7]])
+def test_the_best_after_k_trials_is_that_of_all_orders(scores: list[float]) -> None:
+    best = np.array([np.maximum.accumulate(order) for order in permutations(scores)])
+    means, deviations = best_after(scores)
+    assert means == pytest.approx(best.mean(axis=0), abs=1e-12)
+    assert deviations == pytest.approx(best.std(axis=0), abs=1e-7)
+
+
+def test_the_best_after_very_many_trials_is_finite() -> None:
+    scores = np.linspace(0, 1, 2000)
+    means, deviations = best_after(scores)
+    assert np.isfinite(means).all() and np.isfinite(deviations).all()
+    assert means[0] == pytest.approx(0.5) and means[-1] == pytest.approx(1.0)
+    assert (np.diff(means) > -1e-12).all()
+
+
+def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> None:
+    found = choices(
+        search_of(
+            {
+                "lsh": [[0.5, 0.1, 0.1], [0.4, 0.3, 0.2]],  # by the mean or the best the first one would win
+                "itq": [[0.9, None, None], [0.6, None, 0.7], [0.65, 0.65, None], [0.2, 0.2, 0.2]],
+            }
+        )
+    )
+    assert [(each.method, each.trial, each.ap, each.n_trials, each.n_failed) for each in found] == [
+        ("itq", 3, 0.65, 4, 4),
+        ("lsh", 2, 0.3, 2, 0),
+    ]
+    assert (found[0].lowest, found[0].highest) == (0.0, 0.65)
+    assert found[1].said("x") == "tune/x.jsonl: trial 2 of 2, held-out AP 0.300"
+    assert [each.failure for each in found] == [None, None]
+
+
+def test_of_equal_trials_the_first_one_is_chosen() -> None:
+    (found,) = choices(search_of({"itq": [[0.1], [0.4], [0.4], [0.4]]}))
+    assert found.trial == 2
+
+
+def test_the_choice_is_by_the_mean_over_data_sets_of_the_medians() -> None:
+    of_both = Search("small", question(["lsh"], ("digits", "usps"))).with_trials(
+        trial("lsh", number, ap, study, dataset=dataset)
+        for dataset, trials in {
+            "digits": [[0.9, 0.1, 0.8], [0.6, 0.6, 0.6]],
+            "usps": [[0.2, 0.2, 0.2], [0.5, 0.0, 0.5]],
+        }.items()
+        for number, studies in enumerate(trials, 1)
+        for study, ap in enumerate(studies)
+    )
+    (found,) = choices(of_both)
+    assert (found.trial, found.ap) == (2, pytest.approx((0.6 + 0.5) / 2))
+    assert (found.lowest, found.highest) == (pytest.approx(0.3), pytest.approx(0.55))
+
+
+def test_a_method_all_of_whose_trials_failed_has_its_first_reason() -> None:
+    found = {
+        each.method: each for each in choices(search_of({"itq": [[None, None], [None, None]], "lsh": [[0.1, 0.1]]}))
+    }
+    assert found["itq"].failure == "it diverged" and found["itq"].n_failed == 4
+    assert found["lsh"].failure is None
+    (mostly,) = choices(search_of({"itq": [[0.5, None, None], [None, 0.5, None]]}))
+    assert mostly.failure == "it diverged"  # no trial has a median
+
+
+def test_the_setting_that_decides_has_the_greatest_share() -> None:
+    space = {"lsh": {"centre": {"choices": [False, True, "range"]}, "normalise": {"choices": ["none", "unit_norm"]}}}
+    rng = np.random.default_rng(0)
+    of_trials = [
+        trial(
+            "lsh", n, 0.2 + 0.3 * (centre is True) + 0.01 * rng.random(), searched={"centre": centre, "normalise": norm}
+        )
+        for n, (centre, norm) in enumerate(
+            [(c, m) for c in (False, True, "range") for m in ("none", "unit_norm")] * 3, 1
+        )
+    ]
+    shares, r2 = importance(Search("small", question(["lsh"], spaces=space)).with_trials(of_trials), "lsh")
+    assert shares["centre"] > 0.9 and sum(shares.values()) == pytest.approx(1) and r2 > 0.8
+    few = Search("small", question(["lsh"], spaces=space)).with_trials(of_trials[:3])
+    assert importance(few, "lsh") == ({}, 0.0)

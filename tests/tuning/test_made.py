@@ -1,0 +1,56 @@
+"""The runs of trials: two trials with the same settings are one run, and what another process adds stays."""
+
+from collections.abc import Iterator
+
+import pytest
+from support.searches import question, trial
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked
+from hashbench.runs.run import DEFAULT_OPTIONS, Run
+from hashbench.runs.run_all import Outcome, Plan
+from hashbench.tuning import run as tuning
+from hashbench.tuning.search import Search, path_of
+
+
+def test_trials_with_the_same_settings_are_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Run] = []
+
+    def run_all(runs: list[Run], *_: object) -> Iterator[Outcome]:
+        asked.extend(runs)
+        yield from (Outcome(run, None, f"run {n}") for n, run in enumerate(runs))
+
+    monkeypatch.setattr(tuning, "run_all", run_all)
+    search = Search("small", question(["lsh"]))
+    todo = tuning.missing(search, ["lsh"], 6, 1, retry=False)
+    *_, last = tuning.made(search, todo, DEFAULT_OPTIONS, Plan())
+    assert len({str(run.name) for run in asked}) == len(asked) == 3  # the method has three points
+    assert [number for _, number, _, _ in sorted(last.trials)] == [1, 2, 3, 4, 5, 6]
+    assert Search.load("small") == last
+    reasons = {each.searched["centre"]: each.reason for each in last.trials.values()}
+    assert all(each.reason == reasons[each.searched["centre"]] for each in last.trials.values())
+    assert tuning.missing(last, ["lsh"], 6, 1, retry=False) == []
+    assert len(tuning.missing(last, ["lsh"], 6, 1, retry=True)) == 6
+
+
+def test_trials_that_another_process_added_meanwhile_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuning, "run_all", lambda runs, *_: (Outcome(run, None, "ours") for run in runs))
+    search = Search("small", question(["lsh"]))
+    todo = tuning.missing(search, ["lsh"], 2, 1, retry=False)
+    theirs = [each.ended(None, "theirs") for each, _ in todo[:1]]
+    Search("small", question(["lsh", "itq"])).with_trials([*theirs, trial("itq", 1, 0.5)]).save()
+    *_, last = tuning.made(search, todo, DEFAULT_OPTIONS, Plan())
+    assert Search.load("small") == last
+    assert [(key[0], key[1], each.reason) for key, each in sorted(last.trials.items())] == [
+        ("itq", 1, None),
+        ("lsh", 1, "theirs"),
+        ("lsh", 2, "ours"),
+    ]
+
+
+def test_a_search_that_another_process_does_is_one_line() -> None:
+    search = Search("small", question(["lsh"]))
+    todo = tuning.missing(search, ["lsh"], 1, 1, retry=False)
+    folder = path_of("small").with_name(".small")
+    with locked(folder / "lock", wait=False), pytest.raises(HashbenchError, match="another process does this search"):
+        next(tuning.made(search, todo, DEFAULT_OPTIONS, Plan()))

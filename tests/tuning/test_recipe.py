@@ -1,0 +1,155 @@
+"""What a search chose is written into a recipe: its method's tuned keys, and no other line."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from support.command_line import call
+from support.searches import changed_root
+from support.together import together
+
+from hashbench.foundation import paths
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.run import Run
+from hashbench.tuning.choice import Choice
+from hashbench.tuning.recipe import require_use, with_choices
+
+HEAD = """# of a test
+title = "New"
+why = "a test"
+when = { dataset = "digits", model = "mlp" }
+
+[parameters]
+lr = { value = 3.0, source = "ours" }  # methods.mihash is below
+"""
+SECTIONS = """
+# of MIHash, and what it says stays
+[methods.mihash]  # in the middle
+why = "by eye"
+# alpha
+tanh_scale = 5.0
+n_bins = { value = 0, note = "one bin for each bit" }
+
+pairing = "batch"
+
+# of TALR-AP
+[methods.talr_ap]
+tanh_scale = 2.0
+why = "all of it is chosen"
+"""
+
+
+def choice(method: str, ap: float = 0.5714, failure: str | None = None, **searched: Setting) -> Choice:
+    return Choice(method, 17, searched, ap, ap, ap, n_trials=24, n_failed=0, edges=[], failure=failure)
+
+
+def test_tuned_keys_are_replaced_and_all_other_lines_stay() -> None:
+    before = HEAD + SECTIONS.replace('pairing = "batch"', "delta = 2.0")
+    found = with_choices("new", before, [choice("mihash", lr=2.5, n_bins=12, tanh_scale=1e-05)], "heads")
+    assert (
+        found
+        == HEAD
+        + """
+# of MIHash, and what it says stays
+[methods.mihash]  # in the middle
+tuned = "tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"
+lr = 2.5
+n_bins = 12
+tanh_scale = 1e-05
+why = "by eye"
+# alpha
+
+delta = 2.0
+
+# of TALR-AP
+[methods.talr_ap]
+tanh_scale = 2.0
+why = "all of it is chosen"
+"""
+    )
+    again = with_choices("new", found, [choice("mihash", 0.6, lr=0.5, n_bins=0, tanh_scale=3.0)], "heads")
+    assert again == found.replace("AP 0.571", "AP 0.600").replace("lr = 2.5", "lr = 0.5").replace(
+        "n_bins = 12", "n_bins = 0"
+    ).replace("tanh_scale = 1e-05", "tanh_scale = 3.0")
+
+
+def test_a_reason_stays_only_where_a_setting_of_it_does() -> None:
+    found = with_choices("new", HEAD + SECTIONS, [choice("talr_ap", tanh_scale=4.0, variant="exact")], "heads")
+    assert tomllib.loads(found)["methods"]["talr_ap"] == {
+        "tuned": "tune/heads.jsonl: trial 17 of 24, held-out AP 0.571",
+        "tanh_scale": 4.0,
+        "variant": "exact",
+    }
+    assert tomllib.loads(found)["methods"]["mihash"] == tomllib.loads(SECTIONS)["methods"]["mihash"]
+
+
+def test_missing_sections_are_added_and_a_skipped_method_is_not_skipped_any_more() -> None:
+    text = HEAD + '\n[methods.dpsh]\nskip = "nobody tuned it"\n'
+    found = with_choices("new", text, [choice("dpsh", eta=0.1), choice("itq", iterations=9, rotate=True)], "heads")
+    said = '"tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"'
+    added = f"\n[methods.itq]\ntuned = {said}\niterations = 9\nrotate = true\n"
+    assert found == f"{HEAD}\n[methods.dpsh]\ntuned = {said}\neta = 0.1\n{added}"
+
+
+def test_a_choice_that_failed_changes_nothing() -> None:
+    assert (
+        with_choices("new", HEAD + SECTIONS, [choice("mihash", 0.0, "it diverged", lr=2.5)], "heads") == HEAD + SECTIONS
+    )
+
+
+@together(
+    "section",
+    [
+        '[methods.mihash]\ntuned = """\nby eye"""\nlr = 3\n',
+        '[methods.mihash]\nwhy = "by eye"\n"lr" = 3\n',
+        '[methods]\nmihash = { why = "by eye", lr = 3 }\n',
+    ],
+)
+def test_lines_that_it_cannot_change_are_one_line(section: str) -> None:
+    with pytest.raises(HashbenchError) as caught:
+        with_choices("new", HEAD + section, [choice("mihash", lr=2.5)], "heads")
+    assert str(caught.value).startswith("new: the values cannot be written between its lines: ")
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_method_has_from_a_recipe_that_is_extended_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "mlp_digits.toml"
+    parent = path.with_name("small_cnn.toml")
+    text = parent.read_text()
+    assert "[methods.dpsh]" in text
+    before = path.read_text()
+    own = before.partition("[methods.")[0].rstrip() + "\n"
+    path.write_text(own)
+    usual = Run.resolve("digits", "s1", "dpsh", {"bits": 16, "model": "mlp", "eta": 0.0125})
+    path.write_text(with_choices("mlp_digits", own, [choice("dpsh", eta=0.0125)], "heads"))
+    written = Run.resolve("digits", "s1", "dpsh", {"bits": 16, "model": "mlp"})
+    assert written.settings == usual.settings
+    assert written.name.settings == usual.name.settings
+
+
+def test_a_recipe_of_another_network_is_one_line() -> None:
+    require_use("mlp_digits", "dpsh", {"model": "mlp"})
+    require_use("heads_resnet9", "itq", {"bits": 32})
+    require_use("kernel_structhash", "structhash", {"hash_functions": "kernel"})
+    for method, given in (("itq", {"bits": 32}), ("structhash", {"hash_functions": "kernel"})):
+        with pytest.raises(HashbenchError, match=f"recipe mlp_digits is for mlp networks .* {method} has "):
+            require_use("mlp_digits", method, given)
+
+
+def test_show_and_list_settings_name_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "mlp_digits.toml"
+    path.write_text(with_choices("mlp_digits", path.read_text(), [choice("dpsh", eta=0.0125)], "heads"))
+    paths.read_again()
+    said = "tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"
+    run = Run.resolve("digits", "s1", "dpsh", {"bits": 16})
+    source = run.sources({"bits": 16})["eta"]
+    assert source.value == 0.0125 and said in source.note
+    status, out, _ = call(capsys, "list", "settings", "--table", "digits")
+    assert status == 0 and said in out
+    status, out, _ = call(capsys, "show", "dpsh")
+    assert status == 0 and said in " ".join(out.split())

@@ -109,11 +109,6 @@ class Tuned(Strict):
     skip: str = ""
     parameters: Parameters = {}
 
-    @property
-    def reason(self) -> str:
-        """``why`` and ``tuned`` in one text."""
-        return "; ".join(filter(None, (self.why, self.tuned)))
-
     @model_validator(mode="before")
     @classmethod
     def _with_sources(cls, values: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hashbench.codes.packed import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import available_cores, slices
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 
 BLOCK_WORDS = 1 << 15  # of the database, compared with a query at a time: 256 KiB, which stay in the cache
 
@@ -65,13 +65,10 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
 def neighbours_of(queries: Codes, database: Codes, k: int, *, progress: bool = False) -> list[Neighbours]:
     """The ``neighbours`` of each query; a thread on each core searches for one query at a time."""
     alone = [queries[q : q + 1] for q in range(len(queries))]
-    found = []
-    with ThreadPoolExecutor(available_cores()) as pool, bar("search", "query", len(alone), shown=progress) as shown:
+    with ThreadPoolExecutor(available_cores()) as pool:
         try:
-            for each in pool.map(lambda query: neighbours(query, database, k), alone):
-                found.append(each)
-                shown.update()
+            found = pool.map(lambda query: neighbours(query, database, k), alone)
+            return list(with_bar(found, "search", "query", len(alone), shown=progress))
         except BaseException:  # an interrupt: the end of the block waits for what has not begun, too
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return found

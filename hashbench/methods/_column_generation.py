@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.foundation.progress import with_bar
 from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._method import Method
 from hashbench.methods._pairs import Bools, Neighbours, random_neighbours
-from hashbench.methods._shallow import HashFunction, KernelLinear, Linear, inputs_of, shallow_method, steps
+from hashbench.methods._shallow import HashFunction, KernelLinear, Linear, inputs_of, shallow_method
 from hashbench.methods._trees import OneBit, Trees, TreeSettings, binned, boosted, stacked
 
 Singles = NDArray[np.float32]
@@ -75,7 +76,7 @@ def column_method(
         neighbours = random_neighbours(data, chosen.n_relevant, chosen.n_irrelevant, random)
         learner = TreeLearner if chosen.hash_functions == "trees" else PerceptronLearner
         bits, problem = learner(chosen, features, random), master(chosen, neighbours, random)
-        for _ in steps("fitting", "bit", chosen.bits, shown=data.progress):
+        for _ in with_bar(range(chosen.bits), "fitting", "bit", shown=data.progress):
             problem.add(neighbours.differs(bits.add(pair_matrix(neighbours, problem.pair_weights))))
         if not problem.weights.any():
             raise TrainingFailed("all weights of bits are 0: C is too small for these data")

@@ -1,7 +1,7 @@
 """Shallow methods: hash functions of features, fitted to all training examples at once; linear ones among them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from hashbench.contract import (
 )
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 from hashbench.methods._method import Method
 
 FILE = "hasher.npz"
@@ -149,14 +149,6 @@ def require_bits(bits: int, most: int, of_what: str) -> None:
         raise HashbenchError(f"{bits} bits from {most} {of_what}: at most {most} bits")
 
 
-def steps(description: str, unit: str, n: int, *, shown: bool) -> Iterator[int]:
-    """0 to ``n`` - 1, with a progress bar until the loop over them ends."""
-    with bar(description, unit, n, shown=shown) as progress:
-        for step in range(n):
-            yield step
-            progress.update(1)
-
-
 @dataclass(frozen=True, eq=False)
 class Linear(HashFunction):
     """activations = (features - mean) @ projection + bias; mean [d], projection [d, bits], bias [bits] or None."""
@@ -238,5 +230,4 @@ def principal_components(features: Floats) -> tuple[Floats, Floats]:
 
 def columns(method: str, vectors: Iterable[Floats], bits: int, *, shown: bool) -> Floats:
     """The vectors [d] of all bits as columns, float64[d, bits], with a progress bar while they are fitted."""
-    found = [vector for _, vector in zip(steps(method, "bit", bits, shown=shown), vectors, strict=True)]
-    return np.stack(found, axis=1)
+    return np.stack(list(with_bar(vectors, method, "bit", bits, shown=shown)), axis=1)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec, preview
 from hashbench.foundation.errors import HashbenchError, quietly
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.runs.command import command_of
 from hashbench.runs.row import Row
@@ -88,18 +88,9 @@ def gather(store: Store, broken: Broken) -> Contents:
         broken(error)
 
     def each(verb: str, kind: str, names: list[str], load: Callable[[str], T]) -> list[T]:
-        found = []
-        with bar(verb, kind, len(names)) as done:
-            for _, loaded in each_usable(names, load, leave_out):
-                found.append(loaded)
-                done.update()
-        return found
+        return [loaded for _, loaded in with_bar(each_usable(names, load, leave_out), verb, kind, len(names))]
 
-    rows: list[Row] = []
-    with bar("read", "row") as done:
-        for row in store.rows(leave_out):
-            rows.append(row)
-            done.update()
+    rows = list(with_bar(store.rows(leave_out), "read", "row"))
     by_name = {row.run: row for row in rows}
     past = PastSeconds.of(by_name.values())
 

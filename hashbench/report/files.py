@@ -12,7 +12,7 @@ from pathlib import Path
 from hashbench.figures import Drawing, FigureSpec, csv_text, drawing_of_table, is_stamped, pictures, preview, stamp_of
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import available_cores
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, refuse
 from hashbench.report.readme import results_readme
 from hashbench.tables import papers
@@ -113,7 +113,7 @@ def _remove(*paths: Path) -> None:
 def _draw(outdated: Sequence[_Picture]) -> None:
     """Writes the pictures, several at a time where there are many: to draw them is most of the time of a command."""
     workers = min(available_cores(), len(outdated))
-    with ExitStack() as stack, bar("draw", "picture", len(outdated)) as done:
+    with ExitStack() as stack:
         drawn: Iterator[None] = map(_Picture.write, outdated)
         if workers > 1 and len(outdated) >= FEW:
             # spawned, because this process may have threads; Ctrl-C ends the command, and that ends its workers
@@ -121,5 +121,4 @@ def _draw(outdated: Sequence[_Picture]) -> None:
             pool = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"), no_interrupts))
             largest_first = sorted(outdated, key=lambda each: -each.drawing.size_in[0] * each.drawing.size_in[1])
             drawn = pool.map(_Picture.write, largest_first)
-        for _ in drawn:
-            done.update()
+        list(with_bar(drawn, "draw", "picture", len(outdated)))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hashbench.datasets.images import SUFFIXES, decode, is_image
 from hashbench.datasets.own.files import find_items, find_labels
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +69,7 @@ def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str
     files = sorted(path for path in folder.rglob("*") if is_image(path))
     if not files:
         raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
-    images = []
-    with bar("decode", "image", len(files)) as decoded:
-        for file in files:
-            images.append(decode(file, shape))
-            decoded.update()
+    images = list(with_bar(map(partial(decode, shape=shape), files), "decode", "image", len(files)))
     names = [file.relative_to(folder) for file in files]
     in_subfolders = all(len(name.parts) == 2 for name in names)
     labels = _ids(np.array([name.parts[0] for name in names]), class_names) if in_subfolders else None

@@ -4,12 +4,16 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing import parent_process
+from typing import TypeVar
 
 from hashbench.foundation.errors import HashbenchError
+
+T = TypeVar("T")
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
 N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded
@@ -84,6 +88,20 @@ def slices(length: int, size: int) -> Iterator[slice]:
     """The slices of ``size``, the last one shorter, that together are 0 .. ``length`` - 1."""
     for start in range(0, length, size):
         yield slice(start, min(start + size, length))
+
+
+def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
+    """The result to come of ``job`` in a thread that does not keep the process alive, as those of a pool would."""
+    result = Future[T]()
+
+    def work() -> None:
+        try:
+            result.set_result(job())
+        except BaseException as error:  # it is raised where the result is read
+            result.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return result
 
 
 def available_cores() -> int:

@@ -15,13 +15,5 @@ from hashbench.losses._objective import (
     supervision_of,
 )
 
-__all__ = [
-    "DistanceSupervision",
-    "LabelSupervision",
-    "Objective",
-    "RowObjective",
-    "Supervision",
-    "as_row_objective",
-    "label_levels",
-    "supervision_of",
-]
+__all__ = ["DistanceSupervision", "LabelSupervision", "Objective", "RowObjective", "Supervision", "as_row_objective"]
+__all__ += ["label_levels", "supervision_of"]

@@ -14,25 +14,9 @@ if TYPE_CHECKING:
 _MODULE_OF = dict.fromkeys(("KernelResponses", "Preprocessor", "resize_matrix"), "_layers")
 _MODULE_OF |= dict.fromkeys(("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors"), "_weights")
 
-__all__ = [
-    "MODELS",
-    "RANDOM_WEIGHTS",
-    "TORCHVISION",
-    "Input",
-    "KernelResponses",
-    "Model",
-    "Models",
-    "Preprocessor",
-    "Pretrained",
-    "Weights",
-    "WeightsFile",
-    "encoder",
-    "fill",
-    "identify",
-    "load_tensors",
-    "read_safetensors",
-    "resize_matrix",
-]
+__all__ = ["MODELS", "RANDOM_WEIGHTS", "TORCHVISION", "Input", "KernelResponses", "Model", "Models", "Preprocessor"]
+__all__ += ["Pretrained", "Weights", "WeightsFile", "encoder", "fill", "identify", "load_tensors", "read_safetensors"]
+__all__ += ["resize_matrix"]
 
 TORCHVISION = "torchvision:"
 

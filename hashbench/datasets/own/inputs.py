@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.images import SUFFIXES, decode, is_image
-from hashbench.datasets.own.files import find_items, find_labels
+from hashbench.datasets.own.files import find
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
@@ -43,12 +43,12 @@ def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -
     if not path.is_file():
         expected = "images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
         raise HashbenchError(f"{path}: no such file or folder: {expected}")
-    stored = find_items(path)
+    stored, labels = find(path)
     if stored.shape[1:] != shape or stored.shape[0] == 0:
         raise HashbenchError(f"{path}: shape {stored.shape}; the hasher takes [n, {', '.join(map(str, shape))}]")
     if stored.dtype.kind not in "uif":
         raise HashbenchError(f"{path}: items must be numbers, these are {stored.dtype}")
-    names, labels = [str(row) for row in range(stored.shape[0])], find_labels(path)
+    names = [str(row) for row in range(stored.shape[0])]
     if labels is not None and len(labels) != len(names):
         raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
     return Inputs(stored.whole(), names, None if labels is None else _ids(labels, class_names))

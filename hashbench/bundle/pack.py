@@ -1,7 +1,4 @@
-"""Writes a bundle of a table: the rows of its cells, the files of their runs, declarations, id lists and a README.
-
-The same files give the same bytes, since names are sorted and times and modes fixed.
-"""
+"""Writes a bundle of a table: rows, files of runs, declarations, id lists, a README. Names are sorted, times fixed."""
 
 import hashlib
 import json

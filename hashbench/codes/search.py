@@ -202,10 +202,8 @@ def save(lists: Lists, path: Path) -> None:
 
 
 def load(path: Path, database: Codes) -> Lists:
-    """The lists in ``path``, which ``save`` wrote for this ``database``; raises HashbenchError for anything else.
-
-    Each number is checked before faiss sees it: a file that faiss wrote is never read, for its reader trusts the file.
-    """
+    """The lists in ``path``, which ``save`` wrote for this ``database``; raises HashbenchError for anything else."""
+    # each number is checked before faiss sees it; a file of faiss is never read, for its reader trusts the file
     arrays = {name: array() for name, array in arrays_in(path).items()}
     kinds = {"centroids": "u", "list_of": "i", "codes_sha256": "U"}
     if any(name not in arrays or arrays[name].dtype.kind != kind for name, kind in kinds.items()):

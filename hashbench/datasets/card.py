@@ -50,16 +50,13 @@ class Member(ExpectedFile):
 
 
 class Source(ExpectedFile):
-    """A file to download: its addresses, the best first, its name, and the members that a reader needs.
-
-    ``manual`` are the steps that no program can do. The user unpacks an archive of ``images`` that lists name.
-    """
+    """A file to download: its addresses, the best first, its name, and the members that a reader needs."""
 
     urls: list[str] = []
     file: Annotated[str, StringConstraints(pattern=r"^[\w.+-]+$")]
-    manual: list[str] = []
+    manual: list[str] = []  # the steps that no program can do
     members: list[Member] = []
-    images: bool = False
+    images: bool = False  # an archive of the images that lists name, which the user unpacks
 
     @model_validator(mode="after")
     def _has_an_origin(self) -> "Source":

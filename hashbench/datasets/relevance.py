@@ -45,10 +45,7 @@ class FeatureRows:
 
 
 def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelevance | DistanceRelevance:
-    """How relevant each item of the split's database is to each of its queries, as ``protocol`` says.
-
-    Raises HashbenchError if the data set has no labels and the protocol has no ``relevance``.
-    """
+    """How relevant the items of the split's database are to its queries; HashbenchError without labels or a rule."""
     rule = protocol.relevance
     if isinstance(rule, Percentiles):
         return by_percentiles(rule, data, chosen)

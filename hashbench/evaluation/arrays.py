@@ -69,13 +69,11 @@ def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrde
 
 
 def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[Any]:
-    """Class ids int64[n], names of classes str[n], multi-hot uint8[n, labels] or levels int64[n, columns].
-
-    One column is class ids, except of levels ``of_pairs``. Raises HashbenchError for anything else.
-    """
+    """Class ids int64[n], names str[n], multi-hot uint8[n, labels] or levels int64[n, columns]; or HashbenchError."""
     array = _array(name, values)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
         array = array.astype(np.str_)  # a column of pandas
+    # one column is class ids, except of levels
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 and not of_pairs else array
     if array.dtype.kind == "U":
         if array.ndim != 1:

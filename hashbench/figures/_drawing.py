@@ -105,10 +105,7 @@ def csv_text(drawing: Drawing) -> str:
 
 
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
-    """The drawing as PNG and as PDF, by the suffix of the file; the user's settings of matplotlib change nothing.
-
-    The PNG holds the ``stamp``.
-    """
+    """The drawing as PNG, with the ``stamp``, and PDF, by suffix; the user's settings of matplotlib change nothing."""
     with _drawn(drawing, DPI) as figure:
         return {f".{kind}": _saved(figure, kind, stamp) for kind in METADATA}
 
@@ -145,10 +142,7 @@ def _saved(figure: "Figure", kind: str, stamp: str) -> bytes:
 
 
 def stamp_of(*texts: str) -> str:
-    """The stamp of a picture of which ``texts`` say all that it shows, so that the same is not drawn again.
-
-    It changes with the texts, with the code that draws, and with the version of matplotlib.
-    """
+    """The stamp of a picture that shows what ``texts`` say; it changes with them, the drawing code and matplotlib."""
     found = hashlib.sha256()
     for part in (_code(), *(text.encode() for text in texts)):
         found.update(hashlib.sha256(part).digest())

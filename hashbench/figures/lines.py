@@ -26,13 +26,10 @@ PANEL_IN = 2.0  # the height of a panel
 
 
 class LinesFile(CellsFile):
-    """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally.
-
-    With ``published`` false only measured values are drawn: for a table whose published ones are there to orientate.
-    """
+    """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally."""
 
     bound: Literal["suf"] | None = None
-    published: bool = True
+    published: bool = True  # false: only measured values, for a table whose published ones are there to orientate
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:

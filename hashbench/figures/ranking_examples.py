@@ -87,10 +87,7 @@ def _check(figure: FigureSpec) -> None:
 
 
 def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
-    """The lines of queries that are spread evenly over all, from the codes that the run has saved.
-
-    Raises HashbenchError where the codes or the data set are not here, or not those of the row.
-    """
+    """The lines of queries, spread evenly; HashbenchError where codes or data are not here, or not of the row."""
     from hashbench.codes import files
     from hashbench.codes.nearest import neighbours
     from hashbench.evaluation.report.contact_sheet import in_bytes
@@ -118,12 +115,9 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
 
 
 def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.uint8], list[Box]]:
-    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels, and the false images.
-
-    The gap between two images is twice as wide beside a query, and four times between blocks.
-    """
+    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels, and the false images."""
     longer = max(examples[0].image.shape[:2])  # all images of a data set have the same longer side
-    gap = max(1, longer // 8)
+    gap = max(1, longer // 8)  # between two images; twice as wide beside a query, four times between blocks
     step, down = longer + gap, -(-len(examples) // across)
     block_width = (1 + top) * step + 5 * gap
     # a grey image has its value in each colour

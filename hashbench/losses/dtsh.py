@@ -121,10 +121,7 @@ class MemoryObjective(OutputMemory):
         return sum_over_pairs(positive.flatten(0, 1), negative.flatten(0, 1), self.margin)
 
     def draw_by_level(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
-        """For some queries at a time: which of ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], a mask [m].
-
-        The mask is False for a query that has no positive or no negative; its draws mean nothing.
-        """
+        """For some queries: which ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], whether both exist [m]."""
         order = self._outside(rows, generator)
         begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
         for part in slices(len(rows), max(1, PAIRS // len(order))):

@@ -23,13 +23,10 @@ ROUNDING = 1e-9  # a value outside its range by more than this is a defect, not 
 
 @dataclass(frozen=True)
 class PerQuery:
-    """The values of one metric, float64[q]: under the tie policy, and in the worst and the best order of tied items.
-
-    NaN for a query without a relevant item; no ``worst`` and ``best`` for ``ap_worst``, ``ap_best`` and ``pr_area@k``.
-    """
+    """A metric's values, float64[q], NaN without a relevant item: under the tie policy and in both extreme orders."""
 
     values: Floats
-    worst: Floats | None = None
+    worst: Floats | None = None  # as ``best`` None for ``ap_worst``, ``ap_best`` and ``pr_area@k``
     best: Floats | None = None
 
 

@@ -18,13 +18,10 @@ SOURCES = {Histogram: "items ranked by distance", Retrieval: "a bucket search (k
 
 
 class MetricValue(Strict):
-    """Mean and standard deviation of a metric over the queries of a run; None if every query is empty.
+    """Mean and standard deviation of a metric over the queries of a run, fractions except for a speed-up."""
 
-    They are fractions, except for a speed-up. A metric that is a single number for all queries has a mean and no std.
-    """
-
-    mean: float | None
-    std: float | None
+    mean: float | None  # None if every query is empty
+    std: float | None  # None too for a metric that is a single number for all queries
     n_queries: int  # all queries
     n_empty: int  # queries without a relevant item, left out of the mean
 
@@ -94,12 +91,9 @@ METRICS: Catalogue[Metric[Any]] = Catalogue("metric", "hashbench.metrics", "METR
 
 @dataclass(frozen=True)
 class NamedMetric:
-    """A metric with its parameters and cutoff; ``str()`` is the canonical name, without parameters at their defaults.
+    """A metric with parameters and cutoff; ``str()`` is its canonical name, without parameters at their defaults."""
 
-    ``name.metric`` is the name of the metric alone, and ``entry`` is what its file declares.
-    """
-
-    name: MetricName
+    name: MetricName  # ``name.metric`` is the name of the metric alone
     entry: Metric[Any] = field(compare=False, repr=False)
 
     @staticmethod

@@ -30,13 +30,10 @@ class Cutoff:
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, and ``read`` reads it back.
-
-    ``parameters`` are the (key, value) pairs that differ from their defaults, sorted by key.
-    """
+    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, and ``read`` reads it back."""
 
     metric: str
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()  # (key, value) that are not defaults, sorted by key
     cutoff: Cutoff | None = None
 
     def __str__(self) -> str:

@@ -38,16 +38,13 @@ class Input:
 
 @dataclass(frozen=True)
 class Weights:
-    """The official file of a network's weights; ``sha256`` may be the beginning of the checksum.
-
-    ``read_mat`` reads a MatConvNet file and returns tensors with the backbone's names.
-    """
+    """The official file of a network's weights."""
 
     file: str
     url: str
     md5: str | None = None
-    sha256: str | None = None
-    read_mat: Callable[[Path], dict[str, Tensor]] | None = None
+    sha256: str | None = None  # or the beginning of it
+    read_mat: Callable[[Path], dict[str, Tensor]] | None = None  # reads a MatConvNet file, with the backbone's names
     rename: Callable[[str], str] = str  # from a tensor's name in the file to its name in the backbone
     brings_average: bool = False  # whether the weights include an average image
 

@@ -56,10 +56,7 @@ def fill(
 
 
 def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) -> WeightsFile:
-    """The file at ``path``: its checksum, and whether it is the official file of the network called ``name``.
-
-    Raises HashbenchError if there is no such file.
-    """
+    """The file at ``path``: its checksum, and whether it is the official one of ``name``; HashbenchError without it."""
     if not path.is_file():
         raise HashbenchError(
             f"{path}: weights file not found; {name} takes {weights.url}, or --weights none for random weights"

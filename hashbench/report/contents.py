@@ -77,10 +77,7 @@ class Contents:
 
 
 def gather(store: Store, broken: Broken) -> Contents:
-    """The contents from all stored rows and all declared tables and figures; ``broken`` is called for what is left out.
-
-    Tables of which something is measured come first.
-    """
+    """The contents from all stored rows, declared tables and figures; ``broken`` is called for what is left out."""
     left_out: list[str] = []
 
     def leave_out(error: HashbenchError) -> None:
@@ -105,6 +102,7 @@ def gather(store: Store, broken: Broken) -> Contents:
 
     tables = each("collect", "table", spec.names(), fill)
     pictures = each("draw", "figure", figures.names(), draw)
+    # tables of which something is measured come first
     return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
 
 

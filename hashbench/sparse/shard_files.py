@@ -27,10 +27,7 @@ def are_shards(names: Sequence[Path]) -> bool:
 
 
 def index_files(names: Sequence[Path]) -> list[Header]:
-    """The headers of the index files that ``names`` are, match or hold: one index, in the order of its items.
-
-    Shards of one build are in its order; indexes that were built one by one are in the order of their names.
-    """
+    """The headers of the index files that ``names`` are, match or hold, in the order of the build, or else of names."""
     is_one_file = not are_shards(names) and not names[0].is_dir()
     headers = [index_file.header(path) for path in (names if is_one_file else files_named(names, ".h5"))]
     _require_equal_sizes([(header.path, header.sizes) for header in headers])

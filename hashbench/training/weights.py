@@ -58,10 +58,7 @@ class BackboneFile:
         return file_sha256(self.path)
 
     def fill(self, wanted: Layout, backbone: nn.Module, normalised: nn.Module) -> None:
-        """Loads the tensors into ``backbone`` and ``normalised``, which have the layout ``wanted``.
-
-        Raises HashbenchError if the layouts differ, or if a tensor is missing, not finite or of another shape.
-        """
+        """Loads the tensors into modules of the layout ``wanted``; HashbenchError if one is missing or does not fit."""
         self.require(wanted)
         tensors = read_safetensors(self.path)
         for module, prefix in ((backbone, _BACKBONE), (normalised, _NORMALISED)):
@@ -179,10 +176,7 @@ def own_file(weights: str, file: str | None) -> BackboneFile:
 
 
 def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Preprocessor) -> None:
-    """Loads the weights from ImageNet that the setting ``weights`` names, and their average image into ``prepared``.
-
-    ``file`` is their path (None: the official file in the data folder); HashbenchError if it has another checksum.
-    """
+    """Loads the weights from ImageNet that ``weights`` names; ``file`` is their path (None: the official file)."""
     if weights == RANDOM_WEIGHTS:
         return
     if weights != OFFICIAL and file is None:

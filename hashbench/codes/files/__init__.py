@@ -105,10 +105,7 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
 
 
 def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]:
-    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``.
-
-    They keep their type, which says how many of their digits are meant.
-    """
+    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``."""
     path, key = parted(place)
     if key is not None:
         stored = array_at(place, BIT_WEIGHTS, "--weights")
@@ -121,7 +118,7 @@ def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]
         stored = array_of(in_files.get(found, {}), place, found)
     if stored.shape not in ((n_bits,), (1, n_bits), (n_bits, 1)) or stored.dtype.kind not in "uif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_bits} weights are expected")
-    weights = stored.small().ravel()
+    weights = stored.small().ravel()  # of their own type, which says how many of their digits are meant
     if (weights < 0).any() or not (weights > 0).any():
         raise HashbenchError(f"{stored.where}: weights must be finite, 0 or more, and not all 0")
     return weights

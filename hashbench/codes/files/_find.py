@@ -80,10 +80,7 @@ def _format(path: Path) -> str:
 
 
 def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str]) -> dict[str, StoredArray]:
-    """The arrays of ``roles`` that ``explicit`` gives (role: FILE or FILE:KEY); the others in ``sources``, by name.
-
-    With them come code length, layout and ids, where the files hold any.
-    """
+    """The arrays of ``roles`` as ``explicit`` says, else by name in ``sources``; and code length, layout and ids."""
     given = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
     said = {role: array for role, array in given.items() if role in roles}
     files = [file for source in sources for file in files_of(source)] if len(said) < len(roles) else []

@@ -48,10 +48,7 @@ class StoredArray:
         return replace(self, is_transposed=self.is_transposed != transpose)
 
     def slabs(self) -> Iterator[tuple[tuple[slice, ...], NDArray[Any]]]:
-        """(position, values) of one slab of about 4 MiB after another: rows where that is possible, else columns.
-
-        Raises HashbenchError where the file is damaged or a value is not finite.
-        """
+        """(position, values) of slabs of about 4 MiB, rows if possible, else columns; HashbenchError where damaged."""
         if prod(self.shape) == 0:
             return
         by_columns = self.read_columns if self.is_transposed and len(self.file_shape) == 2 else None

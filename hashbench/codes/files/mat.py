@@ -43,13 +43,10 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 @dataclass(frozen=True)
 class Head:
-    """The name, class and shape of a matrix, which come before its values.
-
-    ``kind`` is MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its real numbers.
-    """
+    """The name, class and shape of a matrix, which come before its values."""
 
     name: str
-    kind: str
+    kind: str  # MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its real numbers
     shape: tuple[int, ...]
     dtype: np.dtype[Any] | None
 

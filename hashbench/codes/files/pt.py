@@ -65,15 +65,12 @@ def load(path: Path, advice: str) -> Any:
 
 
 def plain(tensor: Any, where: str, path: Path) -> "Tensor":
-    """``tensor``, which ``path`` holds; HashbenchError, at ``where``, unless it is a dense tensor with all its values.
-
-    Strides of 0 can make gigabytes of one number.
-    """
+    """``tensor`` of the file ``path``; HashbenchError, at ``where``, unless it is dense with all its values there."""
     import torch
 
     if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu":
         raise HashbenchError(f"{where}: not a plain tensor: one of numbers is expected")
-    if tensor.numel() > path.stat().st_size:
+    if tensor.numel() > path.stat().st_size:  # strides of 0 can make gigabytes of one number
         raise HashbenchError(f"{where}: cannot be read: the file does not hold shape {tuple(tensor.shape)}")
     return tensor
 

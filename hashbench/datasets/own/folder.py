@@ -19,10 +19,7 @@ ADVICE = "give --size N to resize each to N x N (32 for small networks, 224 for 
 
 
 def read(folder: Path, size: int | None) -> OwnData:
-    """The images of ``folder``, class by class, in the order of their names, resized to ``size`` x ``size`` if given.
-
-    Raises HashbenchError unless each subfolder holds images and each image is in a subfolder.
-    """
+    """The images in the subfolders of ``folder``, by class and name, resized to ``size`` x ``size`` if it is given."""
     subfolders = [path for path in _visible(folder) if path.is_dir()]
     if loose := [path for path in _visible(folder) if is_image(path)]:
         raise HashbenchError(f"{loose[0]}: an image outside of the subfolders: a subfolder for each class is expected")

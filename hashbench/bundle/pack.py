@@ -146,10 +146,7 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
 
 
 def collect(rows: Iterable[Row], store: Store, say: Say) -> list[Path]:
-    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what does not fit.
-
-    A file is named by the checksum in the row, so the runs of a method that ignores its seed share one.
-    """
+    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what differs."""
     written = []
     for row in rows:
         for name, kept in store.evidence(row).items():

@@ -20,14 +20,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The ``k`` nearest ``items`` of one query, in order of distance and then of the database, all int64[k].
-
-    An item may take the ranks ``first`` to ``last``, from 1: those of all database items at its distance.
-    """
+    """The ``k`` nearest ``items`` of one query, in order of distance and then of the database, all int64[k]."""
 
     items: Ints
     distances: Ints
-    first: Ints
+    first: Ints  # to last: the ranks that an item may take, from 1, those of all at its distance
     last: Ints
 
 

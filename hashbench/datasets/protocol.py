@@ -103,16 +103,13 @@ class _Protocol(Strict):
 
 
 class PerClass(_Protocol):
-    """``queries_per_class`` queries and ``train_per_class`` training items (0: the database) of each class, at random.
-
-    The database is all items but the queries ("rest"), or but queries and training items ("rest_without_train").
-    """
+    """Queries and training items (0: the database) of each class, at random."""
 
     # not in a dump: the digests in the names of runs are older than the other draws
     draw: Literal["per_class"] = Field("per_class", exclude=True)
     queries_per_class: Positive
     train_per_class: Count
-    database: Database = "rest"
+    database: Database = "rest"  # all items but the queries, or but queries and training items
 
 
 class PerLabel(_Protocol):

@@ -50,18 +50,14 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that is filled in: its points by column, and the function that draws it on an empty canvas.
-
-    ``missing`` says in one line what is not measured; None where everything is. With ``keeps_files`` the figure needs
-    files that are not here, so the pictures that were drawn elsewhere stay. It pickles, for another process to draw it.
-    """
+    """A figure that is filled in: its points by column, and the function that draws it, here or in another process."""
 
     points: Sequence[Mapping[str, Value]]  # all with the same keys; none: there is nothing to draw
     size_in: tuple[float, float]
     draw: Callable[["Figure"], None]
     n_measured: int
-    missing: str | None = None
-    keeps_files: bool = False
+    missing: str | None = None  # a line that says what is not measured
+    keeps_files: bool = False  # it needs files that are not here: the pictures that were drawn elsewhere stay
 
 
 def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:

@@ -170,10 +170,7 @@ def remove_parts(folder: Path, name: str | None = None) -> None:
 
 
 def sweep_parts(folder: Path, now: float) -> None:
-    """Removes the temporary files that killed processes have left in ``folder``, and no file of a process that lives.
-
-    A file of another machine is left alone for a day. ``now`` is the time of a new file: clocks of machines differ.
-    """
+    """Removes the temporary files that killed processes have left in ``folder``; of other machines, after a day."""
     with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
         for entry in entries:
             found = PART.fullmatch(entry.name)

@@ -124,10 +124,8 @@ def share_cores(n_processes: int) -> None:
 
 
 def let_idle_threads_sleep() -> None:
-    """Lets the threads of OpenMP sleep while they wait for each other, unless OMP_WAIT_POLICY says otherwise.
-
-    A spinning thread may take the core from the thread it waits for (benchmarks/threads.py). Call it before any import.
-    """
+    """Before any import: idle threads of OpenMP sleep, unless OMP_WAIT_POLICY says otherwise."""
+    # a spinning thread may take the core from the thread it waits for (benchmarks/threads.py)
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 

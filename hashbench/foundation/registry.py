@@ -81,17 +81,13 @@ class OutsideEntry:
 
 @dataclass(frozen=True)
 class Catalogue(Generic[T]):
-    """All entries of one kind, by name.
-
-    An entry is a public module of ``package`` that exports ``attribute``, an ``entry_type``. Other packages add entries
-    as entry points of ``group`` (None: they cannot). Listing the names imports nothing.
-    """
+    """All entries of one kind, by name; listing the names imports nothing."""
 
     kind: str
-    package: str
-    attribute: str
+    package: str  # an entry is a public module of it
+    attribute: str  # that it exports
     entry_type: type[T]
-    group: str | None = None
+    group: str | None = None  # of the entry points with which other packages add entries; None: they cannot
 
     @cached_property
     def names(self) -> list[str]:

@@ -25,14 +25,11 @@ RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
 
 @dataclass(frozen=True)
 class Input:
-    """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std.
-
-    Values, ``mean`` and ``std`` are from 0 to ``value_max``. If the weights include an average image, it is the mean.
-    """
+    """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std."""
 
     size: tuple[int, int]
-    value_max: float
-    mean: tuple[float, float, float]
+    value_max: float  # of values, ``mean`` and ``std``
+    mean: tuple[float, float, float]  # or the average image that the weights include
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
@@ -59,13 +56,10 @@ class Pretrained:
 
 @dataclass(frozen=True)
 class Model:
-    """A network architecture.
-
-    ``backbone(shape)`` returns a module from items [n, *shape] to features [n, width], with random weights, and the
-    width; ``shape`` is (channels, height, width) of images or (d,) of features.
-    """
+    """A network architecture."""
 
     summary: str
+    # from a shape, (channels, height, width) or (d,), the module with random weights to features, and their width
     backbone: Callable[[tuple[int, ...]], Backbone]
     pretrained: Pretrained | None = None  # of a network trained on ImageNet
     scaled: Callable[[tuple[int, ...], float], Backbone] | None = None  # ``width`` times as many channels or anchors

@@ -130,10 +130,7 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
 
 
 def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
-    """The figure as a part of the page; ``results`` is the folder of rows and figures.
-
-    A figure that needs files which are not here is the PNG that an earlier ``hashbench figure --write`` left there.
-    """
+    """The figure as a part of the page, or the PNG in ``results`` that was drawn where the files that it needs are."""
     missing = drawing.missing and drawing.missing.replace(f"{results}/", "")  # no folder of this machine on the page
     if not drawing.keeps_files:
         shown = _small(preview(drawing), photographs=False) if drawing.points else ("", (0, 0))

@@ -86,16 +86,13 @@ def machine_of(row: Row) -> str:
 
 @dataclass
 class Provenance:
-    """The data of the page, which its script reads: what is said of each cell, by the id of its element.
-
-    Cells name stored and missing runs by their places in lists, because many cells share one.
-    """
+    """The data of the page, which its script reads: what is said of each cell, by the id of its element."""
 
     rows: Mapping[str, Row]
     entries: Mapping[str, Paper]
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)  # name -> place in the list
-    missing: list[MissingRun] = field(default_factory=list)
+    missing: list[MissingRun] = field(default_factory=list)  # by place too: many cells share one
 
     def add(self, each: ReportedTable) -> Attributes:
         """The function that gives the attributes of the elements of a table's cells, which are added to the data."""

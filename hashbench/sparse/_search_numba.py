@@ -19,10 +19,7 @@ LANES = 16  # lower bounds that are compared together without a branch, so that 
 def open_buckets(
     order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
 ) -> None:
-    """Adds to ``n`` [q, o] the different items of one shard in the first j + 1 buckets of ``order`` [q, o].
-
-    It lowers the number ``n_opened`` [q] to the first one that holds ``top`` items in all shards so far.
-    """
+    """Adds to ``n`` [q, o] the different items of one shard in the first j + 1 buckets of ``order`` [q, o]."""
     is_open = np.zeros(len(indptr) - 1, np.bool_)
     for q in range(len(order)):
         n_here = j = 0
@@ -31,7 +28,7 @@ def open_buckets(
             is_open[order[q, j]] = True
             n[q, j] += n_here
             if n[q, j] >= top:
-                n_opened[q] = j + 1
+                n_opened[q] = j + 1  # enough, in all shards so far
             j += 1
         is_open[order[q, : n_opened[q]]] = False
 

@@ -142,11 +142,8 @@ def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder
 
 
 def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
-    """The headers of the index files of these shards; those that are not there yet are built, ``jobs`` at a time.
-
-    A file is there if it was built from files of the same content with the same k. All is checked before the first
-    build.
-    """
+    """The headers of the index files of these shards; those that are not there yet are built, ``jobs`` at a time."""
+    # all is checked before the first build; a file is there if it was built from the same content with the same k
     _refuse_outputs(sources)
     there = [_position_in(source.out) for source in sources]
     sizes = [source.sizes() for source in sources]

@@ -35,10 +35,7 @@ MOST_VALUES = 1 << 28  # of one item, as a card may state
 
 
 class DeepHasher(BinaryHasher, nn.Module):
-    """Normalisation and encoder of one run; ``item_shape`` is the shape of a stored item, (H, W, C) or (d,).
-
-    A network from ImageNet gets its images as in pretraining; the stored value ``value_max`` means 1.0.
-    """
+    """Normalisation and encoder of one run, for stored items of shape (H, W, C) or (d,) and values to ``value_max``."""
 
     normalised: ChannelNormalisation | MeanSubtraction | Preprocessor
 

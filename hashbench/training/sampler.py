@@ -15,10 +15,7 @@ Sampler = Callable[[int], list[Tensor]]  # epoch -> its minibatches, indices int
 
 
 def sampler(settings: TrainingSettings, labels: Tensor, seed: int) -> Sampler:
-    """The sampler for these settings; ``labels`` are [n] or [n, labels].
-
-    The batches of an epoch depend on labels, seed and epoch only, so a resumed run draws the same batches.
-    """
+    """The sampler; its batches depend on labels [n] or [n, labels], seed and epoch only, also in a resumed run."""
     steps = settings.steps_per_epoch
     if settings.classes_per_batch:
         return ClassRounds.of(labels, settings.classes_per_batch, settings.batch_size, steps, seed).epoch

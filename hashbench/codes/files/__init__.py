@@ -47,18 +47,14 @@ Sources = Path | Sequence[Path]
 
 @dataclass(frozen=True)
 class Explicit:
-    """The user's description of the files, used in place of what names, lengths and padding suggest.
+    """The user's description of the files, used in place of what names, lengths and padding suggest."""
 
-    The arrays and the ids are each ``FILE`` or ``FILE:KEY``. ``bits`` is the length of packed codes, ``bit_order`` the
-    bit of a byte that comes first (``little`` in faiss, ``big`` in NumPy), ``layout`` what the rows of the codes are.
-    """
-
-    query_codes: str | None = None
+    query_codes: str | None = None  # FILE or FILE:KEY, as the other arrays and the ids
     database_codes: str | None = None
     query_labels: str | None = None
     database_labels: str | None = None
-    bits: int | None = None
-    bit_order: Literal["big", "little"] | None = None
+    bits: int | None = None  # of packed codes
+    bit_order: Literal["big", "little"] | None = None  # the bit of a byte that comes first: little in faiss
     layout: Literal["items-by-bits", "bits-by-items"] | None = None
     query_ids: str | None = None
     database_ids: str | None = None

@@ -80,10 +80,7 @@ class Packer:
 
 
 def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
-    """The query codes, the database codes and notes about their values; a bit is set where the value is > 0.
-
-    Without ``bit_order`` packed codes are read in the order in which no bit beyond ``n_bits`` is set; any, if both fit.
-    """
+    """The query codes, the database codes and notes about their values; a bit is set where the value is > 0."""
     sides = [Packer(array, stored.n_bits) for array in (stored.query, stored.database)]
     rows = [side.whole() for side in sides]
     notes = interpret(sides)

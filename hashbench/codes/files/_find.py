@@ -92,10 +92,7 @@ def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Seq
 
 
 def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
-    """The array at ``place``, FILE or FILE:KEY; without a key the only one, or the only one named as the ``role``.
-
-    ``option`` is the option of the command line that errors name; it is --ROLE if not given.
-    """
+    """The array at ``place``, FILE or FILE:KEY; without a key the only one, or the only one named as the ``role``."""
     path, key = parted(place)
     arrays = arrays_in(path)
     if key is not None:

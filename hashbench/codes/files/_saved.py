@@ -38,10 +38,7 @@ class _QueriesById:
 
 @dataclass(frozen=True)
 class SavedCodes(_QueriesById):
-    """The codes of queries and of a database, the relevance between them, and warnings for a report, a line each.
-
-    ``query_ids`` and ``database_ids`` name the items, where the file does; ``weights`` [bits] are learned.
-    """
+    """The codes of queries and of a database, the relevance between them, and warnings for a report, a line each."""
 
     query: Codes
     database: Codes
@@ -49,7 +46,7 @@ class SavedCodes(_QueriesById):
     notes: tuple[str, ...] = ()
     query_ids: Ids | None = None
     database_ids: Ids | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] | None = None  # of the bits, learned
     class_names: NDArray[np.str_] | None = None  # of the class ids of the queries, where the file has names
 
     @property

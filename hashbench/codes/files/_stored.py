@@ -19,19 +19,15 @@ Read = Callable[[int], Iterator[NDArray[Any]]]
 
 @dataclass(frozen=True)
 class StoredArray:
-    """One array of a file, called ``where`` in errors and ``name`` by its key, whose values are read on demand.
-
-    ``file_shape`` is its shape as the file stores it; ``is_transposed`` says that ``shape`` is the reverse. ``read(n)``
-    yields it n rows at a time; ``read_columns(n)`` n columns at a time, in a format that can.
-    """
+    """One array of a file, called ``where`` in errors and ``name`` by its key, whose values are read on demand."""
 
     where: str
     name: str
-    file_shape: tuple[int, ...]
+    file_shape: tuple[int, ...]  # as the file stores it
     dtype: np.dtype[Any]
-    read: Read
+    read: Read  # so many rows at a time
     is_transposed: bool = False
-    read_columns: Read | None = None
+    read_columns: Read | None = None  # in a format that can
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -37,8 +37,7 @@ def end_at_once() -> None:
 def raise_interrupts() -> Iterator[None]:
     """An interrupt in the block raises KeyboardInterrupt; if that is lost, it is raised again after ``AGAIN_S``.
 
-    During an import it waits until the import ends, ``AGAIN_S`` at most: libraries turn it into an ImportError, and a
-    module that is half imported makes other errors later.
+    During an import it waits until the import ends, ``AGAIN_S`` at most: a half imported module makes errors later.
     """
     _state.first_s, _state.is_printed = None, False
     before = {number: signal.signal(number, _raise) for number in (*_not_ignored(), signal.SIGALRM)}

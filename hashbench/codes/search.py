@@ -1,7 +1,6 @@
 """The nearest items of queries: found exhaustively, or approximately in the lists of faiss's inverted file.
 
-A query looks into the lists nearest to it: near items in other lists are missed, all distances are exact. faiss comes
-with the extra ``search``.
+A query looks into the lists nearest to it: near items in others are missed, all distances are exact (extra ``search``).
 """
 
 import hashlib
@@ -157,8 +156,7 @@ class InvertedFile:
     def search(self, query: Codes, top: int, probes: int = PROBES) -> tuple[Ints, Ints]:
         """(ids, distances) int64[q, top] of the nearest items in the ``probes`` lists with the nearest centroids.
 
-        They are in order of distance, then of id; ties may be cut. If these lists hold fewer than ``top`` items, the
-        query looks into twice as many, and so on.
+        In order of distance, then of id; ties may be cut. If the lists hold too few, twice as many are looked into.
         """
         if query.n_bits != self.n_bits or not 1 <= top <= self.n_items or not 1 <= probes <= self.n_lists:
             due = f"{self.n_bits} bits, a top of 1 to {self.n_items} and 1 to {self.n_lists} probes are expected"

@@ -81,8 +81,7 @@ class Reply(NamedTuple):
 def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
     """The reply with the file at ``url`` from byte ``start`` on, or from its first byte if the server cannot do that.
 
-    Without a checksum (``checked``), no redirect from https to http is followed. Raises only MirrorError and its
-    subclasses, also while the pieces are read.
+    Without a checksum (``checked``), no redirect from https to http is followed. It raises nothing but MirrorErrors.
     """
     with ExitStack() as stack:
         with _network_errors():

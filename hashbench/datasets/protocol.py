@@ -54,8 +54,7 @@ class _Protocol(Strict):
     """The fields that all protocols have.
 
     A split is compared with the expected sizes and, for ``seed``, the checksum of the ids. Without ``relevance``, items
-    are relevant by their class or shared labels. ``metrics`` are the paper's; ``random_ndcg`` is the NDCG that a paper
-    prints for a method that probably ranks at random.
+    are relevant by their labels. ``random_ndcg`` is what a paper prints for a method that probably ranks at random.
     """
 
     title: str

@@ -93,8 +93,7 @@ def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[An
 def relevance(query: NDArray[Any], database: NDArray[Any] | None) -> PairRelevance:
     """The relevance by the labels of both sides, as ``read_labels`` returns them; items of one name share a class.
 
-    Without labels of the database, those of the queries are the level of each pair [q, n]; beside class ids of the
-    database they are the level of each class [q, classes].
+    Without those of the database, levels are of pairs [q, n]; beside its class ids, of classes [q, classes].
     """
     if database is None or (query.ndim, database.ndim, database.dtype.kind) == (2, 1, "i"):
         return _graded(query, database)

@@ -44,9 +44,8 @@ class _Dots:
 def drawing_of_table(table: Table) -> Drawing | None:
     """The picture of what is measured of ``table``, with the published values; None where nothing is measured.
 
-    A section whose columns are code lengths is a panel with a line for each row, which a legend beside the panels
-    names. Any other section has a panel of dots for each column, or for each row where it has fewer rows
-    and one metric.
+    A section whose columns are code lengths is a panel with a line for each row, which a legend names. Any other has a
+    panel of dots for each column, or for each row where it has fewer rows and one metric.
     """
     sections = [section for section in table.sections if any(cell.measured for cell in section.cells.values())]
     how = Notation.of(table)

@@ -1,7 +1,6 @@
 """Training objectives: one file each, with functions of (relaxed codes, relevance) that return a scalar to minimise.
 
-An objective that needs more than the batch is a ``RowObjective``. ``Supervision`` is the relevance among training
-examples.
+One that needs more than the batch is a ``RowObjective``. ``Supervision`` is the relevance among training examples.
 """
 
 from hashbench.losses._objective import (

@@ -101,8 +101,7 @@ class NamedMetric:
     def parse(name: str) -> "NamedMetric":
         """The metric that ``name`` means, also by the words of other code: ``map``, ``p@k``, ``rr``, ``rprec``.
 
-        Raises HashbenchError for a metric, parameter, value or cutoff that does not exist, and for a name that means
-        different metrics elsewhere (``map@k``, ``r@k``).
+        HashbenchError for what does not exist, and for names that other code uses for several (``map@k``, ``r@k``).
         """
         written = MetricName.read(name)
         written = written if written.metric in METRICS else written.own()

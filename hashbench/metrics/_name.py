@@ -54,8 +54,7 @@ class MetricName:
     def own(self) -> "MetricName":
         """The same name with the word that hashbench has for the metric: ``ap`` for ``map``.
 
-        Raises HashbenchError for ``map@k`` without a norm and for ``r@k``: other code means different metrics by them;
-        and for ``hit@k``, which is no metric here.
+        HashbenchError for ``map@k`` without a norm and ``r@k``, which are ambiguous, and for ``hit@k``.
         """
         cutoff = str(self.cutoff or "@k")
         if self.metric in ("rprec", "r_precision") and self.cutoff is None:

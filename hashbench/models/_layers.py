@@ -101,8 +101,7 @@ class Preprocessor(nn.Module):
 class KernelResponses(nn.Module):
     """Inputs [n, ...] -> exp(-||x - a||^2 / (2 bandwidth)) - mean, [n, n_anchors], one column for each anchor a.
 
-    As in KSH (Liu et al. 2012), ``bandwidth`` is the mean squared distance of the training examples to the anchors, and
-    ``mean`` their mean response.
+    As in KSH, ``bandwidth`` is the mean squared distance of the examples to the anchors, ``mean`` their mean response.
     """
 
     anchors: Tensor

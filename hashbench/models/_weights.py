@@ -31,8 +31,7 @@ def fill(
 ) -> WeightsFile:
     """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``.
 
-    ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to keep the random weights, or None for the official
-    file in the data folder, whose checksum is compared first.
+    ``given`` is a file, "none" to keep the random weights, or None for the official file, which is verified.
     """
     if given == RANDOM_WEIGHTS:
         return WeightsFile(None, None, official=False)

@@ -1,7 +1,6 @@
 """A residual network of nine layers for small images: eight convolutions before the last layer.
 
-It trains in half an hour on two cores of a CPU at half width (``benchmarks/backbone.py``), so it can be pretrained on
-one data set and hash another.
+At half width it trains in half an hour on two cores of a CPU (``benchmarks/backbone.py``): it can be pretrained.
 """
 
 from typing import Any

@@ -61,8 +61,7 @@ def keep_nearest(
 ) -> None:  # fmt: skip
     """Inserts the items of a slice into ``best`` and ``best_id`` [q, top], the nearest items of some queries.
 
-    |item|^2 - 2 ``product`` + |query|^2 is the squared distance up to an error of at most ``slack`` [q]: only an item
-    that may be near gets it in float64.
+    |item|^2 - 2 ``product`` + |query|^2, up to ``slack`` [q], tells which items may be near: these get float64.
     """
     n = len(norms)
     for q in range(len(query)):

@@ -53,8 +53,7 @@ def evaluate(
 
     reranked, wide = {}, nearest(min(max(CUTOFFS), n_items))
     for cutoff in reversed(CUTOFFS):
-        # A query whose own k buckets held enough items opens the same buckets for fewer: its list is the beginning of
-        # the wide one. The others search again.
+        # a query whose own k buckets held enough has the beginning of the wide list for fewer; the others search again
         wide = SearchResult(wide.ids[:, :cutoff], wide.distances[:, :cutoff], *wide[2:])
         further = wide.n_opened > buckets.k
         if further.any() and cutoff < max(CUTOFFS):

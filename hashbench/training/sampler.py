@@ -25,8 +25,7 @@ def sampler(settings: TrainingSettings, labels: Tensor, seed: int) -> Sampler:
 def epoch_batches(n: int, batch_size: int, seed: int, epoch: int, steps: int = 0) -> list[Tensor]:
     """The minibatches of one pass over ``n`` examples in random order; with ``steps`` > 0, the first ``steps`` of many.
 
-    The last batch of a pass may be smaller, as in TALR's released code. A last batch of one example is left out,
-    because it has no pairs.
+    The last batch may be smaller, as in TALR's released code; one of a single example, which has no pairs, is left out.
     """
     if n < 2:
         raise HashbenchError(f"{n} training examples: a batch takes two or more")

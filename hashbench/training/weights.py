@@ -121,8 +121,7 @@ def read(path: Path) -> BackboneFile:
 def find(given: str) -> BackboneFile:
     """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:...
 
-    Files are stored in the data folder, or committed in results/weights of a clone. HashbenchError if none or several
-    fit, or if a file is damaged.
+    In the data folder, or in results/weights of a clone. HashbenchError if none or several fit, or one is damaged.
     """
     stored: dict[str, Path] = {}
     for folder in (paths.weights(), paths.committed_weights()):

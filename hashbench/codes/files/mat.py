@@ -267,8 +267,7 @@ def variables(open_file: Opener) -> dict[str, Variable]:
 def read(path: Path) -> dict[str, Any]:
     """The values of the variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict.
 
-    Cells and arrays of structures are in MATLAB's order (first index fastest). All else is left unread, as None. Raises
-    HashbenchError when the file is damaged or of another format.
+    Cells and arrays of structures are in MATLAB's order; all else is None. HashbenchError if the file is damaged.
     """
 
     def values() -> dict[str, Any]:

@@ -57,10 +57,7 @@ def verify_file(path: Path, expected: ExpectedFile) -> None:
 
 
 def open_members(place: Path, source: Source, scratch: Path | None = None) -> Iterator[tuple[Member, BinaryIO]]:
-    """The source's members in the card's order, each open at its first byte, decompressed and verified.
-
-    It is closed before the next one is opened. Raises HashbenchError if one is missing, damaged or listed twice.
-    """
+    """The source's members in the card's order, each verified, and open at its first byte until the next one is."""
     if not place.is_dir():
         verify_file(place, source)
     with _damage(place), ExitStack() as stack:

@@ -122,10 +122,7 @@ def axes_of(figure: "Figure", panels: Sequence[Panel], across: int, *, share: bo
 
 
 def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks: bool = False) -> None:
-    """A line for each row: points with the deviation are measured, hollow ones on a thin line published.
-
-    With ``marks`` the best values are large, and the signs of a table stand beside the values.
-    """
+    """A line for each row: measured points with the deviation, published ones hollow; ``marks``: a table's signs."""
     for label, look in looks.items():
         points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
         if published := [(point.x, point.published) for point in points if point.published is not None]:
@@ -154,11 +151,7 @@ def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[st
 
 
 def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) -> None:
-    """A dot for each label from the top, hollow where it is published.
-
-    A measured dot has a bar from the worst to the best AP over orders of ties with ``ranges``, and else its deviation
-    over the runs and the signs of a table; the best ones are large.
-    """
+    """A dot for each label from the top, hollow where published; its bar is the ``ranges`` over ties, or deviation."""
     ax.use_sticky_edges = False  # a bar at the edge of the axes would look cut
     placed = [(place, point) for place, label in enumerate(labels) for point in panel.series.get(label, [])]
     if measured := [(point.mean, place, point.std) for place, point in placed if point.mean is not None]:

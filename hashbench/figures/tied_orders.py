@@ -7,10 +7,14 @@ from math import comb, prod
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+import numpy as np
 from pydantic import Field
 
+from hashbench import metrics
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
+from hashbench.histogram import Histogram
+from hashbench.metrics import Metrics
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.render_csv import Value
@@ -85,12 +89,6 @@ def _orders(groups: list[list[bool]]) -> list[Order]:
 
 def _ap(distances: Sequence[int], relevant: Sequence[bool]) -> float:
     """The tie-aware AP of one query whose items have these distances, ascending, and are relevant or not."""
-    import numpy as np
-
-    from hashbench import metrics
-    from hashbench.histogram import Histogram
-    from hashbench.metrics import Metrics
-
     counts = np.zeros((1, 1 + distances[-1], 2), np.int64)
     np.add.at(counts[0], (np.array(distances), np.array(relevant, int)), 1)
     return float(metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse(["ap"]))["ap"][0])

@@ -183,10 +183,8 @@ def _is_left(entry: "os.DirEntry[str]", machine: str, process: int, now: float) 
         return now - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S
     try:
         os.kill(process, 0)  # sends nothing
-    except ProcessLookupError:
-        return True
-    except OSError:  # of another user
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)  # else it is of another user
     return False
 
 
@@ -263,12 +261,9 @@ def is_locked(path: Path) -> bool:
 
     try:
         if path.exists():
-            with FileLock(path).acquire(timeout=0):
-                return False
-    except Timeout:
-        return True
-    except (OSError, NotImplementedError):
-        return False
+            FileLock(path).acquire(timeout=0).lock.release()
+    except (OSError, NotImplementedError) as error:
+        return isinstance(error, Timeout)
     return False
 
 

@@ -92,10 +92,7 @@ class MemoryObjective(OutputMemory):
         return order[torch.isin(order, rows, invert=True)]
 
     def draw_by_class(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows of positives and negatives [M, classes - 1, DRAWN], and whether both classes have any [M, classes - 1].
-
-        A column of the second dimension is one of the classes that are not the query's own.
-        """
+        """Rows of positives and negatives [M, classes - 1, DRAWN] by other class, and whether both exist."""
         order = self._outside(rows, generator)
         order = order[self.class_of[order].argsort(stable=True)]
         sizes = torch.bincount(self.class_of[order], minlength=self.n_classes)

@@ -103,16 +103,12 @@ def normalised(features: Floats, average: Floats | None) -> Floats:
 
 def shallow_method(
     settings: type[ShallowSettings],
-    fit: Callable[[Any, Floats, TrainingData], HashFunction],
-    *functions: type[HashFunction],
-    identity: tuple[str, ...] = (),
+    fit: Callable[[Any, Floats, TrainingData], HashFunction],  # of features that are scaled as the settings say
+    *functions: type[HashFunction],  # that ``fit`` may return
+    identity: tuple[str, ...] = (),  # what names its runs besides bits and features
     supervision: Literal["none", "labels", "relevance"] = "none",
 ) -> Method:
-    """The method whose hash functions are ``fit(settings, features, data)``.
-
-    ``features`` float64[n, d] are divided by ``value_max`` and normalised as the settings say; ``functions`` are the
-    types that ``fit`` may return. ``identity`` names its runs besides ``bits`` and ``features``.
-    """
+    """The method whose hash functions are ``fit(settings, features, data)``."""
     by_name = {function.__name__: function for function in functions}
 
     def fitted(chosen: Any, data: TrainingData) -> ShallowHasher:

@@ -31,21 +31,17 @@ Source = TypeVar("Source", Histogram, Retrieval)
 
 @dataclass(frozen=True)
 class Metric(Generic[Source]):
-    """A metric: a formula computed from a histogram, or from a retrieval (the result of a bucket search).
-
-    ``evaluate(histogram, name)`` returns float64[q], each value in [0, ``maximum``] up to rounding; the values of
-    queries without a relevant item are ignored. ``evaluate(retrieval, name)`` returns float64[q], or float64[] if the
-    metric is a single number for all queries. ``accept`` has checked the name.
-    """
+    """A metric: a formula computed from a histogram, or from a retrieval (the result of a bucket search)."""
 
     summary: str
     paper: str  # the key of the paper that defines it
+    # float64[q], queries without a relevant item ignored; of a retrieval also float64[], a single number for all
     evaluate: Callable[[Source, MetricName], Floats]
     source: type[Histogram] | type[Retrieval] = Histogram  # what it is computed from
     cutoffs: tuple[CutoffKind, ...] = ()  # the kinds of cutoff that it accepts
     cutoff_required: bool = False
     ranks: tuple[int, ...] = ()  # the only ranks that it accepts, the first is the default; empty: every rank
-    maximum: float = 1.0  # the largest possible value
+    maximum: float = 1.0  # the largest possible value, up to rounding; the smallest is 0
     # the values that each parameter accepts, the default first; a parameter changes only a metric with a cutoff
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     over_radii: bool = False  # it is computed at every Hamming radius, with or without a cutoff

@@ -82,10 +82,7 @@ def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> N
 
 
 def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
-    """The number of items of each class that occurs in each bucket, int64[d, classes], of items with a class.
-
-    None if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot.
-    """
+    """Items of each class in each bucket, int64[d, classes]; None for k > 1, multi-hot labels, or without any class."""
     if codes.k != 1 or labels.ndim != 1 or not (labels >= 0).any():
         return None
     known = labels >= 0

@@ -1,7 +1,4 @@
-"""Reads codes and labels from the files that ``save`` writes, and from files of other code bases: docs/code-formats.md.
-
-Each format is a module of this package (npz, npy, mat, h5, pt); ``arrays_in`` reads any array of such a file.
-"""
+"""Reads codes and labels from the files of ``save`` and of other code: a module a format, see docs/code-formats.md."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

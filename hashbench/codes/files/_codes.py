@@ -91,10 +91,7 @@ def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list
 
 
 def interpret(sides: Sequence[Packer]) -> list[str]:
-    """Notes about the values of queries and database, all of which were counted.
-
-    Values other than -1, 0 and +1 must be floats, some below 0; -1 and 0 must not come without +1, else HashbenchError.
-    """
+    """Notes about the values of queries and database, all counted; HashbenchError where they cannot be of codes."""
     counted = [side for side in sides if side.n_values]
     others = [side for side in counted if side.n_other]
     if others and not (any(side.n_negative for side in others) and all(side.is_float for side in others)):

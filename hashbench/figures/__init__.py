@@ -1,7 +1,4 @@
-"""The figures of papers, our own, and the pictures of tables: drawn from stored rows.
-
-Each public file of this folder is a kind of figure, exporting ``KIND``; experiments/figures/ declares the figures.
-"""
+"""The figures and the pictures of tables, drawn from stored rows; a public file is a kind, exporting ``KIND``."""
 
 from hashbench.figures._declared import KINDS, CellsFile, FigureSpec, cells_of, load, names, names_with_own_cells
 from hashbench.figures._drawing import Drawing, csv_text, is_stamped, pictures, preview, stamp_of

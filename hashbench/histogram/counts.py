@@ -28,10 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Histogram:
-    """counts int64[q, d, v]: items at Hamming distance d = 0..bits with relevance levels[v], for query q.
-
-    Every ranking metric is a formula of it. Histograms of the parts of a database add up to the histogram of the whole.
-    """
+    """Items at Hamming distance d with relevance levels[v], for query q; histograms of parts of a database add up."""
 
     counts: Ints  # [q, d, v]
     levels: Ints  # [v], ascending from 0

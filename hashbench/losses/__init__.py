@@ -1,7 +1,4 @@
-"""Training objectives: one file each, with functions of (relaxed codes, relevance) that return a scalar to minimise.
-
-One that needs more than the batch is a ``RowObjective``. ``Supervision`` is the relevance among training examples.
-"""
+"""Training objectives: functions of (relaxed codes, relevance), or a ``RowObjective``, which needs more data."""
 
 from hashbench.losses._objective import (
     DistanceSupervision,

@@ -95,10 +95,7 @@ class NamedMetric:
     @staticmethod
     @lru_cache  # of thousands of runs and cells it is asked for the same few
     def parse(name: str) -> "NamedMetric":
-        """The metric that ``name`` means, also by the words of other code: ``map``, ``p@k``, ``rr``, ``rprec``.
-
-        HashbenchError for what does not exist, and for names that other code uses for several (``map@k``, ``r@k``).
-        """
+        """The metric that ``name`` means, also by words of other code (``rr``); HashbenchError if it is ambiguous."""
         written = MetricName.read(name)
         written = written if written.metric in METRICS else written.own()
         entry = METRICS.get(written.metric)

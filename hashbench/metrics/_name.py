@@ -52,10 +52,7 @@ class MetricName:
         return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
 
     def own(self) -> "MetricName":
-        """The same name with the word that hashbench has for the metric: ``ap`` for ``map``.
-
-        HashbenchError for ``map@k`` without a norm and ``r@k``, which are ambiguous, and for ``hit@k``.
-        """
+        """The name by hashbench's word (``ap`` for ``map``); HashbenchError for the ambiguous ``map@k`` and ``r@k``."""
         cutoff = str(self.cutoff or "@k")
         if self.metric in ("rprec", "r_precision") and self.cutoff is None:
             return replace(self, metric="precision", cutoff=Cutoff("n_relevant"))
@@ -78,10 +75,7 @@ class MetricName:
 
 
 def split_names(written: str | Iterable[str]) -> list[str]:
-    """The names in ``written``, one text or several, each of which may hold several names between commas.
-
-    A comma inside parentheses belongs to the name. A cutoff alone repeats the metric before it: ``recall@1,5``.
-    """
+    """The names in one text or several; in parentheses a comma belongs to a name, a cutoff alone repeats the metric."""
     names: list[str] = []
     for text in [written] if isinstance(written, str) else written:
         metric = ""  # that of the name before, if it has a cutoff

@@ -119,10 +119,7 @@ def read(path: Path) -> BackboneFile:
 
 
 def find(given: str) -> BackboneFile:
-    """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:...
-
-    In the data folder, or in results/weights of a clone. HashbenchError if none or several fit, or one is damaged.
-    """
+    """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:..."""
     stored: dict[str, Path] = {}
     for folder in (paths.weights(), paths.committed_weights()):
         for path in sorted(folder.glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}")):

@@ -1,7 +1,4 @@
-"""Finds codes and labels among the arrays of files: where the user says, else by the names of known code bases.
-
-A file's name may have anything before a known name: ``cifar10-0.79-trn_binary.npy`` is a ``trn_binary``.
-"""
+"""Finds codes and labels among the arrays of files: where the user says, else by the names of known code bases."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -138,6 +135,7 @@ def files_of(source: Path) -> list[Path]:
 
 def _known_end(stem: str) -> str | None:
     """The longest known name that a file's stem ends with, after no letter or digit."""
+    # anything may come before a known name: cifar10-0.79-trn_binary.npy is a trn_binary
     ends = [name for name in KNOWN if stem.endswith(name) and not stem.removesuffix(name)[-1:].isalnum()]
     return max(ends, key=len, default=None)
 

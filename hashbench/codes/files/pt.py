@@ -1,7 +1,4 @@
-"""``.pt`` and ``.pth``: tensors that ``torch.save`` wrote, alone or in a flat dictionary; only with PyTorch.
-
-``torch.load(weights_only=True)`` makes tensors and nothing else. A pickle is refused: it runs whatever it holds.
-"""
+"""``.pt`` and ``.pth``: tensors of ``torch.save``, alone or in a flat dictionary; no pickle, which can run code."""
 
 from functools import partial
 from pathlib import Path

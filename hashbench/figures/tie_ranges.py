@@ -44,10 +44,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 def _check(figure: FigureSpec) -> None:
     for cell in figure.cells:
         if (cell.metric, cell.evaluation) != ("ap", "database"):
-            raise figure.error(
-                f"cell ({cell.row}, {cell.column}) has metric {cell.metric}, evaluation {cell.evaluation}: "
-                "tie_ranges draws ap of the database"
-            )
+            has = f"cell ({cell.row}, {cell.column}) has metric {cell.metric}, evaluation {cell.evaluation}"
+            raise figure.error(f"{has}: tie_ranges draws ap of the database")
         if _panels.place_of(cell, "bits") is None:
             raise figure.error(f"cell ({cell.row}, {cell.column}) has no bits: tie_ranges has a panel for each number")
 

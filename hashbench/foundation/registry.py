@@ -145,9 +145,8 @@ class Catalogue(Generic[T]):
             return declared[0] if declared else None
         packages = [outside.package for outside in declared]
         everybody = " and ".join([*(["hashbench"] if stem in self._own else []), *packages])
-        raise OutsideError(
-            f"{self.kind} {stem}: {everybody} each have one of this name: uninstall {' or '.join(packages)}"
-        )
+        advice = f"uninstall {' or '.join(packages)}"
+        raise OutsideError(f"{self.kind} {stem}: {everybody} each have one of this name: {advice}")
 
 
 @cache

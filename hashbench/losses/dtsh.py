@@ -71,10 +71,8 @@ class MemoryObjective(OutputMemory):
             label = int(of_all.nonzero()[0])
             raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
         if supervision.n_examples <= batch_size:
-            raise HashbenchError(
-                f"dtsh draws triplets from outside the minibatch: batch_size {batch_size} must be less than the "
-                f"{supervision.n_examples} training examples, or pairing = 'batch'"
-            )
+            size = f"batch_size {batch_size} must be less than the {supervision.n_examples} training examples"
+            raise HashbenchError(f"dtsh draws triplets from outside the minibatch: {size}, or pairing = 'batch'")
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, float64."""

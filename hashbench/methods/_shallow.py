@@ -115,10 +115,9 @@ def shallow_method(
         features = as_features(data.items, data.value_max)
         unusable = ~np.isfinite(features).all(axis=1)
         if unusable.any():
-            raise HashbenchError(
-                f"features: {unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite "
-                f"(the first is example {unusable.argmax()}): methods need finite features"
-            )
+            some = f"{unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite"
+            first = f"(the first is example {unusable.argmax()})"
+            raise HashbenchError(f"features: {some} {first}: methods need finite features")
         if len(features) < 2 or (features == features[0]).all():
             given = f"the {len(features)} training examples have equal features"
             raise TrainingFailed(f"{given}: two that differ are needed")

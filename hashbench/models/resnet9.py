@@ -1,7 +1,4 @@
-"""A residual network of nine layers for small images: eight convolutions before the last layer.
-
-At half width it trains in half an hour on two cores of a CPU (``benchmarks/backbone.py``): it can be pretrained.
-"""
+"""A residual network of nine layers for small images, which is quick to pretrain (``benchmarks/backbone.py``)."""
 
 from typing import Any
 

@@ -54,10 +54,8 @@ def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise HashbenchError(
-            f"another of the processes is gone, or hangs ({one_line(error)[:120]}): the same command continues from "
-            "the last checkpoint"
-        ) from None
+        gone = f"another of the processes is gone, or hangs ({one_line(error)[:120]})"
+        raise HashbenchError(f"{gone}: the same command continues from the last checkpoint") from None
 
 
 def gather(own: Tensor, n: int, group: ProcessGroup, step: int = 1) -> Tensor:

@@ -95,10 +95,8 @@ def interpret(sides: Sequence[Packer]) -> list[str]:
     counted = [side for side in sides if side.n_values]
     others = [side for side in counted if side.n_other]
     if others and not (any(side.n_negative for side in others) and all(side.is_float for side in others)):
-        raise HashbenchError(
-            f"{others[0].stored.where}: {others[0].other} is in it; 0 and 1, or -1 and +1, are expected, or real "
-            "values on both sides of 0, or packed bytes with --bits"
-        )
+        expected = "0 and 1, or -1 and +1, are expected, or real values on both sides of 0, or packed bytes with --bits"
+        raise HashbenchError(f"{others[0].stored.where}: {others[0].other} is in it; {expected}")
     has_set = any(side.n_values > side.n_zero + side.n_negative for side in counted)
     if any(side.n_negative for side in counted) and any(side.n_zero for side in counted) and not has_set:
         where = counted[0].stored.where

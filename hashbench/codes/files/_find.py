@@ -127,10 +127,9 @@ def files_of(source: Path) -> list[Path]:
     containers = [path for path in files if path.suffix in (".npz", ".mat", ".h5", ".hdf5")]
     if len(containers) == 1:
         return containers
-    raise HashbenchError(
-        f"{source}: no file in it is named as a known code base names codes, such as tst_binary.npy or "
-        f"database_code.npy: name the files with --query-codes, --database-codes and so on"
-    )
+    known = "as a known code base names codes, such as tst_binary.npy or database_code.npy"
+    advice = "name the files with --query-codes, --database-codes and so on"
+    raise HashbenchError(f"{source}: no file in it is named {known}: {advice}")
 
 
 def _known_end(stem: str) -> str | None:
@@ -148,10 +147,8 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
             is_alone = len(arrays) == 1 and key == Path(file).stem
             name = (_known_end(key) if is_alone else None) or key
             if name in names and name in KNOWN:
-                raise HashbenchError(
-                    f"{file}: {name} is in {names[name][0]} too: name the files of one run, "
-                    "or each array with --query-codes, --database-codes and so on"
-                )
+                advice = "name the files of one run, or each array with --query-codes, --database-codes and so on"
+                raise HashbenchError(f"{file}: {name} is in {names[name][0]} too: {advice}")
             names[name] = file, one
     return {name: one for name, (_, one) in names.items()}
 

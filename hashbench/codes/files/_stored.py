@@ -96,7 +96,6 @@ def _named_faults(where: str, slabs: Iterator[NDArray[Any]]) -> Iterator[NDArray
 def refuse_bomb(where: str, n_bytes: int, stored_bytes: int) -> None:
     """Raises HashbenchError where few stored bytes would become so many that no codes are like that."""
     if n_bytes > BOMB_BYTES and n_bytes > BOMB_RATIO * stored_bytes:
-        raise HashbenchError(
-            f"{where}: {stored_bytes} bytes would become {n_bytes}: more than {BOMB_RATIO} to 1 is taken for a bomb; "
-            "an array that is really like that can be saved uncompressed"
-        )
+        advice = "an array that is really like that can be saved uncompressed"
+        bomb = f"more than {BOMB_RATIO} to 1 is taken for a bomb; {advice}"
+        raise HashbenchError(f"{where}: {stored_bytes} bytes would become {n_bytes}: {bomb}")

@@ -1,8 +1,4 @@
-"""The values that the Caffe version of HashNet prints for codes.
-
-They are those of the PyTorch version (``hashnet``), except for a query that has relevant items but none among the first
-R: here it scores 0 and is counted. A query without a relevant item in the whole database is left out by both.
-"""
+"""The values of HashNet's Caffe version: as ``hashnet``, but a query whose relevant items are all behind R scores 0."""
 
 from functools import partial
 

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from threading import Event, Semaphore
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -21,11 +20,8 @@ from hashbench.datasets.mirror import MirrorError, Origin, Reply, StaleError, Te
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.files import locked, require_writable, write_text
 from hashbench.foundation.parallel import in_daemon_thread
+from hashbench.foundation.progress import Bar, note
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 AT_ONCE = 4  # files
 TRIES = 5  # in a row without a new byte, or with so few that it would be no download
@@ -158,7 +154,7 @@ def _disk_error(source: Source, path: Path, error: OSError) -> HashbenchError:
 class _Download:
     """The download of the file of one source to ``path``."""
 
-    def __init__(self, source: Source, path: Path, bar: "tqdm[None]", stop: Event):
+    def __init__(self, source: Source, path: Path, bar: Bar, stop: Event):
         self.source, self.path, self.bar, self.stop = source, path, bar, stop
         self.part, self.checked = PartialFile(path), bool(source.checksums)
 

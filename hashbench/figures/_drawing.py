@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hashbench.tables import notation
 from hashbench.tables.render_csv import Value, csv_lines
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.figure import Figure
+    from matplotlib import artist, axes, figure
+
+    Artist: TypeAlias = artist.Artist
+    Axes: TypeAlias = axes.Axes
+    Figure: TypeAlias = figure.Figure
+else:
+    Artist = Axes = Figure = Any  # matplotlib is imported where a figure is drawn
 
 WIDTHS_IN = {"column": 3.3, "page": 6.9}  # of a paper with two columns, and of its page
 DPI, PREVIEW_DPI = 300, 200  # of a preview: two pixels for each of a page on which the figure is 690 wide
@@ -54,7 +59,7 @@ class Drawing:
 
     points: Sequence[Mapping[str, Value]]  # all with the same keys; none: there is nothing to draw
     size_in: tuple[float, float]
-    draw: Callable[["Figure"], None]
+    draw: Callable[[Figure], None]
     n_measured: int
     missing: str | None = None  # a line that says what is not measured
     keeps_files: bool = False  # it needs files that are not here: the pictures that were drawn elsewhere stay
@@ -65,14 +70,14 @@ def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:
     return Drawing([], (0, 0), lambda _: None, 0, missing, keeps_files=keeps_files)
 
 
-def explain(figure: "Figure", text: str) -> None:
+def explain(figure: Figure, text: str) -> None:
     """Writes below the panels what the marks mean, in lines as long as the figure is wide."""
     per_line = int(figure.get_figwidth() * CHARACTERS_PER_IN)
     if wrapped := "\n".join(textwrap.fill(line, per_line, break_on_hyphens=False) for line in text.splitlines()):
         figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left", parse_math=False)
 
 
-def legend(figure: "Figure", samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:
+def legend(figure: Figure, samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:
     """Writes the labels of ``samples`` in their order above the panels, or with ``beside`` to the right of them."""
     figure.legend(
         list(samples.values()),
@@ -113,7 +118,7 @@ def preview(drawing: Drawing, stamp: str = "") -> bytes:
 
 
 @contextmanager
-def _drawn(drawing: Drawing, dpi: int) -> Iterator["Figure"]:
+def _drawn(drawing: Drawing, dpi: int) -> Iterator[Figure]:
     """The drawing as a figure of matplotlib, which is saved inside the block: there its settings are hashbench's."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -130,7 +135,7 @@ def _drawn(drawing: Drawing, dpi: int) -> Iterator["Figure"]:
         yield figure
 
 
-def _saved(figure: "Figure", kind: str, stamp: str) -> bytes:
+def _saved(figure: Figure, kind: str, stamp: str) -> bytes:
     picture = io.BytesIO()
     stamped = {STAMP: stamp} if kind == "png" and stamp else {}
     figure.savefig(picture, format=kind, dpi="figure", metadata={**METADATA[kind], **stamped})

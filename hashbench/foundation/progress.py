@@ -9,13 +9,15 @@ from contextlib import suppress
 from functools import cache
 from operator import length_hint
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
     from tqdm import tqdm as Tqdm
+
+    Bar: TypeAlias = tqdm[None]
 else:
-    Tqdm = object  # ``kind_of`` puts tqdm in, which is imported with the first bar
+    Bar, Tqdm = Any, object  # ``kind_of`` puts tqdm in, which is imported with the first bar
 
 T = TypeVar("T")
 
@@ -27,7 +29,7 @@ LINE_EVERY_S = 60.0  # off a terminal
 
 def bar(
     description: str, unit: str, total: int | None = None, *, shown: bool = True, scaled: bool = False, done: int = 0
-) -> "tqdm[None]":
+) -> Bar:
     """A bar for ``total`` units of work (None: unknown), which its ``update(n)`` moves and its ``with`` block closes.
 
     On a terminal it appears after two seconds and is wiped out at the end; elsewhere there is a plain line a minute.
@@ -62,7 +64,7 @@ def is_quiet() -> bool:
 
 
 @cache
-def kind_of(kind: "type[tqdm[None]]") -> "type[tqdm[None]]":
+def kind_of(kind: type[Bar]) -> type[Bar]:
     """The class of bars that ``kind`` makes of tqdm's."""
     from tqdm import tqdm
 

@@ -1,7 +1,4 @@
-"""The nearest items of queries: found exhaustively, or approximately in the lists of faiss's inverted file.
-
-A query looks into the lists nearest to it: near items in others are missed, all distances are exact (extra ``search``).
-"""
+"""The nearest items of queries: found exhaustively, or approximately in the lists of faiss's inverted file."""
 
 import hashlib
 import time
@@ -37,7 +34,7 @@ class ListSearch:
     """An approximate search: ``n_lists`` in ``file``, ``probes`` of them a query; recall by ``n_checked`` queries."""
 
     n_lists: int | None = None
-    probes: int = PROBES
+    probes: int = PROBES  # the lists nearest to a query; near items in others are missed, all distances are exact
     file: Path | None = None
     n_checked: int = N_CHECKED
 
@@ -154,10 +151,7 @@ class InvertedFile:
             self._index.add_core(len(items), *pointers)
 
     def search(self, query: Codes, top: int, probes: int = PROBES) -> tuple[Ints, Ints]:
-        """(ids, distances) int64[q, top] of the nearest items in the ``probes`` lists with the nearest centroids.
-
-        In order of distance, then of id; ties may be cut. If the lists hold too few, twice as many are looked into.
-        """
+        """(ids, distances) int64[q, top] of the nearest items in ``probes`` lists, nearest first; ties may be cut."""
         if query.n_bits != self.n_bits or not 1 <= top <= self.n_items or not 1 <= probes <= self.n_lists:
             due = f"{self.n_bits} bits, a top of 1 to {self.n_items} and 1 to {self.n_lists} probes are expected"
             raise HashbenchError(f"queries of {query.n_bits} bits, top {top}, probes {probes}: {due}")
@@ -173,7 +167,7 @@ class InvertedFile:
     def _nearest(self, query: Bytes, top: int, probes: int) -> tuple[Ints, Ints]:
         self._index.nprobe = probes
         distances, ids = self._index.search(query, top)
-        few = np.flatnonzero((ids < 0).any(axis=1))  # faiss fills up with -1
+        few = np.flatnonzero((ids < 0).any(axis=1))  # faiss fills up with -1: twice as many lists are looked into
         if len(few):
             ids[few], distances[few] = self._nearest(query[few], top, min(2 * probes, self.n_lists))
         return ids, distances

@@ -119,12 +119,9 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
 
 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
-    """The path of the listed image in ``root``, a resolved folder; None if it is not there.
-
-    Every end of its path is tried, and its base name in ``FOLDERS`` and in their subfolders ``group``, its class.
-    Raises HashbenchError for ``..`` and for a link out of the folder.
-    """
+    """The path of the listed image in ``root``, a resolved folder; None if it is not there."""
     names = [os.fsdecode(part) for part in _parts(listed)]
+    # every end of its path, and its base name in FOLDERS and in their subfolders ``group``, its class
     candidates = ["/".join(names[start:]) for start in range(len(names))]
     for folder in FOLDERS:
         candidates += [f"./{folder}/{names[-1]}", *([f"./{folder}/{group}/{names[-1]}"] if group else [])]

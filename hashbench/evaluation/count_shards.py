@@ -102,10 +102,10 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
         for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):
             if counted.query_sha256 != digest:
-                raise HashbenchError(
-                    f"{missing[at].name}: the queries are read in another way than with {tasks[0].name}, perhaps "
-                    "because bits are packed in another order: give --bit-order big or --bit-order little for all"
-                )
+                other = f"the queries are read in another way than with {tasks[0].name}"
+                why = "perhaps because bits are packed in another order"
+                advice = "give --bit-order big or --bit-order little for all"
+                raise HashbenchError(f"{missing[at].name}: {other}, {why}: {advice}")
             total = counted if total is None else total.merged(counted)
             total = replace(total, pending=pending if left else frozenset())
             if how.counts is not None:

@@ -101,9 +101,8 @@ class Source:
             n_items, n_bits = saved_files.shape_of(self.files, explicit=explicit)
             stated = _stated(shard, "n_bits")
             if stated is not None and stated.shape in ((), (1,), (1, 1)) and stated.small().ravel()[0] != n_bits:
-                raise HashbenchError(
-                    f"{stated.where} is {stated.small().ravel()[0]}, but the codes are read as {n_bits} bits"
-                )
+                said = stated.small().ravel()[0]
+                raise HashbenchError(f"{stated.where} is {said}, but the codes are read as {n_bits} bits")
             sha256 = [quietly(str(path), partial(file_sha256, path)) for path in shard.paths]
             name = str(shard)
             return Entry(file=name, sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])

@@ -50,16 +50,12 @@ def fill(
     rows: Sequence[Row],
     store: Store,
     *,
-    read: Callable[[Row], S | None],
-    mean: Callable[[str, list[S]], Series],
+    read: Callable[[Row], S | None],  # None: the files of the run are not here
+    mean: Callable[[str, list[S]], Series],  # of the label of a cell and what was read of its runs
     axes: Axes,
-    explanation: str,
+    explanation: str,  # with {cell}, {runs} and {spread}
 ) -> Drawing:
-    """The figure of what ``read`` finds of each run of a cell (None: no files); ``mean`` gets it with the cell's label.
-
-    Where a cell is measured and the files of all its runs are elsewhere, the drawing keeps the pictures that there are.
-    ``explanation`` has ``{cell}``, ``{runs}`` and ``{spread}`` in it.
-    """
+    """The figure of what is read of the runs of each cell; where all files of one are elsewhere, pictures stay."""
     from hashbench.runs.guard import not_here
 
     series: dict[str, Series] = {}

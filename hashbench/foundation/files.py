@@ -269,17 +269,13 @@ def is_locked(path: Path) -> bool:
 
 @contextmanager
 def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
-    """Holds the lock file ``path`` during the block: one process at a time. A process that dies releases its lock.
-
-    While another process holds it, ``wait`` waits, and prints ``busy`` once unless it is empty; without ``wait`` a
-    HashbenchError says ``busy``. An error about the folder advises the option ``instead``.
-    """
+    """Holds the lock file ``path`` in the block; where another process does, waits and says ``busy``, or raises it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        try:  # a process that dies releases its lock
             lock.acquire(timeout=0)
         except Timeout:
             if not wait:

@@ -62,14 +62,12 @@ class Rows:
 
 def column_method(
     settings: type[ColumnSettings],
+    # it has the ``weights`` [bits], each 0 or more, and ``pair_weights`` [m, r + s], by how much the next bit should
+    # differ in each pair; ``add(differs)`` solves it again with a new bit
     master: Callable[[Any, Neighbours, np.random.Generator], Any],
     identity: tuple[str, ...],
 ) -> Method:
-    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``.
-
-    The master has the ``weights`` [bits] of the bits so far, each 0 or more, and ``pair_weights`` [m, r + s], by how
-    much the next bit should differ in each pair; ``add(differs)`` solves it again with a new bit.
-    """
+    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``."""
 
     def fit(chosen: ColumnSettings, features: Floats, data: TrainingData) -> HashFunction:
         random = np.random.default_rng(data.seed)

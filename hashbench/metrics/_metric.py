@@ -141,9 +141,8 @@ class Metrics(tuple[NamedMetric, ...]):
         for metric in found:
             needed = metric.entry.source
             if source is not None and needed is not source:
-                raise HashbenchError(
-                    f"metric '{metric}' is computed from {SOURCES[needed]}, not from {SOURCES[source]}"
-                )
+                given = SOURCES[source]
+                raise HashbenchError(f"metric '{metric}' is computed from {SOURCES[needed]}, not from {given}")
         return found
 
     @property

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import Tensor, nn
 
     Backbone = tuple[nn.Module, int]

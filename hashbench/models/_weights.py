@@ -29,11 +29,8 @@ class WeightsFile:
 def fill(
     name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Preprocessor, given: str | None
 ) -> WeightsFile:
-    """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``.
-
-    ``given`` is a file, "none" to keep the random weights, or None for the official file, which is verified.
-    """
-    if given == RANDOM_WEIGHTS:
+    """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``."""
+    if given == RANDOM_WEIGHTS:  # they stay
         return WeightsFile(None, None, official=False)
     path = Path(given) if given else paths.weights() / pretrained.weights.file
     found = identify(name, pretrained.weights, path, is_given=given is not None)

@@ -61,14 +61,10 @@ def write(
     *,
     interval: bool = False,
     distinct: bool = False,
-    broken: Broken = refuse,
-    readme: bool = False,
+    broken: Broken = refuse,  # is called for a paper that cannot be read
+    readme: bool = False,  # of all tables: the overview of ``folder`` is written too
 ) -> list[Path]:
-    """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures; returns the paths.
-
-    ``broken`` is called for a paper that cannot be read. With ``readme``, which is for all tables, the overview of
-    ``folder`` is written too. Old pictures of what is not measured any more are removed, those of the same stay.
-    """
+    """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures; returns the paths."""
     texts: dict[Path, str] = {}
     drawn: list[_Picture] = []
     written: list[Path] = []  # in the order in which they are named

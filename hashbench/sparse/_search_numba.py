@@ -59,10 +59,7 @@ def keep_nearest(
     product: Floats, norms: Floats, embeddings: Floats, ids: Ints, query: Floats, query_norm: Doubles, slack: Doubles,
     exclude: Longs, best: Doubles, best_id: Longs,
 ) -> None:  # fmt: skip
-    """Inserts the items of a slice into ``best`` and ``best_id`` [q, top], the nearest items of some queries.
-
-    |item|^2 - 2 ``product`` + |query|^2, up to ``slack`` [q], tells which items may be near: these get float64.
-    """
+    """Inserts the items of a slice into ``best`` and ``best_id`` [q, top], the nearest items of some queries."""
     n = len(norms)
     for q in range(len(query)):
         limit = _limit(best[q], query_norm[q], slack[q])
@@ -71,6 +68,7 @@ def keep_nearest(
             if not _any_below(product[q], norms, start, stop, limit):
                 continue
             for i in range(start, stop):
+                # so much of the squared distance is right up to ``slack``: what may be near gets it in float64
                 if norms[i] - np.float32(2) * product[q, i] <= limit and ids[i] != exclude[q]:
                     insert(_squared_distance(query[q], embeddings[i]), ids[i], best[q], best_id[q])
                     limit = _limit(best[q], query_norm[q], slack[q])

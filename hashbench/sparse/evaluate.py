@@ -15,31 +15,24 @@ Floats = NDArray[np.floating]
 
 
 def evaluate(
-    codes: SparseCodes | None,
+    codes: SparseCodes | None,  # None: all items are candidates (exhaustive search), and activations are ignored
     embeddings: Floats,
     labels: Labels,
     query_activations: Floats | None,
     query_embeddings: Floats,
     query_labels: Labels,
     *,
-    itself: bool,
+    itself: bool,  # the queries are the items, in the same order, and a query does not find itself
     workers: int | None = None,
     progress: bool = False,
 ) -> Retrieval:
-    """The searches for the nearest 1, 4 and 16 items with these ``codes``, ``embeddings`` [n, m] and ``labels``.
-
-    A query opens buckets as ``search.query`` says. If ``codes`` is None, all items are candidates (exhaustive search)
-    and activations are ignored. Labels are class ids [n] (a negative id is no class) or multi-hot [n, labels]; an item
-    that shares one with the query is relevant. With ``itself`` the queries are the items, in the same order, and a
-    query does not find itself. If there are fewer than 16 (or 4) items to find, the search is for all of them.
-    """
+    """The searches for the nearest 1, 4 and 16 items, or all of fewer; items that share a label are relevant."""
     n, n_queries = len(embeddings), len(query_embeddings)
     n_items = _items_to_find(n, n_queries, itself=itself)
     shape = from_labels(query_labels, labels).shape
     if shape != (n_queries, n):
-        raise HashbenchError(
-            f"labels of {shape[0]} queries and {shape[1]} items, embeddings of {n_queries} and {n}: rows must match"
-        )
+        labelled = f"labels of {shape[0]} queries and {shape[1]} items"
+        raise HashbenchError(f"{labelled}, embeddings of {n_queries} and {n}: rows must match")
     buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1) if codes is None else codes  # all items in one
     activations = np.zeros((n_queries, 1)) if codes is None else query_activations
     if activations is None or activations.shape != (n_queries, buckets.d):

@@ -78,11 +78,7 @@ def header(path: Path) -> Header:
 
 
 def load(path: Path, *, verify: bool = False) -> Index:
-    """The index in ``path``; its arrays are mapped into memory, so only the parts that a search needs are read.
-
-    The codes are compared with their checksum and the table with the codes; with ``verify`` all arrays with theirs,
-    which reads the whole file. Writing to the arrays does not change the file.
-    """
+    """The index in ``path``, whose arrays are mapped into memory; ``verify`` compares them with their checksum."""
     with _opened(path) as (file, arrays):
         said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}
         codes = SparseCodes(np.array(arrays["codes"]), int(file.attrs["d"]))

@@ -197,10 +197,9 @@ def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, de
     if group.is_alone or not normalised:
         return encoder
     if device.type != "cuda":
-        raise HashbenchError(
-            f"this model normalises by batch ({normalised} layers), which {group.size} processes share on GPUs "
-            "only: one process, or a model without batch normalisation"
-        )
+        shared = f"which {group.size} processes share on GPUs only"
+        advice = "one process, or a model without batch normalisation"
+        raise HashbenchError(f"this model normalises by batch ({normalised} layers), {shared}: {advice}")
     converted: nn.Sequential = nn.SyncBatchNorm.convert_sync_batchnorm(encoder)  # type: ignore[no-untyped-call]
     return converted
 

@@ -1,7 +1,4 @@
-"""The initial weights of a network: official ones, the file with a checksum, or random numbers.
-
-``hashbench pretrain`` writes a safetensors file of ``normalised.*``, ``backbone.*`` and the ``Layout`` as JSON.
-"""
+"""The initial weights of a network: official ones, random numbers, or a safetensors file of ``hashbench pretrain``."""
 
 import hashlib
 import json

@@ -121,17 +121,12 @@ def opened(
     sources: Sources = (),
     *,
     explicit: Explicit = Explicit(),
-    streamed: bool | None = None,
-    training: tuple[str, str] | None = None,
-    held_bytes: int | None = None,
+    streamed: bool | None = None,  # None: where the database takes more than ``held_bytes``
+    training: tuple[str, str] | None = None,  # codes and labels that are read in place of the database
+    held_bytes: int | None = None,  # None: ``HELD_BYTES``
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Like ``load`` where ``streamed`` is false; where it is true, the database is read piece by piece.
-
-    That cannot be done for bits x items in anything but HDF5. When ``streamed`` is None, a database of more than
-    ``held_bytes`` (``HELD_BYTES``) is streamed, or loaded with a note if it cannot be. ``training`` names codes and
-    labels that are read in place of the database. Ids may be left out.
-    """
+    """Like ``load``, or, if ``streamed``, with a database that is read piece by piece, where its file allows that."""
     found = _open(sources, explicit, training, with_ids=with_ids)
     database, labels = found.codes.database, found.codes.labels[1]
     # in memory: packed codes, and labels of eight bytes a class id or one byte a label

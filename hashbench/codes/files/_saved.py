@@ -126,10 +126,9 @@ class Opened:
         """The queries in memory; raises HashbenchError where the file does not store the database item by item."""
         codes, n_bits = self.codes, self.codes.n_bits
         if not codes.database.by_rows:
-            raise HashbenchError(
-                f"{codes.database.where}: it cannot be read item by item, as the bits of an item are far apart: "
-                "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
-            )
+            why = "it cannot be read item by item, as the bits of an item are far apart"
+            advice = "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
+            raise HashbenchError(f"{codes.database.where}: {why}: {advice}")
         packer = Packer(codes.query, n_bits)
         rows = packer.whole()
         last_byte = packer.last_byte(rows)

@@ -265,10 +265,7 @@ def variables(open_file: Opener) -> dict[str, Variable]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The values of the variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict.
-
-    Cells and arrays of structures are in MATLAB's order; all else is None. HashbenchError if the file is damaged.
-    """
+    """The variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict, others as None."""
 
     def values() -> dict[str, Any]:
         return {name: variable.value() for name, variable in variables(lambda: path.open("rb")).items()}

@@ -1,7 +1,4 @@
-"""Writes a bundle of a table: the rows of its cells, the files of their runs, declarations, id lists and a README.
-
-The same files give the same bytes, since names are sorted and times and modes fixed.
-"""
+"""Writes a bundle of a table: rows, files of runs, declarations, id lists, a README. Names are sorted, times fixed."""
 
 import hashlib
 import json
@@ -149,10 +146,7 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
 
 
 def collect(rows: Iterable[Row], store: Store, say: Say) -> list[Path]:
-    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what does not fit.
-
-    A file is named by the checksum in the row, so the runs of a method that ignores its seed share one.
-    """
+    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what differs."""
     written = []
     for row in rows:
         for name, kept in store.evidence(row).items():

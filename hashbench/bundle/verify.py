@@ -4,7 +4,6 @@ import math
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
@@ -29,7 +28,6 @@ from hashbench.metrics import Metrics, MetricValue, NamedMetric
 from hashbench.relevance.labels import Relevance
 from hashbench.runs import store
 from hashbench.runs.row import REMEDY, Row, Search, from_line, read_schema_1
-from hashbench.runs.store import Line
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 
@@ -307,7 +305,8 @@ class _Checks:
             rows = [self.report.read(read_schema_1, self.scratch, name)]
         else:
             lines = self.report.read(store.read_lines, self.scratch, name) or []
-            rows = [self.report.read(partial(_row_in, line), self.scratch, name) for line in lines]
+            readers = [lambda _, line=line: from_line(line.text, line.place, strict=True) for line in lines]
+            rows = [self.report.read(read, self.scratch, name) for read in readers]
         yield from (row for row in rows if row is not None)
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:
@@ -319,7 +318,3 @@ class _Checks:
             self.report.n_runs += 1
             self.report.not_scored += [] if check.compared else [row.run]
         shutil.rmtree(self.scratch / archive.RUNS / row.run, ignore_errors=True)
-
-
-def _row_in(line: Line, path: Path) -> Row:  # noqa: ARG001  (the line knows its file)
-    return from_line(line.text, line.place, strict=True)

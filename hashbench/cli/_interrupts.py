@@ -35,11 +35,7 @@ def end_at_once() -> None:
 
 @contextmanager
 def raise_interrupts() -> Iterator[None]:
-    """An interrupt in the block raises KeyboardInterrupt; if that is lost, it is raised again after ``AGAIN_S``.
-
-    During an import it waits until the import ends, ``AGAIN_S`` at most: libraries turn it into an ImportError, and a
-    module that is half imported makes other errors later.
-    """
+    """An interrupt in the block raises KeyboardInterrupt; if that is lost, it is raised again after ``AGAIN_S``."""
     _state.first_s, _state.is_printed = None, False
     before = {number: signal.signal(number, _raise) for number in (*_not_ignored(), signal.SIGALRM)}
     unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
@@ -82,11 +78,8 @@ def _not_ignored() -> list[signal.Signals]:  # nohup and a shell's & ignore some
 
 
 def _ignore() -> None:
-    """Keeps Python's last steps from ending the process by a signal, which would replace the exit status.
-
-    They restore the default action of signals that are not ignored. And if a KeyboardInterrupt has passed through
-    exec() of a string, as dataclasses call it, Python remembers it, until the next exec(), and at last kills itself.
-    """
+    """Keeps Python's last steps, which restore the signals' defaults, from replacing the exit status."""
+    # a KeyboardInterrupt that went through exec(), as of dataclasses, is kept until the next one, and at last kills
     exec("")  # noqa: S102
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
@@ -96,6 +89,7 @@ def _raise(_signum: int, frame: FrameType | None) -> None:
     now = time.monotonic()
     if _state.first_s is None:
         _state.first_s = now
+    # an import is not cut short, for ``AGAIN_S`` at most: a half imported module makes errors later
     waits = _is_importing(frame) and now - _state.first_s < AGAIN_S
     signal.setitimer(signal.ITIMER_REAL, SOON_S if waits else AGAIN_S)
     if not waits:

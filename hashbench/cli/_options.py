@@ -66,10 +66,7 @@ def given(options: Mapping[str, object]) -> str:
 
 
 def program(context: Context) -> list[str]:
-    """The first words of a command to print: ``hashbench`` and the shared options that this command was given.
-
-    So the printed command finds the same.
-    """
+    """The first words of a command to print, so that it finds the same: ``hashbench`` and the shared options given."""
     given = context.find_root().params
     named = ((f"--{name}", given.get(name)) for name in ("root", "results", "data"))
     return ["hashbench", *(word for option, value in named if value is not None for word in (option, str(value)))]

@@ -17,10 +17,7 @@ class Output(io.TextIOWrapper):
 
 
 def output(number: int, old: TextIO | None) -> Output:
-    """The stream of a descriptor, in place of ``old``.
-
-    It has a buffer also with PYTHONUNBUFFERED: without one, what a full disk cuts off is no error. Each line that is
-    printed is flushed.
-    """
+    """The stream of a descriptor, in place of ``old``."""
+    # with a buffer also with PYTHONUNBUFFERED: without one, what a full disk cuts off is no error
     encoding, errors = ("utf-8", "replace") if old is None else (old.encoding, old.errors)
     return Output(open(number, "wb", closefd=False), encoding, errors, line_buffering=number == 2)

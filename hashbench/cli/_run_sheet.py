@@ -11,11 +11,10 @@ from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import HEADINGS, Row
+from hashbench.runs.store import Store
 
 
 def run(name: str) -> Sheet:
-    from hashbench.runs.store import Store
-
     store = Store.default()
     row = (line := store.line_named(name)).row()
     folder = store.run_folder(row.run)

@@ -11,7 +11,6 @@ from hashbench.foundation.config import Setting
 if TYPE_CHECKING:
     from hashbench.methods import Method
     from hashbench.runs.settings import MethodFile
-    from hashbench.tables.spec import TableSpec
 
 Block = tuple[str, Iterable[tuple[str, str]]]  # a heading, and names with a text each
 
@@ -172,10 +171,13 @@ def table(name: str) -> Sheet:
     runs = table_status(table, stored, PastSeconds.of(stored.values())).as_json(1)
     named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
     n_cells, n_published = len(table.cells), sum(cell.published is not None for cell in table.cells)
-    sections = _sections(table)
+    labels: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of the rows and the columns of each section
+    for cell in table.cells:
+        rows, columns = labels.setdefault(cell.section, ({}, {}))
+        rows[cell.row], columns[cell.column] = None, None
     values: dict[str, Any] = {
         **{key: getattr(table, key) for key in ("name", "title", "paper", "source", "notes")},
-        "sections": [{"section": title, "rows": rows, "columns": columns} for title, rows, columns in sections],
+        "sections": [{"section": title, "rows": [*rows], "columns": [*of]} for title, (rows, of) in labels.items()],
         **{"n_cells": n_cells, "n_published": n_published, **named},
         **{key: value for key, value in runs.items() if key not in ("table", "seeds", "splits")},
     }
@@ -189,20 +191,11 @@ def table(name: str) -> Sheet:
     }
     sizes = [
         (f"{len(rows)} x {len(columns)}", f"{title}{': ' * bool(title)}{', '.join(rows)} by {', '.join(columns)}")
-        for title, rows, columns in sections
+        for title, (rows, columns) in labels.items()
     ]
     blocks = [("rows x columns", sizes), ("notes", [("-", note) for note in table.notes])]
     commands = [f"hashbench {verb} {name}" for verb in ("run", "status", "table")]
     return Sheet(f"{name} (table): {table.title}", values, facts, blocks, commands)
-
-
-def _sections(table: "TableSpec") -> list[tuple[str, list[str], list[str]]]:
-    """The title of each section of a table, its rows and its columns."""
-    sections: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for cell in table.cells:
-        rows, columns = sections.setdefault(cell.section, ({}, {}))
-        rows[cell.row], columns[cell.column] = None, None
-    return [(title, [*rows], [*columns]) for title, (rows, columns) in sections.items()]
 
 
 def figure(name: str) -> Sheet:

@@ -20,10 +20,7 @@ def width() -> int:
 
 
 def wrapped(lead: str, text: str) -> Iterator[str]:
-    """``lead`` and the words of ``text`` beside it, in lines that fit; a longer word, such as a URL, is not cut.
-
-    A lead that is longer than half of the width gets a line of its own.
-    """
+    """``lead`` with ``text`` beside it, or below a long lead, in lines that fit; a long word (a URL) is not cut."""
     lead = lead if text else lead.rstrip()
     if len(lead) > width() // 2 and len(lead) + len(text) > width():
         yield lead.rstrip()

@@ -115,10 +115,9 @@ def _row(name: str, store: "Store") -> "Row":
     begun = {} if name in lines else {line.name: line.row() for line in lines.values()}
     if len(begun) > 1 and len({row.cell_hash for row in begun.values()}) == 1:
         seeds = ", ".join(str(seed) for seed in sorted(row.seed for row in begun.values()))
-        raise HashbenchError(
-            f"{name}: a cell with {len(begun)} seeds ({seeds}): name one run, for the test is over the queries of one "
-            f"run, such as {min(begun)}; hashbench table shows the spread over seeds"
-        )
+        advice = f"name one run, for the test is over the queries of one run, such as {min(begun)}"
+        more = "hashbench table shows the spread over seeds"
+        raise HashbenchError(f"{name}: a cell with {len(begun)} seeds ({seeds}): {advice}; {more}")
     row = store.named(name)
     if row.status != "ok":
         raise HashbenchError(f"{row.run}: the run failed ({row.reason}): a run with scores is expected")

@@ -1,6 +1,7 @@
 """``hashbench doctor`` shows what is installed and downloaded, and how to get what is missing."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,8 +54,6 @@ def _status(name: str) -> "DatasetStatus":
 
 
 def _found() -> dict[str, Any]:
-    import shutil
-
     from hashbench.datasets.status import files_in
     from hashbench.foundation import extras, paths, provenance
     from hashbench.models import MODELS

@@ -65,14 +65,9 @@ def requested(named: list[str], every: bool, names: Callable[[], list[str]], wha
 
 def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str) -> list[T]:
     """Each of ``names`` filled in, with a bar; ``broken`` is called for those that cannot be."""
-    from hashbench.foundation.progress import bar
+    from hashbench.foundation.progress import with_bar
 
-    found = []
-    with bar("collect", what, len(names)) as collected:
-        for _, each in each_usable(names, fill, broken):
-            found.append(each)
-            collected.update()
-    return found
+    return [each for _, each in with_bar(each_usable(names, fill, broken), "collect", what, len(names))]
 
 
 def filled_figures(

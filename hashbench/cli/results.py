@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +14,7 @@ from hashbench.cli._options import AsJson, OfDataset, OfMethod, RunName
 from hashbench.cli._terminal import LeftOutRows
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, printable
 
 if TYPE_CHECKING:
     from hashbench.runs.diff import FolderDiff, Pairs, RowDiff
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 app = Typer(rich_markup_mode=None)
 Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Kind, which is imported later
+shown = partial(printable, most=300)  # a text of a row of another machine
 
 
 @app.command("list", short_help="List the stored rows.")
@@ -43,7 +45,7 @@ def list_(
     wanted = {key: canonical(value) for key, value in names.items() if value is not None}
     left_out = LeftOutRows()
     entries = [
-        run_entry(_printable(name), row)
+        run_entry(shown(name), row)
         for name, row in Store.default().named_rows(left_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
@@ -111,27 +113,20 @@ def _pairs(pairs: "Pairs") -> Iterator[str]:
     width = max(map(len, pairs))
     for key, (a, b) in pairs.items():
         is_mean = isinstance(a, float) and isinstance(b, float)
-        yield f"  {_printable(key):{width}}  {_text(a)}  {_text(b)}{f'  {a - b:+.4g}' if is_mean else ''}"
+        yield f"  {shown(key):{width}}  {_text(a)}  {_text(b)}{f'  {a - b:+.4g}' if is_mean else ''}"
 
 
 def _text(value: object) -> str:
-    return "-" if value is None else _printable(f"{value:.4f}" if isinstance(value, float) else str(value), 60)
-
-
-def _printable(text: str, most: int = 300) -> str:
-    """``text`` of a row of another machine, safe to print."""
-    from hashbench.foundation.errors import printable
-
-    return printable(text, most)
+    return "-" if value is None else printable(f"{value:.4f}" if isinstance(value, float) else str(value), 60)
 
 
 def _folder_lines(found: "FolderDiff") -> Iterator[str]:
-    yield from (f"only in A     {_printable(name)}" for name in found.only_a)
-    yield from (f"only in B     {_printable(name)}" for name in found.only_b)
+    yield from (f"only in A     {shown(name)}" for name in found.only_a)
+    yield from (f"only in B     {shown(name)}" for name in found.only_b)
     for name, each in found.other_values.items():
         pairs = {**each.metrics, **each.results, **each.settings}
-        first = [f"{_printable(key)} {_text(a)} and {_text(b)}" for key, (a, b) in list(pairs.items())[:3]]
-        yield f"other values  {_printable(name)}: {', '.join([*first, *['...'] * (len(pairs) > 3)])}"
+        first = [f"{shown(key)} {_text(a)} and {_text(b)}" for key, (a, b) in list(pairs.items())[:3]]
+        yield f"other values  {shown(name)}: {', '.join([*first, *['...'] * (len(pairs) > 3)])}"
     yield (
         f"only in A: {len(found.only_a):,}; only in B: {len(found.only_b):,}; other values: "
         f"{len(found.other_values):,}; the same values, made elsewhere: {len(found.same_values):,}; "
@@ -169,7 +164,7 @@ def merge(
 def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Iterator[str]:
     from hashbench.runs.merge import MergeOutcome
 
-    yield from (f"{_printable(each.name)}: {each.outcome}" for each in done if each.outcome is MergeOutcome.beside)
+    yield from (f"{shown(each.name)}: {each.outcome}" for each in done if each.outcome is MergeOutcome.beside)
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
@@ -225,7 +220,7 @@ def prune(
         return
     for each in listed:
         place = paths.shown(each.path) + ("" if each.line is None else f": {each.line.name}")
-        echo(f"{'removed' if yes else 'would remove'} {_printable(place)}: {each.kind}: {_printable(each.why)}")
+        echo(f"{'removed' if yes else 'would remove'} {shown(place)}: {each.kind}: {shown(each.why)}")
     if not found:
         echo(f"{paths.shown(store.folder)}: nothing to remove")
     elif not yes:

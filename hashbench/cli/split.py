@@ -23,7 +23,9 @@ def command(
     card: Dataset,
     protocol: ProtocolName = None,
     seed: SplitSeed = None,
-    check: Annotated[bool, Option("--check", help="Check sizes, class counts, overlaps; report duplicates.")] = False,
+    check: Annotated[
+        bool, Option("--check", help="Check sizes and checksum; report class counts and duplicates.")
+    ] = False,
     relevance: Annotated[bool, Option("--relevance", help="Show the NDCG of a random ranking.")] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -97,10 +97,7 @@ def _of_table(found: "TableStatus") -> Iterator[str]:
 
 
 def _map(title: str, rows: "Mapping[str, Mapping[str, CellStatus]]", label_width: int) -> Iterator[str]:
-    """The lines of a section: its title, the headings, and for each row the signs of its cells and a text.
-
-    Headings that do not fit the terminal become numbers, which a line explains.
-    """
+    """The lines of a section: title, headings (numbers where they do not fit), and each row's signs and a text."""
     if title:
         yield title
     columns = list(dict.fromkeys(column for cells in rows.values() for column in cells))

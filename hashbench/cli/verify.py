@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson
+from hashbench.foundation.errors import CheckFailed, printable
 
 if TYPE_CHECKING:
     from hashbench.bundle.archive import Manifest
@@ -27,7 +28,6 @@ def command(
     """
     from hashbench.bundle.verify import verify
     from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.errors import CheckFailed
 
     manifest, report = verify(bundle)
     values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
@@ -40,7 +40,6 @@ def command(
 
 def _lines(manifest: "Manifest", report: "Report", *, rows_only: bool) -> Iterator[str]:
     from hashbench.bundle.archive import counted
-    from hashbench.foundation.errors import printable
 
     yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hashbench.codes.packed import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import available_cores, slices
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 
 BLOCK_WORDS = 1 << 15  # of the database, compared with a query at a time: 256 KiB, which stay in the cache
 
@@ -20,14 +20,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The ``k`` nearest ``items`` of one query, in order of distance and then of the database, all int64[k].
-
-    An item may take the ranks ``first`` to ``last``, from 1: those of all database items at its distance.
-    """
+    """The ``k`` nearest ``items`` of one query, in order of distance and then of the database, all int64[k]."""
 
     items: Ints
     distances: Ints
-    first: Ints
+    first: Ints  # to last: the ranks that an item may take, from 1, those of all at its distance
     last: Ints
 
 
@@ -40,10 +37,8 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
     (array([1]), array([1]), array([1]), array([2]))
     """
     if len(query) != 1 or query.n_bits != database.n_bits or k < 1:
-        raise HashbenchError(
-            f"{len(query)} queries of {query.n_bits} bits, {database.n_bits} in the database, k = {k}: "
-            "one query of as many bits, and k of 1 or more, are expected"
-        )
+        given = f"{len(query)} queries of {query.n_bits} bits, {database.n_bits} in the database, k = {k}"
+        raise HashbenchError(f"{given}: one query of as many bits, and k of 1 or more, are expected")
     # of all items, in the smallest type that holds them
     distances: NDArray[Any] = np.empty(len(database), np.uint8 if query.n_bits < 256 else np.int16)
     for rows in slices(len(database), max(1, BLOCK_WORDS // database.words.shape[1])):
@@ -65,13 +60,10 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
 def neighbours_of(queries: Codes, database: Codes, k: int, *, progress: bool = False) -> list[Neighbours]:
     """The ``neighbours`` of each query; a thread on each core searches for one query at a time."""
     alone = [queries[q : q + 1] for q in range(len(queries))]
-    found = []
-    with ThreadPoolExecutor(available_cores()) as pool, bar("search", "query", len(alone), shown=progress) as shown:
+    with ThreadPoolExecutor(available_cores()) as pool:
         try:
-            for each in pool.map(lambda query: neighbours(query, database, k), alone):
-                found.append(each)
-                shown.update()
+            found = pool.map(lambda query: neighbours(query, database, k), alone)
+            return list(with_bar(found, "search", "query", len(alone), shown=progress))
         except BaseException:  # an interrupt: the end of the block waits for what has not begun, too
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return found

@@ -77,18 +77,13 @@ def block_items(n_bits: int) -> int:
 
 
 def bit_order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None) -> str:
-    """The bit order in which no bit beyond ``n_bits`` is set, big if both fit; HashbenchError if it is another.
-
-    ``last_byte`` is the bitwise or of the last bytes of all rows.
-    """
+    """The bit order in which no bit beyond ``n_bits`` is set, big if both fit, by the or of all rows' last bytes."""
     used = n_bits % 8 or 8
     clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}
     chosen = bit_order or next((order for order, fits in clear.items() if fits), None)
     if chosen is None or not clear[chosen]:
-        raise HashbenchError(
-            f"{where}: bits beyond n_bits = {n_bits} are set: pack with numpy.packbits(bits, axis=1), highest bit "
-            "first, or say --bit-order little"
-        )
+        advice = "pack with numpy.packbits(bits, axis=1), highest bit first, or say --bit-order little"
+        raise HashbenchError(f"{where}: bits beyond n_bits = {n_bits} are set: {advice}")
     return chosen
 
 

@@ -1,8 +1,4 @@
-"""The nearest items of queries: found exhaustively, or approximately in the lists of faiss's inverted file.
-
-A query looks into the lists nearest to it: near items in other lists are missed, all distances are exact. faiss comes
-with the extra ``search``.
-"""
+"""The nearest items of queries: found exhaustively, or approximately in the lists of faiss's inverted file."""
 
 import hashlib
 import time
@@ -38,7 +34,7 @@ class ListSearch:
     """An approximate search: ``n_lists`` in ``file``, ``probes`` of them a query; recall by ``n_checked`` queries."""
 
     n_lists: int | None = None
-    probes: int = PROBES
+    probes: int = PROBES  # the lists nearest to a query; near items in others are missed, all distances are exact
     file: Path | None = None
     n_checked: int = N_CHECKED
 
@@ -155,11 +151,7 @@ class InvertedFile:
             self._index.add_core(len(items), *pointers)
 
     def search(self, query: Codes, top: int, probes: int = PROBES) -> tuple[Ints, Ints]:
-        """(ids, distances) int64[q, top] of the nearest items in the ``probes`` lists with the nearest centroids.
-
-        They are in order of distance, then of id; ties may be cut. If these lists hold fewer than ``top`` items, the
-        query looks into twice as many, and so on.
-        """
+        """(ids, distances) int64[q, top] of the nearest items in ``probes`` lists, nearest first; ties may be cut."""
         if query.n_bits != self.n_bits or not 1 <= top <= self.n_items or not 1 <= probes <= self.n_lists:
             due = f"{self.n_bits} bits, a top of 1 to {self.n_items} and 1 to {self.n_lists} probes are expected"
             raise HashbenchError(f"queries of {query.n_bits} bits, top {top}, probes {probes}: {due}")
@@ -175,7 +167,7 @@ class InvertedFile:
     def _nearest(self, query: Bytes, top: int, probes: int) -> tuple[Ints, Ints]:
         self._index.nprobe = probes
         distances, ids = self._index.search(query, top)
-        few = np.flatnonzero((ids < 0).any(axis=1))  # faiss fills up with -1
+        few = np.flatnonzero((ids < 0).any(axis=1))  # faiss fills up with -1: twice as many lists are looked into
         if len(few):
             ids[few], distances[few] = self._nearest(query[few], top, min(2 * probes, self.n_lists))
         return ids, distances
@@ -202,10 +194,8 @@ def save(lists: Lists, path: Path) -> None:
 
 
 def load(path: Path, database: Codes) -> Lists:
-    """The lists in ``path``, which ``save`` wrote for this ``database``; raises HashbenchError for anything else.
-
-    Each number is checked before faiss sees it: a file that faiss wrote is never read, for its reader trusts the file.
-    """
+    """The lists in ``path``, which ``save`` wrote for this ``database``; raises HashbenchError for anything else."""
+    # each number is checked before faiss sees it; a file of faiss is never read, for its reader trusts the file
     arrays = {name: array() for name, array in arrays_in(path).items()}
     kinds = {"centroids": "u", "list_of": "i", "codes_sha256": "U"}
     if any(name not in arrays or arrays[name].dtype.kind != kind for name, kind in kinds.items()):

@@ -50,16 +50,13 @@ class Member(ExpectedFile):
 
 
 class Source(ExpectedFile):
-    """A file to download: its addresses, the best first, its name, and the members that a reader needs.
-
-    ``manual`` are the steps that no program can do. The user unpacks an archive of ``images`` that lists name.
-    """
+    """A file to download: its addresses, the best first, its name, and the members that a reader needs."""
 
     urls: list[str] = []
     file: Annotated[str, StringConstraints(pattern=r"^[\w.+-]+$")]
-    manual: list[str] = []
+    manual: list[str] = []  # the steps that no program can do
     members: list[Member] = []
-    images: bool = False
+    images: bool = False  # an archive of the images that lists name, which the user unpacks
 
     @model_validator(mode="after")
     def _has_an_origin(self) -> "Source":
@@ -79,29 +76,24 @@ class Probe(Strict):
 
 
 class Card(Strict):
-    """The content of a file datasets/NAME.toml; ``name`` is NAME.
-
-    ``item_shape`` is [height, width, channels] for images (uint8, 0 .. ``value_max``) or [d] for features (float32). An
-    ``embedded`` data set is part of an installed package. ``citation`` holds keys of experiments/papers.toml. ``own``
-    data were stored by ``hashbench dataset add NAME`` with the arguments ``made_from``.
-    """
+    """The content of a file datasets/NAME.toml; ``name`` is NAME."""
 
     name: str
     title: str
-    own: bool = False
-    made_from: str = ""
-    citation: str = ""
+    own: bool = False  # stored by ``hashbench dataset add NAME``
+    made_from: str = ""  # the arguments of that command
+    citation: str = ""  # keys of experiments/papers.toml
     licence: str = ""
     homepage: str = ""
     kind: Literal["images", "features"]
-    item_shape: list[Positive] = Field(min_length=1)
+    item_shape: list[Positive] = Field(min_length=1)  # [height, width, channels] of images, [d] of features
     value_max: Positive | None = None
     n_items: Positive
     n_classes: Count
     labels: Literal["class", "multi", "none"] = "class"
     class_names: list[str] = []
     class_counts: list[Count] | None = None
-    embedded: bool = False
+    embedded: bool = False  # part of an installed package
     reader: str = ""
     sources: list[Source] = []
     content_sha256: Sha256 | None = None

@@ -3,13 +3,12 @@
 import errno
 import os
 import time
-from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, wait
-from contextlib import AbstractContextManager, suppress
+from concurrent.futures import wait
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
-from typing import TYPE_CHECKING
+from threading import Event, Semaphore
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -20,11 +19,9 @@ from hashbench.datasets.members import verify_file
 from hashbench.datasets.mirror import MirrorError, Origin, Reply, StaleError, TemporaryError, ask
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.files import locked, require_writable, write_text
+from hashbench.foundation.parallel import in_daemon_thread
+from hashbench.foundation.progress import Bar, note
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 AT_ONCE = 4  # files
 TRIES = 5  # in a row without a new byte, or with so few that it would be no download
@@ -99,20 +96,13 @@ def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
 
 def _in_threads(sources: Sequence[Source], folder: Path) -> list[HashbenchError | None]:
     """The result of ``_fetched`` for each source; no thread keeps the process alive where a server sends nothing."""
-    stop, results = Event(), [Future[HashbenchError | None]() for _ in sources]
-    todo = deque(zip(sources, results, strict=True))
+    stop, turn = Event(), Semaphore(AT_ONCE)
 
-    def work() -> None:
-        with suppress(IndexError):  # of the empty deque
-            while True:
-                source, result = todo.popleft()
-                try:
-                    result.set_result(_fetched(source, folder, stop))
-                except BaseException as error:  # it is raised where the result is read
-                    result.set_exception(error)
+    def fetched(source: Source) -> HashbenchError | None:
+        with turn:
+            return _fetched(source, folder, stop)
 
-    for _ in range(min(AT_ONCE, len(sources))):
-        Thread(target=work, daemon=True).start()
+    results = [in_daemon_thread(partial(fetched, source)) for source in sources]
     try:
         wait(results)
     finally:
@@ -164,7 +154,7 @@ def _disk_error(source: Source, path: Path, error: OSError) -> HashbenchError:
 class _Download:
     """The download of the file of one source to ``path``."""
 
-    def __init__(self, source: Source, path: Path, bar: "tqdm[None]", stop: Event):
+    def __init__(self, source: Source, path: Path, bar: Bar, stop: Event):
         self.source, self.path, self.bar, self.stop = source, path, bar, stop
         self.part, self.checked = PartialFile(path), bool(source.checksums)
 

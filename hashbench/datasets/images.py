@@ -112,20 +112,16 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
         archives = [source for source in card.sources if source.images]
         steps = [f"unpack {one.file} ({'; '.join(one.manual) or one.urls[0]})" for one in archives]
         missing, first = f"{found.count(None):,} of {len(paths):,} images", printable_name(paths[found.index(None)])
-        advice = (
-            f"{', '.join(steps)} and name the folder with --from-dir, or convert the labels alone with --labels-only"
-        )
-        raise HashbenchError(f"{card.name}: {missing} are not in {folder}, the first is {first}: {advice}")
+        advice = "name the folder with --from-dir, or convert the labels alone with --labels-only"
+        here = f"{missing} are not in {folder}, the first is {first}"
+        raise HashbenchError(f"{card.name}: {here}: {', '.join(steps)} and {advice}")
     return [file for file in found if file is not None]
 
 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
-    """The path of the listed image in ``root``, a resolved folder; None if it is not there.
-
-    Every end of its path is tried, and its base name in ``FOLDERS`` and in their subfolders ``group``, its class.
-    Raises HashbenchError for ``..`` and for a link out of the folder.
-    """
+    """The path of the listed image in ``root``, a resolved folder; None if it is not there."""
     names = [os.fsdecode(part) for part in _parts(listed)]
+    # every end of its path, and its base name in FOLDERS and in their subfolders ``group``, its class
     candidates = ["/".join(names[start:]) for start in range(len(names))]
     for folder in FOLDERS:
         candidates += [f"./{folder}/{names[-1]}", *([f"./{folder}/{group}/{names[-1]}"] if group else [])]

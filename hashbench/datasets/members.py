@@ -28,8 +28,7 @@ MAX_NAME_BYTES = 1 << 20  # of a name record in a tar, which is read into memory
 MAX_ENTRIES = 1 << 20
 MAX_UNPACKED_BYTES = 64 << 30  # in all, while a tar is searched for a member
 
-# tarfile's own detection takes any file for the oldest LZMA format, which has no magic number, and then reserves as
-# much memory as the "header" says
+# tarfile takes any file for the oldest LZMA format, and then reserves as much memory as the "header" says
 TAR_MODES = {b"\x1f\x8b": "r:gz", b"BZh": "r:bz2", b"\xfd7zXZ\0": "r:xz"}
 
 # the name of a file and the function that opens it; None for a link, which could point anywhere
@@ -58,10 +57,7 @@ def verify_file(path: Path, expected: ExpectedFile) -> None:
 
 
 def open_members(place: Path, source: Source, scratch: Path | None = None) -> Iterator[tuple[Member, BinaryIO]]:
-    """The source's members in the card's order, each open at its first byte, decompressed and verified.
-
-    It is closed before the next one is opened. Raises HashbenchError if one is missing, damaged or listed twice.
-    """
+    """The source's members in the card's order, each verified, and open at its first byte until the next one is."""
     if not place.is_dir():
         verify_file(place, source)
     with _damage(place), ExitStack() as stack:

@@ -4,13 +4,12 @@ import ftplib
 import re
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from http.client import HTTPException, responses
 from itertools import chain
 from pathlib import PurePosixPath
-from threading import Thread
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -21,6 +20,7 @@ from urllib3.util import Retry
 from hashbench.foundation import __version__
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import one_line
+from hashbench.foundation.parallel import in_daemon_thread
 
 CONNECT_S = 20.0  # until the server answers
 STALL_S = 60.0  # without a byte
@@ -81,8 +81,7 @@ class Reply(NamedTuple):
 def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
     """The reply with the file at ``url`` from byte ``start`` on, or from its first byte if the server cannot do that.
 
-    Without a checksum (``checked``), no redirect from https to http is followed. Raises only MirrorError and its
-    subclasses, also while the pieces are read.
+    Without a checksum (``checked``), no redirect from https to http is followed. It raises nothing but MirrorErrors.
     """
     with ExitStack() as stack:
         with _network_errors():
@@ -90,29 +89,16 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
             if scheme not in {"http", "https", "ftp"}:
                 raise MirrorError("only http, https and ftp are supported")
             get = partial(_ask_ftp, url, start) if scheme == "ftp" else partial(_ask_http, url, start, checked)
-            reply = _in_time(partial(get, stack))
+            asked = in_daemon_thread(partial(get, stack))
+            if not wait([asked], ANSWER_S).done:  # a server may send its headers byte by byte
+                raise MirrorError(f"no answer within {ANSWER_S:g} s")
+            reply = asked.result()
         head = b""  # a web page or a stall is noticed here, before anything is written
         while len(head) < HEAD_BYTES and (piece := next(reply.pieces, b"")):
             head += piece
         if not reply.start and PAGE.match(head[:HEAD_BYTES]) and not _is_page(url):
             raise MirrorError(WEB_PAGE)
         yield reply._replace(pieces=chain([head], reply.pieces))
-
-
-def _in_time(get: Callable[[], Reply]) -> Reply:
-    """What ``get`` returns; raises MirrorError after ``ANSWER_S``: a server may send its headers byte by byte."""
-    result = Future[Reply]()
-
-    def work() -> None:
-        try:
-            result.set_result(get())
-        except BaseException as error:  # it is raised where the result is read
-            result.set_exception(error)
-
-    Thread(target=work, daemon=True).start()
-    if not wait([result], ANSWER_S).done:
-        raise MirrorError(f"no answer within {ANSWER_S:g} s")
-    return result.result()
 
 
 def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:

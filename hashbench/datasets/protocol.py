@@ -24,13 +24,11 @@ RANGES = ("query", "pool", "database", "train", "validation")  # fields that are
 class Percentiles(Strict):
     """Relevance by distance: an item within the ``percent[i]``-th percentile of the distances has level ``levels[i]``.
 
-    They are the percentiles of the distances of all pairs of training items, after the mean of the training features is
-    subtracted and each item is scaled to unit norm [He et al. 2018, section 5.3]. ``features``, such as gist, replace
-    the items. With ``kind`` "released", as in the authors' code, squared distances are compared with the percentiles.
+    They are of all pairs of training items, minus their mean and scaled to unit norm [He et al. 2018, section 5.3].
     """
 
-    kind: Literal["percentiles", "released"]
-    features: str | None = None
+    kind: Literal["percentiles", "released"]  # released: squared distances are compared, as in the authors' code
+    features: str | None = None  # in place of the items, such as gist
     percent: list[Percent] = Field(min_length=1)
     levels: list[Positive] = Field(min_length=1)
 
@@ -51,25 +49,20 @@ class Nearest(Strict):
 
 
 class _Protocol(Strict):
-    """The fields that all protocols have.
-
-    A split is compared with the expected sizes and, for ``seed``, the checksum of the ids. Without ``relevance``, items
-    are relevant by their class or shared labels. ``metrics`` are the paper's; ``random_ndcg`` is the NDCG that a paper
-    prints for a method that probably ranks at random.
-    """
+    """The fields that all protocols have."""
 
     title: str
     citation: str = ""
     note: str = ""
     metrics: list[str] = []
-    random_ndcg: Annotated[float, Field(gt=0, le=1)] | None = None
+    random_ndcg: Annotated[float, Field(gt=0, le=1)] | None = None  # printed by the paper of what may rank at random
     seed: Count = 0
-    n_queries: Count | None = None
+    n_queries: Count | None = None  # a split is compared with the sizes and, for ``seed``, the checksum of the ids
     n_database: Count | None = None
     n_train: Count | None = None
     n_validation: Count | None = None
     ids_sha256: Sha256 | None = None
-    relevance: Annotated[Percentiles | Nearest, Field(discriminator="kind")] | None = None
+    relevance: Annotated[Percentiles | Nearest, Field(discriminator="kind")] | None = None  # None: by labels
 
     def deciding(self) -> dict[str, Any]:
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""
@@ -103,16 +96,13 @@ class _Protocol(Strict):
 
 
 class PerClass(_Protocol):
-    """``queries_per_class`` queries and ``train_per_class`` training items (0: the database) of each class, at random.
-
-    The database is all items but the queries ("rest"), or but queries and training items ("rest_without_train").
-    """
+    """Queries and training items (0: the database) of each class, at random."""
 
     # not in a dump: the digests in the names of runs are older than the other draws
     draw: Literal["per_class"] = Field("per_class", exclude=True)
     queries_per_class: Positive
     train_per_class: Count
-    database: Database = "rest"
+    database: Database = "rest"  # all items but the queries, or but queries and training items
 
 
 class PerLabel(_Protocol):
@@ -124,16 +114,13 @@ class PerLabel(_Protocol):
 
 
 class Random(_Protocol):
-    """``queries`` and ``train`` items drawn from all without regard to labels; 0 ``train`` means the whole database.
-
-    With ``among``, items of other ids are in no list. The protocol ``of`` draws the same items with another relevance.
-    """
+    """``queries`` and ``train`` items drawn from all without regard to labels."""
 
     draw: Literal["random"]
-    of: str | None = None
-    among: Range | None = None  # ids, [first, last + 1]
+    of: str | None = None  # the protocol that draws the same items with another relevance
+    among: Range | None = None  # ids, [first, last + 1]; items of others are in no list
     queries: Positive
-    train: Count
+    train: Count  # 0: the whole database
     database: Database = "rest"
 
     def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
@@ -142,17 +129,13 @@ class Random(_Protocol):
 
 
 class RandomValidation(_Protocol):
-    """``queries`` items held out of the database of the protocol ``of``, to choose settings without its queries.
-
-    The ``left_out`` queries of ``of`` are in no list here, its ``train`` training items are trained on here too. The
-    queries come next in its random order; the database is the rest of its database.
-    """
+    """``queries`` items held out of the database of the protocol ``of``, to choose settings without its queries."""
 
     draw: Literal["random_validation"]
     of: str
-    left_out: Positive
-    train: Positive
-    queries: Positive
+    left_out: Positive  # the queries of ``of``: in no list here
+    train: Positive  # the training items of ``of``: trained on here too
+    queries: Positive  # the next in its random order; the database is the rest of its database
 
     def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
         due = {"queries": self.left_out, "train": self.train, "seed": self.seed, "relevance": self.relevance}

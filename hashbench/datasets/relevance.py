@@ -45,10 +45,7 @@ class FeatureRows:
 
 
 def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelevance | DistanceRelevance:
-    """How relevant each item of the split's database is to each of its queries, as ``protocol`` says.
-
-    Raises HashbenchError if the data set has no labels and the protocol has no ``relevance``.
-    """
+    """How relevant the items of the split's database are to its queries; HashbenchError without labels or a rule."""
     rule = protocol.relevance
     if isinstance(rule, Percentiles):
         return by_percentiles(rule, data, chosen)
@@ -71,11 +68,7 @@ def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> D
 
 
 def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:
-    """The relevance of the database to the queries; the pairs of training items give the thresholds.
-
-    The mean of the training set is subtracted from all items, unless ``centred`` is false, and each is scaled to unit
-    norm. If squared distances are compared with the percentiles, a threshold is the square root of the percentile.
-    """
+    """The relevance of the database to the queries, with thresholds of the pairs of training items, of norm 1."""
     train = FeatureRows(data.items, chosen.train_ids)
     n, d = train.shape
     mean = np.sum([train[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n if centred else np.zeros(d)
@@ -83,6 +76,7 @@ def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: boo
     found = percentiles.percentiles(train, rule.percent)
     if len(set(found)) < len(found):
         raise HashbenchError(f"{data.name}: percentiles {rule.percent} of the training pairs are not all different")
+    # released: squared distances are compared with the percentiles
     thresholds = tuple(map(math.sqrt, found)) if rule.kind == "released" else found
     query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
     return DistanceRelevance(query, database, thresholds, tuple(rule.levels))

@@ -36,17 +36,13 @@ class DatasetLabels:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set; the id of an item is its row number, and ``names`` are the file names of the items, if any.
-
-    ``items`` are uint8[n, height, width, channels] or float32[n, d], mapped from the disk if they exceed 1 GiB, so read
-    them in blocks. ``labels`` are class ids int64[n], or uint8[n, labels] of 0 and 1 (uint8[n, 0] without labels).
-    """
+    """A data set; the id of an item is its row number."""
 
     name: str
-    items: Items
-    labels: Labels
+    items: Items  # mapped from the disk if they exceed 1 GiB, so read them in blocks
+    labels: Labels  # uint8[n, 0] without labels
     sha256: str
-    names: stored_file.Names = None
+    names: stored_file.Names = None  # the file names of the items
 
 
 def path_of(card: Card) -> Path:

@@ -1,8 +1,4 @@
-"""The HDF5 file of a stored data set: its arrays, its checksums, and what is compared with the card.
-
-The arrays are ``items``, ``labels`` and perhaps ``names``; the attributes ``content_sha256`` and ``names_sha256`` are
-the checksums at the time of writing. Every value of the file is checked before it is used.
-"""
+"""The HDF5 file of a stored data set: its arrays, its checksums, and what is compared with the card."""
 
 import hashlib
 from collections.abc import Callable, Iterator

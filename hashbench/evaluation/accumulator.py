@@ -24,9 +24,8 @@ Batch = tuple[AnyCodes | Bytes, NDArray[Any]]  # codes and labels
 class ScoreAccumulator:
     """Collects codes and labels in batches; ``compute`` returns what ``score`` returns for all of them.
 
-    Batches of any size, of queries and database, may come in any order; a side keeps its order. Codes are packed
-    at once, on the GPU if they are there. The options are those of ``score``, and so are the labels, but for levels of
-    pairs, which would need all items at once.
+    Batches of any size may come in any order; a side keeps its order. Codes are packed at once, on the GPU if they are
+    there. Options and labels are those of ``score``, but for levels of pairs, which would need all items at once.
     """
 
     def __init__(

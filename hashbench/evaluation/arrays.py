@@ -47,9 +47,8 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> AnyCode
     if _is_packed(array, bits):
         return array
     if array.dtype.kind in "ui" and array.size and (array.max() > 1 or array.min() < -1):
-        raise HashbenchError(
-            f"{name}: {array.max()} is no bit: 0 and 1, or -1 and +1, are; packed codes need bits=, their length"
-        )
+        are_bits = "0 and 1, or -1 and +1, are; packed codes need bits=, their length"
+        raise HashbenchError(f"{name}: {array.max()} is no bit: {are_bits}")
     return _of_length(name, pack(array > 0), bits)
 
 
@@ -69,13 +68,11 @@ def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrde
 
 
 def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[Any]:
-    """Class ids int64[n], names of classes str[n], multi-hot uint8[n, labels] or levels int64[n, columns].
-
-    One column is class ids, except of levels ``of_pairs``. Raises HashbenchError for anything else.
-    """
+    """Class ids int64[n], names str[n], multi-hot uint8[n, labels] or levels int64[n, columns]; or HashbenchError."""
     array = _array(name, values)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
         array = array.astype(np.str_)  # a column of pandas
+    # one column is class ids, except of levels
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 and not of_pairs else array
     if array.dtype.kind == "U":
         if array.ndim != 1:
@@ -93,11 +90,8 @@ def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[An
 
 
 def relevance(query: NDArray[Any], database: NDArray[Any] | None) -> PairRelevance:
-    """The relevance by the labels of both sides, as ``read_labels`` returns them; items of one name share a class.
-
-    Without labels of the database, those of the queries are the level of each pair [q, n]; beside class ids of the
-    database they are the level of each class [q, classes].
-    """
+    """The relevance by the labels of both sides, as ``read_labels`` returns them; items of one name share a class."""
+    # levels of pairs [q, n], or beside class ids of the database of each class [q, classes]
     if database is None or (query.ndim, database.ndim, database.dtype.kind) == (2, 1, "i"):
         return _graded(query, database)
     are_names = {labels.dtype.kind == "U" for labels in (query, database)}
@@ -116,9 +110,8 @@ def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevanc
         raise HashbenchError(f"query_labels: not levels from 0 to {MAX_LEVEL:,}: {GRADED}")
     n_classes = level.shape[1]
     if classes is not None and classes.max(initial=-1) >= n_classes:
-        raise HashbenchError(
-            f"database_labels: class {classes.max()}: query_labels has the levels of classes 0 to {n_classes - 1}"
-        )
+        known = f"query_labels has the levels of classes 0 to {n_classes - 1}"
+        raise HashbenchError(f"database_labels: class {classes.max()}: {known}")
     n_with = np.bincount(level.ravel())
     n_with[:1] += 1  # 0 is a level even where no pair has it
     levels = np.flatnonzero(n_with)
@@ -146,14 +139,12 @@ def _is_packed(values: Any, bits: int | None) -> bool:
 
 
 def _of_length(name: str, found: AnyCodes, bits: int | None) -> AnyCodes:
-    if bits is not None and found.n_bits > bits:
-        raise HashbenchError(
-            f"{name}: {found.n_bits} columns: bits={bits} is the length of whole codes, of which none is cut: "
-            f"{name}[:, :{bits}] are the first {bits} bits, and uint8 of width {-(-bits // 8)} would be packed"
-        )
-    if bits is not None and found.n_bits != bits:
-        raise HashbenchError(
-            f"{name}: {found.n_bits} columns: {bits} bits, or uint8 of width {-(-bits // 8)} as numpy.packbits makes, "
-            f"would be bits={bits}"
-        )
-    return found
+    if bits is None or found.n_bits == bits:
+        return found
+    columns, packed = f"{name}: {found.n_bits} columns", f"uint8 of width {-(-bits // 8)}"
+    if found.n_bits < bits:
+        raise HashbenchError(f"{columns}: {bits} bits, or {packed} as numpy.packbits makes, would be bits={bits}")
+    whole = f"bits={bits} is the length of whole codes, of which none is cut"
+    raise HashbenchError(
+        f"{columns}: {whole}: {name}[:, :{bits}] are the first {bits} bits, and {packed} would be packed"
+    )

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +10,10 @@ from hashbench import metrics
 from hashbench.codes.files import Ids, rows_of_ids
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import Bar, bar
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import Labels
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
 
 Floats = NDArray[np.float64]
 
@@ -86,10 +82,8 @@ def check_names(names: str | Sequence[str]) -> Metrics:
     """The metrics; raises HashbenchError for one that is no mean over queries of their own."""
     parsed = Metrics.parse(names)
     for metric in parsed.where(lambda metric: metric.entry.needs_all_queries):
-        raise HashbenchError(
-            f"metric '{metric}': its value for a query depends on the other queries, so queries cannot be resampled: "
-            "name a metric of single queries, such as ap"
-        )
+        why = "its value for a query depends on the other queries, so queries cannot be resampled"
+        raise HashbenchError(f"metric '{metric}': {why}: name a metric of single queries, such as ap")
     return parsed
 
 
@@ -169,7 +163,7 @@ def differences(
     return {name: Difference(*row) for name, *row in zip(a, *columns, is_exact, strict=True)}
 
 
-def _bootstrap(paired: Floats, samples: int, seed: int, interval: float, done: "tqdm[None]") -> Floats:
+def _bootstrap(paired: Floats, samples: int, seed: int, interval: float, done: Bar) -> Floats:
     """The ends of the percentile interval of each metric's mean difference, float64[2, m], of resampled queries."""
     n_queries = paired.shape[1]
     random = np.random.default_rng(seed)
@@ -193,7 +187,7 @@ def _of_all_flips(values: Floats, samples: int) -> float | None:
     return float((np.abs(flipped) >= _threshold(values)).mean())
 
 
-def _random_hits(paired: Floats, samples: int, seed: int, done: "tqdm[None]") -> NDArray[np.int64]:
+def _random_hits(paired: Floats, samples: int, seed: int, done: Bar) -> NDArray[np.int64]:
     """How many of the random flips of the signs give a sum as large as the observed one, int64[m]."""
     n_queries = paired.shape[1]
     random = np.random.default_rng((seed, 1))  # other numbers than those of the bootstrap

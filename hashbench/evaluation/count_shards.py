@@ -57,10 +57,8 @@ def count_shards(source: Source, shards: Sequence[Shard], how: How) -> tuple[Tot
 def _require_queries(before: Total, query: Codes, digest: str, how: How) -> None:
     old = before.evidence.histogram
     if (old.n_queries, old.n_bits) != query.shape:
-        raise HashbenchError(
-            f"{how.counts}: has the counts of {old.n_queries} queries of {old.n_bits} bits, but {len(query)} queries "
-            f"of {query.n_bits} bits are given: name another file"
-        )
+        counted, given = (f"{n} queries of {bits} bits" for n, bits in ((old.n_queries, old.n_bits), query.shape))
+        raise HashbenchError(f"{how.counts}: has the counts of {counted}, but {given} are given: name another file")
     if before.query_sha256 != digest:
         differ = "their codes or labels differ: name another file"
         raise HashbenchError(f"{how.counts}: has the counts of other queries: {differ}")
@@ -71,10 +69,8 @@ def _require_shards(before: Total, given: Mapping[tuple[str, ...], Shard], how: 
     others = [entry.file for identity, entry in before.identities.items() if identity not in given]
     if not how.append and others:
         more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
-        raise HashbenchError(
-            f"{how.counts}: holds {others[0]}{more}, not among the given shards: give all shards, or add these with "
-            "--append"
-        )
+        advice = "give all shards, or add these with --append"
+        raise HashbenchError(f"{how.counts}: holds {others[0]}{more}, not among the given shards: {advice}")
     if not how.append or given.keys() == before.pending:
         return  # the last: the same --append was interrupted, and goes on
     if before.pending:
@@ -106,10 +102,10 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
         for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):
             if counted.query_sha256 != digest:
-                raise HashbenchError(
-                    f"{missing[at].name}: the queries are read in another way than with {tasks[0].name}, perhaps "
-                    "because bits are packed in another order: give --bit-order big or --bit-order little for all"
-                )
+                other = f"the queries are read in another way than with {tasks[0].name}"
+                why = "perhaps because bits are packed in another order"
+                advice = "give --bit-order big or --bit-order little for all"
+                raise HashbenchError(f"{missing[at].name}: {other}, {why}: {advice}")
             total = counted if total is None else total.merged(counted)
             total = replace(total, pending=pending if left else frozenset())
             if how.counts is not None:

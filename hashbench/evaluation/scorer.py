@@ -42,13 +42,7 @@ NO_OWN_ROWS = (
 
 
 class Scorer:
-    """Scores ``query`` codes against a database that comes in pieces; the options are those of ``score``.
-
-    ``exclude_self`` is True where the database is the queries in their order, or the row of each query in the database,
-    int64[q], -1 for none. ``inspect`` also collects what ``Evidence`` tells about the codes themselves. ``device`` is
-    "cpu" or "cuda:N"; ``n_items``, where it is known, is for the choice of the kernel and the progress bar.
-    ``ties="order"`` and ``weights`` rank the items themselves, so they need the whole database in one piece.
-    """
+    """Scores ``query`` codes against a database that comes in pieces; the options are those of ``score``."""
 
     def __init__(
         self,
@@ -57,11 +51,11 @@ class Scorer:
         *,
         ties: Policy = "expected",
         empty: Empty = "skip",
-        exclude_self: bool | Ints = False,
+        exclude_self: bool | Ints = False,  # True: the database is the queries in their order; or their rows, -1 none
         weights: NDArray[Any] | None = None,
-        device: str = "cpu",
-        n_items: int | None = None,
-        inspect: bool = False,
+        device: str = "cpu",  # or "cuda:N"
+        n_items: int | None = None,  # for the choice of the kernel and the progress bar
+        inspect: bool = False,  # also collect what ``Evidence`` tells about the codes themselves
         progress: bool = False,
     ) -> None:
         if weights is not None:

@@ -157,9 +157,8 @@ def table(scores: Scores) -> str:
         ends = f"[{', '.join(map(number, interval))}]" if interval else ""
         lines.append((name, number(value.mean), number(value.std), ends))
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
-    return "\n".join(
-        f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}".rstrip() for name, mean, std, ends in lines
-    )
+    shown = (f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}" for name, mean, std, ends in lines)
+    return "\n".join(map(str.rstrip, shown))
 
 
 def number(value: float | None) -> str:

@@ -65,10 +65,8 @@ def shards_of(codes: str, labels: str | None = None, besides: Path | None = None
         return [Shard(place, Place(place.path)) for place in of_codes]
     of_labels = _places("--shard-labels", labels, besides)
     if len(of_codes) != len(of_labels):
-        raise HashbenchError(
-            f"--shards {codes}: {len(of_codes)} files, --shard-labels {labels}: {len(of_labels)}: a file of labels for "
-            "each file of codes is expected"
-        )
+        given = f"--shards {codes}: {len(of_codes)} files, --shard-labels {labels}: {len(of_labels)}"
+        raise HashbenchError(f"{given}: a file of labels for each file of codes is expected")
     return [Shard(*both) for both in zip(of_codes, of_labels, strict=True)]
 
 
@@ -103,9 +101,8 @@ class Source:
             n_items, n_bits = saved_files.shape_of(self.files, explicit=explicit)
             stated = _stated(shard, "n_bits")
             if stated is not None and stated.shape in ((), (1,), (1, 1)) and stated.small().ravel()[0] != n_bits:
-                raise HashbenchError(
-                    f"{stated.where} is {stated.small().ravel()[0]}, but the codes are read as {n_bits} bits"
-                )
+                said = stated.small().ravel()[0]
+                raise HashbenchError(f"{stated.where} is {said}, but the codes are read as {n_bits} bits")
             sha256 = [quietly(str(path), partial(file_sha256, path)) for path in shard.paths]
             name = str(shard)
             return Entry(file=name, sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])
@@ -143,9 +140,8 @@ class Source:
         codes = saved_files.array_at(str(shard.codes), "database_codes", "--shards")
         labels = saved_files.array_at(str(shard.labels), "database_labels", "--shard-labels")
         if codes.where == labels.where:
-            raise HashbenchError(
-                f"{codes.where}: one array cannot be both codes and labels: name the labels with --shard-labels"
-            )
+            advice = "name the labels with --shard-labels"
+            raise HashbenchError(f"{codes.where}: one array cannot be both codes and labels: {advice}")
         stated = _stated(shard, "layout")
         layout = str(stated.small().item()) if stated is not None and stated.shape == () else None
         both = ((shard.codes, codes), (shard.labels, labels))

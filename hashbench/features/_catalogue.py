@@ -29,15 +29,12 @@ class FeatureModule:
 
 @dataclass(frozen=True)
 class Extractor:
-    """``build(item_shape, value_max)`` returns the module for the items of a data set; ``batch`` items run at a time.
-
-    Images have shape (height, width, channels) and the value ``value_max`` for 1.0, features have (d,) and None.
-    ``build`` raises HashbenchError if it does not accept such items.
-    """
+    """Makes the features of a data set."""
 
     summary: str
+    # from the shape and ``value_max`` of items (None: features); HashbenchError for items it does not accept
     build: Callable[[tuple[int, ...], float | None], FeatureModule]
-    batch: int
+    batch: int  # items at a time
 
 
 FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, group="hashbench.features")

@@ -46,15 +46,11 @@ def extract(
     *,
     device: str = "auto",
     batch: int | None = None,
-    made_by: Mapping[str, Any] | None = None,
+    made_by: Mapping[str, Any] | None = None,  # is stored with the features
     progress: bool = False,
-    data: Dataset | None = None,
+    data: Dataset | None = None,  # if it is open
 ) -> ExtractionResult:
-    """Extracts the features called ``name`` of all items of a data set into the store.
-
-    Stored features of the same data, constants and weights are kept; others are replaced when the new file is complete.
-    All arithmetic is float32. ``made_by`` is stored with the features. ``data`` is the data set if it is open.
-    """
+    """Extracts the features called ``name`` of all items of a data set into the store, unless they are there."""
     chosen = _device(device)
     stem, extractor = named(name, weights)
     data = open_dataset(card) if data is None else data
@@ -95,17 +91,14 @@ def features_of_items(
 
 
 def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
-    """The name under which features are stored, and the extractor called ``name``.
-
-    ``weights`` of a network are a file, or "none" (random). A network without official weights takes those of
-    ``hashbench pretrain``: by file or name, or by the beginning of their checksum in ``name`` (``resnet9_0123...``).
-    """
+    """The name under which features are stored, and the extractor; ``weights``: "none", a file or one of pretrain."""
     stem = canonical(name).removeprefix(TORCHVISION)
     if stem in FEATURES:
         return stored_name(name, weights), FEATURES.get(stem)
     from hashbench.features import _network
     from hashbench.training.weights import find
 
+    # a network without official weights takes those of pretrain: by the checksum in ``name``, by file or by name
     model, checksum = _catalogue.split_checksum(stem)
     if checksum is not None:
         return stored_name(name, weights), _network.own_extractor(model, find(f"{SHA256}{checksum}"))

@@ -1,25 +1,8 @@
-"""The figures of papers, our own, and the pictures of tables: drawn from stored rows.
-
-Each public file of this folder is a kind of figure, exporting ``KIND``; experiments/figures/ declares the figures.
-"""
+"""The figures and the pictures of tables, drawn from stored rows; a public file is a kind, exporting ``KIND``."""
 
 from hashbench.figures._declared import KINDS, CellsFile, FigureSpec, cells_of, load, names, names_with_own_cells
 from hashbench.figures._drawing import Drawing, csv_text, is_stamped, pictures, preview, stamp_of
 from hashbench.figures._table import drawing_of_table
 
-__all__ = [
-    "KINDS",
-    "CellsFile",
-    "Drawing",
-    "FigureSpec",
-    "cells_of",
-    "csv_text",
-    "drawing_of_table",
-    "is_stamped",
-    "load",
-    "names",
-    "names_with_own_cells",
-    "pictures",
-    "preview",
-    "stamp_of",
-]
+__all__ = ["KINDS", "CellsFile", "Drawing", "FigureSpec", "cells_of", "csv_text", "drawing_of_table", "is_stamped"]
+__all__ += ["load", "names", "names_with_own_cells", "pictures", "preview", "stamp_of"]

@@ -31,13 +31,10 @@ class FigureFile(Strict):
 
 
 class CellsFile(FigureFile, TableFile):
-    """A figure made of cells: those of a declared ``table``, or its own, which are written as in a table's file.
-
-    ``sections``, ``rows`` and ``columns`` are the labels of the table's cells that are drawn; empty: all.
-    """
+    """A figure made of cells: those of a declared ``table``, or its own, which are written as in a table's file."""
 
     table: str | None = None
-    sections: list[str] = []
+    sections: list[str] = []  # as rows and columns: labels of the table's cells that are drawn; empty: all
     rows: list[str] = []
     columns: list[str] = []
     groups: list[Group] = []
@@ -46,16 +43,13 @@ class CellsFile(FigureFile, TableFile):
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """A declared figure; ``name`` is the stem of its file, and ``file`` its keys, of the type that its kind names.
-
-    ``table`` holds the cells that must be run for it; None where it is drawn without runs of its own.
-    """
+    """A declared figure; ``name`` is the stem of its file, and ``file`` its keys, of the type that its kind names."""
 
     name: str
     path: Path
     file: Any
     kind: "Kind"
-    table: TableSpec | None
+    table: TableSpec | None  # the cells that must be run for it; None where it is drawn without runs of its own
 
     @property
     def cells(self) -> list[Cell]:
@@ -71,15 +65,12 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of figure: the keys of its file, and the function that fills it from stored rows.
-
-    ``check`` raises HashbenchError for a declaration that this kind cannot draw.
-    """
+    """A kind of figure: the keys of its file, and the function that fills it from stored rows."""
 
     summary: str
     file: type[FigureFile]
     fill: Callable[[FigureSpec, Sequence[Row], Store], Drawing]
-    check: Callable[[FigureSpec], None]
+    check: Callable[[FigureSpec], None]  # raises HashbenchError for a declaration that it cannot draw
 
 
 KINDS = Catalogue("kind of figure", "hashbench.figures", "KIND", Kind)
@@ -97,10 +88,7 @@ def names_with_own_cells() -> list[str]:
 
 
 def load(name: str) -> FigureSpec:
-    """The figure called ``name``.
-
-    Raises HashbenchError for an unknown figure, kind, table, label or name of a cell, and for a wrong file.
-    """
+    """The figure called ``name``; HashbenchError for an unknown figure, kind, table or label, and for a wrong file."""
     stem, files = canonical(name), paths.entries("experiments", "figures")
     if stem not in files:
         raise unknown("figure", name, files)
@@ -119,10 +107,7 @@ def load(name: str) -> FigureSpec:
 
 
 def cells_of(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
-    """The cells of the table, or else of the figure, called ``name``: what must be run for it on so many splits.
-
-    Raises HashbenchError if there is neither, and for a figure that needs no run.
-    """
+    """The cells to run, on so many splits, for the table or else the figure called ``name``; HashbenchError if none."""
     stem, tables = canonical(name), spec.names()
     if stem in tables:
         return spec.load(name, budget, splits)

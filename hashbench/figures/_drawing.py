@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hashbench.tables import notation
 from hashbench.tables.render_csv import Value, csv_lines
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.figure import Figure
+    from matplotlib import artist, axes, figure
+
+    Artist: TypeAlias = artist.Artist
+    Axes: TypeAlias = axes.Axes
+    Figure: TypeAlias = figure.Figure
+else:
+    Artist = Axes = Figure = Any  # matplotlib is imported where a figure is drawn
 
 WIDTHS_IN = {"column": 3.3, "page": 6.9}  # of a paper with two columns, and of its page
 DPI, PREVIEW_DPI = 300, 200  # of a preview: two pixels for each of a page on which the figure is 690 wide
@@ -50,18 +55,14 @@ STYLE: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure that is filled in: its points by column, and the function that draws it on an empty canvas.
-
-    ``missing`` says in one line what is not measured; None where everything is. With ``keeps_files`` the figure needs
-    files that are not here, so the pictures that were drawn elsewhere stay. It pickles, for another process to draw it.
-    """
+    """A figure that is filled in: its points by column, and the function that draws it, here or in another process."""
 
     points: Sequence[Mapping[str, Value]]  # all with the same keys; none: there is nothing to draw
     size_in: tuple[float, float]
-    draw: Callable[["Figure"], None]
+    draw: Callable[[Figure], None]
     n_measured: int
-    missing: str | None = None
-    keeps_files: bool = False
+    missing: str | None = None  # a line that says what is not measured
+    keeps_files: bool = False  # it needs files that are not here: the pictures that were drawn elsewhere stay
 
 
 def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:
@@ -69,14 +70,14 @@ def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:
     return Drawing([], (0, 0), lambda _: None, 0, missing, keeps_files=keeps_files)
 
 
-def explain(figure: "Figure", text: str) -> None:
+def explain(figure: Figure, text: str) -> None:
     """Writes below the panels what the marks mean, in lines as long as the figure is wide."""
     per_line = int(figure.get_figwidth() * CHARACTERS_PER_IN)
     if wrapped := "\n".join(textwrap.fill(line, per_line, break_on_hyphens=False) for line in text.splitlines()):
         figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left", parse_math=False)
 
 
-def legend(figure: "Figure", samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:
+def legend(figure: Figure, samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:
     """Writes the labels of ``samples`` in their order above the panels, or with ``beside`` to the right of them."""
     figure.legend(
         list(samples.values()),
@@ -105,10 +106,7 @@ def csv_text(drawing: Drawing) -> str:
 
 
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
-    """The drawing as PNG and as PDF, by the suffix of the file; the user's settings of matplotlib change nothing.
-
-    The PNG holds the ``stamp``.
-    """
+    """The drawing as PNG, with the ``stamp``, and PDF, by suffix; the user's settings of matplotlib change nothing."""
     with _drawn(drawing, DPI) as figure:
         return {f".{kind}": _saved(figure, kind, stamp) for kind in METADATA}
 
@@ -120,7 +118,7 @@ def preview(drawing: Drawing, stamp: str = "") -> bytes:
 
 
 @contextmanager
-def _drawn(drawing: Drawing, dpi: int) -> Iterator["Figure"]:
+def _drawn(drawing: Drawing, dpi: int) -> Iterator[Figure]:
     """The drawing as a figure of matplotlib, which is saved inside the block: there its settings are hashbench's."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -137,7 +135,7 @@ def _drawn(drawing: Drawing, dpi: int) -> Iterator["Figure"]:
         yield figure
 
 
-def _saved(figure: "Figure", kind: str, stamp: str) -> bytes:
+def _saved(figure: Figure, kind: str, stamp: str) -> bytes:
     picture = io.BytesIO()
     stamped = {STAMP: stamp} if kind == "png" and stamp else {}
     figure.savefig(picture, format=kind, dpi="figure", metadata={**METADATA[kind], **stamped})
@@ -145,10 +143,7 @@ def _saved(figure: "Figure", kind: str, stamp: str) -> bytes:
 
 
 def stamp_of(*texts: str) -> str:
-    """The stamp of a picture of which ``texts`` say all that it shows, so that the same is not drawn again.
-
-    It changes with the texts, with the code that draws, and with the version of matplotlib.
-    """
+    """The stamp of a picture that shows what ``texts`` say; it changes with them, the drawing code and matplotlib."""
     found = hashlib.sha256()
     for part in (_code(), *(text.encode() for text in texts)):
         found.update(hashlib.sha256(part).digest())

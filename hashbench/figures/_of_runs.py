@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.figures._declared import FigureSpec
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, legend_height_in, nothing
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, legend, legend_height_in, nothing
 from hashbench.figures._panels import line_samples, looks_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
@@ -17,9 +17,6 @@ from hashbench.runs.store import Store
 from hashbench.tables.cell_runs import cell_hash
 from hashbench.tables.notation import least_to_most
 from hashbench.tables.render_csv import Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HEIGHT_IN = 2.2  # of the panels
 
@@ -53,16 +50,12 @@ def fill(
     rows: Sequence[Row],
     store: Store,
     *,
-    read: Callable[[Row], S | None],
-    mean: Callable[[str, list[S]], Series],
+    read: Callable[[Row], S | None],  # None: the files of the run are not here
+    mean: Callable[[str, list[S]], Series],  # of the label of a cell and what was read of its runs
     axes: Axes,
-    explanation: str,
+    explanation: str,  # with {cell}, {runs} and {spread}
 ) -> Drawing:
-    """The figure of what ``read`` finds of each run of a cell (None: no files); ``mean`` gets it with the cell's label.
-
-    Where a cell is measured and the files of all its runs are elsewhere, the drawing keeps the pictures that there are.
-    ``explanation`` has ``{cell}``, ``{runs}`` and ``{spread}`` in it.
-    """
+    """The figure of what is read of the runs of each cell; where all files of one are elsewhere, pictures stay."""
     from hashbench.runs.guard import not_here
 
     series: dict[str, Series] = {}
@@ -103,7 +96,7 @@ def check(figure: FigureSpec) -> None:
         raise figure.error("several sections or data sets; a figure of curves shows one")
 
 
-def _draw(series: Mapping[str, Series], axes: Axes, text: str, figure: "Figure") -> None:
+def _draw(series: Mapping[str, Series], axes: Axes, text: str, figure: Figure) -> None:
     looks, panels = looks_of(series), figure.subplots(1, 2)
     for label, of in series.items():
         for ax, curve in zip(panels, of.curves, strict=True):

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashbench.figures._declared import FigureSpec
+from hashbench.figures._drawing import Artist, Axes, Figure
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import notation
@@ -13,11 +14,6 @@ from hashbench.tables.cell import Cell
 from hashbench.tables.collect import collect
 from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Measured, Table, TableCell
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # the palette of Okabe and Ito, which colour-blind readers can tell apart; brown for its yellow, too faint on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D46")
@@ -113,7 +109,7 @@ def labels_of(panels: Iterable[Panel]) -> list[str]:
     return list(dict.fromkeys(shown))
 
 
-def axes_of(figure: "Figure", panels: Sequence[Panel], across: int, *, share: bool) -> "list[Axes]":
+def axes_of(figure: Figure, panels: Sequence[Panel], across: int, *, share: bool) -> "list[Axes]":
     """The axes of each panel, ``across`` in a row; with ``share``, all have one scale. Places left over stay empty."""
     grid = figure.subplots(-(-len(panels) // across), across, squeeze=False, sharex=share, sharey=share).flatten()
     for ax in grid[len(panels) :]:
@@ -121,11 +117,8 @@ def axes_of(figure: "Figure", panels: Sequence[Panel], across: int, *, share: bo
     return list(grid[: len(panels)])
 
 
-def draw_lines(ax: "Axes", panel: Panel, looks: Mapping[str, Look], *, marks: bool = False) -> None:
-    """A line for each row: points with the deviation are measured, hollow ones on a thin line published.
-
-    With ``marks`` the best values are large, and the signs of a table stand beside the values.
-    """
+def draw_lines(ax: Axes, panel: Panel, looks: Mapping[str, Look], *, marks: bool = False) -> None:
+    """A line for each row: measured points with the deviation, published ones hollow; ``marks``: a table's signs."""
     for label, look in looks.items():
         points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
         if published := [(point.x, point.published) for point in points if point.published is not None]:
@@ -153,12 +146,8 @@ def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[st
     return {label: Line2D([], [], **look, **more) for label, look in looks.items()}
 
 
-def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) -> None:
-    """A dot for each label from the top, hollow where it is published.
-
-    A measured dot has a bar from the worst to the best AP over orders of ties with ``ranges``, and else its deviation
-    over the runs and the signs of a table; the best ones are large.
-    """
+def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool) -> None:
+    """A dot for each label from the top, hollow where published; its bar is the ``ranges`` over ties, or deviation."""
     ax.use_sticky_edges = False  # a bar at the edge of the axes would look cut
     placed = [(place, point) for place, label in enumerate(labels) for point in panel.series.get(label, [])]
     if measured := [(point.mean, place, point.std) for place, point in placed if point.mean is not None]:
@@ -180,7 +169,7 @@ def draw_dots(ax: "Axes", panel: Panel, labels: Sequence[str], *, ranges: bool) 
     ax.tick_params(axis="y", length=0)
 
 
-def _mark(ax: "Axes", places: Iterable[tuple[Any, Any, Point]], colour: str, marker: str) -> None:
+def _mark(ax: Axes, places: Iterable[tuple[Any, Any, Point]], colour: str, marker: str) -> None:
     """Draws the best values large, and writes the signs of the measured ones beside them."""
     for x, y, point in places:
         if point.is_best:

@@ -5,19 +5,14 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from hashbench.figures import _panels
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend
+from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, legend
 from hashbench.figures._panels import Panel, Point
 from hashbench.tables import notation
 from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation, Words
 from hashbench.tables.table import Section, Table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 LINES_IN, LABEL_IN, AROUND_IN = 2.3, 0.17, 0.55  # the height of a panel of lines, of a dot, and around dots
@@ -44,9 +39,8 @@ class _Dots:
 def drawing_of_table(table: Table) -> Drawing | None:
     """The picture of what is measured of ``table``, with the published values; None where nothing is measured.
 
-    A section whose columns are code lengths is a panel with a line for each row, which a legend beside the panels
-    names. Any other section has a panel of dots for each column, or for each row where it has fewer rows
-    and one metric.
+    A section whose columns are code lengths is a panel with a line for each row, which a legend names. Any other has a
+    panel of dots for each column, or for each row where it has fewer rows and one metric.
     """
     sections = [section for section in table.sections if any(cell.measured for cell in section.cells.values())]
     how = Notation.of(table)
@@ -120,7 +114,7 @@ def _height_in(row: list[_Dots]) -> float:
     return AROUND_IN + LABEL_IN * max(len(panel.labels) for panel in row)
 
 
-def _draw_lines(table: Table, panels: list[Panel], figure: "Figure") -> None:
+def _draw_lines(table: Table, panels: list[Panel], figure: Figure) -> None:
     looks = _panels.looks_of(_panels.labels_of(panels))
     across = min(LINES_ACROSS, len(panels))
     for ax, panel in zip(_panels.axes_of(figure, panels, across, share=False), panels, strict=True):
@@ -130,7 +124,7 @@ def _draw_lines(table: Table, panels: list[Panel], figure: "Figure") -> None:
     _write_around(figure, table, BESIDE_LEGEND)
 
 
-def _draw_dots(table: Table, rows: list[list[_Dots]], figure: "Figure") -> None:
+def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
     """Each row of panels is laid out for itself: long labels in one must not push those of another apart."""
     alike: dict[tuple[str, ...], list[Axes]] = defaultdict(list)  # have the same scale, so that they can be compared
     one_section = len({panel.section for row in rows for panel in row}) == 1
@@ -159,7 +153,7 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: "Figure") -> None:
     _write_around(figure, table, TITLE_WIDTH)
 
 
-def _write_around(figure: "Figure", table: Table, title_width: int) -> None:
+def _write_around(figure: Figure, table: Table, title_width: int) -> None:
     figure.suptitle(textwrap.fill(table.title, title_width), fontsize=8.5, x=0.01, ha="left")
     how = replace(Notation.of(table), distinct=False)
     explain(figure, f"{notation.legend(table, how, WORDS)} {processors(table)}")

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
 from hashbench.foundation.errors import unknown
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -16,9 +16,6 @@ from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Measured, TableCell
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 STYLES = {True: ("within", "#0072B2", "o"), False: ("outside", "#D55E00", "^")}  # of a cell by its tolerance
 BAND = "0.88"
@@ -86,7 +83,7 @@ def _cells(tables: Iterable[str], rows: Sequence[Row], store: Store) -> Iterator
                 yield _Compared(name, cell, cell.measured, x, tolerance)
 
 
-def _draw(cells: list[_Compared], furthest: list[_Compared], usual: float, figure: "Figure") -> None:
+def _draw(cells: list[_Compared], furthest: list[_Compared], usual: float, figure: Figure) -> None:
     ax = figure.add_subplot(aspect="equal")
     values = [value for cell in cells for value in (cell.x, cell.y)]
     margin = 0.05 * (max(values) - min(values)) or 0.05

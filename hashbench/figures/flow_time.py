@@ -3,18 +3,15 @@
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SERIES = {  # label, line, and one of Okabe and Ito's colours
     "published_s": ("published", "o:", "#000000"),
@@ -93,7 +90,7 @@ def _read(path: Path) -> _Record:
         raise HashbenchError(f"{path}: not a record of benchmarks/flow.py: {one_line(error)}") from None
 
 
-def _draw(sizes: list[int], points: list[dict[str, Any]], text: str, figure: "Figure") -> None:
+def _draw(sizes: list[int], points: list[dict[str, Any]], text: str, figure: Figure) -> None:
     axes = figure.subplots(1, len(sizes), sharey=True)
     for ax, n_c in zip(axes, sizes, strict=True):
         for name, (label, style, colour) in SERIES.items():

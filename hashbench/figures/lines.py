@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import comb
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hashbench.figures import _panels
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, legend_height_in
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, legend, legend_height_in
 from hashbench.figures._panels import Panel, Point
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
@@ -17,22 +17,16 @@ from hashbench.tables.cell import Cell
 from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Section, Table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 BOUND = "equal buckets (eq. 11)"
 AXES = {"bits": "bits", "k": "k", "cutoff": "retrieved items K"}  # what may vary along a row, and its name
 PANEL_IN = 2.0  # the height of a panel
 
 
 class LinesFile(CellsFile):
-    """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally.
-
-    With ``published`` false only measured values are drawn: for a table whose published ones are there to orientate.
-    """
+    """The keys of such a figure; ``bound`` draws the speed-up of codes that use all buckets equally."""
 
     bound: Literal["suf"] | None = None
-    published: bool = True
+    published: bool = True  # false: only measured values, for a table whose published ones are there to orientate
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
@@ -119,7 +113,7 @@ def _explanation(table: Table) -> str:
     return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")
 
 
-def _draw(panels: list[Panel], bounds: list[Mapping[int, float]], text: str, across: int, figure: "Figure") -> None:
+def _draw(panels: list[Panel], bounds: list[Mapping[int, float]], text: str, across: int, figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
     dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}

@@ -3,28 +3,27 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from hashbench.codes import files
+from hashbench.codes.nearest import Neighbours, neighbours
 from hashbench.contract import CODES
 from hashbench.datasets.card import Card
+from hashbench.datasets.split import Split, split
+from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
 from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.relevance.labels import from_labels
 from hashbench.runs.row import Row
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell_runs import cell_hash
 from hashbench.tables.render_csv import Value
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from hashbench.codes.nearest import Neighbours
-    from hashbench.datasets.split import Split
-    from hashbench.datasets.store import Dataset
 
 FALSE = "#D62728"
 BELOW_IN = 0.2  # for the explanation
@@ -45,7 +44,7 @@ class _Example:
 
     id: int
     image: NDArray[Any]
-    nearest: "Neighbours"
+    nearest: Neighbours
     ids: list[int]
     images: list[NDArray[Any]]
     wrong: list[bool]
@@ -87,14 +86,8 @@ def _check(figure: FigureSpec) -> None:
 
 
 def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
-    """The lines of queries that are spread evenly over all, from the codes that the run has saved.
-
-    Raises HashbenchError where the codes or the data set are not here, or not those of the row.
-    """
-    from hashbench.codes import files
-    from hashbench.codes.nearest import neighbours
+    """The lines of queries, spread evenly; HashbenchError where codes or data are not here, or not of the row."""
     from hashbench.evaluation.report.contact_sheet import in_bytes
-    from hashbench.relevance.labels import from_labels
     from hashbench.runs.guard import not_here
 
     path = store.run_folder(row.run) / CODES
@@ -118,12 +111,9 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
 
 
 def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.uint8], list[Box]]:
-    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels, and the false images.
-
-    The gap between two images is twice as wide beside a query, and four times between blocks.
-    """
+    """The lines in ``across`` blocks side by side, as one picture of the images' own pixels, and the false images."""
     longer = max(examples[0].image.shape[:2])  # all images of a data set have the same longer side
-    gap = max(1, longer // 8)
+    gap = max(1, longer // 8)  # between two images; twice as wide beside a query, four times between blocks
     step, down = longer + gap, -(-len(examples) // across)
     block_width = (1 + top) * step + 5 * gap
     # a grey image has its value in each colour
@@ -141,7 +131,7 @@ def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.
     return sheet, boxes
 
 
-def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: "Figure") -> None:
+def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: Figure) -> None:
     from matplotlib.patches import Rectangle
 
     ax, (height, width, _) = figure.add_subplot(), sheet.shape
@@ -153,11 +143,7 @@ def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: "Figure
     explain(figure, text)
 
 
-def _data(row: Row) -> "tuple[Card, Dataset, Split]":
-    from hashbench.datasets.split import split
-    from hashbench.datasets.store import open_dataset
-    from hashbench.runs.run import Run
-
+def _data(row: Row) -> tuple[Card, Dataset, Split]:
     run = Run.from_row(row)
     dataset = open_dataset(run.card)
     ids = split(dataset.labels, run.protocol, row.dataset, row.protocol)

@@ -3,19 +3,15 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hashbench.figures import _panels
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import notation
 from hashbench.tables.table import Table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 ROW_IN, AROUND_IN = 0.17, 0.62  # the height of a bar, and of the title and the axis of a panel
 
@@ -44,10 +40,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 def _check(figure: FigureSpec) -> None:
     for cell in figure.cells:
         if (cell.metric, cell.evaluation) != ("ap", "database"):
-            raise figure.error(
-                f"cell ({cell.row}, {cell.column}) has metric {cell.metric}, evaluation {cell.evaluation}: "
-                "tie_ranges draws ap of the database"
-            )
+            has = f"cell ({cell.row}, {cell.column}) has metric {cell.metric}, evaluation {cell.evaluation}"
+            raise figure.error(f"{has}: tie_ranges draws ap of the database")
         if _panels.place_of(cell, "bits") is None:
             raise figure.error(f"cell ({cell.row}, {cell.column}) has no bits: tie_ranges has a panel for each number")
 
@@ -66,7 +60,7 @@ def _by_bits(table: Table) -> list[Panel]:
     ]
 
 
-def _draw(panels: list[Panel], labels: list[str], text: str, across: int, figure: "Figure") -> None:
+def _draw(panels: list[Panel], labels: list[str], text: str, across: int, figure: Figure) -> None:
     for ax, panel in zip(_panels.axes_of(figure, panels, across, share=True), panels, strict=True):
         _panels.draw_dots(ax, panel, labels, ranges=True)
     explain(figure, text)

@@ -5,19 +5,18 @@ from functools import partial
 from itertools import chain, combinations, groupby, product
 from math import comb, prod
 from statistics import fmean
-from typing import TYPE_CHECKING
 
+import numpy as np
 from pydantic import Field
 
+from hashbench import metrics
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain
+from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
+from hashbench.histogram import Histogram
+from hashbench.metrics import Metrics
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.render_csv import Value
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_ORDERS = 40  # that can be read in one figure
 RELEVANT, OTHER, EDGE, MEAN = "#0072B2", "#FFFFFF", "#000000", "#D55E00"
@@ -85,27 +84,19 @@ def _orders(groups: list[list[bool]]) -> list[Order]:
 
 def _ap(distances: Sequence[int], relevant: Sequence[bool]) -> float:
     """The tie-aware AP of one query whose items have these distances, ascending, and are relevant or not."""
-    import numpy as np
-
-    from hashbench import metrics
-    from hashbench.histogram import Histogram
-    from hashbench.metrics import Metrics
-
     counts = np.zeros((1, 1 + distances[-1], 2), np.int64)
     np.add.at(counts[0], (np.array(distances), np.array(relevant, int)), 1)
     return float(metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse(["ap"]))["ap"][0])
 
 
-def _draw(
-    distances: list[int], orders: list[tuple[Order, float]], tie_aware: float, text: str, figure: "Figure"
-) -> None:
+def _draw(distances: list[int], orders: list[tuple[Order, float]], tie_aware: float, text: str, figure: Figure) -> None:
     rankings, values = figure.subplots(1, 2, sharey=True, width_ratios=(1.25, 1))
     _draw_rankings(rankings, distances, [order for order, _ in orders])
     _draw_values(values, [ap for _, ap in orders], tie_aware)
     explain(figure, text)
 
 
-def _draw_rankings(ax: "Axes", distances: list[int], orders: list[Order]) -> None:
+def _draw_rankings(ax: Axes, distances: list[int], orders: list[Order]) -> None:
     """The items of each order as boxes, a gap between two tie groups, whose distance stands above."""
     from matplotlib.patches import Rectangle
 
@@ -123,7 +114,7 @@ def _draw_rankings(ax: "Axes", distances: list[int], orders: list[Order]) -> Non
     ax.axis("off")
 
 
-def _draw_values(ax: "Axes", values: list[float], tie_aware: float) -> None:
+def _draw_values(ax: Axes, values: list[float], tie_aware: float) -> None:
     """A dot at the AP of each order, with its value, and a line at the tie-aware one."""
     ax.vlines(tie_aware, -0.7, len(values) - 0.5, color=MEAN, linewidth=1.0, zorder=1)
     ax.hlines(range(len(values)), 0, values, color="0.8", linewidth=0.6, zorder=0)

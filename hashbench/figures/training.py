@@ -8,7 +8,7 @@ import numpy as np
 from hashbench.figures import _of_runs
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import Drawing
-from hashbench.figures._of_runs import Curve, Floats, Series
+from hashbench.figures._of_runs import Curve, Series
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.training import log
@@ -38,7 +38,10 @@ def _mean(label: str, logs: Sequence[Sequence[Mapping[str, float]]]) -> Series:
     n_epochs = min(map(len, logs))
     loss = np.array([[line["loss"] for line in lines[:n_epochs]] for lines in logs])
     lr = np.array([line["lr"] for line in logs[0][:n_epochs]])
-    left, epochs, every = _left(loss), np.arange(1, n_epochs + 1), max(1, n_epochs // N_MARKS)
+    # losses of methods have other units and signs: compared is the part that has still to fall, from 1 to 0
+    first, last = loss[:, :1], loss[:, -1:]
+    left = (loss - last) / np.where(first == last, np.nan, first - last)  # nan if it ends where it was
+    epochs, every = np.arange(1, n_epochs + 1), max(1, n_epochs // N_MARKS)
     mean, least, most = left.mean(axis=0), left.min(axis=0), left.max(axis=0)
     columns = {"loss": loss.mean(axis=0), "left": mean, "least": least, "most": most, "lr": lr}
     points = []
@@ -48,16 +51,6 @@ def _mean(label: str, logs: Sequence[Sequence[Mapping[str, float]]]) -> Series:
         points.append({"series": label, "epoch": place + 1, **known, "n_runs": len(logs)})
     curves = Curve(epochs, mean, every, (least, most), is_whole=True), Curve(epochs, lr, every, is_whole=True)
     return Series(curves, points, len(logs))
-
-
-def _left(loss: Floats) -> Floats:
-    """The part of each run's loss that has still to fall: 1 after the first epoch, 0 after the last.
-
-    Shape (runs, epochs). The losses of methods have different units and signs and cannot be compared; how fast each
-    one falls can. A loss that ends where it was after the first epoch gives nan.
-    """
-    first, last = loss[:, :1], loss[:, -1:]
-    return np.asarray((loss - last) / np.where(first == last, np.nan, first - last))
 
 
 KIND = Kind(

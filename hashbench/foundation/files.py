@@ -170,10 +170,7 @@ def remove_parts(folder: Path, name: str | None = None) -> None:
 
 
 def sweep_parts(folder: Path, now: float) -> None:
-    """Removes the temporary files that killed processes have left in ``folder``, and no file of a process that lives.
-
-    A file of another machine is left alone for a day. ``now`` is the time of a new file: clocks of machines differ.
-    """
+    """Removes the temporary files that killed processes have left in ``folder``; of other machines, after a day."""
     with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
         for entry in entries:
             found = PART.fullmatch(entry.name)
@@ -186,10 +183,8 @@ def _is_left(entry: "os.DirEntry[str]", machine: str, process: int, now: float) 
         return now - entry.stat(follow_symlinks=False).st_mtime > LEFT_AFTER_S
     try:
         os.kill(process, 0)  # sends nothing
-    except ProcessLookupError:
-        return True
-    except OSError:  # of another user
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)  # else it is of another user
     return False
 
 
@@ -266,28 +261,21 @@ def is_locked(path: Path) -> bool:
 
     try:
         if path.exists():
-            with FileLock(path).acquire(timeout=0):
-                return False
-    except Timeout:
-        return True
-    except (OSError, NotImplementedError):
-        return False
+            FileLock(path).acquire(timeout=0).lock.release()
+    except (OSError, NotImplementedError) as error:
+        return isinstance(error, Timeout)
     return False
 
 
 @contextmanager
 def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results") -> Iterator[None]:
-    """Holds the lock file ``path`` during the block: one process at a time. A process that dies releases its lock.
-
-    While another process holds it, ``wait`` waits, and prints ``busy`` once unless it is empty; without ``wait`` a
-    HashbenchError says ``busy``. An error about the folder advises the option ``instead``.
-    """
+    """Holds the lock file ``path`` in the block; where another process does, waits and says ``busy``, or raises it."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        try:  # a process that dies releases its lock
             lock.acquire(timeout=0)
         except Timeout:
             if not wait:

@@ -4,12 +4,16 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import pairwise
 from multiprocessing import parent_process
+from typing import TypeVar
 
 from hashbench.foundation.errors import HashbenchError
+
+T = TypeVar("T")
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
 N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded
@@ -86,6 +90,20 @@ def slices(length: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, length))
 
 
+def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
+    """The result to come of ``job`` in a thread that does not keep the process alive, as those of a pool would."""
+    result = Future[T]()
+
+    def work() -> None:
+        try:
+            result.set_result(job())
+        except BaseException as error:  # it is raised where the result is read
+            result.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return result
+
+
 def available_cores() -> int:
     """The number of threads that may compute in this process: the cores it may run on, or fewer by OMP_NUM_THREADS."""
     chosen = re.match(r"\s*0*([1-9]\d*)", os.environ.get(N_THREADS, ""))  # "4,2" is valid: 4, and 2 inside each
@@ -106,10 +124,8 @@ def share_cores(n_processes: int) -> None:
 
 
 def let_idle_threads_sleep() -> None:
-    """Lets the threads of OpenMP sleep while they wait for each other, unless OMP_WAIT_POLICY says otherwise.
-
-    A spinning thread may take the core from the thread it waits for (benchmarks/threads.py). Call it before any import.
-    """
+    """Before any import: idle threads of OpenMP sleep, unless OMP_WAIT_POLICY says otherwise."""
+    # a spinning thread may take the core from the thread it waits for (benchmarks/threads.py)
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 

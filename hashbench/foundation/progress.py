@@ -4,16 +4,22 @@ import os
 import sys
 import time
 import weakref
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
+from operator import length_hint
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from tqdm import tqdm
     from tqdm import tqdm as Tqdm
+
+    Bar: TypeAlias = tqdm[None]
 else:
-    Tqdm = object  # ``kind_of`` puts tqdm in, which is imported with the first bar
+    Bar, Tqdm = Any, object  # ``kind_of`` puts tqdm in, which is imported with the first bar
+
+T = TypeVar("T")
 
 QUIET = "HASHBENCH_QUIET"  # set by --quiet, in the environment so that worker processes see it
 DELAY_S = 2.0  # work that ends earlier shows nothing
@@ -23,7 +29,7 @@ LINE_EVERY_S = 60.0  # off a terminal
 
 def bar(
     description: str, unit: str, total: int | None = None, *, shown: bool = True, scaled: bool = False, done: int = 0
-) -> "tqdm[None]":
+) -> Bar:
     """A bar for ``total`` units of work (None: unknown), which its ``update(n)`` moves and its ``with`` block closes.
 
     On a terminal it appears after two seconds and is wiped out at the end; elsewhere there is a plain line a minute.
@@ -32,6 +38,16 @@ def bar(
     options = {"desc": description, "unit": unit, "unit_scale": scaled, "initial": done, "leave": False}
     kind = kind_of(TerminalBar if sys.stderr.isatty() else Lines)
     return kind(total=total, disable=not shown or is_quiet(), delay=DELAY_S, **options)
+
+
+def with_bar(
+    items: Iterable[T], description: str, unit: str, total: int | None = None, *, shown: bool = True
+) -> Iterator[T]:
+    """The items, each of which moves a bar by one; without ``total`` their number, if they tell it."""
+    with bar(description, unit, total or length_hint(items) or None, shown=shown) as done:
+        for item in items:
+            yield item
+            done.update()
 
 
 def note(line: str) -> None:
@@ -48,7 +64,7 @@ def is_quiet() -> bool:
 
 
 @cache
-def kind_of(kind: "type[tqdm[None]]") -> "type[tqdm[None]]":
+def kind_of(kind: type[Bar]) -> type[Bar]:
     """The class of bars that ``kind`` makes of tqdm's."""
     from tqdm import tqdm
 

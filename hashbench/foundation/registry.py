@@ -81,17 +81,13 @@ class OutsideEntry:
 
 @dataclass(frozen=True)
 class Catalogue(Generic[T]):
-    """All entries of one kind, by name.
-
-    An entry is a public module of ``package`` that exports ``attribute``, an ``entry_type``. Other packages add entries
-    as entry points of ``group`` (None: they cannot). Listing the names imports nothing.
-    """
+    """All entries of one kind, by name; listing the names imports nothing."""
 
     kind: str
-    package: str
-    attribute: str
+    package: str  # an entry is a public module of it
+    attribute: str  # that it exports
     entry_type: type[T]
-    group: str | None = None
+    group: str | None = None  # of the entry points with which other packages add entries; None: they cannot
 
     @cached_property
     def names(self) -> list[str]:
@@ -149,9 +145,8 @@ class Catalogue(Generic[T]):
             return declared[0] if declared else None
         packages = [outside.package for outside in declared]
         everybody = " and ".join([*(["hashbench"] if stem in self._own else []), *packages])
-        raise OutsideError(
-            f"{self.kind} {stem}: {everybody} each have one of this name: uninstall {' or '.join(packages)}"
-        )
+        advice = f"uninstall {' or '.join(packages)}"
+        raise OutsideError(f"{self.kind} {stem}: {everybody} each have one of this name: {advice}")
 
 
 @cache

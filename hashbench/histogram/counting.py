@@ -29,11 +29,11 @@ PATIENCE = 5.0  # seconds that the import waits at most, where several threads o
 
 
 class CountOptions(TypedDict, total=False):
-    """Where and how pairs are counted: on the device "cpu" or "cuda:N"; on the CPU by so many threads, by a kernel."""
+    """Where and how pairs are counted; the histogram is the same."""
 
-    device: str
-    workers: int | None
-    kernel: Kernel | None
+    device: str  # "cpu" (the default) or "cuda:N"
+    workers: int | None  # threads of the CPU; None: one, or one a core with Numba's kernels, which release the GIL
+    kernel: Kernel | None  # of the CPU; None: NumPy's for few pairs, which needs no import, and Numba's for more
 
 
 def count(
@@ -44,13 +44,7 @@ def count(
     progress: bool = False,
     **options: Unpack[CountOptions],
 ) -> Histogram:
-    """The histogram of ``query`` codes against ``database`` codes.
-
-    The memory is that of the result and a few MiB, never queries x database. The histogram is the same on every
-    ``device``, "cpu" (the default) or "cuda:N". On the CPU the ``workers`` are threads that call the kernel: by default
-    one for each core that this process may use with Numba's kernels, which release the GIL. ``kernel`` is by default
-    NumPy's for few pairs, which needs no import, and Numba's for more. Relevance by distances is computed in pieces.
-    """
+    """The histogram of ``query`` codes against ``database`` codes; it takes a few MiB more, for any relevance."""
     blocks: Iterable[tuple[AnyCodes, Relevance]] = [(database, relevance)]
     if isinstance(relevance, DistanceRelevance):
         blocks = ((database[part], known) for part, known in relevance.pieces())
@@ -59,18 +53,13 @@ def count(
 
 def count_blocks(
     query: AnyCodes,
-    blocks: Iterable[tuple[AnyCodes, Relevance]],
+    blocks: Iterable[tuple[AnyCodes, Relevance]],  # each with the relevance of all queries to it; it may add levels
     *,
-    n_items: int | None = None,
+    n_items: int | None = None,  # of all pieces, for the progress bar and the choice of the kernel
     progress: bool = False,
     **options: Unpack[CountOptions],
 ) -> Histogram:
-    """The histogram of ``query`` codes against a database that comes in pieces and is never whole in memory.
-
-    A piece is its codes and the relevance of all queries to them; a thread fetches the next piece while one is counted.
-    The result is that of ``count`` on the whole database; a piece may add levels. Raises HashbenchError without pieces.
-    ``n_items``, the number of items of all pieces, is for the progress bar and the choice of the kernel.
-    """
+    """The histogram of ``query`` codes against a database that comes in pieces and is never whole in memory."""
     counting = counter(query, n_items=n_items, **options)
     counting.add_all(blocks, n_items, progress=progress)
     return counting.histogram()

@@ -28,10 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Histogram:
-    """counts int64[q, d, v]: items at Hamming distance d = 0..bits with relevance levels[v], for query q.
-
-    Every ranking metric is a formula of it. Histograms of the parts of a database add up to the histogram of the whole.
-    """
+    """Items at Hamming distance d with relevance levels[v], for query q; histograms of parts of a database add up."""
 
     counts: Ints  # [q, d, v]
     levels: Ints  # [v], ascending from 0
@@ -67,9 +64,8 @@ class Histogram:
         """The histogram of two parts of a database, of which one may have more levels than the other."""
         levels = joined_levels(self.levels, other.levels)
         if self.counts.shape[:2] != other.counts.shape[:2]:
-            raise HashbenchError(
-                f"histograms of shapes {self.counts.shape} and {other.counts.shape}: queries and bits must agree"
-            )
+            shapes = f"{self.counts.shape} and {other.counts.shape}"
+            raise HashbenchError(f"histograms of shapes {shapes}: queries and bits must agree")
         return Histogram(widened(self.counts, len(levels)) + widened(other.counts, len(levels)), levels)
 
     def sha256(self) -> str:
@@ -109,10 +105,8 @@ def require_fit(query: tuple[int, int], database: tuple[int, int], relevance: Re
     """Raises HashbenchError if the shapes of the codes, [items, bits], and of the relevance do not agree."""
     require_bits(query[1], database[1])
     if relevance.shape != (query[0], database[0]):
-        raise HashbenchError(
-            f"labels for {relevance.shape[0]} queries and {relevance.shape[1]} items, codes for "
-            f"{query[0]} and {database[0]}: rows must match"
-        )
+        labels = f"labels for {relevance.shape[0]} queries and {relevance.shape[1]} items"
+        raise HashbenchError(f"{labels}, codes for {query[0]} and {database[0]}: rows must match")
 
 
 def require_bits(query: int, database: int) -> None:

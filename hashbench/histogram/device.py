@@ -30,14 +30,11 @@ def for_arrays(name: str, *codes: Any) -> str:
 
 
 def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:
-    """The device that counts ``n_pairs`` pairs of codes from files, "cpu" or "cuda:N".
-
-    ``auto`` is the first CUDA device where there is one, torch is installed (it is not imported before), and the CPU
-    would need ``CPU_SECONDS`` or more. Raises HashbenchError as ``usable`` does.
-    """
+    """The device that counts so many pairs of codes from files; ``auto``: a GPU where the CPU needs ``CPU_SECONDS``."""
     if name != "auto":
         return usable(name)
     seconds = PAIR_SECONDS * n_pairs * -(-n_bits // 64) / available_cores()
+    # torch, whose import takes seconds, is not imported before
     if seconds < CPU_SECONDS or not has_cuda_driver() or find_spec("torch") is None:
         return "cpu"
     try:

@@ -161,11 +161,7 @@ def count_keys(
 
 
 def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
-    """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``, in parts.
-
-    The parts may run at the same time. ``counts`` is int64[q, d, v]; no two parts share a query, so they never write to
-    the same place. Labels are compared inside the kernels; for any other relevance its levels are read.
-    """
+    """The work of adding all pairs of ``query`` and ``database[columns]`` to ``counts``; no two parts share a query."""
     if isinstance(relevance, ClassRelevance | SharedLabelRelevance):
         sides = relevance.query_labels, relevance.database_labels[columns]
         if isinstance(relevance, ClassRelevance) and all(map(is_signed, sides)):

@@ -26,10 +26,7 @@ BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bi
 
 @dataclass(frozen=True)
 class RankingHistogram(Histogram):
-    """counts int64[q, g, v]: items with relevance levels[v] in tie group g of the ranking, for query q.
-
-    Metrics at a Hamming radius are not defined on it. Queries with fewer groups than others have empty ones at the end.
-    """
+    """counts int64[q, g, v]: items with relevance levels[v] in tie group g of query q; the last may be empty."""
 
 
 def grouped(distances: Array, level: Level, levels: Ints) -> RankingHistogram:
@@ -62,10 +59,7 @@ def in_runs(key: Array, level: Level, levels: Ints) -> RankingHistogram:
 
 
 def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
-    """``ranking`` with all groups that begin after ``rank`` merged into one; with rank None it is unchanged.
-
-    Metrics of the first ``rank`` ranks stay the same, and so does the number of relevant items.
-    """
+    """``ranking`` with all groups that begin after ``rank`` (None: none) merged; metrics up to it are the same."""
     counts = ranking.counts
     if rank is None:
         return RankingHistogram(counts, ranking.levels)
@@ -96,10 +90,7 @@ def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
 
 
 def rankings(distances: Distances, relevance: Relevance, own: Ints | None = None) -> Iterator[RankingHistogram]:
-    """The tie groups of all queries, in blocks of bounded memory; raises HashbenchError for distances not finite.
-
-    ``own`` [q] is the row of each query in the database (-1: none), which is left out of its ranking.
-    """
+    """The tie groups of all queries without their ``own`` rows [q] (-1: none); HashbenchError if not finite."""
     for rows in blocks(*relevance.shape):
         block, level = finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1]))
         ranked = grouped(block, level, relevance.levels)

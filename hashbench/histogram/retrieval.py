@@ -25,16 +25,11 @@ class Reranked(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """The searches for the nearest K = 1, 4 and 16 of ``n_items`` items, by K.
+    """The searches for the nearest K = 1, 4 and 16 items, or for all where they are fewer, by K."""
 
-    ``n_items`` is the number of items that a query can find; if items search each other, this is all items but one. If
-    it is less than K, the search is for all of them, and ``relevant`` has ``n_items`` columns. ``contingency``
-    int64[d, classes] is the number of items of each class in each bucket; None if there are no buckets, if an item is
-    in several buckets, or if it can have several labels. Any other content raises HashbenchError.
-    """
-
-    n_items: int
+    n_items: int  # that a query can find: if items search each other, all but one
     reranked: Mapping[int, Reranked]
+    # [d, classes]: items of each class in each bucket; None if one may be in several buckets, or have several labels
     contingency: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:

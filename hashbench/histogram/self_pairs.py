@@ -74,10 +74,8 @@ def _without(counted: Histogram, queries: Ints, distance: Ints | int, level: NDA
 def checked(name: str, rows: NDArray[Any], n_queries: int, n_items: int) -> Ints:
     """``rows`` as int64[q], the row of each query in a database or -1; raises HashbenchError where they are not."""
     if rows.shape != (n_queries,) or rows.dtype.kind not in "ui":
-        raise HashbenchError(
-            f"{name}: {rows.dtype} of shape {rows.shape}: the database row of each of the {n_queries} queries is "
-            "expected, -1 for a query that is no item"
-        )
+        expected = f"the database row of each of the {n_queries} queries is expected, -1 for a query that is no item"
+        raise HashbenchError(f"{name}: {rows.dtype} of shape {rows.shape}: {expected}")
     if rows.size and (rows.max() >= n_items or rows.min() < -1):
         wrong = rows.max() if rows.max() >= n_items else rows.min()
         raise HashbenchError(f"{name}: there is no row {wrong}: the database has rows 0 to {n_items - 1}; -1 is none")

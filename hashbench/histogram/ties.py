@@ -44,9 +44,9 @@ def in_order(
 ) -> Iterator[RankingHistogram]:
     """The ranking of each query with ties in database order, in blocks of queries of bounded memory.
 
-    This is the order of a stable sort of the distances; another ``sort`` gives the order of other code. A run of items
-    of the same level is one group: the order within it changes no metric. ``own`` [q] is the row of each query in the
-    database (-1: none), which is left out of its ranking.
+    This is the order of a stable sort of the distances; another ``sort`` gives that of other code. A run of items of
+    the same level is one group: its order changes no metric. ``own`` [q] are rows of the database (or -1) that are left
+    out.
     """
     for rows in blocks(*relevance.shape):
         order = sort(finite(distances(rows)))

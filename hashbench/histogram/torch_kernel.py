@@ -94,9 +94,8 @@ def _bits(block: Tensor, name: str) -> Tensor:
         block = block.to(torch.int64) if block.dtype in NO_COMPARISON else block
         least, largest = (int(bound) for bound in torch.aminmax(block))
         if least < -1 or largest > 1:
-            raise HashbenchError(
-                f"{name}: {largest} is no bit: 0 and 1, or -1 and +1, are; packed codes need bits=, their length"
-            )
+            bits = "0 and 1, or -1 and +1, are; packed codes need bits=, their length"
+            raise HashbenchError(f"{name}: {largest} is no bit: {bits}")
     return block > 0
 
 
@@ -138,9 +137,8 @@ class TorchCounter(Counter):
         try:
             yield
         except torch.OutOfMemoryError:
-            raise HashbenchError(
-                f"device {self.device}: its memory is full: --device cpu counts in the memory of the machine"
-            ) from None
+            advice = "--device cpu counts in the memory of the machine"
+            raise HashbenchError(f"device {self.device}: its memory is full: {advice}") from None
 
     def _add_in_kernel(self, items: Tensor, relevance: Relevance, columns: slice) -> bool:
         """Adds all pairs with Triton's kernel and returns True; False if it cannot, and then nothing has been added."""

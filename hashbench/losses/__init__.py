@@ -1,8 +1,4 @@
-"""Training objectives: one file each, with functions of (relaxed codes, relevance) that return a scalar to minimise.
-
-An objective that needs more than the batch is a ``RowObjective``. ``Supervision`` is the relevance among training
-examples.
-"""
+"""Training objectives: functions of (relaxed codes, relevance), or a ``RowObjective``, which needs more data."""
 
 from hashbench.losses._objective import (
     DistanceSupervision,
@@ -15,13 +11,5 @@ from hashbench.losses._objective import (
     supervision_of,
 )
 
-__all__ = [
-    "DistanceSupervision",
-    "LabelSupervision",
-    "Objective",
-    "RowObjective",
-    "Supervision",
-    "as_row_objective",
-    "label_levels",
-    "supervision_of",
-]
+__all__ = ["DistanceSupervision", "LabelSupervision", "Objective", "RowObjective", "Supervision", "as_row_objective"]
+__all__ += ["label_levels", "supervision_of"]

@@ -21,10 +21,7 @@ class Supervision(nn.Module):
 
 
 class LabelSupervision(Supervision):
-    """Supervision from labels: class ids [n] (a negative id is no class) or multi-hot labels [n, labels].
-
-    Raises HashbenchError if no two examples are relevant to each other; a batch without a relevant pair is no error.
-    """
+    """From class ids [n] (negative: no class) or multi-hot labels; HashbenchError if no two are relevant."""
 
     labels: Tensor
 
@@ -44,10 +41,7 @@ class LabelSupervision(Supervision):
 
 
 class DistanceSupervision(Supervision):
-    """Supervision from Euclidean distances of features in memory, with the thresholds of ``relevance``.
-
-    Distances are float64 matrix products: at a threshold, the level may differ by rounding from that in scoring.
-    """
+    """Supervision from Euclidean distances of features in memory, with the thresholds of ``relevance``."""
 
     features: Tensor
     thresholds: Tensor
@@ -64,6 +58,7 @@ class DistanceSupervision(Supervision):
 
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
         """The level of the smallest threshold that the distance does not exceed, else 0."""
+        # float64 matrix products: at a threshold the level may differ by rounding from that in scoring
         others = self.features if columns is None else self.features[columns]
         distance = torch.cdist(self.features[rows], others, compute_mode="use_mm_for_euclid_dist")
         return self.values[torch.bucketize(distance, self.thresholds)]
@@ -77,10 +72,7 @@ def supervision_of(data: TrainingData) -> Supervision:
 
 
 def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:
-    """Relevance levels int64[M, N] from labels: 1 if two class ids are equal, or the number of shared multi-hot labels.
-
-    A negative id is no class: such an item is relevant to no item, not even to itself.
-    """
+    """Levels int64[M, N]: 1 if two class ids are equal (a negative one is none), or the number of shared labels."""
     others = labels if others is None else others
     if labels.ndim == 1:
         return ((labels[:, None] == others[None, :]) & (labels[:, None] >= 0)).long()

@@ -71,10 +71,8 @@ class MemoryObjective(OutputMemory):
             label = int(of_all.nonzero()[0])
             raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
         if supervision.n_examples <= batch_size:
-            raise HashbenchError(
-                f"dtsh draws triplets from outside the minibatch: batch_size {batch_size} must be less than the "
-                f"{supervision.n_examples} training examples, or pairing = 'batch'"
-            )
+            size = f"batch_size {batch_size} must be less than the {supervision.n_examples} training examples"
+            raise HashbenchError(f"dtsh draws triplets from outside the minibatch: {size}, or pairing = 'batch'")
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, float64."""
@@ -92,10 +90,7 @@ class MemoryObjective(OutputMemory):
         return order[torch.isin(order, rows, invert=True)]
 
     def draw_by_class(self, rows: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows of positives and negatives [M, classes - 1, DRAWN], and whether both classes have any [M, classes - 1].
-
-        A column of the second dimension is one of the classes that are not the query's own.
-        """
+        """Rows of positives and negatives [M, classes - 1, DRAWN] by other class, and whether both exist."""
         order = self._outside(rows, generator)
         order = order[self.class_of[order].argsort(stable=True)]
         sizes = torch.bincount(self.class_of[order], minlength=self.n_classes)
@@ -121,10 +116,7 @@ class MemoryObjective(OutputMemory):
         return sum_over_pairs(positive.flatten(0, 1), negative.flatten(0, 1), self.margin)
 
     def draw_by_level(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
-        """For some queries at a time: which of ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], a mask [m].
-
-        The mask is False for a query that has no positive or no negative; its draws mean nothing.
-        """
+        """For some queries: which ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], whether both exist [m]."""
         order = self._outside(rows, generator)
         begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
         for part in slices(len(rows), max(1, PAIRS // len(order))):

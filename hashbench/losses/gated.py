@@ -37,8 +37,7 @@ def npairs(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
 def npairs_as_released(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
     """As ``npairs``, with the inner products of the gated embeddings as similarities: the released code's default.
 
-    s_ij is the sum of a_i,t p_j,t over the bits t that either code sets. In the released code this is ``h1``, and
-    ``npairs`` is ``h2``.
+    s_ij is the sum of a_i,t p_j,t over the bits t that either sets: ``h1`` there, where ``npairs`` is ``h2``.
     """
     (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
     return multi_class(similarity(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
@@ -67,8 +66,7 @@ def distance_within(embeddings: Tensor, buckets: Tensor) -> Tensor:
 def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
     """The gated inner products, sum over t of (h_i or h_j)_t f_i,t f_j,t, of all pairs, [L, R].
 
-    Since (h_i or h_j) = h_j + h_i (1 - h_j), it is f_i . g_j + g_i . (f_j - g_j) with g = h * f: two matrix products,
-    and no array is larger than the inputs and the result.
+    As (h_i or h_j) = h_j + h_i (1 - h_j), it is f_i . g_j + g_i . (f_j - g_j) with g = h * f: two matrix products.
     """
     _check(left, left_buckets)
     _check(right, right_buckets)

@@ -13,9 +13,8 @@ _SMALL_NORM = 1e-6  # TensorFlow's l2_normalize divides by sqrt(max(sum of squar
 def triplet(embeddings: Tensor, labels: Tensor, *, margin: float) -> Tensor:
     """The ``semi_hard`` objective on squared distances between unit vectors, a float64 scalar to minimise.
 
-    The same as tf.contrib.losses.metric_learning.triplet_semihard_loss on l2-normalised embeddings:
-    d_ij = ||f_i / |f_i| - f_j / |f_j| ||^2. ``embeddings`` float[M, d] are normalised here; ``labels`` [M] are class
-    ids, and a negative id is no class.
+    The same as tf.contrib.losses.metric_learning.triplet_semihard_loss on l2-normalised embeddings. ``embeddings``
+    float[M, d] are normalised here; ``labels`` [M] are class ids, and a negative id is no class.
     """
     check(embeddings, labels)
     unit = unit_norm(embeddings)

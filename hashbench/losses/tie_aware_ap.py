@@ -26,10 +26,7 @@ def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None,
 
 
 def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
-    """1 - the batch mean of AP_r, a float64 scalar in [0, 1] to minimise; arguments and special cases: ``simplified``.
-
-    At binary codes, n_bins = bits and delta = 1 it is exactly 1 - the tie-aware AP.
-    """
+    """1 - the batch mean of AP_r, in [0, 1]; at binary codes, n_bins = bits, delta = 1 it is 1 - the tie-aware AP."""
     return _loss(average_precision_exact, relaxed, relevance, n_bins, delta)
 
 

@@ -27,10 +27,7 @@ def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None,
 
 
 def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
-    """1 - the batch mean of NDCG_r, a float64 scalar to minimise; arguments and special cases: ``simplified``.
-
-    At binary codes, n_bins = bits and delta = 1 it is exactly 1 - the tie-aware NDCG; at delta = 1 it is in [0, 1].
-    """
+    """1 - the batch mean of NDCG_r, in [0, 1] at delta = 1; at binary codes and n_bins = bits it is 1 - the metric."""
     return _loss(dcg_exact, relaxed, relevance, n_bins, delta)
 
 

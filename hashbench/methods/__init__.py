@@ -3,15 +3,5 @@
 from hashbench.methods._method import METHODS, Base, Method, deep_method, require_torch
 from hashbench.methods._shallow import HashFunction, Linear, ShallowSettings, linear_method, shallow_method
 
-__all__ = [
-    "METHODS",
-    "Base",
-    "HashFunction",
-    "Linear",
-    "Method",
-    "ShallowSettings",
-    "deep_method",
-    "linear_method",
-    "require_torch",
-    "shallow_method",
-]
+__all__ = ["METHODS", "Base", "HashFunction", "Linear", "Method", "ShallowSettings", "deep_method", "linear_method"]
+__all__ += ["require_torch", "shallow_method"]

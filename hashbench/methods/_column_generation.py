@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.foundation.progress import with_bar
 from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._method import Method
 from hashbench.methods._pairs import Bools, Neighbours, random_neighbours
-from hashbench.methods._shallow import HashFunction, KernelLinear, Linear, inputs_of, shallow_method, steps
+from hashbench.methods._shallow import HashFunction, KernelLinear, Linear, inputs_of, shallow_method
 from hashbench.methods._trees import OneBit, Trees, TreeSettings, binned, boosted, stacked
 
 Singles = NDArray[np.float32]
@@ -61,21 +62,19 @@ class Rows:
 
 def column_method(
     settings: type[ColumnSettings],
+    # it has the ``weights`` [bits], each 0 or more, and ``pair_weights`` [m, r + s], by how much the next bit should
+    # differ in each pair; ``add(differs)`` solves it again with a new bit
     master: Callable[[Any, Neighbours, np.random.Generator], Any],
     identity: tuple[str, ...],
 ) -> Method:
-    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``.
-
-    The master has the ``weights`` [bits] of the bits so far, each 0 or more, and ``pair_weights`` [m, r + s], by how
-    much the next bit should differ in each pair; ``add(differs)`` solves it again with a new bit.
-    """
+    """The method that finds its hash functions by column generation with ``master(settings, neighbours, random)``."""
 
     def fit(chosen: ColumnSettings, features: Floats, data: TrainingData) -> HashFunction:
         random = np.random.default_rng(data.seed)
         neighbours = random_neighbours(data, chosen.n_relevant, chosen.n_irrelevant, random)
         learner = TreeLearner if chosen.hash_functions == "trees" else PerceptronLearner
         bits, problem = learner(chosen, features, random), master(chosen, neighbours, random)
-        for _ in steps("fitting", "bit", chosen.bits, shown=data.progress):
+        for _ in with_bar(range(chosen.bits), "fitting", "bit", shown=data.progress):
             problem.add(neighbours.differs(bits.add(pair_matrix(neighbours, problem.pair_weights))))
         if not problem.weights.any():
             raise TrainingFailed("all weights of bits are 0: C is too small for these data")

@@ -1,7 +1,4 @@
-"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash and the triplets of CGH.
-
-The children of node k are 2 k + 1 and 2 k + 2: to the right if an item's value of the feature is above the threshold.
-"""
+"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash and the triplets of CGH."""
 
 from typing import Any
 
@@ -69,6 +66,7 @@ def _grow(
         _split_level(binned, signed, weights, rows, tried, node, level[0], level[1])
         for i in range(len(rows)):
             k = first + node[i]
+            # to the right if the value is above the threshold; the children of k in the list are 2 k + 1 and 2 k + 2
             node[i] = 2 * node[i] + np.int64(np.int64(binned[features[k], rows[i]]) > cuts[k])
         first = 2 * first + 1
     totals = np.zeros(len(values))

@@ -1,7 +1,7 @@
 """Shallow methods: hash functions of features, fitted to all training examples at once; linear ones among them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from hashbench.contract import (
 )
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 from hashbench.methods._method import Method
 
 FILE = "hasher.npz"
@@ -103,26 +103,21 @@ def normalised(features: Floats, average: Floats | None) -> Floats:
 
 def shallow_method(
     settings: type[ShallowSettings],
-    fit: Callable[[Any, Floats, TrainingData], HashFunction],
-    *functions: type[HashFunction],
-    identity: tuple[str, ...] = (),
+    fit: Callable[[Any, Floats, TrainingData], HashFunction],  # of features that are scaled as the settings say
+    *functions: type[HashFunction],  # that ``fit`` may return
+    identity: tuple[str, ...] = (),  # what names its runs besides bits and features
     supervision: Literal["none", "labels", "relevance"] = "none",
 ) -> Method:
-    """The method whose hash functions are ``fit(settings, features, data)``.
-
-    ``features`` float64[n, d] are divided by ``value_max`` and normalised as the settings say; ``functions`` are the
-    types that ``fit`` may return. ``identity`` names its runs besides ``bits`` and ``features``.
-    """
+    """The method whose hash functions are ``fit(settings, features, data)``."""
     by_name = {function.__name__: function for function in functions}
 
     def fitted(chosen: Any, data: TrainingData) -> ShallowHasher:
         features = as_features(data.items, data.value_max)
         unusable = ~np.isfinite(features).all(axis=1)
         if unusable.any():
-            raise HashbenchError(
-                f"features: {unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite "
-                f"(the first is example {unusable.argmax()}): methods need finite features"
-            )
+            some = f"{unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite"
+            first = f"(the first is example {unusable.argmax()})"
+            raise HashbenchError(f"features: {some} {first}: methods need finite features")
         if len(features) < 2 or (features == features[0]).all():
             given = f"the {len(features)} training examples have equal features"
             raise TrainingFailed(f"{given}: two that differ are needed")
@@ -147,14 +142,6 @@ def require_bits(bits: int, most: int, of_what: str) -> None:
     """Raises HashbenchError for more ``bits`` than ``most``: no seed changes that, so it is no TrainingFailed."""
     if bits > most:
         raise HashbenchError(f"{bits} bits from {most} {of_what}: at most {most} bits")
-
-
-def steps(description: str, unit: str, n: int, *, shown: bool) -> Iterator[int]:
-    """0 to ``n`` - 1, with a progress bar until the loop over them ends."""
-    with bar(description, unit, n, shown=shown) as progress:
-        for step in range(n):
-            yield step
-            progress.update(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,5 +225,4 @@ def principal_components(features: Floats) -> tuple[Floats, Floats]:
 
 def columns(method: str, vectors: Iterable[Floats], bits: int, *, shown: bool) -> Floats:
     """The vectors [d] of all bits as columns, float64[d, bits], with a progress bar while they are fitted."""
-    found = [vector for _, vector in zip(steps(method, "bit", bits, shown=shown), vectors, strict=True)]
-    return np.stack(found, axis=1)
+    return np.stack(list(with_bar(vectors, method, "bit", bits, shown=shown)), axis=1)

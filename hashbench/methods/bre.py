@@ -12,15 +12,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import with_bar
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import (
-    Linear,
-    ShallowSettings,
-    require_anchors,
-    shallow_method,
-    squared_distances,
-    steps,
-)
+from hashbench.methods._shallow import Linear, ShallowSettings, require_anchors, shallow_method, squared_distances
 
 Indices = NDArray[np.int64]
 
@@ -126,7 +120,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     anchors = np.stack([random.choice(n, settings.n_anchors, replace=False) for _ in range(settings.bits)], axis=1)
     weights = settings.init_std * random.standard_normal(anchors.shape)
     embedding = Embedding(moved @ moved.T, anchors, weights, pairs)
-    for _ in steps("BRE", "pass", settings.passes, shown=data.progress):
+    for _ in with_bar(range(settings.passes), "BRE", "pass", shown=data.progress):
         before = embedding.objective
         for bit, anchor in enumerate(random.integers(settings.n_anchors, size=settings.bits)):
             embedding.improve(bit, anchor)

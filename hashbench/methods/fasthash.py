@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import with_bar
 from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import shallow_method, steps
+from hashbench.methods._shallow import shallow_method
 from hashbench.methods._trees import Trees, TreeSettings, binned, boosted, stacked
 
 Loss = Literal["ksh", "hinge"]
@@ -35,7 +36,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     examples = binned(features)
     products, no_fields = np.zeros(pairs.shape, np.int64), np.zeros(len(pairs), np.int64)
     bits = []
-    for bit in steps("fit", "bit", settings.bits, shown=data.progress):
+    for bit in with_bar(range(settings.bits), "fit", "bit", shown=data.progress):
         couplings = Matrix(coupled(products, pairs, bit + 1, settings.loss))
         start = eigenvector_signs(couplings, len(pairs), random)
         wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)

@@ -10,12 +10,9 @@ from hashbench.methods._shallow import ShallowSettings, linear_method
 
 
 class Settings(ShallowSettings):
-    """``centre`` is whether the mean of the training features is subtracted first; or ``range``.
+    """``centre``: whether the mean of the training features is subtracted first, or the middle of their range."""
 
-    Then the middle of the range of their values is: the codes are those of values that were scaled to [-1, 1].
-    """
-
-    centre: bool | Literal["range"]
+    centre: bool | Literal["range"]  # range: the codes are those of values that were scaled to [-1, 1]
 
     @field_validator("centre", mode="before")
     @classmethod

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.progress import with_bar
 from hashbench.methods._block_cut import Ints, Signs, descend, eigenvector_signs, submodular_blocks
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, inputs_of, shallow_method, steps
+from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, inputs_of, shallow_method
 
 Affinity = NDArray[np.float32]
 
@@ -48,7 +49,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     weights = best = np.zeros((scaled.shape[1], settings.bits))
     least, codes = np.inf, step.first(settings.bits, random)
     hashed = codes
-    for k in steps("fit", "step", settings.iterations + 1, shown=data.progress):
+    for k in with_bar(range(settings.iterations + 1), "fit", "step", shown=data.progress):
         if k > 0:
             mu = settings.mu_first * settings.mu_growth ** (k - 1) * codes.size
             codes = step.codes(codes, hashed, round(mu))

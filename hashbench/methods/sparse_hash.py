@@ -7,6 +7,7 @@ network is trained to set them. Distances are still measured in the embedding of
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -20,8 +21,6 @@ from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hashbench.training.hasher import DeepHasher
 
 

@@ -1,7 +1,6 @@
 """VQ: the buckets are d centroids of k-means on a metric embedding; an item is in those of its k nearest centroids.
 
-As in the code of Jeong and Song (2018, section 6), they can be of the items that are searched: then another search has
-other centroids.
+As in the code of Jeong and Song (2018, section 6), they can be of the searched items: other items have other centroids.
 """
 
 import json

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, squared_distances, steps
+from hashbench.foundation.progress import with_bar
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, squared_distances
 
 
 class Settings(ShallowSettings):
@@ -45,7 +46,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:
     random = np.random.default_rng(data.seed)
     chosen = [random.choice(n, settings.sample, replace=False) for _ in range(settings.bits)]
     centres = np.stack([centred[ids].mean(axis=0) for ids in chosen])
-    for _ in steps("spheres", "iteration", settings.iterations, shown=data.progress):
+    for _ in with_bar(range(settings.iterations), "spheres", "iteration", shown=data.progress):
         distances = squared_distances(centred, centres)
         inside = (distances < np.median(distances, axis=0)).astype(np.float64)
         overlaps = inside.T @ inside / (n / 4)  # examples inside both of two spheres, over a quarter of all

@@ -23,13 +23,10 @@ ROUNDING = 1e-9  # a value outside its range by more than this is a defect, not 
 
 @dataclass(frozen=True)
 class PerQuery:
-    """The values of one metric, float64[q]: under the tie policy, and in the worst and the best order of tied items.
-
-    NaN for a query without a relevant item; no ``worst`` and ``best`` for ``ap_worst``, ``ap_best`` and ``pr_area@k``.
-    """
+    """A metric's values, float64[q], NaN without a relevant item: under the tie policy and in both extreme orders."""
 
     values: Floats
-    worst: Floats | None = None
+    worst: Floats | None = None  # as ``best`` None for ``ap_worst``, ``ap_best`` and ``pr_area@k``
     best: Floats | None = None
 
 
@@ -94,17 +91,14 @@ def _needs_all_queries(metric: NamedMetric) -> bool:
 
 
 def _in_one_pass(rankings: Iterable[Histogram], wanted: Mapping[Policy, Metrics]) -> dict[Policy, Values]:
-    """The values of the metrics under each policy; each block is computed once, and put in each order once.
-
-    For metrics that need all queries the blocks are kept, with the items after the largest cutoff in one tie group.
-    """
+    """The values of the metrics under each policy; each block is computed once, and put in each order once."""
     parts: dict[Policy, list[Values]] = {policy: [] for policy in wanted}
     kept: dict[Policy, list[RankingHistogram]] = {policy: [] for policy in wanted}
     asked = {policy: metrics.parted(_needs_all_queries) for policy, metrics in wanted.items() if metrics}
     for block in rankings if asked else ():
         for policy, (of_all, of_each) in asked.items():
             ordered = ties.apply(block, policy)
-            if of_all:
+            if of_all:  # these blocks are kept, with the items after the largest cutoff in one tie group
                 ranks = [metric.rank for metric in of_all]
                 deepest = None if None in ranks else max(rank for rank in ranks if rank is not None)
                 kept[policy].append(merged_after(ordered, deepest))

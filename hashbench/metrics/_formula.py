@@ -15,10 +15,7 @@ __all__ += ["discount", "over", "rank_sums", "share"]
 
 @dataclass(frozen=True)
 class Groups:
-    """The tie group at each distance, all int64[q, d]: the items in it and the items before it.
-
-    The items of group d take the ranks n_before + 1 .. n_before + n, in any order; an empty group takes no rank.
-    """
+    """The tie group at each distance, all int64[q, d]; its items take the ranks n_before + 1 .. n_before + n."""
 
     n: Ints  # items, n_d
     p: Ints  # relevant items, n_d^+

@@ -18,13 +18,10 @@ SOURCES = {Histogram: "items ranked by distance", Retrieval: "a bucket search (k
 
 
 class MetricValue(Strict):
-    """Mean and standard deviation of a metric over the queries of a run; None if every query is empty.
+    """Mean and standard deviation of a metric over the queries of a run, fractions except for a speed-up."""
 
-    They are fractions, except for a speed-up. A metric that is a single number for all queries has a mean and no std.
-    """
-
-    mean: float | None
-    std: float | None
+    mean: float | None  # None if every query is empty
+    std: float | None  # None too for a metric that is a single number for all queries
     n_queries: int  # all queries
     n_empty: int  # queries without a relevant item, left out of the mean
 
@@ -34,21 +31,17 @@ Source = TypeVar("Source", Histogram, Retrieval)
 
 @dataclass(frozen=True)
 class Metric(Generic[Source]):
-    """A metric: a formula computed from a histogram, or from a retrieval (the result of a bucket search).
-
-    ``evaluate(histogram, name)`` returns float64[q], each value in [0, ``maximum``] up to rounding; the values of
-    queries without a relevant item are ignored. ``evaluate(retrieval, name)`` returns float64[q], or float64[] if the
-    metric is a single number for all queries. ``accept`` has checked the name.
-    """
+    """A metric: a formula computed from a histogram, or from a retrieval (the result of a bucket search)."""
 
     summary: str
     paper: str  # the key of the paper that defines it
+    # float64[q], queries without a relevant item ignored; of a retrieval also float64[], a single number for all
     evaluate: Callable[[Source, MetricName], Floats]
     source: type[Histogram] | type[Retrieval] = Histogram  # what it is computed from
     cutoffs: tuple[CutoffKind, ...] = ()  # the kinds of cutoff that it accepts
     cutoff_required: bool = False
     ranks: tuple[int, ...] = ()  # the only ranks that it accepts, the first is the default; empty: every rank
-    maximum: float = 1.0  # the largest possible value
+    maximum: float = 1.0  # the largest possible value, up to rounding; the smallest is 0
     # the values that each parameter accepts, the default first; a parameter changes only a metric with a cutoff
     parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     over_radii: bool = False  # it is computed at every Hamming radius, with or without a cutoff
@@ -94,22 +87,15 @@ METRICS: Catalogue[Metric[Any]] = Catalogue("metric", "hashbench.metrics", "METR
 
 @dataclass(frozen=True)
 class NamedMetric:
-    """A metric with its parameters and cutoff; ``str()`` is the canonical name, without parameters at their defaults.
+    """A metric with parameters and cutoff; ``str()`` is its canonical name, without parameters at their defaults."""
 
-    ``name.metric`` is the name of the metric alone, and ``entry`` is what its file declares.
-    """
-
-    name: MetricName
+    name: MetricName  # ``name.metric`` is the name of the metric alone
     entry: Metric[Any] = field(compare=False, repr=False)
 
     @staticmethod
     @lru_cache  # of thousands of runs and cells it is asked for the same few
     def parse(name: str) -> "NamedMetric":
-        """The metric that ``name`` means, also by the words of other code: ``map``, ``p@k``, ``rr``, ``rprec``.
-
-        Raises HashbenchError for a metric, parameter, value or cutoff that does not exist, and for a name that means
-        different metrics elsewhere (``map@k``, ``r@k``).
-        """
+        """The metric that ``name`` means, also by words of other code (``rr``); HashbenchError if it is ambiguous."""
         written = MetricName.read(name)
         written = written if written.metric in METRICS else written.own()
         entry = METRICS.get(written.metric)
@@ -155,9 +141,8 @@ class Metrics(tuple[NamedMetric, ...]):
         for metric in found:
             needed = metric.entry.source
             if source is not None and needed is not source:
-                raise HashbenchError(
-                    f"metric '{metric}' is computed from {SOURCES[needed]}, not from {SOURCES[source]}"
-                )
+                given = SOURCES[source]
+                raise HashbenchError(f"metric '{metric}' is computed from {SOURCES[needed]}, not from {given}")
         return found
 
     @property

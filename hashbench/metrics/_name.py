@@ -30,13 +30,10 @@ class Cutoff:
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, and ``read`` reads it back.
-
-    ``parameters`` are the (key, value) pairs that differ from their defaults, sorted by key.
-    """
+    """A metric with its parameters and its cutoff; ``str()`` is the canonical name, and ``read`` reads it back."""
 
     metric: str
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: tuple[tuple[str, str], ...] = ()  # (key, value) that are not defaults, sorted by key
     cutoff: Cutoff | None = None
 
     def __str__(self) -> str:
@@ -55,11 +52,7 @@ class MetricName:
         return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
 
     def own(self) -> "MetricName":
-        """The same name with the word that hashbench has for the metric: ``ap`` for ``map``.
-
-        Raises HashbenchError for ``map@k`` without a norm and for ``r@k``: other code means different metrics by them;
-        and for ``hit@k``, which is no metric here.
-        """
+        """The name by hashbench's word (``ap`` for ``map``); HashbenchError for the ambiguous ``map@k`` and ``r@k``."""
         cutoff = str(self.cutoff or "@k")
         if self.metric in ("rprec", "r_precision") and self.cutoff is None:
             return replace(self, metric="precision", cutoff=Cutoff("n_relevant"))
@@ -82,10 +75,7 @@ class MetricName:
 
 
 def split_names(written: str | Iterable[str]) -> list[str]:
-    """The names in ``written``, one text or several, each of which may hold several names between commas.
-
-    A comma inside parentheses belongs to the name. A cutoff alone repeats the metric before it: ``recall@1,5``.
-    """
+    """The names in one text or several; in parentheses a comma belongs to a name, a cutoff alone repeats the metric."""
     names: list[str] = []
     for text in [written] if isinstance(written, str) else written:
         metric = ""  # that of the name before, if it has a cutoff

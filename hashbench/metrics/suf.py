@@ -25,8 +25,7 @@ def evaluate(retrieval: Retrieval, name: MetricName) -> Floats:
 def speed_up(n_candidates: NDArray[np.integer], n_items: int) -> float:
     """``n_items`` divided by the mean of ``n_candidates`` [q], the items compared with a query [Jeong and Song 2018].
 
-    It is not the mean of ``n_items / n_candidates``, so a query without a candidate does not make it infinite. If no
-    query has a candidate, HashbenchError is raised.
+    Not the mean of ``n_items / n_candidates``, infinite without a candidate. HashbenchError if no query has one.
     """
     total = int(n_candidates.sum(dtype=np.int64))
     if total == 0:

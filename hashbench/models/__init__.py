@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.errors import unknown
 from hashbench.foundation.registry import Catalogue, canonical
+from hashbench.models import _torchvision
 from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
 
 if TYPE_CHECKING:
@@ -14,25 +15,9 @@ if TYPE_CHECKING:
 _MODULE_OF = dict.fromkeys(("KernelResponses", "Preprocessor", "resize_matrix"), "_layers")
 _MODULE_OF |= dict.fromkeys(("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors"), "_weights")
 
-__all__ = [
-    "MODELS",
-    "RANDOM_WEIGHTS",
-    "TORCHVISION",
-    "Input",
-    "KernelResponses",
-    "Model",
-    "Models",
-    "Preprocessor",
-    "Pretrained",
-    "Weights",
-    "WeightsFile",
-    "encoder",
-    "fill",
-    "identify",
-    "load_tensors",
-    "read_safetensors",
-    "resize_matrix",
-]
+__all__ = ["MODELS", "RANDOM_WEIGHTS", "TORCHVISION", "Input", "KernelResponses", "Model", "Models", "Preprocessor"]
+__all__ += ["Pretrained", "Weights", "WeightsFile", "encoder", "fill", "identify", "load_tensors", "read_safetensors"]
+__all__ += ["resize_matrix"]
 
 TORCHVISION = "torchvision:"
 
@@ -45,11 +30,7 @@ def __getattr__(name: str) -> Any:
 
 
 class Models(Catalogue[Model]):
-    """The catalogue of models: the files of this folder and, if torchvision is installed, its classifiers.
-
-    These are called ``torchvision:resnet18``, or just ``resnet18`` if no file has that name. ``names`` does not include
-    them, because listing them imports torchvision, which takes seconds.
-    """
+    """The models of this folder and, if torchvision is installed, its: ``torchvision:resnet18`` or ``resnet18``."""
 
     def __contains__(self, name: str) -> bool:
         return super().__contains__(name) or self._of_torchvision(name) is not None
@@ -58,17 +39,13 @@ class Models(Catalogue[Model]):
         """The model called ``name``; raises HashbenchError, with similar names, if there is none."""
         if super().__contains__(name):
             return super().get(name)
-        from hashbench.models import _torchvision
-
         found = self._of_torchvision(name)
         if found is None:
             raise unknown(self.kind, name, self.names + self.of_torchvision())
         return _torchvision.model(found)
 
     def of_torchvision(self) -> list[str]:
-        """The names of torchvision's classifiers; empty if torchvision is not installed."""
-        from hashbench.models import _torchvision
-
+        """The names of torchvision's classifiers, which are not in ``names``: listing them takes seconds."""
         return _torchvision.names()
 
     def _of_torchvision(self, name: str) -> str | None:

@@ -99,11 +99,7 @@ class Preprocessor(nn.Module):
 
 
 class KernelResponses(nn.Module):
-    """Inputs [n, ...] -> exp(-||x - a||^2 / (2 bandwidth)) - mean, [n, n_anchors], one column for each anchor a.
-
-    As in KSH (Liu et al. 2012), ``bandwidth`` is the mean squared distance of the training examples to the anchors, and
-    ``mean`` their mean response.
-    """
+    """Inputs [n, ...] -> exp(-||x - a||^2 / (2 bandwidth)) - mean, a column for each anchor a, as in KSH."""
 
     anchors: Tensor
     bandwidth: Tensor

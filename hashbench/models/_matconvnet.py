@@ -113,13 +113,10 @@ def backbone_of(name: str, layers: tuple[Layer, ...], size: tuple[int, int]) -> 
 
 
 def network(layers: tuple[Layer, ...], channels: int = 3) -> Backbone:
-    """The module of ``layers`` with random weights, from images [n, channels, h, w] to [n, width], and the width.
-
-    Its parts have MatConvNet's names: conv1, relu1, norm1, pool1, ... .
-    """
+    """The module of ``layers`` with random weights, from images [n, channels, h, w] to [n, width], and the width."""
     from torch import nn
 
-    parts: OrderedDict[str, nn.Module] = OrderedDict()
+    parts: OrderedDict[str, nn.Module] = OrderedDict()  # with MatConvNet's names: conv1, relu1, norm1, pool1 ...
     for layer in layers:
         parts[layer.name] = module(layer, channels)
         if isinstance(layer, Conv | Full):

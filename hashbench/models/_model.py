@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import Tensor, nn
 
     Backbone = tuple[nn.Module, int]
@@ -25,29 +24,23 @@ RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
 
 @dataclass(frozen=True)
 class Input:
-    """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std.
-
-    Values, ``mean`` and ``std`` are from 0 to ``value_max``. If the weights include an average image, it is the mean.
-    """
+    """The input of a pretrained network: RGB of ``size`` (height, width), channels first, (value - mean) / std."""
 
     size: tuple[int, int]
-    value_max: float
-    mean: tuple[float, float, float]
+    value_max: float  # of values, ``mean`` and ``std``
+    mean: tuple[float, float, float]  # or the average image that the weights include
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """The official file of a network's weights; ``sha256`` may be the beginning of the checksum.
-
-    ``read_mat`` reads a MatConvNet file and returns tensors with the backbone's names.
-    """
+    """The official file of a network's weights."""
 
     file: str
     url: str
     md5: str | None = None
-    sha256: str | None = None
-    read_mat: Callable[[Path], dict[str, Tensor]] | None = None
+    sha256: str | None = None  # or the beginning of it
+    read_mat: Callable[[Path], dict[str, Tensor]] | None = None  # reads a MatConvNet file, with the backbone's names
     rename: Callable[[str], str] = str  # from a tensor's name in the file to its name in the backbone
     brings_average: bool = False  # whether the weights include an average image
 
@@ -62,13 +55,10 @@ class Pretrained:
 
 @dataclass(frozen=True)
 class Model:
-    """A network architecture.
-
-    ``backbone(shape)`` returns a module from items [n, *shape] to features [n, width], with random weights, and the
-    width; ``shape`` is (channels, height, width) of images or (d,) of features.
-    """
+    """A network architecture."""
 
     summary: str
+    # from a shape, (channels, height, width) or (d,), the module with random weights to features, and their width
     backbone: Callable[[tuple[int, ...]], Backbone]
     pretrained: Pretrained | None = None  # of a network trained on ImageNet
     scaled: Callable[[tuple[int, ...], float], Backbone] | None = None  # ``width`` times as many channels or anchors

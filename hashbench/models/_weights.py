@@ -29,12 +29,8 @@ class WeightsFile:
 def fill(
     name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Preprocessor, given: str | None
 ) -> WeightsFile:
-    """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``.
-
-    ``given`` is a file (.mat, .safetensors, .pth or .pt), "none" to keep the random weights, or None for the official
-    file in the data folder, whose checksum is compared first.
-    """
-    if given == RANDOM_WEIGHTS:
+    """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``."""
+    if given == RANDOM_WEIGHTS:  # they stay
         return WeightsFile(None, None, official=False)
     path = Path(given) if given else paths.weights() / pretrained.weights.file
     found = identify(name, pretrained.weights, path, is_given=given is not None)
@@ -56,10 +52,7 @@ def fill(
 
 
 def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) -> WeightsFile:
-    """The file at ``path``: its checksum, and whether it is the official file of the network called ``name``.
-
-    Raises HashbenchError if there is no such file.
-    """
+    """The file at ``path``: its checksum, and whether it is the official one of ``name``; HashbenchError without it."""
     if not path.is_file():
         raise HashbenchError(
             f"{path}: weights file not found; {name} takes {weights.url}, or --weights none for random weights"

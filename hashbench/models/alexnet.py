@@ -1,7 +1,4 @@
-"""torchvision's AlexNet ("one weird trick", Krizhevsky 2014: one tower, no normalisation), up to fc7.
-
-The features are 4,096 activations of fc7 after its ReLU. For Caffe's network see ``alexnet_caffe``.
-"""
+"""torchvision's AlexNet ("one weird trick", Krizhevsky 2014: one tower, no normalisation), up to fc7 after its ReLU."""
 
 from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 

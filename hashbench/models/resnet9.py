@@ -1,8 +1,4 @@
-"""A residual network of nine layers for small images: eight convolutions before the last layer.
-
-It trains in half an hour on two cores of a CPU at half width (``benchmarks/backbone.py``), so it can be pretrained on
-one data set and hash another.
-"""
+"""A residual network of nine layers for small images, which is quick to pretrain (``benchmarks/backbone.py``)."""
 
 from typing import Any
 

@@ -96,15 +96,11 @@ class SharedLabelRelevance(_OfLabels):
 
 @dataclass(frozen=True, eq=False)
 class GradedRelevance:
-    """Relevance is a level that is given for each query and each class of items, of which there may be one per item.
-
-    ``level`` uint16[q, classes + 1] are indices into ``levels``; the last column is 0, that of items without a class.
-    ``classes`` int64[n] are the classes of the database items, -1 for none.
-    """
+    """Relevance is a level that is given for each query and each class of items, of which there may be one per item."""
 
     levels: NDArray[np.int64]
-    level: NDArray[np.uint16]
-    classes: NDArray[np.int64]
+    level: NDArray[np.uint16]  # [q, classes + 1], indices into ``levels``; the last is 0, of items without a class
+    classes: NDArray[np.int64]  # [n] of the database items, -1 for none
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from hashbench import figures
 from hashbench.figures import Drawing, FigureSpec, preview
 from hashbench.foundation.errors import HashbenchError, quietly
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.runs.command import command_of
 from hashbench.runs.row import Row
@@ -77,10 +77,7 @@ class Contents:
 
 
 def gather(store: Store, broken: Broken) -> Contents:
-    """The contents from all stored rows and all declared tables and figures; ``broken`` is called for what is left out.
-
-    Tables of which something is measured come first.
-    """
+    """The contents from all stored rows, declared tables and figures; ``broken`` is called for what is left out."""
     left_out: list[str] = []
 
     def leave_out(error: HashbenchError) -> None:
@@ -88,18 +85,9 @@ def gather(store: Store, broken: Broken) -> Contents:
         broken(error)
 
     def each(verb: str, kind: str, names: list[str], load: Callable[[str], T]) -> list[T]:
-        found = []
-        with bar(verb, kind, len(names)) as done:
-            for _, loaded in each_usable(names, load, leave_out):
-                found.append(loaded)
-                done.update()
-        return found
+        return [loaded for _, loaded in with_bar(each_usable(names, load, leave_out), verb, kind, len(names))]
 
-    rows: list[Row] = []
-    with bar("read", "row") as done:
-        for row in store.rows(leave_out):
-            rows.append(row)
-            done.update()
+    rows = list(with_bar(store.rows(leave_out), "read", "row"))
     by_name = {row.run: row for row in rows}
     past = PastSeconds.of(by_name.values())
 
@@ -114,6 +102,7 @@ def gather(store: Store, broken: Broken) -> Contents:
 
     tables = each("collect", "table", spec.names(), fill)
     pictures = each("draw", "figure", figures.names(), draw)
+    # tables of which something is measured come first
     return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
 
 
@@ -141,10 +130,7 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
 
 
 def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
-    """The figure as a part of the page; ``results`` is the folder of rows and figures.
-
-    A figure that needs files which are not here is the PNG that an earlier ``hashbench figure --write`` left there.
-    """
+    """The figure as a part of the page, or the PNG in ``results`` that was drawn where the files that it needs are."""
     missing = drawing.missing and drawing.missing.replace(f"{results}/", "")  # no folder of this machine on the page
     if not drawing.keeps_files:
         shown = _small(preview(drawing), photographs=False) if drawing.points else ("", (0, 0))

@@ -12,7 +12,7 @@ from pathlib import Path
 from hashbench.figures import Drawing, FigureSpec, csv_text, drawing_of_table, is_stamped, pictures, preview, stamp_of
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import available_cores
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, refuse
 from hashbench.report.readme import results_readme
 from hashbench.tables import papers
@@ -61,14 +61,10 @@ def write(
     *,
     interval: bool = False,
     distinct: bool = False,
-    broken: Broken = refuse,
-    readme: bool = False,
+    broken: Broken = refuse,  # is called for a paper that cannot be read
+    readme: bool = False,  # of all tables: the overview of ``folder`` is written too
 ) -> list[Path]:
-    """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures; returns the paths.
-
-    ``broken`` is called for a paper that cannot be read. With ``readme``, which is for all tables, the overview of
-    ``folder`` is written too. Old pictures of what is not measured any more are removed, those of the same stay.
-    """
+    """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures; returns the paths."""
     texts: dict[Path, str] = {}
     drawn: list[_Picture] = []
     written: list[Path] = []  # in the order in which they are named
@@ -113,7 +109,7 @@ def _remove(*paths: Path) -> None:
 def _draw(outdated: Sequence[_Picture]) -> None:
     """Writes the pictures, several at a time where there are many: to draw them is most of the time of a command."""
     workers = min(available_cores(), len(outdated))
-    with ExitStack() as stack, bar("draw", "picture", len(outdated)) as done:
+    with ExitStack() as stack:
         drawn: Iterator[None] = map(_Picture.write, outdated)
         if workers > 1 and len(outdated) >= FEW:
             # spawned, because this process may have threads; Ctrl-C ends the command, and that ends its workers
@@ -121,5 +117,4 @@ def _draw(outdated: Sequence[_Picture]) -> None:
             pool = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"), no_interrupts))
             largest_first = sorted(outdated, key=lambda each: -each.drawing.size_in[0] * each.drawing.size_in[1])
             drawn = pool.map(_Picture.write, largest_first)
-        for _ in drawn:
-            done.update()
+        list(with_bar(drawn, "draw", "picture", len(outdated)))

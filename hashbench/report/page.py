@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from hashbench.report.contents import Contents, MissingRun, Picture
-from hashbench.report.provenance import Provenance, Ran, ascending, by_machine, by_method, filter_attributes
+from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, machine_of
 from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html
 
@@ -22,7 +22,13 @@ def render(contents: Contents) -> str:
     tables = [render_html(each.table, counts=True, attributes=provenance.add(each)) for each in contents.tables]
     figures = _figures(contents.pictures, entries)
     parts = [*_overview(contents), *tables, *figures, *_machines(contents), *_missing(contents)]
-    return "\n".join([*_head(), *_filter(contents), "<main>", *parts, "</main>", *_foot(provenance)]) + "\n"
+    data = f'<script type="application/json" id="data">{provenance.as_json()}</script>'
+    foot = [
+        '<aside id="provenance" role="status" hidden></aside>',
+        data,
+        f"<script>{SCRIPT}</script>\n</body>\n</html>",
+    ]
+    return "\n".join([*_head(), *_filter(contents), "<main>", *parts, "</main>", *foot]) + "\n"
 
 
 def _head() -> Iterator[str]:
@@ -37,12 +43,6 @@ def _head() -> Iterator[str]:
 
 def _hash_of(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _foot(provenance: Provenance) -> Iterator[str]:
-    yield '<aside id="provenance" role="status" hidden></aside>'
-    yield f'<script type="application/json" id="data">{provenance.as_json()}</script>'
-    yield f"<script>{SCRIPT}</script>\n</body>\n</html>"
 
 
 def _filter(contents: Contents) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _filter(contents: Contents) -> Iterator[str]:
 def _overview(contents: Contents) -> Iterator[str]:
     n_cells = sum(each.table.n_cells for each in contents.tables)
     n_measured = sum(each.table.n_measured for each in contents.tables)
-    n_machines = len(by_machine(contents.rows))
+    n_machines = len({machine_of(row) for row in contents.rows})
     yield "<header><h1>hashbench: results</h1>"
     yield (
         f"<p>{n_measured:,} of {n_cells:,} cells of {_counted(len(contents.tables), 'table')} are measured. "
@@ -128,7 +128,7 @@ def _image(each: Picture) -> str:
 def _machines(contents: Contents) -> Iterator[str]:
     yield '<section id="machines"><h2>Machines and runs</h2><div class="scroll"><table class="list">'
     yield f"{_heading(['machine'], ['runs', 'hours'], ['from', *LIBRARIES])}\n<tbody>"
-    for each in by_machine(contents.rows):
+    for each in grouped(contents.rows, lambda row: (machine_of(row),)):
         versions = "".join(f"<td>{escape(each.versions(library))}</td>" for library in LIBRARIES)
         n_runs, _, _, hours = each.counts
         counts = f"{_count(n_runs)}{_count(hours)}<td>{escape(each.dates)}</td>"
@@ -136,7 +136,8 @@ def _machines(contents: Contents) -> Iterator[str]:
     yield "</tbody></table></div>"
     yield '<details><summary>Runs by data set and method</summary><div class="scroll"><table class="list sortable">'
     yield _heading(["data set", "protocol", "method", "bits"], ["runs", "failed", "seeds", "hours"], ["machine"])
-    yield from ("<tbody>", *map(_ran, by_method(contents.rows)), "</tbody></table></div></details></section>")
+    by_method = grouped(contents.rows, lambda row: (row.dataset, row.protocol, row.method))
+    yield from ("<tbody>", *map(_ran, by_method), "</tbody></table></div></details></section>")
 
 
 def _ran(each: Ran) -> str:

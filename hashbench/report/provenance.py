@@ -1,7 +1,7 @@
 """What the page says of runs: those of each machine and method, and the runs behind a cell that one points at."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -59,20 +59,11 @@ def ascending(numbers: Iterable[object]) -> list[str]:
     return sorted(set(map(str, numbers)), key=lambda text: (len(text), text))
 
 
-def by_machine(rows: Iterable[Row]) -> list[Ran]:
-    """The rows of each machine, sorted by its name."""
-    return _grouped(((machine_of(row),), row) for row in rows)
-
-
-def by_method(rows: Iterable[Row]) -> list[Ran]:
-    """The rows of each data set, protocol and method, sorted."""
-    return _grouped(((row.dataset, row.protocol, row.method), row) for row in rows)
-
-
-def _grouped(named: Iterable[tuple[tuple[str, ...], Row]]) -> list[Ran]:
+def grouped(rows: Iterable[Row], name_of: Callable[[Row], tuple[str, ...]]) -> list[Ran]:
+    """The rows of each name, sorted by it."""
     found: dict[tuple[str, ...], list[Row]] = {}
-    for name, row in named:
-        found.setdefault(name, []).append(row)
+    for row in rows:
+        found.setdefault(name_of(row), []).append(row)
     return [Ran(name, rows) for name, rows in sorted(found.items())]
 
 
@@ -86,16 +77,13 @@ def machine_of(row: Row) -> str:
 
 @dataclass
 class Provenance:
-    """The data of the page, which its script reads: what is said of each cell, by the id of its element.
-
-    Cells name stored and missing runs by their places in lists, because many cells share one.
-    """
+    """The data of the page, which its script reads: what is said of each cell, by the id of its element."""
 
     rows: Mapping[str, Row]
     entries: Mapping[str, Paper]
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     runs: dict[str, int] = field(default_factory=dict)  # name -> place in the list
-    missing: list[MissingRun] = field(default_factory=list)
+    missing: list[MissingRun] = field(default_factory=list)  # by place too: many cells share one
 
     def add(self, each: ReportedTable) -> Attributes:
         """The function that gives the attributes of the elements of a table's cells, which are added to the data."""

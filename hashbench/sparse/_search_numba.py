@@ -19,10 +19,7 @@ LANES = 16  # lower bounds that are compared together without a branch, so that 
 def open_buckets(
     order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
 ) -> None:
-    """Adds to ``n`` [q, o] the different items of one shard in the first j + 1 buckets of ``order`` [q, o].
-
-    It lowers the number ``n_opened`` [q] to the first one that holds ``top`` items in all shards so far.
-    """
+    """Adds to ``n`` [q, o] the different items of one shard in the first j + 1 buckets of ``order`` [q, o]."""
     is_open = np.zeros(len(indptr) - 1, np.bool_)
     for q in range(len(order)):
         n_here = j = 0
@@ -31,7 +28,7 @@ def open_buckets(
             is_open[order[q, j]] = True
             n[q, j] += n_here
             if n[q, j] >= top:
-                n_opened[q] = j + 1
+                n_opened[q] = j + 1  # enough, in all shards so far
             j += 1
         is_open[order[q, : n_opened[q]]] = False
 
@@ -62,11 +59,7 @@ def keep_nearest(
     product: Floats, norms: Floats, embeddings: Floats, ids: Ints, query: Floats, query_norm: Doubles, slack: Doubles,
     exclude: Longs, best: Doubles, best_id: Longs,
 ) -> None:  # fmt: skip
-    """Inserts the items of a slice into ``best`` and ``best_id`` [q, top], the nearest items of some queries.
-
-    |item|^2 - 2 ``product`` + |query|^2 is the squared distance up to an error of at most ``slack`` [q]: only an item
-    that may be near gets it in float64.
-    """
+    """Inserts the items of a slice into ``best`` and ``best_id`` [q, top], the nearest items of some queries."""
     n = len(norms)
     for q in range(len(query)):
         limit = _limit(best[q], query_norm[q], slack[q])
@@ -75,6 +68,7 @@ def keep_nearest(
             if not _any_below(product[q], norms, start, stop, limit):
                 continue
             for i in range(start, stop):
+                # so much of the squared distance is right up to ``slack``: what may be near gets it in float64
                 if norms[i] - np.float32(2) * product[q, i] <= limit and ids[i] != exclude[q]:
                     insert(_squared_distance(query[q], embeddings[i]), ids[i], best[q], best_id[q])
                     limit = _limit(best[q], query_norm[q], slack[q])

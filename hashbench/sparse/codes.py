@@ -63,10 +63,7 @@ class SparseCodes:
 
 
 def top_k(activations: NDArray[np.floating], k: int) -> SparseCodes:
-    """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1]; of equal values, the first ones.
-
-    Values are compared with their signs. Raises HashbenchError unless 1 <= k <= d and all values are finite.
-    """
+    """The codes of ``activations`` [n, d]: the k largest of each row are set [eq. 1], the first of equal values."""
     if activations.ndim != 2 or not 1 <= k <= activations.shape[1]:
         shape = activations.shape
         raise HashbenchError(f"k = {k}, activations of shape {shape}: [n, d] and k from 1 to d are expected")

@@ -15,31 +15,24 @@ Floats = NDArray[np.floating]
 
 
 def evaluate(
-    codes: SparseCodes | None,
+    codes: SparseCodes | None,  # None: all items are candidates (exhaustive search), and activations are ignored
     embeddings: Floats,
     labels: Labels,
     query_activations: Floats | None,
     query_embeddings: Floats,
     query_labels: Labels,
     *,
-    itself: bool,
+    itself: bool,  # the queries are the items, in the same order, and a query does not find itself
     workers: int | None = None,
     progress: bool = False,
 ) -> Retrieval:
-    """The searches for the nearest 1, 4 and 16 items with these ``codes``, ``embeddings`` [n, m] and ``labels``.
-
-    A query opens buckets as ``search.query`` says. If ``codes`` is None, all items are candidates (exhaustive search)
-    and activations are ignored. Labels are class ids [n] (a negative id is no class) or multi-hot [n, labels]; an item
-    that shares one with the query is relevant. With ``itself`` the queries are the items, in the same order, and a
-    query does not find itself. If there are fewer than 16 (or 4) items to find, the search is for all of them.
-    """
+    """The searches for the nearest 1, 4 and 16 items, or all of fewer; items that share a label are relevant."""
     n, n_queries = len(embeddings), len(query_embeddings)
     n_items = _items_to_find(n, n_queries, itself=itself)
     shape = from_labels(query_labels, labels).shape
     if shape != (n_queries, n):
-        raise HashbenchError(
-            f"labels of {shape[0]} queries and {shape[1]} items, embeddings of {n_queries} and {n}: rows must match"
-        )
+        labelled = f"labels of {shape[0]} queries and {shape[1]} items"
+        raise HashbenchError(f"{labelled}, embeddings of {n_queries} and {n}: rows must match")
     buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1) if codes is None else codes  # all items in one
     activations = np.zeros((n_queries, 1)) if codes is None else query_activations
     if activations is None or activations.shape != (n_queries, buckets.d):
@@ -53,8 +46,7 @@ def evaluate(
 
     reranked, wide = {}, nearest(min(max(CUTOFFS), n_items))
     for cutoff in reversed(CUTOFFS):
-        # A query whose own k buckets held enough items opens the same buckets for fewer: its list is the beginning of
-        # the wide one. The others search again.
+        # a query whose own k buckets held enough has the beginning of the wide list for fewer; the others search again
         wide = SearchResult(wide.ids[:, :cutoff], wide.distances[:, :cutoff], *wide[2:])
         further = wide.n_opened > buckets.k
         if further.any() and cutoff < max(CUTOFFS):
@@ -83,10 +75,7 @@ def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> N
 
 
 def contingency(codes: SparseCodes, labels: Labels) -> NDArray[np.int64] | None:
-    """The number of items of each class that occurs in each bucket, int64[d, classes], of items with a class.
-
-    None if no item has a class, if an item is in several buckets (k > 1), or if labels are multi-hot.
-    """
+    """Items of each class in each bucket, int64[d, classes]; None for k > 1, multi-hot labels, or without any class."""
     if codes.k != 1 or labels.ndim != 1 or not (labels >= 0).any():
         return None
     known = labels >= 0

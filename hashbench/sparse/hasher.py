@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -12,19 +13,15 @@ from numpy.typing import NDArray
 
 from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.contract import CODES, Counted, Counts, ItemRows
+from hashbench.contract import CODES, Counted, Counts, ItemRows, SearchItems
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, is_stream, write_arrays
+from hashbench.foundation.progress import Bar
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.sparse.codes import SparseCodes, top_k
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tqdm import tqdm
-
-    from hashbench.contract import SearchItems
     from hashbench.training.hasher import DeepHasher
 
 Floats = NDArray[np.float32]
@@ -65,13 +62,13 @@ class SparseHasher(ABC):
                 among_queries = self._coded(among_queries, data.queries, queries, bar)
         return SparseOutput(among_items, among_queries)
 
-    def _coded(self, searched: SearchedSet, rows: ItemRows, queries: NDArray[Any], bar: tqdm[None]) -> SearchedSet:
+    def _coded(self, searched: SearchedSet, rows: ItemRows, queries: NDArray[Any], bar: Bar) -> SearchedSet:
         hasher = self.searching(searched.embeddings)
         parts = [top_k(activations, self.k) for activations in _activate(hasher, rows, searched.embeddings, bar)]
         codes = SparseCodes(np.concatenate([part.buckets for part in parts]), parts[0].d)
         return searched._replace(codes=codes, activations=hasher.activate(queries, searched.query_embeddings))
 
-    def _embed_rows(self, rows: ItemRows, bar: tqdm[None]) -> Floats:
+    def _embed_rows(self, rows: ItemRows, bar: Bar) -> Floats:
         embeddings = []
         for items in rows.blocks():
             embeddings.append(self.embed(items))
@@ -190,7 +187,7 @@ class SparseOutput:
         return Counted(database, test, distinct=distinct)
 
 
-def _activate(hasher: SparseHasher, rows: ItemRows, embeddings: Floats, bar: tqdm[None]) -> Iterator[NDArray[Any]]:
+def _activate(hasher: SparseHasher, rows: ItemRows, embeddings: Floats, bar: Bar) -> Iterator[NDArray[Any]]:
     first = 0
     for items in rows.blocks():
         yield hasher.activate(items, embeddings[first : first + len(items)])

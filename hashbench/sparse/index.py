@@ -81,10 +81,7 @@ class ShardedIndex(NamedTuple):
 
 
 def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
-    """The index of items with these ``codes`` and base ``embeddings`` [n, m], which are stored as float32.
-
-    Raises HashbenchError unless there are 1 to 2^31 - 1 items, one finite embedding of norm at most 1e18 for each.
-    """
+    """The index of items with these ``codes`` and base ``embeddings`` [n, m]; HashbenchError for wrong embeddings."""
     n = len(codes)
     if embeddings.ndim != 2 or len(embeddings) != n or 0 in embeddings.shape:
         raise HashbenchError(f"embeddings of shape {embeddings.shape}, {n} codes: one row [m] for each code")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import h5py
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,8 +43,6 @@ class Header(NamedTuple):
 
 def save(index: Index, path: Path, position: Position | None = None) -> int:
     """The number of bytes that were written: the index goes to ``path``, whole or not at all."""
-    import h5py
-
     arrays = {**_table(index), "norms": index.norms, "embeddings": index.embeddings}
     checksums = {"embeddings_sha256": index.embeddings_sha256, "codes_sha256": index.codes.sha256()}
     attributes = {"format": FORMAT, "version": VERSION, "d": index.codes.d, **checksums, "sha256": _sha256(arrays)}
@@ -58,8 +57,6 @@ def save(index: Index, path: Path, position: Position | None = None) -> int:
 
 def mark(path: Path, position: Position) -> None:
     """Writes another ``position`` into an index file: it is replaced by a copy, so it is whole at any time."""
-    import h5py
-
     with atomic(path) as temporary:
         shutil.copyfile(path, temporary)
         with h5py.File(temporary, "r+") as file:
@@ -81,11 +78,7 @@ def header(path: Path) -> Header:
 
 
 def load(path: Path, *, verify: bool = False) -> Index:
-    """The index in ``path``; its arrays are mapped into memory, so only the parts that a search needs are read.
-
-    The codes are compared with their checksum and the table with the codes; with ``verify`` all arrays with theirs,
-    which reads the whole file. Writing to the arrays does not change the file.
-    """
+    """The index in ``path``, whose arrays are mapped into memory; ``verify`` compares them with their checksum."""
     with _opened(path) as (file, arrays):
         said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}
         codes = SparseCodes(np.array(arrays["codes"]), int(file.attrs["d"]))
@@ -105,8 +98,6 @@ def load(path: Path, *, verify: bool = False) -> Index:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, NDArray[Any]]]]:
-    import h5py
-
     try:
         with h5py.File(path, "r") as file:
             _require_format(path, file.attrs)
@@ -127,8 +118,6 @@ def _require_format(path: Path, said: Any) -> None:
 
 
 def _mapped(path: Path, file: Any, name: str) -> NDArray[Any]:
-    import h5py
-
     inside = isinstance(file.get(name, getlink=True), h5py.HardLink) and isinstance(file[name], h5py.Dataset)
     dataset = file[name] if inside else None
     if dataset is None or dataset.chunks or dataset.external or dataset.is_virtual:

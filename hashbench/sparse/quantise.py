@@ -29,14 +29,11 @@ class Centroids:
         object.__setattr__(self, "centres", as_float32(self.centres))
 
     def activations(self, embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Minus the squared distance of each of ``embeddings`` [n, m] to each centroid, float64[n, d].
-
-        In float64, so that rounding does not decide between two centroids that differ in float32.
-        """
+        """Minus the squared distance of each of ``embeddings`` [n, m] to each centroid, float64[n, d]."""
         d, width = self.centres.shape
         if embeddings.ndim != 2 or embeddings.shape[1] != width:
             raise HashbenchError(f"embeddings of shape {embeddings.shape}: the centroids have width {width}")
-        found = np.empty((len(embeddings), d))
+        found = np.empty((len(embeddings), d))  # float64: rounding does not decide between two of float32
         for rows in slices(len(embeddings), BLOCK_ROWS):
             block = as_float32(embeddings[rows])
             product = block.astype(np.float64) @ self.centres.T.astype(np.float64)
@@ -44,11 +41,9 @@ class Centroids:
         return found
 
 
+# one by default; before scikit-learn 1.4, and so in [Jeong and Song 2018], it was ten
 def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1) -> Centroids:
-    """The centroids of ``embeddings`` [n, m] in ``d`` clusters: the best of ``n_init`` runs of k-means, one by default.
-
-    Before scikit-learn 1.4, and so in [Jeong and Song 2018], it was ten. Raises HashbenchError for fewer embeddings.
-    """
+    """The centroids of ``embeddings`` [n, m] in ``d`` clusters: the best of ``n_init`` runs of k-means."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 

@@ -75,26 +75,23 @@ class _Plan(NamedTuple):
 
 def query(
     index: Index | ShardedIndex,
-    activations: NDArray[np.floating],
-    embeddings: NDArray[np.floating],
+    activations: NDArray[np.floating],  # [q, d]
+    embeddings: NDArray[np.floating],  # [q, m]
     top: int,
     *,
-    exclude: Longs | None = None,
-    workers: int | None = None,
+    exclude: Longs | None = None,  # [q], an item that is no candidate (such as the query itself), or -1
+    workers: int | None = None,  # threads; None: one for each core of this process
     progress: bool = False,
 ) -> SearchResult:
     """The ``top`` nearest items to each query among those in its buckets.
 
-    A query opens the buckets of its k largest ``activations`` float[q, d], then the buckets of the next largest until
-    the opened buckets, of all shards, hold ``top`` items. ``embeddings`` float[q, m] are compared with the ones in the
-    index. ``exclude`` int64[q] is an item for each query that is no candidate (such as itself), or -1. Ids number the
-    items of all shards in order. Each shard is loaded once, and twice more where queries open further buckets.
+    A query opens the buckets of its k largest activations, then the buckets of the next largest until the opened
+    buckets, of all shards, hold ``top`` items. Ids number the items of all shards in order. Each shard is loaded once,
+    and twice more where queries open further buckets.
 
     A distance is Euclidean, between embeddings in float32, computed in float64 as the sum of squared differences: so
-    the number of workers, queries, buckets or shards does not change the result. Matrix products in float32 only
-    exclude items that are too far away by more than the rounding error. ``workers`` threads multiply the queries of a
-    bucket with a contiguous slice of the index (None: one for each core of this process), and BLAS uses one thread for
-    each product. Raises HashbenchError for embeddings of another width, and unless 1 <= ``top`` <= the number of items.
+    the number of workers, queries, buckets or shards does not change the result. Matrix products in float32, of the
+    queries of a bucket with a slice of the index, only exclude items that are too far away by more than rounding.
     """
     whole = ShardedIndex((Shard(0, index.sizes, lambda: index),)) if isinstance(index, Index) else index
     sizes, n_shards = whole.sizes, len(whole.shards)

@@ -27,10 +27,7 @@ def are_shards(names: Sequence[Path]) -> bool:
 
 
 def index_files(names: Sequence[Path]) -> list[Header]:
-    """The headers of the index files that ``names`` are, match or hold: one index, in the order of its items.
-
-    Shards of one build are in its order; indexes that were built one by one are in the order of their names.
-    """
+    """The headers of the index files that ``names`` are, match or hold, in the order of the build, or else of names."""
     is_one_file = not are_shards(names) and not names[0].is_dir()
     headers = [index_file.header(path) for path in (names if is_one_file else files_named(names, ".h5"))]
     _require_equal_sizes([(header.path, header.sizes) for header in headers])
@@ -145,11 +142,8 @@ def index_sources(items: Sequence[Path], embeddings: Path, k: int | None, folder
 
 
 def build_index(sources: Sequence[IndexSource], jobs: int = 1) -> list[Header]:
-    """The headers of the index files of these shards; those that are not there yet are built, ``jobs`` at a time.
-
-    A file is there if it was built from files of the same content with the same k. All is checked before the first
-    build.
-    """
+    """The headers of the index files of these shards; those that are not there yet are built, ``jobs`` at a time."""
+    # all is checked before the first build; a file is there if it was built from the same content with the same k
     _refuse_outputs(sources)
     there = [_position_in(source.out) for source in sources]
     sizes = [source.sizes() for source in sources]

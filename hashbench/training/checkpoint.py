@@ -29,11 +29,7 @@ def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any]) -> 
 
 
 def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
-    """The number of finished epochs and the state of the last checkpoint; None if there is no checkpoint yet.
-
-    If it is damaged, the one before is loaded, with a warning on stderr. Raises HashbenchError if all are damaged, or
-    if the checkpoint belongs to another configuration.
-    """
+    """The number of finished epochs and the state of the last checkpoint that is whole; None without any."""
     paths = [path for path in (folder / FILE, folder / BEFORE) if path.exists()]
     remedy = f"remove {'it' if len(paths) == 1 else f'{FILE} and {BEFORE}'} to start over"
     for path in paths:

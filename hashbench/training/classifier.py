@@ -1,7 +1,4 @@
-"""A trained classifier: its last layer has an output for each class, and its backbone is what other runs start from.
-
-Nothing of PyTorch is imported with this module, because the accuracy of stored predictions is computed without it.
-"""
+"""A trained classifier: its last layer has an output for each class, and its backbone is what other runs start from."""
 
 import hashlib
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from hashbench.foundation.files import atomic, write_arrays
 from hashbench.relevance.labels import Relevance
 from hashbench.training.settings import TrainingSettings
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the accuracy of stored predictions is computed without PyTorch
     from hashbench.training.hasher import DeepHasher
 
 WEIGHTS = "backbone.safetensors"  # in the folder of a run: the weights that other runs can start from

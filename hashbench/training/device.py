@@ -35,11 +35,9 @@ def one_thread() -> Iterator[None]:
 
 
 def threads_for(encoder: nn.Module, batch_size: int) -> AbstractContextManager[None]:
-    """``one_thread`` if a step of training ``encoder`` is small, so that its threads would mostly wait.
-
-    A network is small if it has no convolution and its weights, times the batch, are at most ``SMALL``.
-    """
+    """``one_thread`` if a step of ``encoder`` is small: its threads would mostly wait."""
     weights = [weight for weight in encoder.parameters() if weight.ndim > 1]
     has_convolution = any(weight.ndim > 2 for weight in weights)
+    # small: without a convolution, and with weights that, times the batch, are at most SMALL
     is_small = not has_convolution and batch_size * sum(weight.numel() for weight in weights) <= SMALL
     return one_thread() if is_small else nullcontext()

@@ -54,10 +54,8 @@ def _errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise HashbenchError(
-            f"another of the processes is gone, or hangs ({one_line(error)[:120]}): the same command continues from "
-            "the last checkpoint"
-        ) from None
+        gone = f"another of the processes is gone, or hangs ({one_line(error)[:120]})"
+        raise HashbenchError(f"{gone}: the same command continues from the last checkpoint") from None
 
 
 def gather(own: Tensor, n: int, group: ProcessGroup, step: int = 1) -> Tensor:
@@ -199,10 +197,9 @@ def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, de
     if group.is_alone or not normalised:
         return encoder
     if device.type != "cuda":
-        raise HashbenchError(
-            f"this model normalises by batch ({normalised} layers), which {group.size} processes share on GPUs "
-            "only: one process, or a model without batch normalisation"
-        )
+        shared = f"which {group.size} processes share on GPUs only"
+        advice = "one process, or a model without batch normalisation"
+        raise HashbenchError(f"this model normalises by batch ({normalised} layers), {shared}: {advice}")
     converted: nn.Sequential = nn.SyncBatchNorm.convert_sync_batchnorm(encoder)  # type: ignore[no-untyped-call]
     return converted
 

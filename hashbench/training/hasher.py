@@ -35,10 +35,7 @@ MOST_VALUES = 1 << 28  # of one item, as a card may state
 
 
 class DeepHasher(BinaryHasher, nn.Module):
-    """Normalisation and encoder of one run; ``item_shape`` is the shape of a stored item, (H, W, C) or (d,).
-
-    A network from ImageNet gets its images as in pretraining; the stored value ``value_max`` means 1.0.
-    """
+    """Normalisation and encoder of one run, for stored items of shape (H, W, C) or (d,) and values to ``value_max``."""
 
     normalised: ChannelNormalisation | MeanSubtraction | Preprocessor
 
@@ -69,9 +66,9 @@ class DeepHasher(BinaryHasher, nn.Module):
     def start(self, items: Tensor, weights: str | None = None, base: object = None) -> None:
         """Sets the initial weights, the normalisation and the anchors of ``kernel`` before training.
 
-        Without pretrained weights, normalisation and anchors come from the training examples ``items``. ``weights`` is
-        the file of pretrained weights (None: a file in the data folder). ``base`` is a trained DeepHasher: backbone and
-        normalisation are copied from it; or, if the settings have a head, its last layer.
+        Normalisation and anchors come from the training examples ``items`` where no weights are given. ``weights`` is
+        the file of pretrained weights (None: in the data folder). Of ``base``, a trained DeepHasher, backbone and
+        normalisation are copied; or, if the settings have a head, its last layer.
         """
         model, named, normalised = self.settings.model, self.settings.weights, self.normalised
         if not isinstance(normalised, Preprocessor) and named == RANDOM_WEIGHTS:

@@ -88,14 +88,11 @@ def channels_first(values: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """The random augmentation of a batch: whether each image is flipped [n], and where its crop starts [2, n], or None.
-
-    ``spare`` are the rows and columns of a stored image that a crop leaves out; None: it is cut out of a padded one.
-    """
+    """The random augmentation of a batch: whether an image is flipped [n], where its crop starts [2, n], or None."""
 
     flip: Tensor | None
     offset: Tensor | None
-    spare: tuple[int, int] | None = None
+    spare: tuple[int, int] | None = None  # rows and columns that a crop leaves out; None: cut out of a padded image
 
     def cut(self, items: Tensor, part: slice = slice(None)) -> Tensor:
         """The windows of the stored images ``items`` [n, H, W, C], the slice ``part`` of the batch, if ``spare``."""

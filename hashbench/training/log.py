@@ -11,13 +11,11 @@ FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
 
 
 class Log:
-    """Writes metrics.jsonl in the folder of a run, one JSON object for each epoch.
-
-    Lines from epoch ``epochs_done`` on are removed first: a killed run trains the epochs after its checkpoint again.
-    """
+    """Writes metrics.jsonl in the folder of a run, one JSON object for each epoch."""
 
     def __init__(self, folder: Path, epochs_done: int) -> None:
         self.folder = folder
+        # a killed run trains the epochs after its checkpoint again
         kept = [line for line in read(folder) if line["epoch"] < epochs_done]
         write_text(folder / FILE, "".join(json.dumps(line) + "\n" for line in kept))
         self._board: Any = None

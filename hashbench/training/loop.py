@@ -61,8 +61,7 @@ class Trainer:
         self.device = pick_device(data.device)
         compute = data.compute
         self.precision = settings.precision_on(self.device.type, compute)
-        # A checkpoint can be resumed with the same arithmetic only. The number of processes may change: it changes no
-        # more than the order of sums.
+        # a checkpoint is resumed with the same arithmetic only; the number of processes changes just the order of sums
         arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
         torch.manual_seed(derive_seed(data.seed, "weights"))
         self.items = torch.from_numpy(data.items).to(self.device)

@@ -68,11 +68,7 @@ def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0, n_steps
 
 
 def one_cycle(peak: float, step: int, n_steps: int) -> float:
-    """The rate of ``step`` in a training of ``n_steps``: one rise and one fall (Smith and Topin 2019).
-
-    In the first 30 % of the steps it rises from peak / 25 to ``peak``, then it falls to peak / 250,000, both as half a
-    period of a cosine.
-    """
+    """The rate of ``step`` in a training of ``n_steps``: one rise and one fall, by cosines (Smith and Topin 2019)."""
     top = RISE * n_steps - 1
     if step <= top:
         first, last, part = peak / START, peak, step / top

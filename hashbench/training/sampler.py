@@ -15,10 +15,7 @@ Sampler = Callable[[int], list[Tensor]]  # epoch -> its minibatches, indices int
 
 
 def sampler(settings: TrainingSettings, labels: Tensor, seed: int) -> Sampler:
-    """The sampler for these settings; ``labels`` are [n] or [n, labels].
-
-    The batches of an epoch depend on labels, seed and epoch only, so a resumed run draws the same batches.
-    """
+    """The sampler; its batches depend on labels [n] or [n, labels], seed and epoch only, also in a resumed run."""
     steps = settings.steps_per_epoch
     if settings.classes_per_batch:
         return ClassRounds.of(labels, settings.classes_per_batch, settings.batch_size, steps, seed).epoch
@@ -26,16 +23,13 @@ def sampler(settings: TrainingSettings, labels: Tensor, seed: int) -> Sampler:
 
 
 def epoch_batches(n: int, batch_size: int, seed: int, epoch: int, steps: int = 0) -> list[Tensor]:
-    """The minibatches of one pass over ``n`` examples in random order; with ``steps`` > 0, the first ``steps`` of many.
-
-    The last batch of a pass may be smaller, as in TALR's released code. A last batch of one example is left out,
-    because it has no pairs.
-    """
+    """The minibatches of one pass over ``n`` examples in random order; with ``steps`` > 0, so many of several."""
     if n < 2:
         raise HashbenchError(f"{n} training examples: a batch takes two or more")
     generator = torch.Generator().manual_seed(derive_seed(seed, "batches", epoch))
     batches: list[Tensor] = []
     while not batches or len(batches) < steps:
+        # the last batch may be smaller, as in TALR's released code; a single example has no pairs
         order = torch.randperm(n, generator=generator)
         batches += [batch for batch in torch.split(order, batch_size) if len(batch) > 1]
     return batches[: steps or None]
@@ -47,12 +41,11 @@ class ClassRounds:
 
     Each batch is drawn independently: different classes in random order, and different examples of each class in
     random order, all choices equally likely. The first round of a batch is one example of each class; the next round is
-    another example of each class, in the same order of classes; and so on. ``members`` [n] are the examples that have a
-    class, sorted by class; the examples of class c are members[starts[c]:starts[c] + sizes[c]].
+    another example of each class, in the same order of classes; and so on.
     """
 
-    members: Tensor
-    starts: Tensor
+    members: Tensor  # [n], the examples that have a class, sorted by class
+    starts: Tensor  # of class c: its examples are members[starts[c] : starts[c] + sizes[c]]
     sizes: Tensor
     classes: int  # in a batch
     rounds: int

@@ -33,11 +33,7 @@ def fastest(settings: TrainingSettings, item_shape: tuple[int, ...], value_max: 
 def images_a_second(
     settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float, batch: int = BATCH
 ) -> dict[Precision, float]:
-    """The images a second of forward and backward steps of the network in each precision; the best of some steps.
-
-    The steps of the two take turns, so that another program on the machine slows both. No state of PyTorch's random
-    numbers is changed.
-    """
+    """The images a second of forward and backward steps of the network in each precision; the best of some steps."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         hasher = DeepHasher(settings, item_shape, value_max)
@@ -46,7 +42,7 @@ def images_a_second(
         encoder = hasher.train().encoder
         fastest = dict.fromkeys(PRECISIONS, float("inf"))
         for turn in range(ROUNDS + 1):
-            for precision in PRECISIONS:
+            for precision in PRECISIONS:  # in turns: another program on the machine slows both
                 started = time.perf_counter()
                 with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
                     activations = encoder(inputs)

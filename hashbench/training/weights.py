@@ -1,7 +1,4 @@
-"""The initial weights of a network: official ones, the file with a checksum, or random numbers.
-
-``hashbench pretrain`` writes a safetensors file of ``normalised.*``, ``backbone.*`` and the ``Layout`` as JSON.
-"""
+"""The initial weights of a network: official ones, random numbers, or a safetensors file of ``hashbench pretrain``."""
 
 import hashlib
 import json
@@ -58,10 +55,7 @@ class BackboneFile:
         return file_sha256(self.path)
 
     def fill(self, wanted: Layout, backbone: nn.Module, normalised: nn.Module) -> None:
-        """Loads the tensors into ``backbone`` and ``normalised``, which have the layout ``wanted``.
-
-        Raises HashbenchError if the layouts differ, or if a tensor is missing, not finite or of another shape.
-        """
+        """Loads the tensors into modules of the layout ``wanted``; HashbenchError if one is missing or does not fit."""
         self.require(wanted)
         tensors = read_safetensors(self.path)
         for module, prefix in ((backbone, _BACKBONE), (normalised, _NORMALISED)):
@@ -122,11 +116,7 @@ def read(path: Path) -> BackboneFile:
 
 
 def find(given: str) -> BackboneFile:
-    """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:...
-
-    Files are stored in the data folder, or committed in results/weights of a clone. HashbenchError if none or several
-    fit, or if a file is damaged.
-    """
+    """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:..."""
     stored: dict[str, Path] = {}
     for folder in (paths.weights(), paths.committed_weights()):
         for path in sorted(folder.glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}")):
@@ -179,10 +169,7 @@ def own_file(weights: str, file: str | None) -> BackboneFile:
 
 
 def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Preprocessor) -> None:
-    """Loads the weights from ImageNet that the setting ``weights`` names, and their average image into ``prepared``.
-
-    ``file`` is their path (None: the official file in the data folder); HashbenchError if it has another checksum.
-    """
+    """Loads the weights from ImageNet that ``weights`` names; ``file`` is their path (None: the official file)."""
     if weights == RANDOM_WEIGHTS:
         return
     if weights != OFFICIAL and file is None:

@@ -1,7 +1,4 @@
-"""Reads codes and labels from the files that ``save`` writes, and from files of other code bases: docs/code-formats.md.
-
-Each format is a module of this package (npz, npy, mat, h5, pt); ``arrays_in`` reads any array of such a file.
-"""
+"""Reads codes and labels from the files of ``save`` and of other code: a module a format, see docs/code-formats.md."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,28 +31,9 @@ from hashbench.codes.packed import MAX_BITS, Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_arrays
 
-__all__ = [
-    "BIT_WEIGHTS",
-    "FORMATS",
-    "NAMINGS",
-    "Arrays",
-    "CodeStream",
-    "Explicit",
-    "Ids",
-    "SavedCodes",
-    "StoredArray",
-    "array_at",
-    "arrays_in",
-    "files_of",
-    "load",
-    "load_codes",
-    "opened",
-    "parted",
-    "rows_of_ids",
-    "save",
-    "shape_of",
-    "weights_at",
-]
+__all__ = ["BIT_WEIGHTS", "FORMATS", "NAMINGS", "Arrays", "CodeStream", "Explicit", "Ids", "SavedCodes", "StoredArray"]
+__all__ += ["array_at", "arrays_in", "files_of", "load", "load_codes", "opened", "parted", "rows_of_ids", "save"]
+__all__ += ["shape_of", "weights_at"]
 
 BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
@@ -66,18 +44,14 @@ Sources = Path | Sequence[Path]
 
 @dataclass(frozen=True)
 class Explicit:
-    """The user's description of the files, used in place of what names, lengths and padding suggest.
+    """The user's description of the files, used in place of what names, lengths and padding suggest."""
 
-    The arrays and the ids are each ``FILE`` or ``FILE:KEY``. ``bits`` is the length of packed codes, ``bit_order`` the
-    bit of a byte that comes first (``little`` in faiss, ``big`` in NumPy), ``layout`` what the rows of the codes are.
-    """
-
-    query_codes: str | None = None
+    query_codes: str | None = None  # FILE or FILE:KEY, as the other arrays and the ids
     database_codes: str | None = None
     query_labels: str | None = None
     database_labels: str | None = None
-    bits: int | None = None
-    bit_order: Literal["big", "little"] | None = None
+    bits: int | None = None  # of packed codes
+    bit_order: Literal["big", "little"] | None = None  # the bit of a byte that comes first: little in faiss
     layout: Literal["items-by-bits", "bits-by-items"] | None = None
     query_ids: str | None = None
     database_ids: str | None = None
@@ -124,10 +98,7 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
 
 
 def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]:
-    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``.
-
-    They keep their type, which says how many of their digits are meant.
-    """
+    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``."""
     path, key = parted(place)
     if key is not None:
         stored = array_at(place, BIT_WEIGHTS, "--weights")
@@ -140,7 +111,7 @@ def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]
         stored = array_of(in_files.get(found, {}), place, found)
     if stored.shape not in ((n_bits,), (1, n_bits), (n_bits, 1)) or stored.dtype.kind not in "uif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_bits} weights are expected")
-    weights = stored.small().ravel()
+    weights = stored.small().ravel()  # of their own type, which says how many of their digits are meant
     if (weights < 0).any() or not (weights > 0).any():
         raise HashbenchError(f"{stored.where}: weights must be finite, 0 or more, and not all 0")
     return weights
@@ -150,17 +121,12 @@ def opened(
     sources: Sources = (),
     *,
     explicit: Explicit = Explicit(),
-    streamed: bool | None = None,
-    training: tuple[str, str] | None = None,
-    held_bytes: int | None = None,
+    streamed: bool | None = None,  # None: where the database takes more than ``held_bytes``
+    training: tuple[str, str] | None = None,  # codes and labels that are read in place of the database
+    held_bytes: int | None = None,  # None: ``HELD_BYTES``
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Like ``load`` where ``streamed`` is false; where it is true, the database is read piece by piece.
-
-    That cannot be done for bits x items in anything but HDF5. When ``streamed`` is None, a database of more than
-    ``held_bytes`` (``HELD_BYTES``) is streamed, or loaded with a note if it cannot be. ``training`` names codes and
-    labels that are read in place of the database. Ids may be left out.
-    """
+    """Like ``load``, or, if ``streamed``, with a database that is read piece by piece, where its file allows that."""
     found = _open(sources, explicit, training, with_ids=with_ids)
     database, labels = found.codes.database, found.codes.labels[1]
     # in memory: packed codes, and labels of eight bytes a class id or one byte a label

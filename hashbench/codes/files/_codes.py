@@ -80,10 +80,7 @@ class Packer:
 
 
 def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
-    """The query codes, the database codes and notes about their values; a bit is set where the value is > 0.
-
-    Without ``bit_order`` packed codes are read in the order in which no bit beyond ``n_bits`` is set; any, if both fit.
-    """
+    """The query codes, the database codes and notes about their values; a bit is set where the value is > 0."""
     sides = [Packer(array, stored.n_bits) for array in (stored.query, stored.database)]
     rows = [side.whole() for side in sides]
     notes = interpret(sides)
@@ -94,17 +91,12 @@ def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list
 
 
 def interpret(sides: Sequence[Packer]) -> list[str]:
-    """Notes about the values of queries and database, all of which were counted.
-
-    Values other than -1, 0 and +1 must be floats, some below 0; -1 and 0 must not come without +1, else HashbenchError.
-    """
+    """Notes about the values of queries and database, all counted; HashbenchError where they cannot be of codes."""
     counted = [side for side in sides if side.n_values]
     others = [side for side in counted if side.n_other]
     if others and not (any(side.n_negative for side in others) and all(side.is_float for side in others)):
-        raise HashbenchError(
-            f"{others[0].stored.where}: {others[0].other} is in it; 0 and 1, or -1 and +1, are expected, or real "
-            "values on both sides of 0, or packed bytes with --bits"
-        )
+        expected = "0 and 1, or -1 and +1, are expected, or real values on both sides of 0, or packed bytes with --bits"
+        raise HashbenchError(f"{others[0].stored.where}: {others[0].other} is in it; {expected}")
     has_set = any(side.n_values > side.n_zero + side.n_negative for side in counted)
     if any(side.n_negative for side in counted) and any(side.n_zero for side in counted) and not has_set:
         where = counted[0].stored.where

@@ -1,7 +1,4 @@
-"""Finds codes and labels among the arrays of files: where the user says, else by the names of known code bases.
-
-A file's name may have anything before a known name: ``cifar10-0.79-trn_binary.npy`` is a ``trn_binary``.
-"""
+"""Finds codes and labels among the arrays of files: where the user says, else by the names of known code bases."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -80,10 +77,7 @@ def _format(path: Path) -> str:
 
 
 def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str]) -> dict[str, StoredArray]:
-    """The arrays of ``roles`` that ``explicit`` gives (role: FILE or FILE:KEY); the others in ``sources``, by name.
-
-    With them come code length, layout and ids, where the files hold any.
-    """
+    """The arrays of ``roles`` as ``explicit`` says, else by name in ``sources``; and code length, layout and ids."""
     given = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
     said = {role: array for role, array in given.items() if role in roles}
     files = [file for source in sources for file in files_of(source)] if len(said) < len(roles) else []
@@ -95,10 +89,7 @@ def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Seq
 
 
 def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
-    """The array at ``place``, FILE or FILE:KEY; without a key the only one, or the only one named as the ``role``.
-
-    ``option`` is the option of the command line that errors name; it is --ROLE if not given.
-    """
+    """The array at ``place``, FILE or FILE:KEY; without a key the only one, or the only one named as the ``role``."""
     path, key = parted(place)
     arrays = arrays_in(path)
     if key is not None:
@@ -136,14 +127,14 @@ def files_of(source: Path) -> list[Path]:
     containers = [path for path in files if path.suffix in (".npz", ".mat", ".h5", ".hdf5")]
     if len(containers) == 1:
         return containers
-    raise HashbenchError(
-        f"{source}: no file in it is named as a known code base names codes, such as tst_binary.npy or "
-        f"database_code.npy: name the files with --query-codes, --database-codes and so on"
-    )
+    known = "as a known code base names codes, such as tst_binary.npy or database_code.npy"
+    advice = "name the files with --query-codes, --database-codes and so on"
+    raise HashbenchError(f"{source}: no file in it is named {known}: {advice}")
 
 
 def _known_end(stem: str) -> str | None:
     """The longest known name that a file's stem ends with, after no letter or digit."""
+    # anything may come before a known name: cifar10-0.79-trn_binary.npy is a trn_binary
     ends = [name for name in KNOWN if stem.endswith(name) and not stem.removesuffix(name)[-1:].isalnum()]
     return max(ends, key=len, default=None)
 
@@ -156,10 +147,8 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
             is_alone = len(arrays) == 1 and key == Path(file).stem
             name = (_known_end(key) if is_alone else None) or key
             if name in names and name in KNOWN:
-                raise HashbenchError(
-                    f"{file}: {name} is in {names[name][0]} too: name the files of one run, "
-                    "or each array with --query-codes, --database-codes and so on"
-                )
+                advice = "name the files of one run, or each array with --query-codes, --database-codes and so on"
+                raise HashbenchError(f"{file}: {name} is in {names[name][0]} too: {advice}")
             names[name] = file, one
     return {name: one for name, (_, one) in names.items()}
 

@@ -17,13 +17,10 @@ Ids = NDArray[Any]  # [n], integers or texts
 
 @dataclass
 class LabelReader:
-    """Reads the labels of queries or database: class ids as int64[n], others as uint8[n, labels] of 0 and 1.
-
-    Names of classes become their places among ``names``, or among their own, which ``names`` holds from then on.
-    """
+    """Reads the labels of queries or database: class ids as int64[n], others as uint8[n, labels] of 0 and 1."""
 
     labels: StoredLabels
-    names: NDArray[np.str_] | None = None
+    names: NDArray[np.str_] | None = None  # of the classes; None: their own, which it holds from then on
     n_negative: int = 0  # labels of -1, so far
 
     def whole(self) -> Labels:

@@ -32,15 +32,12 @@ class StoredLabels:
 
 @dataclass(frozen=True)
 class StoredCodes:
-    """Codes of queries and database, items x bits (or bytes), and their labels, if these were asked for.
-
-    ``transposed`` says that the file has bits x items.
-    """
+    """Codes of queries and database, items x bits (or bytes), and their labels, if these were asked for."""
 
     query: StoredArray
     database: StoredArray
     n_bits: int
-    transposed: bool
+    transposed: bool  # the file has bits x items
     labels: tuple[StoredLabels, ...] = ()
 
 

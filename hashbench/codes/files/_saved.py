@@ -38,10 +38,7 @@ class _QueriesById:
 
 @dataclass(frozen=True)
 class SavedCodes(_QueriesById):
-    """The codes of queries and of a database, the relevance between them, and warnings for a report, a line each.
-
-    ``query_ids`` and ``database_ids`` name the items, where the file does; ``weights`` [bits] are learned.
-    """
+    """The codes of queries and of a database, the relevance between them, and warnings for a report, a line each."""
 
     query: Codes
     database: Codes
@@ -49,7 +46,7 @@ class SavedCodes(_QueriesById):
     notes: tuple[str, ...] = ()
     query_ids: Ids | None = None
     database_ids: Ids | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: NDArray[np.float64] | None = None  # of the bits, learned
     class_names: NDArray[np.str_] | None = None  # of the class ids of the queries, where the file has names
 
     @property
@@ -129,10 +126,9 @@ class Opened:
         """The queries in memory; raises HashbenchError where the file does not store the database item by item."""
         codes, n_bits = self.codes, self.codes.n_bits
         if not codes.database.by_rows:
-            raise HashbenchError(
-                f"{codes.database.where}: it cannot be read item by item, as the bits of an item are far apart: "
-                "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
-            )
+            why = "it cannot be read item by item, as the bits of an item are far apart"
+            advice = "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
+            raise HashbenchError(f"{codes.database.where}: {why}: {advice}")
         packer = Packer(codes.query, n_bits)
         rows = packer.whole()
         last_byte = packer.last_byte(rows)

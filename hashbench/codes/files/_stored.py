@@ -19,19 +19,15 @@ Read = Callable[[int], Iterator[NDArray[Any]]]
 
 @dataclass(frozen=True)
 class StoredArray:
-    """One array of a file, called ``where`` in errors and ``name`` by its key, whose values are read on demand.
-
-    ``file_shape`` is its shape as the file stores it; ``is_transposed`` says that ``shape`` is the reverse. ``read(n)``
-    yields it n rows at a time; ``read_columns(n)`` n columns at a time, in a format that can.
-    """
+    """One array of a file, called ``where`` in errors and ``name`` by its key, whose values are read on demand."""
 
     where: str
     name: str
-    file_shape: tuple[int, ...]
+    file_shape: tuple[int, ...]  # as the file stores it
     dtype: np.dtype[Any]
-    read: Read
+    read: Read  # so many rows at a time
     is_transposed: bool = False
-    read_columns: Read | None = None
+    read_columns: Read | None = None  # in a format that can
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,10 +44,7 @@ class StoredArray:
         return replace(self, is_transposed=self.is_transposed != transpose)
 
     def slabs(self) -> Iterator[tuple[tuple[slice, ...], NDArray[Any]]]:
-        """(position, values) of one slab of about 4 MiB after another: rows where that is possible, else columns.
-
-        Raises HashbenchError where the file is damaged or a value is not finite.
-        """
+        """(position, values) of slabs of about 4 MiB, rows if possible, else columns; HashbenchError where damaged."""
         if prod(self.shape) == 0:
             return
         by_columns = self.read_columns if self.is_transposed and len(self.file_shape) == 2 else None
@@ -103,7 +96,6 @@ def _named_faults(where: str, slabs: Iterator[NDArray[Any]]) -> Iterator[NDArray
 def refuse_bomb(where: str, n_bytes: int, stored_bytes: int) -> None:
     """Raises HashbenchError where few stored bytes would become so many that no codes are like that."""
     if n_bytes > BOMB_BYTES and n_bytes > BOMB_RATIO * stored_bytes:
-        raise HashbenchError(
-            f"{where}: {stored_bytes} bytes would become {n_bytes}: more than {BOMB_RATIO} to 1 is taken for a bomb; "
-            "an array that is really like that can be saved uncompressed"
-        )
+        advice = "an array that is really like that can be saved uncompressed"
+        bomb = f"more than {BOMB_RATIO} to 1 is taken for a bomb; {advice}"
+        raise HashbenchError(f"{where}: {stored_bytes} bytes would become {n_bytes}: {bomb}")

@@ -1,7 +1,4 @@
-"""``.h5`` and MATLAB's v7.3 ``.mat``: HDF5, read in slabs. MATLAB stores its matrices transposed.
-
-Links, virtual data sets, external storage, references and objects are refused: they may lead to other files.
-"""
+"""HDF5: ``.h5`` and MATLAB's v7.3 ``.mat`` (transposed), in slabs; what may lead to other files is refused."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -43,13 +43,10 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 @dataclass(frozen=True)
 class Head:
-    """The name, class and shape of a matrix, which come before its values.
-
-    ``kind`` is MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its real numbers.
-    """
+    """The name, class and shape of a matrix, which come before its values."""
 
     name: str
-    kind: str
+    kind: str  # MATLAB's word for its class, or text, logical, complex or the ``dtype`` of its real numbers
     shape: tuple[int, ...]
     dtype: np.dtype[Any] | None
 
@@ -268,11 +265,7 @@ def variables(open_file: Opener) -> dict[str, Variable]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The values of the variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict.
-
-    Cells and arrays of structures are in MATLAB's order (first index fastest). All else is left unread, as None. Raises
-    HashbenchError when the file is damaged or of another format.
-    """
+    """The variables by name: matrices as arrays, text as str, cells as lists, a structure as a dict, others as None."""
 
     def values() -> dict[str, Any]:
         return {name: variable.value() for name, variable in variables(lambda: path.open("rb")).items()}

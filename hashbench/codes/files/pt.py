@@ -1,7 +1,4 @@
-"""``.pt`` and ``.pth``: tensors that ``torch.save`` wrote, alone or in a flat dictionary; only with PyTorch.
-
-``torch.load(weights_only=True)`` makes tensors and nothing else. A pickle is refused: it runs whatever it holds.
-"""
+"""``.pt`` and ``.pth``: tensors of ``torch.save``, alone or in a flat dictionary; no pickle, which can run code."""
 
 from functools import partial
 from pathlib import Path
@@ -65,15 +62,12 @@ def load(path: Path, advice: str) -> Any:
 
 
 def plain(tensor: Any, where: str, path: Path) -> "Tensor":
-    """``tensor``, which ``path`` holds; HashbenchError, at ``where``, unless it is a dense tensor with all its values.
-
-    Strides of 0 can make gigabytes of one number.
-    """
+    """``tensor`` of the file ``path``; HashbenchError, at ``where``, unless it is dense with all its values there."""
     import torch
 
     if not isinstance(tensor, torch.Tensor) or tensor.layout != torch.strided or tensor.device.type != "cpu":
         raise HashbenchError(f"{where}: not a plain tensor: one of numbers is expected")
-    if tensor.numel() > path.stat().st_size:
+    if tensor.numel() > path.stat().st_size:  # strides of 0 can make gigabytes of one number
         raise HashbenchError(f"{where}: cannot be read: the file does not hold shape {tuple(tensor.shape)}")
     return tensor
 

@@ -53,15 +53,12 @@ class OwnLabels:
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
-
-    ``blocks()`` reads the items, uint8 for images, float32 for features, in the order of the labels.
-    """
+    """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None."""
 
     path: Path
     shape: tuple[int, ...]
     labels: OwnLabels
-    blocks: Callable[[], Iterator[Items]]
+    blocks: Callable[[], Iterator[Items]]  # in the order of the labels: uint8 of images, float32 of features
     names: NDArray[np.bytes_] | None = None
     n_ignored: int = 0
 

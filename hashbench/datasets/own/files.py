@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import Arrays, StoredArray, arrays_in
+from hashbench.codes.files import Arrays, StoredArray, arrays_in, parted
 from hashbench.datasets.own.data import OwnData, read_labels
 from hashbench.datasets.readers import Items, as_float32
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
@@ -36,16 +36,11 @@ def read_arrays(path: Path, items: str | None, labels: str | None, value_max: in
     return OwnData(path, shape, kept, partial(_blocks, stored, shape, value_max))
 
 
-def find_items(path: Path) -> StoredArray:
-    """The array of the items in a file: the only one, or the one with a name of items."""
+def find(path: Path) -> tuple[StoredArray, NDArray[Any] | None]:
+    """The items, the only array or the one with a name of items, and the labels; None if none has a name of labels."""
     arrays = arrays_in(path)
-    return arrays[_key(path, arrays, None, ITEMS, "call it items")]()
-
-
-def find_labels(path: Path) -> NDArray[Any] | None:
-    """The labels beside the items in a file, as they are stored; None if no array has a name of labels."""
-    arrays = arrays_in(path)
-    return _labels(path, arrays, None)[1] if any(key.lower() in LABELS for key in arrays) else None
+    labels = _labels(path, arrays, None)[1] if any(key.lower() in LABELS for key in arrays) else None
+    return arrays[_key(path, arrays, None, ITEMS, "call it items")](), labels
 
 
 def _key(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> str:
@@ -69,10 +64,7 @@ def _labels(path: Path, arrays: Arrays, place: str | None) -> tuple[str, NDArray
         raise HashbenchError(f"{path}: it holds one array, the items: name the labels with --labels FILE")
     if place is None or place in arrays:
         return _values(path, arrays, _key(path, arrays, place, LABELS, "say --labels KEY"))
-    file, key = Path(place), None
-    if not file.is_file() and ":" in place:
-        before, _, key = place.rpartition(":")
-        file = Path(before)
+    file, key = parted(place)
     if not file.is_file():
         raise HashbenchError(f"--labels {place}: no file, and no array of {path}, which holds {_names(arrays)}")
     if file.suffix.lower() in (".txt", ".csv"):  # a label on each line

@@ -12,17 +12,14 @@ import numpy as np
 from hashbench.datasets.images import BLOCK, SUFFIXES, decode_all, is_image, n_threads, size_of
 from hashbench.datasets.own.data import OwnData, OwnLabels
 from hashbench.foundation.errors import HashbenchError, printable
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 
 BLOCK_BYTES = 64 << 20
 ADVICE = "give --size N to resize each to N x N (32 for small networks, 224 for pretrained ones)"
 
 
 def read(folder: Path, size: int | None) -> OwnData:
-    """The images of ``folder``, class by class, in the order of their names, resized to ``size`` x ``size`` if given.
-
-    Raises HashbenchError unless each subfolder holds images and each image is in a subfolder.
-    """
+    """The images in the subfolders of ``folder``, by class and name, resized to ``size`` x ``size`` if it is given."""
     subfolders = [path for path in _visible(folder) if path.is_dir()]
     if loose := [path for path in _visible(folder) if is_image(path)]:
         raise HashbenchError(f"{loose[0]}: an image outside of the subfolders: a subfolder for each class is expected")
@@ -62,11 +59,8 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def _shape(folder: Path, files: Sequence[Path], size: int | None) -> tuple[int, int, int]:
-    with bar("look at images", "image", len(files)) as seen, ThreadPoolExecutor(n_threads()) as pool:
-        found = set()
-        for shape in pool.map(size_of, files):
-            found.add(shape)
-            seen.update()
+    with ThreadPoolExecutor(n_threads()) as pool:
+        found = set(with_bar(pool.map(size_of, files), "look at images", "image", len(files)))
     channels = max(shape[2] for shape in found)
     sizes = sorted({shape[:2] for shape in found}, key=prod)
     if size is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.images import SUFFIXES, decode, is_image
-from hashbench.datasets.own.files import find_items, find_labels
+from hashbench.datasets.own.files import find
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +43,12 @@ def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -
     if not path.is_file():
         expected = "images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
         raise HashbenchError(f"{path}: no such file or folder: {expected}")
-    stored = find_items(path)
+    stored, labels = find(path)
     if stored.shape[1:] != shape or stored.shape[0] == 0:
         raise HashbenchError(f"{path}: shape {stored.shape}; the hasher takes [n, {', '.join(map(str, shape))}]")
     if stored.dtype.kind not in "uif":
         raise HashbenchError(f"{path}: items must be numbers, these are {stored.dtype}")
-    names, labels = [str(row) for row in range(stored.shape[0])], find_labels(path)
+    names = [str(row) for row in range(stored.shape[0])]
     if labels is not None and len(labels) != len(names):
         raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
     return Inputs(stored.whole(), names, None if labels is None else _ids(labels, class_names))
@@ -68,11 +69,7 @@ def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str
     files = sorted(path for path in folder.rglob("*") if is_image(path))
     if not files:
         raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
-    images = []
-    with bar("decode", "image", len(files)) as decoded:
-        for file in files:
-            images.append(decode(file, shape))
-            decoded.update()
+    images = list(with_bar(map(partial(decode, shape=shape), files), "decode", "image", len(files)))
     names = [file.relative_to(folder) for file in files]
     in_subfolders = all(len(name.parts) == 2 for name in names)
     labels = _ids(np.array([name.parts[0] for name in names]), class_names) if in_subfolders else None

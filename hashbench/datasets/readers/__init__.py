@@ -27,14 +27,11 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Files:
-    """The files that a reader decodes.
+    """The files that a reader decodes."""
 
-    ``members`` yields the files of the card in its order, each decompressed, verified and open at its first byte, until
-    the next one is asked for. ``images`` is the folder with the images that lists name; None: only labels are read.
-    """
-
+    # in the card's order, each decompressed, verified and open at its first byte until the next one is asked for
     members: Iterable[tuple[Member, BinaryIO]]
-    images: Path | None = None
+    images: Path | None = None  # the folder with the images that lists name; None: only labels are read
 
 
 @dataclass(frozen=True)

@@ -11,26 +11,29 @@ The script itself ranks by real-valued activations, which are hardly ever tied; 
 import numpy as np
 
 from hashbench.codes import Codes
-from hashbench.evaluation.conventions import Convention, ConventionValue, Floats, Values, at_ranks, mean, with_cutoff
+from hashbench.evaluation.conventions import Convention, ConventionValue, Values, at_ranks, mean, with_cutoff
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import Relevance
 
 
-def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
-    """The MAP, or MAP@cutoff, by name."""
-    average, precision = over_retrieved("hashnet", query, database, relevance, cutoff)
-    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[precision > 0]), of_this_machine=True)}
-
-
-def over_retrieved(
-    name: str, query: Codes, database: Codes, relevance: Relevance, cutoff: int | None
-) -> tuple[Floats, Floats]:
-    """AP@R (norm ``retrieved``) and precision@R in that code's order; the error for a larger R begins with ``name``."""
+def evaluate(
+    query: Codes,
+    database: Codes,
+    relevance: Relevance,
+    *,
+    cutoff: int | None = None,
+    name: str = "hashnet",
+    counts_misses: bool = False,
+) -> Values:
+    """The MAP, or MAP@cutoff, by name; ``counts_misses``: a query whose relevant items are all behind R scores 0."""
     ranks = len(database) if cutoff is None else cutoff
     if ranks > len(database):
         at_most = "R is at most the number of items"
         raise HashbenchError(f"{name}: R = {ranks} of {len(database)} items stops that code: {at_most}")
-    return at_ranks(query, database, relevance, ranks, lambda distances: 2 * distances.astype(np.int32) - query.n_bits)
+    n_bits = query.n_bits
+    average, precision = at_ranks(query, database, relevance, ranks, lambda d: 2 * d.astype(np.int32) - n_bits)
+    kept = ~np.isnan(average) if counts_misses else precision > 0
+    return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[kept]), of_this_machine=True)}
 
 
 CONVENTION = Convention(

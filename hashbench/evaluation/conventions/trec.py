@@ -6,8 +6,7 @@
 - ``ndcg`` and ``ndcg_cut_k`` have the level itself as gain, not 2^v - 1.
 - A query without relevant items is in no qrels file and is left out.
 
-The run file must hold the whole ranking: one that ends inside a tie holds only the first items of that tie, and
-trec_eval reorders only these.
+The run file must hold the whole ranking: of a tie that it cuts, trec_eval reorders only the first items.
 """
 
 from typing import Any

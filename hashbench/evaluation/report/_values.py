@@ -26,11 +26,8 @@ MARKED = 130  # a curve with more points has no markers
 
 def as_json(found: Evaluation) -> str:
     """The report as one JSON object; a missing value is null, never NaN."""
-    queries, evidence, known = (
-        found.queries,
-        found.evidence,
-        {name: CONVENTIONS.get(name) for name in found.conventions},
-    )
+    queries, evidence = found.queries, found.evidence
+    known = {name: CONVENTIONS.get(name) for name in found.conventions}
     about = {name: {"source": convention.source, "summary": convention.summary} for name, convention in known.items()}
     report = {
         "file": found.source,

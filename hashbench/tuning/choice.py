@@ -89,7 +89,7 @@ def importance(search: Search, method: str) -> tuple[dict[str, float], float]:
     """The share of each setting in what a random forest explains of the AP of trials; and how well it does, R^2.
 
     The share is the permutation importance of scikit-learn; R^2 is of trials that a tree has not seen. Failed trials
-    are left out.
+    are left out. All are 0 if no two trials differ in their AP.
     """
     from sklearn.ensemble import RandomForestRegressor
     from sklearn.inspection import permutation_importance
@@ -100,6 +100,8 @@ def importance(search: Search, method: str) -> tuple[dict[str, float], float]:
         return {}, 0.0
     shares = np.array([[of.share(each[0].searched[key]) for key, of in space.items()] for each in trials])
     scores = np.array([score_of(each) for each in trials])
+    if not np.ptp(scores):  # there is nothing to explain
+        return dict.fromkeys(space, 0.0), 0.0
     forest = RandomForestRegressor(300, oob_score=True, random_state=0).fit(shares, scores)
     found = np.maximum(0, permutation_importance(forest, shares, scores, n_repeats=20, random_state=0).importances_mean)
     total = found.sum() or 1.0

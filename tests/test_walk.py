@@ -33,6 +33,7 @@ LEFT_OUT = {
     "hashbench download cifar10": NETWORK,
     "hashbench run talr_table1 --seeds 3": HOURS,
     "hashbench run talr_table1 --ray auto --cores 4": HOURS,
+    "hashbench tune itq ksh lsh digits --bits 32 --trials 24 --studies 3 --jobs 2": HOURS,
     "hashbench eval queries.npz --shards 'pieces/db-*.h5' --ray auto --counts counts.npz": CLUSTER,
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,

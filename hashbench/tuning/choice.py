@@ -73,7 +73,7 @@ def best_after(scores: Sequence[float]) -> tuple[Floats, Floats]:
     """Mean and standard deviation [n] of the best of the first k = 1 .. n of the ``scores`` [n], over all their orders.
 
     The i-th smallest is the best of k of n with the probability C(i - 1, k - 1) / C(n, k): the expected validation
-    performance of Dodge et al. 2019, drawn without replacement.
+    performance of Dodge et al. 2019 [dodge2019show], drawn without replacement.
     """
     n, ordered = len(scores), np.sort(np.asarray(scores, np.float64))
     means, deviations = np.empty(n), np.empty(n)
@@ -95,7 +95,7 @@ def importance(search: Search, method: str) -> dict[str, float]:
     space = search.question.spaces[method]
     trials = [each for each in search.of_method(method).values() if all(trial.ap is not None for trial in each)]
     scores = np.array([score_of(each) for each in trials])
-    if len(trials) < FEWEST or not scores.std():
+    if len(trials) < FEWEST or not np.ptp(scores):
         return {}
     return {key: _explained(of, [each[0].searched[key] for each in trials], scores) for key, of in space.items()}
 

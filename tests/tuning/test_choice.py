@@ -89,3 +89,5 @@ def test_the_setting_that_decides_has_the_greatest_share() -> None:
     assert shares["centre"] > 0.9 and sum(shares.values()) == pytest.approx(1) and r2 > 0.8
     few = Search("small", question(["lsh"], spaces=space)).with_trials(of_trials[:3])
     assert importance(few, "lsh") == ({}, 0.0)
+    same = search_of({"itq": [[0.5], [0.5], [0.5], [0.5]]})
+    assert importance(same, "itq") == ({"iterations": 0.0}, 0.0)

@@ -1,5 +1,6 @@
 """Every test has its own results and data folders; property tests draw the same examples everywhere; real data sets."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -10,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import settings
 
+from hashbench.datasets.card import Card
+from hashbench.datasets.readers import Block, Files, Reader, digits
 from hashbench.foundation import paths
 
 # Threads of OpenMP that wait by spinning take the cores from the other worker of pytest-xdist; no test asks for them.
@@ -23,6 +27,42 @@ settings.load_profile("default")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 KEPT = ("HASHBENCH_SHARED", "HASHBENCH_UPDATE_GOLDEN")  # what a person sets for the tests themselves
+
+
+def pytest_collection_finish() -> None:
+    """Leaves what was imported out of every later collection of garbage: to walk it is a twentieth of the time."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def made_once() -> Iterator[None]:
+    """The tree of commands and the text of scikit-learn's digits, which a process of its own makes or reads once."""
+
+    @cache
+    def load_digits(**given: bool) -> tuple[Any, ...]:
+        from sklearn import datasets
+
+        return datasets.load_digits(**given)
+
+    def read(card: Card, files: Files) -> Iterator[Block]:
+        load_digits(return_X_y=True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sklearn.datasets.load_digits", load_digits)
+            yield from as_before(card, files)
+
+    as_before = digits.READER.read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "READER", Reader(read))
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        patch.setattr("typer.testing._get_command", typer.main.get_command)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training of a test draws no training.png, which takes longer than its steps; test_training_log draws it."""
+    monkeypatch.setattr("hashbench.training.log.draw", lambda folder: None)
 
 
 @pytest.fixture(autouse=True)

@@ -8,25 +8,36 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import typer
 from hypothesis import settings
 
-from hashbench.datasets.card import Card
-from hashbench.datasets.readers import Block, Files, Reader, digits
 from hashbench.foundation import paths
 
-# Threads of OpenMP that wait by spinning take the cores from the other worker of pytest-xdist; no test asks for them.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if TYPE_CHECKING:
+    from hashbench.datasets.card import Card
+    from hashbench.datasets.readers import Block, Files
 
-settings.register_profile("default", deadline=None, derandomize=True)
+# Threads that wait by spinning take the cores from the other worker of pytest-xdist: those of OpenMP, and those of
+# NumPy's BLAS, which reads its variable when NumPy is imported: nothing above does that.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("long", settings.get_profile("default"), max_examples=200)
 settings.load_profile("default")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 KEPT = ("HASHBENCH_SHARED", "HASHBENCH_UPDATE_GOLDEN")  # what a person sets for the tests themselves
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the slow tests run too, a property test that says no number itself draws four times as many examples."""
+    if "not slow" not in config.option.markexpr:
+        settings.load_profile("long")
 
 
 def pytest_collection_finish() -> None:
@@ -38,6 +49,9 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True, scope="session")
 def made_once() -> Iterator[None]:
     """The tree of commands and the text of scikit-learn's digits, which a process of its own makes or reads once."""
+    import typer
+
+    from hashbench.datasets.readers import Reader, digits
 
     @cache
     def load_digits(**given: bool) -> tuple[Any, ...]:
@@ -45,7 +59,7 @@ def made_once() -> Iterator[None]:
 
         return datasets.load_digits(**given)
 
-    def read(card: Card, files: Files) -> Iterator[Block]:
+    def read(card: "Card", files: "Files") -> "Iterator[Block]":
         load_digits(return_X_y=True)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("sklearn.datasets.load_digits", load_digits)

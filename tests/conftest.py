@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from hashbench.foundation import paths
@@ -44,6 +45,10 @@ def pytest_collection_finish() -> None:
     """Leaves what was imported out of every later collection of garbage: to walk it is a twentieth of the time."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -115,13 +120,19 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def unpacked(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Gives the folder in which a data set lies in its official layout, unpacked when it is first asked for."""
+    """Gives the folder in which a data set lies in its official layout, unpacked when any worker first asks for it."""
+
+    own = tmp_path_factory.getbasetemp()
+    of_all = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
     @cache
     def unpack(name: str) -> Path:
-        folder = tmp_path_factory.mktemp(f"official_{name}")
-        command = [sys.executable, str(shared_data / "unpack.py"), str(folder), name]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        folder, done = of_all / f"official_{name}", of_all / f"official_{name}.done"
+        with FileLock(of_all / f"official_{name}.lock"):
+            if not done.exists():
+                command = [sys.executable, str(shared_data / "unpack.py"), str(folder), name]
+                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                done.touch()
         return folder
 
     return unpack

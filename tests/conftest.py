@@ -1,5 +1,6 @@
 """Every test has its own results and data folders; property tests draw the same examples everywhere; real data sets."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -7,22 +8,80 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from hashbench.foundation import paths
 
-# Threads of OpenMP that wait by spinning take the cores from the other worker of pytest-xdist; no test asks for them.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if TYPE_CHECKING:
+    from hashbench.datasets.card import Card
+    from hashbench.datasets.readers import Block, Files
 
-settings.register_profile("default", deadline=None, derandomize=True)
+# Threads that wait by spinning take the cores from the other worker of pytest-xdist: those of OpenMP, and those of
+# NumPy's BLAS, which reads its variable when NumPy is imported: nothing above does that.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("long", settings.get_profile("default"), max_examples=200)
 settings.load_profile("default")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 KEPT = ("HASHBENCH_SHARED", "HASHBENCH_UPDATE_GOLDEN")  # what a person sets for the tests themselves
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where the slow tests run too, a property test that says no number itself draws four times as many examples."""
+    if "not slow" not in config.option.markexpr:
+        settings.load_profile("long")
+
+
+def pytest_collection_finish() -> None:
+    """Leaves what was imported out of every later collection of garbage: to walk it is a twentieth of the time."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def made_once() -> Iterator[None]:
+    """The tree of commands and the text of scikit-learn's digits, which a process of its own makes or reads once."""
+    import typer
+
+    from hashbench.datasets.readers import Reader, digits
+
+    @cache
+    def load_digits(**given: bool) -> tuple[Any, ...]:
+        from sklearn import datasets
+
+        return datasets.load_digits(**given)
+
+    def read(card: "Card", files: "Files") -> "Iterator[Block]":
+        load_digits(return_X_y=True)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sklearn.datasets.load_digits", load_digits)
+            yield from as_before(card, files)
+
+    as_before = digits.READER.read
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "READER", Reader(read))
+        patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
+        patch.setattr("typer.testing._get_command", typer.main.get_command)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training of a test draws no training.png, which takes longer than its steps; test_training_log draws it."""
+    monkeypatch.setattr("hashbench.training.log.draw", lambda folder: None)
 
 
 @pytest.fixture(autouse=True)
@@ -61,13 +120,19 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def unpacked(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Gives the folder in which a data set lies in its official layout, unpacked when it is first asked for."""
+    """Gives the folder in which a data set lies in its official layout, unpacked when any worker first asks for it."""
+
+    own = tmp_path_factory.getbasetemp()
+    of_all = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
 
     @cache
     def unpack(name: str) -> Path:
-        folder = tmp_path_factory.mktemp(f"official_{name}")
-        command = [sys.executable, str(shared_data / "unpack.py"), str(folder), name]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        folder, done = of_all / f"official_{name}", of_all / f"official_{name}.done"
+        with FileLock(of_all / f"official_{name}.lock"):
+            if not done.exists():
+                command = [sys.executable, str(shared_data / "unpack.py"), str(folder), name]
+                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                done.touch()
         return folder
 
     return unpack

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -41,7 +42,12 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-MODULES = {module_of(path): ast.parse(path.read_text()) for path in FILES}
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Each module, parsed."""
+    return {module_of(path): ast.parse(path.read_text()) for path in FILES}
+
+
 PACKAGES = {module_of(path) for path in FILES if path.name == "__init__.py"}
 
 SCRIPT = ("hashbench.__main__", "hashbench.cli._entry.main")  # the command line itself, as pyproject.toml names it
@@ -70,7 +76,7 @@ def when_imported(tree: ast.AST) -> Iterator[ast.AST]:
 
 def existing(name: str) -> str:
     """The module that ``name`` is, or is in."""
-    while name not in MODULES:
+    while name not in modules():
         name = name.rpartition(".")[0]
     return name
 
@@ -82,7 +88,7 @@ def folder(module: str) -> str:
 
 def test_nothing_imports_upward() -> None:
     upward = []
-    for module, tree in MODULES.items():
+    for module, tree in modules().items():
         own = folder(module) or "__init__"
         assert own in PLACE, f"{own} has no place in the order: say in this test where it belongs"
         upward += [
@@ -112,7 +118,7 @@ def private_imports() -> set[tuple[str, str]]:
     """(module, name) of each import of a private name, or out of a private module, from outside its package."""
     return {
         (module, name)
-        for module, tree in MODULES.items()
+        for module, tree in modules().items()
         for name in imported(ast.walk(tree))
         if (owner := owner_of_private(name)) is not None and not f"{module}.".startswith(f"{owner}.")
     }
@@ -140,7 +146,7 @@ def test_private_names_belong_to_a_package(name: str, owner: str | None) -> None
 
 def imports_of(nodes: Callable[[ast.AST], Iterable[ast.AST]]) -> dict[str, set[str]]:
     """Each module with the modules that ``nodes`` of it import."""
-    return {module: {existing(name) for name in imported(nodes(tree))} - {module} for module, tree in MODULES.items()}
+    return {module: {existing(name) for name in imported(nodes(tree))} - {module} for module, tree in modules().items()}
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:

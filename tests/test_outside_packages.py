@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -179,10 +179,12 @@ def test_a_model_of_another_package_joins_those_of_torchvision(install: Install)
     assert models.get("mlp") is MODELS.get("mlp")
 
 
-def run(folder: Path, path: list[Path], *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, path: list[Path], *arguments: str, python: Sequence[str] = ("-m", "hashbench")
+) -> subprocess.CompletedProcess[str]:
     """``python -m hashbench`` in ``folder``, with the packages in the folders ``path`` before those installed."""
     return subprocess.run(
-        [sys.executable, "-m", "hashbench", *arguments],
+        [sys.executable, *python, *arguments],
         check=False,
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path))},
@@ -226,25 +228,42 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def hashbench(site: Path, tmp_path: Path) -> Callable[..., str]:
-    """Runs a command with what is installed in ``site``, and gives what it prints."""
+COMMANDS = """
+import io, json, sys
+from contextlib import redirect_stdout
+from hashbench.cli._app import main
+printed = []
+for arguments in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as out:
+        try:
+            main(arguments)
+        except SystemExit as end:
+            assert end.code == 0, (arguments, end.code)
+    printed.append(out.getvalue())
+print(json.dumps(printed))
+"""
 
-    def ran(*arguments: str) -> str:
-        done = run(tmp_path, [site, REPOSITORY], *arguments)
+
+@pytest.fixture
+def hashbench(site: Path, tmp_path: Path) -> Callable[..., list[str]]:
+    """Runs commands, all in one process, with what is installed in ``site``, and gives what each prints."""
+
+    def ran(*commands: str) -> list[str]:
+        given = json.dumps([command.split() for command in commands])
+        done = run(tmp_path, [site, REPOSITORY], given, python=["-c", COMMANDS])
         assert (done.returncode, done.stderr.count("error")) == (0, 0), done.stderr
-        return done.stdout
+        printed: list[str] = json.loads(done.stdout)
+        return printed
 
     return ran
 
 
-def test_the_example_is_listed(hashbench: Callable[..., str]) -> None:
-    methods = " ".join(hashbench("list", "methods").split())
+def test_the_example_is_listed(hashbench: Callable[..., list[str]]) -> None:
+    methods, metrics, shown = hashbench("list methods", "list metrics", "show skip-pca")
+    methods, metrics = (" ".join(listed.split()) for listed in (methods, metrics))
     summary = "the signs of principal components, without the first ones"
     assert f" skip_pca Skip-PCA: {summary}. Gong and Lazebnik (2011) " in methods and " itq ITQ: " in methods
-    metrics = " ".join(hashbench("list", "metrics").split())
     assert " success share of queries with a relevant item within Hamming radius R suf " in metrics
-    shown = hashbench("show", "skip-pca")
     assert "of package" in shown and "$ hashbench train skip_pca DATASET" in shown
 
 
@@ -256,15 +275,17 @@ def success(saved: Path, radius: int) -> float:
     return float(((distances <= radius) & relevant).any(axis=1).mean())
 
 
-def test_the_example_trains_and_scores(hashbench: Callable[..., str], tmp_path: Path) -> None:
-    train = ["train", "skip-pca", "digits", "--protocol", "s1", "--bits", "24", "--set", "skip=2", "--json"]
-    row = json.loads(hashbench(*train))
+def test_the_example_trains_and_scores(hashbench: Callable[..., list[str]], tmp_path: Path) -> None:
+    trained, _, scored = hashbench(
+        "train skip-pca digits --protocol s1 --bits 24 --set skip=2 --json",
+        "encode digits-s1-skip_pca-24b-s0 --out codes.npz",
+        "eval codes.npz --metric success@r2 --metric ap --json",
+    )
+    row, saved = json.loads(trained), tmp_path / "codes.npz"
     assert row["run"].startswith("digits-s1-skip_pca-24b-s0-")
     assert row["config"]["settings"] == {"bits": 24, "features": "pixels", "skip": 2}
     assert row["versions"]["example-hashing"] == "0.1.0"
-    saved = tmp_path / "codes.npz"
-    hashbench("encode", row["run"], "--out", str(saved))
-    scores = json.loads(hashbench("eval", str(saved), "--metric", "success@r2", "--metric", "ap", "--json"))["metrics"]
+    scores = json.loads(scored)["metrics"]
     assert scores["ap"]["mean"] == row["searches"]["database"]["ap"]["mean"]
     assert 0 < scores["success@r2"]["mean"] < 1
     assert scores["success@r2"]["mean"] == pytest.approx(success(saved, 2), abs=1e-12)

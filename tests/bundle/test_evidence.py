@@ -1,6 +1,7 @@
 """``hashbench results collect``: the histograms of a table's runs travel with its rows, and score them in a clone."""
 
 import json
+import lzma
 import shutil
 from pathlib import Path
 
@@ -97,9 +98,11 @@ def test_damaged_evidence_is_named(
     assert code == 1 and f"difference: {LSH}: histogram.npz is not what the row was scored from" in out
 
 
-def test_the_committed_evidence_is_that_of_committed_rows() -> None:
+def test_the_committed_evidence_is_that_of_committed_rows(tmp_path: Path) -> None:
     store = Store(REPOSITORY / "results")
     stated = {path: name for row in store.rows() for name, path in store.evidence(row).items()}
     for path in (store.folder / "evidence").rglob("*.xz"):
         kind = Retrieval if stated[path].startswith("retrieval") else Histogram
-        assert kind.load(path).sha256() == path.name.partition(".")[0]
+        file = tmp_path / path.stem
+        file.write_bytes(lzma.decompress(path.read_bytes()))  # whole: a reader that seeks in it unpacks it many times
+        assert kind.load(file).sha256() == path.name.partition(".")[0]

@@ -8,6 +8,7 @@ import pytest
 from support import stored_rows
 from support.command_line import call
 from support.fake_rows import row_of_run
+from support.stored_toy import small_images
 
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Seconds
@@ -33,8 +34,17 @@ def root(tmp_path: Path) -> str:
     return str(tmp_path / "root")
 
 
-def of(method: str) -> Run:
-    return Run.resolve("digits", "s1", method, {"bits": 8})
+@pytest.fixture
+def toy_root(root: str) -> str:
+    """The same with a data set that a worker reads in a moment."""
+    table = Path(root) / "experiments" / "tables" / "tiny.toml"
+    table.write_text(TABLE.replace("digits", "toy"))
+    small_images(Path(root))
+    return root
+
+
+def of(method: str, dataset: str = "digits", seed: int = 0) -> Run:
+    return Run.resolve(dataset, "s1", method, {"bits": 8}, seed=seed)
 
 
 def test_a_failed_run_is_tried_again_only_when_asked(root: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,26 +112,26 @@ def test_results_that_cannot_be_written_are_one_line_before_any_worker_starts(
     assert err.splitlines()[-1].startswith("error: ") and "cannot be written" in err
 
 
-def test_runs_in_workers_leave_what_they_print(root: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_in_workers_leave_what_they_print(toy_root: str, capsys: pytest.CaptureFixture[str]) -> None:
     some = ["--only", "method=lsh", "--only", "method=itq"]
-    code, _, err = call(capsys, "--root", root, "run", "tiny", "--jobs", "2", *some)
+    code, _, err = call(capsys, "--root", toy_root, "run", "tiny", "--jobs", "2", *some)
     assert (code, err.count(" runs done, ")) == (0, 2)
-    folders = [Store.default().run_folder(str(of(method).name)) for method in ("lsh", "itq")]
+    folders = [Store.default().run_folder(str(of(method, "toy").name)) for method in ("lsh", "itq")]
     assert all((folder / "output.txt").exists() for folder in folders)
 
 
-def test_two_commands_at_once_share_the_work(root: str, tmp_path: Path) -> None:
+def test_two_commands_at_once_share_the_work(toy_root: str, tmp_path: Path) -> None:
     """Each run is done once, by the one or by the other, and both end when all is done."""
-    command = [sys.executable, "-m", "hashbench", "--root", root, "run", "tiny", "--seeds", "2"]
+    command = [sys.executable, "-m", "hashbench", "--root", toy_root, "run", "tiny", "--seeds", "2"]
     command += ["--only", "method=lsh", "--only", "method=itq"]
     both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=200)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     store = Store.default()
-    specs = [Run.resolve("digits", "s1", m, {"bits": 8}, seed=seed) for m in ("lsh", "itq") for seed in range(2)]
+    specs = [of(method, "toy", seed) for method in ("lsh", "itq") for seed in range(2)]
     assert stored_rows.names(store.folder) == sorted(str(spec.name) for spec in specs)
     for spec in specs[:1]:
-        row, alone = store.find("digits", "s1", str(spec.name)), row_of(spec, Store(tmp_path / "alone"))
+        row, alone = store.find("toy", "s1", str(spec.name)), row_of(spec, Store(tmp_path / "alone"))
         assert row is not None and (row.metrics, row.artefacts["histogram"]) == (
             alone.metrics,
             alone.artefacts["histogram"],

@@ -260,10 +260,10 @@ def zeros(n_mib: int) -> bytes:
 def test_a_bomb_is_stopped_at_the_limit(tmp_path, form):
     limit, name = 1 << 16, "in/one.bin"
     if form in PACK:
-        evil = {".Z": bomb(20_000), ".gz": zeros(64)}.get(form) or PACK[form](bytes(64 << 20))
+        evil = {".Z": bomb(20_000), ".gz": zeros(32)}.get(form) or PACK[form](bytes(32 << 20))
         place, of = saved(tmp_path, evil, "a" + form), single("a" + form, "a", "a" + form, limit_bytes=limit)
     else:
-        files = {name: bytes(64 << 20), "in/two.bin": b""}
+        files = {name: bytes(32 << 20), "in/two.bin": b""}
         place = saved(tmp_path, tar(files, "w:gz") if form == "tar.gz" else zipped(files))
         of = source(limit_bytes=limit)
         del files

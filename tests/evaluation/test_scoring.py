@@ -112,6 +112,7 @@ def test_torch_tensors_score_as_arrays() -> None:
     assert dict(scores) == dict(hashbench.score(query, database, *labels))
 
 
+@settings(max_examples=25)
 @given(code_sets(), st.sampled_from(["expected", "order", "best", "worst"]))
 def test_every_device_gives_the_same_scores(codes: CodeSet, ties: Any) -> None:
     torch = pytest.importorskip("torch")

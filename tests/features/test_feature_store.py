@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from support import tiny_matconvnet as tiny
+from support.stored_toy import small_images
 from support.toy_dataset import make_toy
 
 from hashbench.datasets.card import load_card
@@ -240,18 +241,17 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(vggf, "MODEL", small)
     assert MODELS.get("vggf") is small
     path = tiny.save(tmp_path / "net.mat", tiny.layers(), tiny.average_image())
-    done = extract(load_card("digits"), "vggf", str(path), batch=200)
-    assert done.shape == (1797, tiny.WIDTHS[-1])
-    digit = open_dataset(load_card("digits")).items[11].astype(np.float64) * 255 / 16
+    card = small_images(tmp_path / "root")
+    done = extract(card, "vggf", str(path), batch=60)
+    assert done.shape == (150, tiny.WIDTHS[-1])
+    digit = open_dataset(card).items[11].astype(np.float64)
     from hashbench.models import resize_matrix
 
     weights = resize_matrix(8, 224)
     image = (weights @ digit[:, :, 0] @ weights.T)[:, :, None].repeat(3, 2)
     expected = tiny.forward(tiny.layers(), image - tiny.average_image())
     assert expected.max() > 0
-    np.testing.assert_allclose(
-        open_features(load_card("digits"), "vggf").array[11], expected, rtol=2e-3, atol=1e-3 * expected.max()
-    )
+    np.testing.assert_allclose(open_features(card, "vggf").array[11], expected, rtol=2e-3, atol=1e-3 * expected.max())
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from support.command_line import call
 from support.stored_toy import parts, store_toy
 
 from hashbench.datasets.card import load_card
+from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
@@ -46,11 +48,24 @@ def images(tmp_path: Path) -> np.ndarray:
     return made
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the results and the weights of the pretraining, which the first test that needs them makes."""
+    return tmp_path_factory.mktemp("pretrained")
+
+
 @pytest.fixture
-def weights(images: np.ndarray, tmp_path: Path) -> BackboneFile:
+def weights(images: np.ndarray, trained: Path, tmp_path: Path) -> BackboneFile:
+    folders = {trained / "results": tmp_path / "results", trained / "weights": paths.weights()}
+    for kept, own in folders.items():
+        if kept.exists():
+            copytree(kept, own)
     spec = classifier_run(load_card("toy"), None, "resnet9", {"epochs": 4, "batch_size": 20}, channels=4, seed=0)
     found = pretrain(spec, Store(tmp_path / "results"), Options(device="cpu")).weights
     assert found is not None
+    for kept, own in folders.items():
+        if not kept.exists():
+            copytree(own, kept)
     return found
 
 

@@ -10,6 +10,7 @@ from threading import Event, Thread
 
 import pytest
 from support.dying import Doomed
+from support.stored_toy import small_images
 from support.waiting import lives, until
 
 from hashbench.jobs import follow
@@ -24,8 +25,13 @@ HERE = Plan()
 WHERE = "; what it printed is in output.txt of its folder"
 
 
+@pytest.fixture(autouse=True)
+def toy(tmp_path: Path) -> None:
+    small_images(tmp_path / "root")
+
+
 def lsh(seed: int = 0) -> Run:
-    return Run.resolve("digits", "s1", "lsh", {"bits": 16}, seed=seed)
+    return Run.resolve("toy", "s1", "lsh", {"bits": 16}, seed=seed)
 
 
 def outcomes(specs: list[Run], store: Store, plan: Plan = HERE) -> dict[int, Outcome]:
@@ -44,7 +50,7 @@ def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
         found = outcomes(specs, store, Plan(jobs))
         for spec in specs:
             assert found[spec.name.seed].row is not None
-            assert store.find("digits", "s1", str(spec.name)) == found[spec.name.seed].row
+            assert store.find("toy", "s1", str(spec.name)) == found[spec.name.seed].row
         row = found[0].row
         assert row is not None
         assert (row.searches, row.artefacts) == (alone.searches, alone.artefacts)
@@ -53,13 +59,13 @@ def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
 
 def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    too_long = Run.resolve("digits", "s1", "itq", {"bits": 96}, seed=1)
+    too_long = Run.resolve("toy", "s1", "itq", {"bits": 96}, seed=1)
     no_data = Run.resolve("cifar10", "s1", "lsh", {"bits": 8}, seed=2)
     found = outcomes([too_long, no_data, lsh()], store)
     assert found[0].failure is None
     assert found[1].failure == "96 bits from 64 principal components: at most 64 bits"
     assert found[2].row is None and "hashbench download cifar10" in str(found[2].failure)
-    assert store.find("digits", "s1", str(too_long.name)) is None  # wrong usage, not a result
+    assert store.find("toy", "s1", str(too_long.name)) is None  # wrong usage, not a result
 
 
 def test_a_training_that_fails_is_stored_as_failed(tmp_path: Path) -> None:
@@ -82,12 +88,12 @@ def test_runs_whose_workers_die_or_hang(
     found = outcomes(specs, store, Plan(jobs=2, timeout_s=15))
     reasons = {2: f"{KILLED}, 2 times{WHERE}", 4: f"it took longer than 0.25 minutes (--timeout){WHERE}"}
     for seed in (0, 1, 2, 4):
-        row = store.find("digits", "s1", str(specs[seed].name))
+        row = store.find("toy", "s1", str(specs[seed].name))
         assert row is not None and row == found[seed].row
         assert (row.reason, row.status) == (reasons.get(seed), "failed" if seed in reasons else "ok")
     alone = row_of(specs[1], Store(tmp_path / "alone"), Options(device="cpu"))
     assert found[1].row is not None and found[1].row.artefacts["histogram"] == alone.artefacts["histogram"]
-    assert found[3].row is None and store.find("digits", "s1", str(specs[3].name)) is None
+    assert found[3].row is None and store.find("toy", "s1", str(specs[3].name)) is None
     assert found[3].failure == f"{KILLED}, 2 times{WHERE}; no row could be stored: {KILLED}, 3 times"
     notes = capsys.readouterr().err.splitlines()
     assert sorted(notes) == [f"note: {specs[seed].name}: {KILLED}: it is tried again" for seed in (1, 2, 3)]

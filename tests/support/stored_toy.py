@@ -49,6 +49,12 @@ train = [{first}, {end}]
 """
 
 
+def small_images(root: Path) -> Card:
+    """150 random images of three classes, which a process reads in a moment: the digits need scikit-learn."""
+    items = np.random.default_rng(0).integers(0, 256, (150, 8, 8, 1)).astype(np.uint8)
+    return store_toy(root, items, np.arange(150) % 3, parts(30, 90, 150))
+
+
 def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, name: str = "toy") -> Card:
     """The card of such a data set, in ``root``, which holds the methods of the repository too."""
     (root / "datasets").mkdir(parents=True, exist_ok=True)

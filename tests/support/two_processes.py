@@ -20,7 +20,7 @@ from hashbench.losses import LabelSupervision, dpsh, dtsh, hashnet, label_levels
 from hashbench.losses._objective import OutputMemory
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
-from hashbench.training import distributed
+from hashbench.training import distributed, log
 from hashbench.training.distributed import backward
 from hashbench.training.loop import Trainer
 
@@ -164,6 +164,7 @@ def start(arguments: list[str], **variables: str) -> "list[subprocess.Popen[str]
 
 
 if __name__ == "__main__":
+    log.draw = lambda folder: None  # as tests/conftest.py has it
     here = parallel.from_environment()
     with distributed.connected(here, "cpu"):
         torch.save(everything(Path(sys.argv[1]), here), Path(sys.argv[1]) / f"{here.rank}.pt")

@@ -77,13 +77,6 @@ def same_codes(one: Path, other: Path) -> None:
             np.testing.assert_array_equal(a[name], b[name])
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    results = tmp_path_factory.mktemp("undisturbed")
-    finish(results)
-    return results
-
-
 def moments(seed: int, n: int) -> list[tuple[int, float]]:
     """``n`` seeded moments of a run: an epoch, and seconds after it, more than an epoch or a checkpoint takes."""
     rng = random.Random(seed)
@@ -105,6 +98,15 @@ def forked() -> Callable[[Path], BaseProcess]:
         return process
 
     return start
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, forked: Callable[[Path], BaseProcess]) -> Path:
+    results = tmp_path_factory.mktemp("undisturbed")
+    process = forked(results)
+    process.join(120)
+    assert process.exitcode == 0
+    return results
 
 
 def killed_at(process: BaseProcess, results: Path, epoch: int, later_s: float) -> None:

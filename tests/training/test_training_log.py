@@ -15,6 +15,7 @@ from hashbench.foundation import progress
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import log
+from hashbench.training.log import draw
 
 
 def trained(folder: Path, *, progress: bool = False, **changes: int | float | str) -> list[dict[str, float]]:
@@ -43,7 +44,8 @@ def test_a_line_an_epoch(tmp_path: Path) -> None:
     assert all(line["images_per_s"] > 0 for line in lines)
 
 
-def test_a_picture_is_left(tmp_path: Path) -> None:
+def test_a_picture_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "draw", draw)  # conftest.py lets no other test draw
     trained(tmp_path)
     picture = (tmp_path / log.PICTURE).read_bytes()
     assert picture.startswith(b"\x89PNG\r\n")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from support import tiny_matconvnet as tiny
+from support.stored_toy import small_images
 from typer.testing import CliRunner
 
 from hashbench import models
@@ -153,8 +154,9 @@ def test_what_cannot_be_is_one_line(arguments: list[str], complaint: str) -> Non
 
 
 def test_a_cell_with_a_pretrained_network_from_the_command_line(mat: Path, tmp_path: Path) -> None:
-    arguments = ["train", "talr-ap", "digits", "--protocol", "s1", "--bits", "8", "--model", "vggf", "--device", "cpu"]
-    small = ["--set", "epochs=1", "--set", "lr=0.001"]
+    small_images(tmp_path / "root")
+    arguments = ["train", "talr-ap", "toy", "--protocol", "s1", "--bits", "8", "--model", "vggf", "--device", "cpu"]
+    small = ["--set", "epochs=1", "--set", "lr=0.001", "--set", "batch_size=20"]
     other = tiny.save(tmp_path / "other.mat", tiny.layers(seed=9), tiny.average_image())
     result = CliRunner().invoke(app, [*arguments, *small, "--weights", str(other), "--json"])
     assert result.exception is None, result.exception

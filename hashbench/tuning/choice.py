@@ -12,7 +12,7 @@ from hashbench.runs.space import Choices, Range, at_edge
 from hashbench.tuning.search import Search, Trial
 
 Floats = NDArray[np.float64]
-FEWEST = 8  # trials from which an importance is computed
+FEWEST = 5  # trials from which an importance is computed
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def importance(search: Search, method: str) -> dict[str, float]:
     """How much of the variance of the AP of trials each setting explains alone: the adjusted R^2, not below 0.
 
     It is that of the best parabola in the setting, on the scale of its range, or of one value for each choice. Trials
-    that failed are left out; empty where fewer than 8 are left.
+    that failed are left out; empty where fewer than ``FEWEST`` are left or all score the same.
     """
     space = search.question.spaces[method]
     trials = [each for each in search.of_method(method).values() if all(trial.ap is not None for trial in each)]

@@ -1,4 +1,4 @@
-"""The two figures of a search: the best held-out AP after k trials, and the share of each setting."""
+"""The two figures of a search: the best held-out AP after k trials, and what each setting explains."""
 
 from pathlib import Path
 
@@ -34,10 +34,11 @@ def test_the_lines_are_the_expected_best_of_k_trials(tmp_path: Path) -> None:
     assert points["LSH", 6]["best_ap"] == pytest.approx(0.45)
 
 
-def test_the_shares_of_settings_need_some_trials(tmp_path: Path) -> None:
+def test_what_a_setting_explains_needs_some_trials(tmp_path: Path) -> None:
     search_of(SCORES).save()
     found = drawn(tmp_path, "search_importance")
-    assert [(point["method"], point["setting"], point["share"]) for point in found.points] == [("LSH", "centre", 1.0)]
+    assert [(point["method"], point["setting"]) for point in found.points] == [("LSH", "centre")]
+    assert all(0 <= float(str(point["explained"])) <= 1 for point in found.points)
 
 
 @pytest.mark.parametrize("kind", ["search_curves", "search_importance"])

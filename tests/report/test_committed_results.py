@@ -170,7 +170,8 @@ def test_runs_that_are_named_have_a_row() -> None:
     assert runs and set(runs) <= {row.run for row in rows()}
 
 
-def test_the_overview_of_the_results_is_the_generated_one() -> None:
+def test_the_overview_of_the_results_is_the_generated_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(STORE.folder))
     kept = (REPOSITORY / "results" / "README.md").read_text(encoding="utf-8")
     assert kept == results_readme(tables().values()), "hashbench table --all --write writes it"
     links = re.findall(r"\]\(([^)]+)\)", kept)

@@ -31,6 +31,16 @@ def _run_of(key: str, split_seed: int | None) -> Run:
     return Run.resolve(dataset, protocol, method, settings, **how)
 
 
+def tuning_of(cell: Cell) -> str:
+    """The notes on the settings of the cell's run, which name the search that found them, if there was one."""
+    return _tuning_of(cell.run_key)
+
+
+@read_once  # a table is rendered in several formats, and has several metrics of one run
+def _tuning_of(key: str) -> str:
+    return "\n".join(each.note for each in _run_of(key, None).sources(json.loads(key)[3]).values())
+
+
 def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
     """The digest in the rows that fill the cell, the same for every seed."""
     return run_of(cell, split_seed).name.cell_hash

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hashbench.contract import PIXELS
 from hashbench.runs.row import Row, processor_of
 from hashbench.tables.cell import Cell
-from hashbench.tables.cell_runs import run_of
+from hashbench.tables.cell_runs import tuning_of
 from hashbench.tables.papers import OWN
 from hashbench.tables.table import Table
 
@@ -42,8 +42,7 @@ def tracks(table: Table) -> str:
 def _track(cell: Cell) -> str:
     if cell.track == "published":
         return PUBLISHED
-    notes = (each.note for each in run_of(cell).sources(cell.settings).values())
-    search = next(filter(None, (re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", note) for note in notes)), None)
+    search = re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", tuning_of(cell))
     return BY_HAND if search is None else f"tuned ({search[2]} trials of each method, search {search[1]})"
 
 

@@ -33,6 +33,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"hashbench\.(\w+\.)*_\w+.*"),
     # a name without its module is what autodoc makes of a forward reference, or of a type variable
     ("py:class", r"\w+|nn\.\w+|hashbench\.(\w+\.)*[A-Z]"),
+    # an alias whose parts have a tag
+    ("py:class", r"hashbench\.(\w+\.)*Annotated"),
     ("py:obj", r"builtins\.\w+"),
     # a generic type cut at its comma: a default that a factory makes has no text that Sphinx can read
     ("py:class", r"(dict|list|set|tuple)\[.*"),

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -121,7 +122,10 @@ def write_arrays(path: Path, **arrays: Any) -> None:
 
 def open_arrays(path: Path) -> IO[bytes]:
     """The open file that ``write_arrays`` wrote, for NumPy, which does not close one of its own that is damaged."""
-    return lzma.open(path) if path.suffix == ".xz" else path.open("rb")
+    if path.suffix != ".xz":
+        return path.open("rb")
+    with lzma.open(path) as file:  # a .npz is read from its end: unpacked as a whole, it is unpacked once
+        return BytesIO(file.read())
 
 
 def require_output(path: Path, instead: str = "--out") -> None:

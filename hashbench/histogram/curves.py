@@ -38,18 +38,19 @@ def rank_curve(histogram: Histogram, most: int = N_RANKS) -> Curve:
     They are expected over the orders of tied items: inside a tie group the expected number of relevant items grows in
     proportion to the ranks. Raises HashbenchError when no query has a relevant item.
     """
-    precision, recall, n_kept = np.zeros(0), np.zeros(0), 0
-    for items, relevant in zip(histogram.at_distance, histogram.relevant, strict=True):
-        held = items > 0
-        ends, until = (np.concatenate([[0], counts[held].cumsum()]) for counts in (items, relevant))
-        ranks = np.arange(1, min(most, int(ends[-1])) + 1)
-        if n_kept == 0:
-            precision, recall = np.zeros(len(ranks)), np.zeros(len(ranks))
-        if relevant.any():
-            found = np.interp(ranks, ends, until)
-            precision += found / ranks
-            recall += found / relevant.sum()
-            n_kept += 1
-    if n_kept == 0:
+    kept = histogram.n_relevant > 0
+    if not kept.any():
         raise HashbenchError(NO_QUERY)
-    return {"n": np.arange(1, len(precision) + 1), "precision": precision / n_kept, "recall": recall / n_kept}
+    items, relevant = histogram.at_distance[kept], histogram.relevant[kept]
+    last = min(most, int(items[0].sum()))
+    after = np.minimum(items.cumsum(axis=1), last)
+    before = np.concatenate([np.zeros_like(after[:, :1]), after[:, :-1]], axis=1)
+    rate = relevant / np.maximum(items, 1)  # of relevant items to ranks inside a tie group
+
+    def found(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        # summed over queries, the rate at a rank changes only where a tie group begins or ends
+        begin, end = (np.bincount(at.ravel(), weights.ravel(), last + 1) for at in (before, after))
+        return (begin - end)[:last].cumsum().cumsum() / len(items)
+
+    n = np.arange(1, last + 1)
+    return {"n": n, "precision": found(rate) / n, "recall": found(rate / relevant.sum(axis=1, keepdims=True))}

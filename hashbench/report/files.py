@@ -96,7 +96,8 @@ def write(
         texts[overview := folder / "README.md"] = results_readme(tables)
         written.append(overview)
     for path, text in texts.items():
-        write_text(path, text)
+        if not (path.is_file() and path.read_bytes() == text.encode()):  # to write a file costs ten times its reading
+            write_text(path, text)
     _draw([each for each in drawn if each.is_outdated])
     return written
 

@@ -21,6 +21,9 @@ def add(
     path: Annotated[
         Path, Argument(metavar="FOLDER|FILE", help="A folder of images by class; or .npz .npy .h5 .mat .csv.")
     ],
+    query_path: Annotated[
+        Path | None, Argument(metavar="[FOLDER|FILE]", help="The queries, if they are separate: a second one.")
+    ] = None,
     items: Annotated[str | None, Option(metavar="KEY", help="The array of the items in the file.")] = None,
     labels: Annotated[
         str | None, Option(metavar="KEY|FILE[:KEY]|COLUMN", help="The labels: an array, a file, or a column of a .csv.")
@@ -31,28 +34,35 @@ def add(
     queries: Annotated[int | None, Option(min=1, help="Queries drawn from all items, whatever their classes.")] = None,
     train: Annotated[int | None, Option(min=1, help="Training items drawn from all items.")] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the draw.")] = 0,
+    query_ids: Annotated[
+        Path | None, Option(metavar="FILE", help="The queries: a row number, or an image's path, on each line.")
+    ] = None,
     header: Annotated[bool | None, Option("--header/--no-header", help="The first row of a .csv has names.")] = None,
     value_max: Annotated[int, Option(min=1, max=255, help="The value of white in images of a file of arrays.")] = 255,
     replace: Annotated[bool, Option("--replace", help="Replace a data set of yours that has this name.")] = False,
 ) -> None:
     """Add data of your own as a data set: train, features, search, split, tables then work as for any other.
 
-    The items are copied into the data folder, and a card is written there. Queries and training items are drawn once;
-    the protocol is called own. A folder has a subfolder of images for each class, of one size or with --size. In a
-    file, arrays called items (images, data, features, x) and labels (label, targets, classes, y) are found; name others
-    with --items and --labels. Labels are numbers, strings, or columns of 0 and 1.
+    The items are copied into the data folder, and a card is written there. Queries and training items are drawn once,
+    unless the queries are given: by a second folder or file, by arrays train, train_labels, test and test_labels in one
+    file, or by --query-ids. The protocol is called own; own_held_out has other queries, for choosing settings.
+
+    A folder has a subfolder of images for each class, of one size or with --size. In a file, arrays called items
+    (images, data, features, x) and labels (label, targets, classes, y) are found; name others with --items and
+    --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     from hashbench.datasets.own import add as own
     from hashbench.datasets.own.data import FileOptions, Rule
     from hashbench.foundation.progress import note
 
-    rule = Rule(queries_per_class, train_per_class, queries, train, seed)
+    given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
+    rule = Rule(queries_per_class, train_per_class, queries, train, seed, given)
     own.require_name(name, replace=replace)  # before the data are read
     if labels is not None:  # the whole path of a file, because the card keeps it for any current folder
         file, colon, key = (labels, "", "") if Path(labels).is_file() else labels.rpartition(":")
         labels = f"{Path(file).resolve()}{colon}{key}" if file and Path(file).is_file() else labels
     options = FileOptions(items, labels, size, header, value_max)
-    data = own.open_data(path, options)
+    data = own.open_data([each for each in (path, query_path) if each is not None], options)
     card = own.add(name, data, rule, options, replace=replace)
     echo("\n".join(f"{key:9} {text}" for key, text in _facts(card, data)))
     if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:

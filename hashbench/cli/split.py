@@ -42,8 +42,8 @@ def command(
 
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
-    if seed not in (None, rule.seed) and rule.draw == "parts":
-        raise HashbenchError(f"--seed {seed}: cannot be used with {card.name} {protocol}: its lists are published")
+    if seed not in (None, rule.seed) and rule.draw in ("parts", "listed"):
+        raise HashbenchError(f"--seed {seed}: cannot be used with {card.name} {protocol}: its lists are given")
     seed = rule.seed if seed is None else seed
     data = open_labels(card)
     chosen = split(data.labels, rule, card.name, protocol, seed)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from hashbench.datasets.protocol import DRAWS, AnyProtocol, Count, HeldOut, Positive, Protocol, Sha256
+from hashbench.datasets.protocol import DRAWS, HELD_OUT, AnyProtocol, Count, HeldOut, Positive, Protocol, Sha256
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -168,10 +168,13 @@ class Card(Strict):
         return own[0]
 
     def protocol(self, name: str) -> Protocol:
-        """The protocol named ``name``; raises HashbenchError with similar names if there is none."""
-        if canonical(name) not in self.protocols:
+        """The protocol named ``name``, or that it names with ``_held_out``; HashbenchError if there is none."""
+        stem = canonical(name)
+        if stem not in self.protocols and (of := stem.removesuffix(HELD_OUT)) in self.protocols:
+            return self.held_out(of, [of], self.protocols[of].seed)
+        if stem not in self.protocols:
             raise unknown(f"protocol of {self.name}", name, self.protocols)
-        return self.protocols[canonical(name)]
+        return self.protocols[stem]
 
     def held_out(self, of: str, left_out: list[str], seed: int) -> HeldOut:
         """The protocol for choosing settings whose queries are held out of the database of the protocol ``of``."""

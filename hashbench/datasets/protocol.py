@@ -17,7 +17,11 @@ Database = Literal["rest", "rest_without_train"]
 
 SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
 DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg"} | SIZES
-DRAWS = ("per_class", "per_label", "random", "random_validation", "per_class_validation", "parts", "stratified")
+DRAWS = (
+    *("per_class", "per_label", "random", "random_validation", "per_class_validation"),
+    *("parts", "listed", "stratified"),
+)
+HELD_OUT = "_held_out"  # the end of the name of a protocol for choosing settings that is derived from another one
 RANGES = ("query", "pool", "database", "train", "validation")  # fields that are ranges of ids in some protocols
 
 
@@ -167,7 +171,7 @@ class HeldOut(_Protocol):
 
     They are a fifth of the database or fewer, and no training items unless all of it is trained on. No query of a
     protocol in ``left_out`` is in any list. ``rules`` has these protocols, and ``of``, by name. No card has such a
-    protocol: ``hashbench tune`` makes it.
+    protocol: ``hashbench tune`` makes it, and so does the name ``of`` with ``HELD_OUT`` at its end.
     """
 
     title: str = ""
@@ -188,6 +192,13 @@ class Parts(_Protocol):
     validation: Range | None = None
 
 
+class Listed(_Protocol):
+    """The items of ``query_ids`` are the queries, and all others the database, which is trained on."""
+
+    draw: Literal["listed"]
+    query_ids: list[Count] = Field(min_length=1)
+
+
 class Stratified(_Protocol):
     """``validation`` items of ``pool`` by class, drawn by scikit-learn; the rest of it is training set and database."""
 
@@ -202,18 +213,18 @@ def _is(base: "Protocol | None", kind: type[_Protocol], **due: Any) -> bool:
     return isinstance(base, kind) and all(getattr(base, key) == value for key, value in due.items())
 
 
-OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Stratified
+OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Listed | Stratified
 AnyProtocol = Annotated[OfCard, Field(discriminator="draw")]
 Protocol = OfCard | HeldOut
 HeldOut.model_rebuild()
 
 
 def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
-    """The protocol with another seed and no checksum of its ids; raises HashbenchError if its ids are published."""
+    """The protocol with another seed and no checksum of its ids; raises HashbenchError if its ids are given."""
     if seed == protocol.seed:
         return protocol
-    if protocol.draw == "parts":
-        raise HashbenchError(f"split {seed}: nothing is drawn in {title}, its ids are published: it has one split")
+    if protocol.draw in ("parts", "listed"):
+        raise HashbenchError(f"split {seed}: nothing is drawn in {title}, its ids are given: it has one split")
     return protocol.model_copy(update={"seed": seed, "ids_sha256": None})
 
 

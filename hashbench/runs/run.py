@@ -7,7 +7,7 @@ from typing import Any
 
 from hashbench.contract import PIXELS, CodeSettings
 from hashbench.datasets.card import Card, load_card
-from hashbench.datasets.protocol import HeldOut, Protocol, with_seed
+from hashbench.datasets.protocol import HELD_OUT, HeldOut, Protocol, with_seed
 from hashbench.features import check_name
 from hashbench.foundation.config import Setting, derive_seed, digest, parse
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -23,7 +23,6 @@ from hashbench.runs.settings import Sourced
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
 Things = tuple[Card, Protocol, Method]
 BASE = "base."  # the prefix of settings that are passed on to the base method
-HELD_OUT = "_held_out"  # the end of the name of a protocol that a search makes of another one
 
 
 @dataclass(frozen=True)

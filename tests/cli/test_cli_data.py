@@ -151,7 +151,7 @@ def test_a_seed_where_nothing_is_drawn_is_refused(hashbench, tmp_path):
     assert hashbench("split", "toy", "--protocol", "s1", "--seed", "0")[0] == 0
     code, out, err = hashbench("split", "toy", "--protocol", "s1", "--seed", "7")
     assert (code, out) == (2, "")
-    assert err == "error: --seed 7: cannot be used with toy s1: its lists are published\n"
+    assert err == "error: --seed 7: cannot be used with toy s1: its lists are given\n"
 
 
 def test_what_a_check_proved_is_said_before_a_write_fails(hashbench, tmp_path):

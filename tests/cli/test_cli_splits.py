@@ -105,4 +105,4 @@ def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]
 def test_a_published_split_is_refused_in_one_line(capsys: pytest.CaptureFixture[str], command: str) -> None:
     code, out, err = call(capsys, command, "fixed", "--splits", "2")
     assert (code, out) == (2, "")
-    assert err == ("error: split 1: nothing is drawn in cifar10 s2_official, its ids are published: it has one split\n")
+    assert err == ("error: split 1: nothing is drawn in cifar10 s2_official, its ids are given: it has one split\n")

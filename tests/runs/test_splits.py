@@ -104,7 +104,7 @@ def test_held_out_queries_leave_out_the_queries_of_the_split_with_the_same_seed(
 def test_a_published_split_has_no_other() -> None:
     with pytest.raises(HashbenchError) as caught:
         Run.resolve("cifar10", "s2_official", "lsh", {"bits": 8}, split_seed=7)
-    said = "split 7: nothing is drawn in cifar10 s2_official, its ids are published: it has one split"
+    said = "split 7: nothing is drawn in cifar10 s2_official, its ids are given: it has one split"
     assert str(caught.value) == said
     fixed = load_card("cifar10").protocol("s2_official")
     assert split_seeds(fixed, 1, "") == [None]
@@ -140,5 +140,5 @@ def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.Capture
 def test_the_command_line_refuses_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = call(capsys, "train", "lsh", "cifar10", "--protocol", "s2_official", "--bits", "8", "--split", "7")
     assert (code, out) == (2, "")
-    assert err == ("error: split 7: nothing is drawn in cifar10 s2_official, its ids are published: it has one split\n")
+    assert err == ("error: split 7: nothing is drawn in cifar10 s2_official, its ids are given: it has one split\n")
     assert call(capsys, *LSH, "--split", "-1")[0] == 2

@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -48,22 +48,30 @@ def require_name(name: str, *, replace: bool) -> str:
     return stem
 
 
-def open_data(path: Path, options: FileOptions) -> OwnData:
-    """The data at ``path``; raises HashbenchError if they are of no known kind, or if an option is not for them."""
-    if not path.exists():
-        raise HashbenchError(f"{path}: no such file or folder")
-    is_text = path.suffix.lower() in files.TEXT
-    what, useless = ("a text file", "size items") if is_text else ("a file of arrays", "size header")
-    if path.is_dir():
-        what, useless = "a folder of images", "items labels header"
+def open_data(paths: Sequence[Path], options: FileOptions) -> OwnData:
+    """The data at one path, or the database and the queries at two; raises HashbenchError if they are of no known kind.
+
+    So does an option that is not for them.
+    """
+    for path in paths:
+        if not path.exists():
+            raise HashbenchError(f"{path}: no such file or folder")
+    kinds = ["folder" if path.is_dir() else "text" if path.suffix.lower() in files.TEXT else "arrays" for path in paths]
+    if len(set(kinds)) > 1:
+        raise HashbenchError(f"{paths[1]}: the queries are of another kind than {paths[0]}: two folders, or two files")
+    what, useless = {
+        "folder": ("a folder of images", "items labels header"),
+        "text": ("a text file", "size items"),
+        "arrays": ("a file of arrays", "size header"),
+    }[kinds[0]]
     for name in useless.split():
         if getattr(options, name) is not None:
             raise HashbenchError(f"--{name} cannot be combined with {what}")
-    if path.is_dir():
-        return folder.read(path, options.size)
-    if is_text:
-        return files.read_text(path, options.labels, options.header)
-    return files.read_arrays(path, options.items, options.labels, options.value_max)
+    if kinds[0] == "folder":
+        return folder.read(paths, options.size)
+    if kinds[0] == "text":
+        return files.read_text(paths, options.labels, options.header)
+    return files.read_arrays(paths, options.items, options.labels, options.value_max)
 
 
 def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: bool = False) -> Card:
@@ -118,9 +126,9 @@ def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[
     """The content of the card without the checksum of the content, which is not known yet."""
     labels = data.labels
     values = {
-        "title": f"own data, from {printable(data.path.name)}",
+        "title": f"own data, from {' and '.join(printable(path.name) for path in data.paths)}",
         "own": True,
-        "made_from": _arguments(data.path, rule, options),
+        "made_from": _arguments(data.paths, rule, options),
         "kind": "images" if data.is_images else "features",
         "item_shape": list(data.shape),
         **({"value_max": options.value_max} if data.is_images else {}),
@@ -130,7 +138,7 @@ def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[
         "class_names": labels.names,
         "class_counts": labels.counts,
     }
-    protocol = rule.protocol(labels)
+    protocol = rule.protocol(data)
     card = parse(Card, {**values, "name": stem, "protocols": {PROTOCOL: protocol}}, stem)
     drawn = split(labels.labels, card.protocol(PROTOCOL), stem, PROTOCOL)
     protocol |= {"n_queries": len(drawn.query_ids), "n_database": len(drawn.database_ids)}
@@ -138,9 +146,9 @@ def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[
     return {**values, "protocols": {PROTOCOL: protocol}}
 
 
-def _arguments(path: Path, *chosen: Rule | FileOptions) -> str:
+def _arguments(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
     """The arguments of ``hashbench dataset add`` that follow the name, so that it can be repeated from any folder."""
-    words = [os.fsencode(path.resolve()).decode("utf-8", "replace")]
+    words = [os.fsencode(path.resolve()).decode("utf-8", "replace") for path in paths]
     for field, value in ((field, getattr(each, field.name)) for each in chosen for field in fields(each)):
         if value != field.default:
             option = field.name.replace("_", "-")

@@ -1,6 +1,7 @@
 """The user's data: items that are read block by block, and their labels; what is drawn of them."""
 
 import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.readers import Items
-from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable, quietly
 from hashbench.relevance.labels import Labels
 
 MOST_PER_CLASS = 100
@@ -53,14 +54,18 @@ class OwnLabels:
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
-    """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None."""
+    """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
 
-    path: Path
+    The last ``n_queries`` items are the queries; 0: the data say nothing of queries.
+    """
+
+    paths: Sequence[Path]  # of all items, or of the database and the queries
     shape: tuple[int, ...]
     labels: OwnLabels
     blocks: Callable[[], Iterator[Items]]  # in the order of the labels: uint8 of images, float32 of features
     names: NDArray[np.bytes_] | None = None
     n_ignored: int = 0
+    n_queries: int = 0
 
     @property
     def is_images(self) -> bool:
@@ -81,13 +86,14 @@ class OwnData:
 
 @dataclass(frozen=True)
 class Rule:
-    """The numbers of queries and training items: for each class (or label), or of all items; not both."""
+    """The numbers of queries and training items: for each class (or label), or of all items; or which are queries."""
 
     queries_per_class: int | None = None
     train_per_class: int | None = None
     queries: int | None = None
     train: int | None = None
     seed: int = 0
+    query_ids: str | None = None  # a file
 
     def __post_init__(self) -> None:
         if self._of_all and {self.queries_per_class, self.train_per_class} != {None}:
@@ -97,8 +103,11 @@ class Rule:
     def _of_all(self) -> bool:
         return {self.queries, self.train} != {None}
 
-    def protocol(self, labels: OwnLabels) -> dict[str, Any]:
+    def protocol(self, data: OwnData) -> dict[str, Any]:
         """The table of the card that declares the protocol; by default a tenth of a class, or of all, are queries."""
+        labels = data.labels
+        if self.query_ids is not None or data.n_queries:
+            return self._given(data)
         if self._of_all or (labels.is_multi and self.queries_per_class is self.train_per_class is None):
             queries, train, each = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10)), self.train, ""
             drawn = {"draw": "random", "queries": queries, "train": train or 0}
@@ -108,6 +117,35 @@ class Rule:
             drawn = {"draw": f"per_{of}", f"queries_per_{of}": queries, f"train_per_{of}": train or 0}
         trained = f"{train:,} training items{each} in the database" if train else "the whole database is trained on"
         return {**drawn, "title": f"{queries:,} queries{each}; {trained}", "seed": self.seed}
+
+    def _given(self, data: OwnData) -> dict[str, Any]:
+        """The protocol whose queries the data have, or a file of ids; all others are the database, and trained on."""
+        if self != Rule(query_ids=self.query_ids) or (self.query_ids is not None and data.n_queries):
+            raise HashbenchError("the queries are given: no other option draws queries or training items")
+        n, title = data.n_items, "{:,} queries, which are given; the whole database is trained on"
+        if self.query_ids is None:
+            rest = [0, n - data.n_queries]
+            ranges = {"query": [rest[1], n], "database": rest, "train": rest}
+            return {"draw": "parts", **ranges, "title": title.format(data.n_queries)}
+        ids = read_ids(Path(self.query_ids), data)
+        return {"draw": "listed", "query_ids": ids, "title": title.format(len(ids))}
+
+
+def read_ids(path: Path, data: OwnData) -> list[int]:
+    """The ids in a text file, sorted: on each line a row from 0, or the path of an image in its folder."""
+    lines = quietly(str(path), lambda: path.read_text(encoding="utf-8")).splitlines()
+    names = [] if data.names is None else [os.fsdecode(name) for name in data.names.tolist()]
+    of_name = {name: number for number, name in enumerate(names)} or {str(row): row for row in range(data.n_items)}
+    found: dict[int, int] = {}
+    for n, line in enumerate((line.strip() for line in lines), 1):
+        if line and line not in of_name:
+            expected = f"a path in the folder, such as {names[0]}" if names else f"a row from 0 to {data.n_items - 1}"
+            raise HashbenchError(f"{path}: line {n}: {printable(line, 60)}: {expected}, is expected")
+        if line and (first := found.setdefault(of_name[line], n)) != n:
+            raise HashbenchError(f"{path}: line {n}: {printable(line, 60)} is on line {first} too: once is expected")
+    if not 0 < len(found) < data.n_items:
+        raise HashbenchError(f"{path}: {len(found):,} queries of {data.n_items:,} items: some are, some are not")
+    return sorted(found)
 
 
 def _tenth(labels: OwnLabels) -> int:

@@ -2,8 +2,9 @@
 
 import csv
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,19 +22,58 @@ if TYPE_CHECKING:
 
 ITEMS = ("items", "images", "data", "features", "x")  # names that are recognised, in any case
 LABELS = ("labels", "label", "targets", "target", "classes", "y")
+# items and labels of a training set, which is the database, and of a test set, which are the queries
+SPLITS = (("train", "train_labels"), ("test", "test_labels")), (("x_train", "y_train"), ("x_test", "y_test"))
 TEXT = (".csv", ".tsv")
 CELLS = 1 << 22  # of a text that are read at once
 
 
-def read_arrays(path: Path, items: str | None, labels: str | None, value_max: int) -> OwnData:
-    """The items and labels in a file: in the arrays ``items`` and ``labels`` (FILE or FILE:KEY), or found by name."""
+def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, value_max: int) -> OwnData:
+    """The items and labels in a file: in the arrays ``items`` and ``labels`` (FILE or FILE:KEY), or found by name.
+
+    Those of a second file are the queries; or the items ``test`` where the file has train, train_labels, test and
+    test_labels (or x_train, y_train, x_test, y_test).
+    """
+    if len(paths) > 1 and labels is not None and parted(labels)[0].is_file():
+        raise HashbenchError(f"--labels {labels}: two files of items hold their own labels: --labels KEY")
+    parts = [part for path in paths for part in _parts(path, items, labels)]
+    if len(parts) > 2:
+        raise HashbenchError(f"{paths[0]}, {paths[1]}: one of them has a test set: give it alone, or name the --items")
+    stored, wheres, raws = zip(*parts, strict=True)
+    for each, where, raw in parts:
+        _require_items(each)
+        if raw.shape[:1] != each.shape[:1]:
+            fault = f"labels of shape {raw.shape} for {each.shape[0]:,} items: one for each is expected"
+            raise HashbenchError(f"{where}: {fault}")
+    of_item = stored[0].shape[1:]
+    if stored[-1].shape[1:] != of_item:
+        fault = f"shape {stored[-1].shape[1:]} of an item, and those of the database have {of_item}"
+        raise HashbenchError(f"{stored[-1].where}: {fault}")
+    n_items, n_queries = (sum(each.shape[0] for each in of) for of in (stored, stored[1:]))
+    kept = read_labels(wheres[0], _joined(wheres[-1], raws), n_items)
+    shape = (*of_item, 1) if len(of_item) == 2 else of_item
+    blocks = [partial(_blocks, each, shape, value_max) for each in stored]
+    return OwnData(paths, shape, kept, lambda: chain.from_iterable(of() for of in blocks), n_queries=n_queries)
+
+
+def _joined(where: str, labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The labels of the database and, from ``where``, of the queries, one after the other."""
+    first, last = labels[0], labels[-1]
+    if first.shape[1:] != last.shape[1:] or (first.dtype.kind in "SU") != (last.dtype.kind in "SU"):
+        given = f"labels are {last.dtype} of shape {last.shape}, and those of the database {first.dtype} {first.shape}"
+        raise HashbenchError(f"{where}: {given}: the same kind is expected")
+    return np.concatenate(labels)
+
+
+def _parts(path: Path, items: str | None, labels: str | None) -> list[tuple[StoredArray, str, NDArray[Any]]]:
+    """The items and labels in a file, with the name of the labels for errors; two parts where it has a test set."""
     arrays = arrays_in(path)
-    stored = arrays[_key(path, arrays, items, ITEMS, "say --items KEY")]()
-    where, found = _labels(path, arrays, labels)
-    _require_items(stored)
-    kept = read_labels(where, found, stored.shape[0])
-    shape = (*stored.shape[1:], 1) if len(stored.shape) == 3 else stored.shape[1:]
-    return OwnData(path, shape, kept, partial(_blocks, stored, shape, value_max))
+    by_name = {key.lower(): key for key in arrays}
+    keys = next((each for each in SPLITS if by_name.keys() >= {key for part in each for key in part}), None)
+    if keys is not None and items is labels is None:
+        return [(arrays[by_name[of]](), *_values(path, arrays, by_name[labelled])) for of, labelled in keys]
+    key = _key(path, arrays, items, ITEMS, "say --items KEY")
+    return [(arrays[key](), *_labels(path, arrays, labels))]
 
 
 def find(path: Path) -> tuple[StoredArray, NDArray[Any] | None]:
@@ -110,21 +150,33 @@ def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iter
         yield slab.astype(np.uint8).reshape(-1, *shape)
 
 
-def read_text(path: Path, labels: str | None, header: bool | None) -> OwnData:
+def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) -> OwnData:
     """The items and labels of a .csv or .tsv: each column of numbers is a feature, and one column holds the labels.
 
     ``labels`` names it, or several columns of 0 and 1; by default the column called label, class, ... or the last one.
     ``header``: the first row holds names; None: it does if it names the labels, or if a feature in it is no number.
+    The rows of a second file are the queries.
     """
+    parts = [_text(path, labels, header) for path in paths]
+    names, features = parts[0][1], [part[0] for part in parts]
+    if parts[-1][1] != names or features[-1].shape[1] != features[0].shape[1]:
+        columns = f"{features[-1].shape[1]} features, labels {names}"
+        raise HashbenchError(f"{paths[-1]}: {columns}: the columns of {paths[0]} are expected")
+    items, n_queries = np.concatenate(features), sum(map(len, features[1:]))
+    raw = _joined(str(paths[-1]), [part[2] for part in parts])
+    found = read_labels(str(paths[0]), raw, len(items), names)
+    return OwnData(paths, items.shape[1:], found, lambda: iter([items]), n_queries=n_queries)
+
+
+def _text(path: Path, labels: str | None, header: bool | None) -> tuple[NDArray[np.float32], list[str], NDArray[Any]]:
+    """The features, the names of the columns of labels and the labels in a .csv or .tsv."""
     separator, first = quietly(str(path), lambda: _first_row(path))
     chosen, has_header = _label_columns(path, first, labels, header)
     if len(chosen) == len(first):
         raise HashbenchError(f"{path}: {len(first)} column: columns of numbers and one of labels are expected")
     features, cells = quietly(str(path), lambda: _table(path, separator, len(first), chosen, has_header), "no table")
-    names = [first[column] for column in chosen] if has_header else []
-    raw = cells[:, 0] if len(chosen) == 1 else cells.astype(np.float64)
-    found = read_labels(str(path), raw, len(features), names)
-    return OwnData(path, features.shape[1:], found, lambda: iter([features]))
+    raw: NDArray[Any] = cells[:, 0] if len(chosen) == 1 else cells.astype(np.float64)
+    return features, [first[column] for column in chosen] if has_header else [], raw
 
 
 def _first_row(path: Path) -> tuple[str, list[str]]:

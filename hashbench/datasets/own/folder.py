@@ -18,8 +18,33 @@ BLOCK_BYTES = 64 << 20
 ADVICE = "give --size N to resize each to N x N (32 for small networks, 224 for pretrained ones)"
 
 
-def read(folder: Path, size: int | None) -> OwnData:
-    """The images in the subfolders of ``folder``, by class and name, resized to ``size`` x ``size`` if it is given."""
+def read(folders: Sequence[Path], size: int | None) -> OwnData:
+    """The images in the subfolders of each folder, by class and name, resized to ``size`` x ``size`` if it is given.
+
+    The images of a second folder are the queries.
+    """
+    by_folder = [_classes_in(folder) for folder in folders]
+    subfolders = [path for classes in by_folder for path in classes]
+    images = [_images(path) for path in subfolders]
+    classes = sorted({path.name for path in subfolders})
+    if len(classes) == 1:
+        fault = f"one class only, {printable(classes[0])}: a subfolder for each is expected"
+        raise HashbenchError(f"{folders[0]}: {fault}")
+    files = [file for of_class in images for file in of_class]
+    ids = [classes.index(path.name) for path in subfolders]
+    labels = OwnLabels(np.repeat(ids, [len(of_class) for of_class in images]), classes)
+    shape = _shape(folders[0], files, size)
+    block = max(1, min(BLOCK, BLOCK_BYTES // prod(shape)))
+    among = os.path.commonpath([folder.absolute() for folder in folders])
+    names = np.array([os.fsencode(os.path.relpath(file, among)) for file in files])
+    n_ignored = sum(len(_visible(path)) for path in subfolders) - len(files)
+    n_queries = sum(map(len, images[len(by_folder[0]) :]))
+    blocks = partial(decode_all, files, shape, block)
+    return OwnData(folders, shape, labels, blocks, names, n_ignored=n_ignored, n_queries=n_queries)
+
+
+def _classes_in(folder: Path) -> list[Path]:
+    """The subfolders of ``folder``, each of which is a class."""
     subfolders = [path for path in _visible(folder) if path.is_dir()]
     if loose := [path for path in _visible(folder) if is_image(path)]:
         raise HashbenchError(f"{loose[0]}: an image outside of the subfolders: a subfolder for each class is expected")
@@ -28,23 +53,14 @@ def read(folder: Path, size: int | None) -> OwnData:
     for path in subfolders:
         if path.name.encode("utf-8", "ignore").decode() != path.name:
             raise HashbenchError(f"{printable(str(path))}: a name that is not UTF-8: rename the folder")
-    classes, images = [path.name for path in subfolders], [_images(path) for path in subfolders]
-    if len(classes) == 1:
-        raise HashbenchError(f"{folder}: one class only, {printable(classes[0])}: a subfolder for each is expected")
-    files = [file for of_class in images for file in of_class]
-    labels = OwnLabels(np.repeat(np.arange(len(classes)), [len(of_class) for of_class in images]), classes)
-    shape = _shape(folder, files, size)
-    block = max(1, min(BLOCK, BLOCK_BYTES // prod(shape)))
-    names = np.array([os.fsencode(file.relative_to(folder)) for file in files])
-    n_ignored = sum(len(_visible(path)) for path in subfolders) - len(files)
-    return OwnData(folder, shape, labels, partial(decode_all, files, shape, block), names, n_ignored)
+    return subfolders
 
 
 def _images(folder: Path) -> list[Path]:
     inside = _visible(folder)
     deeper = next((path for path in inside if path.is_dir() and any(map(is_image, path.rglob("*")))), None)
     if deeper is not None:
-        advice = f"name the folder whose subfolders are the classes ({folder}?)"
+        advice = f"name the folder whose subfolders are the classes ({folder}?), and a second one of the queries"
         raise HashbenchError(f"{deeper}: images two folders deep: {advice}")
     images = [path for path in inside if is_image(path)]
     if not images:

@@ -27,6 +27,7 @@ COMMANDS = {
     "pretrain": "Train a network as a classifier, to start other runs from.",
     "features": "Extract the features that the shallow methods use.",
     "train": "Train a method on a data set and store its scores.",
+    "bench": "Compare methods on a data set, from training to a table.",
     "tune": "Search the settings of methods, with equal budgets.",
     "encode": "Write the codes of a trained run, or of your own items.",
     "search": "Find the items nearest to queries, or draw the images of a run.",

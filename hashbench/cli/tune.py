@@ -70,7 +70,7 @@ def command(
         raise HashbenchError("--write needs --recipe NAME, the recipe that gets the values")
     options: dict[str, Setting | None] = {"bits": bits, "model": model}
     given = {key: value for key, value in options.items() if value is not None}
-    question = _question(names, protocol, recipe, given | _options.parse_settings(settings or []))
+    question = question_of(names, protocol, recipe, given | _options.parse_settings(settings or []))
     data = f"{'_'.join(question.left_out)}_{question.protocol}_{question.settings['bits']}b"
     search = _search(name or question.recipe or data, question)
     todo = missing(search, list(question.spaces), trials, studies, retry=retry_failed)
@@ -128,9 +128,10 @@ def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, writ
         note(f"not written: --write puts these values into {place}")
 
 
-def _question(
+def question_of(
     names: Sequence[str], protocol: str | None, recipe: str | None, given: "dict[str, Setting]"
 ) -> "Question":
+    """What a search of these methods and data sets is asked; HashbenchError where a name or setting is wrong."""
     from hashbench.datasets.card import cards, load_card
     from hashbench.foundation.errors import unknown
     from hashbench.foundation.registry import canonical

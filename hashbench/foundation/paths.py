@@ -44,13 +44,23 @@ def root() -> Path:
 
 
 def roots() -> list[Path]:
-    """The folders with ``datasets/`` and ``experiments/``: that of HASHBENCH_ROOT (``--root``), and the shipped one."""
+    """The folders with ``datasets/`` and ``experiments/``: that of HASHBENCH_ROOT (``--root``), and the shipped one.
+
+    If none is named, the current folder is one where it holds ``experiments/tables/``.
+    """
     named = os.environ.get("HASHBENCH_ROOT")
     if not named:
-        return [shipped()]
+        own = [Path.cwd()] if (Path.cwd() / "experiments" / "tables").is_dir() and clone() is None else []
+        return [*own, shipped()]
     if not any((Path(named) / part).is_dir() for part in ("datasets", "experiments")):
         raise HashbenchError(f"{named}: not a root: a folder that holds datasets/ and experiments/ is")
     return list(dict.fromkeys([Path(named), shipped()]))
+
+
+def own_root() -> Path:
+    """The root of the user, which may be empty: HASHBENCH_ROOT, the clone that one is in, or the current folder."""
+    named = os.environ.get("HASHBENCH_ROOT")
+    return Path(named) if named else clone() or Path.cwd()
 
 
 def shipped() -> Path:

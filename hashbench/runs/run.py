@@ -138,7 +138,7 @@ class Run:
         names["budget"] = settings_files.method_file(names["method"]).budget(budget)
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
         own = {key: value for key, value in settings.items() if key not in of_base}
-        usual = {**names, "protocol": rule.stands_for(names["protocol"])}
+        usual = {**names, "protocol": rule.stands_for(names["protocol"]), "kind": card.kind}
         checked = _checked(names["method"], entry, own)
         checked = settings_files.as_published(entry, usual, checked) if as_published else checked
         values = settings_files.resolve(entry, usual, checked)
@@ -180,7 +180,7 @@ class Run:
 
     def _own_sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
         names = {key: getattr(self.name, key) for key in ("dataset", "method", "budget")}
-        names["protocol"] = self.protocol.stands_for(self.name.protocol)
+        names |= {"protocol": self.protocol.stands_for(self.name.protocol), "kind": self.card.kind}
         known = settings_files.sourced(self.method, names, given)
         values = self.settings.model_dump().items()
         return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}

@@ -136,7 +136,7 @@ class Recipe(Strict):
     title: str
     why: str
     when: When
-    default_model: bool = False
+    default_model: bool | Literal["features"] = False  # of a run that names none; features: on data sets of these
     extends: str | None = None
     parameters: dict[str, Parameter] = {}
     variants: list[Variant] = []
@@ -217,11 +217,12 @@ class _Shared(Strict):
 def sourced(
     method: Method, names: Mapping[str, str], given: Mapping[str, Setting], *, tuned: bool = True
 ) -> dict[str, Sourced]:
-    """All hyper-parameters of the run with these ``names`` (data set, protocol, method, budget), with their sources.
+    """All hyper-parameters of the run with these ``names``, with their sources.
 
-    Later values win: the method's file, its variants that match, the recipe that matches, its variants, its settings of
-    the method (unless not ``tuned``), ``given``. A recipe's values for all are for ``DeepSettings``, those of a method
-    for shallow ones too; a metric network draws its batches by class and has no recipe.
+    The names are data set, protocol, method, budget, and ``kind``: images or features. Later values win: the method's
+    file, its variants that match, the recipe that matches, its variants, its settings of the method (unless not
+    ``tuned``), ``given``. A recipe's values for all are for ``DeepSettings``, those of a method for shallow ones too; a
+    metric network draws its batches by class and has no recipe.
     """
     of_method = _layers_of_method(names["method"])
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
@@ -229,7 +230,9 @@ def sourced(
         names = {**names, "bits": str(given["bits"])}
     general = {**_matching(of_method, names, without=SETTLED), **typed}
     if (is_deep := issubclass(method.settings, DeepSettings)) and "model" not in general:
-        general["model"] = _default_model(_recipes_for(names["method"], is_deep=True), names)
+        of_features = "features" in general and general["features"].value != PIXELS
+        of_kind = {**names, "kind": "features"} if of_features else names
+        general["model"] = _default_model(_recipes_for(names["method"], is_deep=True), of_kind)
     settled = {key: general[key] for key in SETTLED if key in general}
     known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
@@ -331,8 +334,12 @@ def _conditions_for(method: str, *, is_deep: bool) -> Mapping[str, Mapping[str, 
 
 
 def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:
-    usual = {name: recipe.when.names for name, recipe in usable.items() if recipe.default_model}
-    chosen = _closest({name: {key: own[key] for key in DATA if key in own} for name, own in usual.items()}, names)
+    conditions = dict[str, Mapping[str, str]]()
+    for name, recipe in usable.items():
+        of_kind = {"kind": recipe.default_model} if isinstance(recipe.default_model, str) else {}
+        if recipe.default_model:
+            conditions[name] = {key: own for key, own in recipe.when.names.items() if key in DATA} | of_kind
+    chosen = _closest(conditions, names)
     if chosen is None:
         advice = f"no recipe has a default model for {names['dataset']}: name one with --model"
         raise HashbenchError(f"{'/'.join(RECIPES)}: {advice}")

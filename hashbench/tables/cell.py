@@ -11,6 +11,7 @@ from hashbench.datasets.card import Card, load_card
 from hashbench.foundation.config import Setting, Strict, canonical_json, parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricName, NamedMetric
+from hashbench.tables.papers import OWN
 
 Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]
@@ -118,8 +119,8 @@ class TableFile(Strict):
     """A whole file. The lists ``..._to_come`` hold names that cells use and that hashbench does not have yet."""
 
     title: str
-    paper: str  # a key of experiments/papers.toml
-    source: str  # which table of which paper
+    paper: str = OWN  # a key of experiments/papers.toml
+    source: str = ""  # which table of which paper; of our own, the name of the file
     notes: list[str] = []  # footnotes, printed under the table in every format
     distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
     methods_to_come: list[str] = []

@@ -89,8 +89,8 @@ def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
-    same = file.model_dump(include={"title", "paper", "source", "notes", "distinct"})
-    return TableSpec(name=name, **same, to_come=file.to_come, cells=list(file.cells(path)))
+    same = file.model_dump(include={"title", "paper", "notes", "distinct"})
+    return TableSpec(name=name, source=file.source or name, **same, to_come=file.to_come, cells=list(file.cells(path)))
 
 
 def names_of(cell: Cell) -> Iterator[tuple[str, str]]:

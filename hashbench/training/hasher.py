@@ -24,7 +24,7 @@ from hashbench.foundation.progress import bar as progress_bar
 from hashbench.models import MODELS, RANDOM_WEIGHTS, KernelResponses, Preprocessor, encoder
 from hashbench.training import weights as files
 from hashbench.training.device import pick_device
-from hashbench.training.inputs import ChannelNormalisation, MeanSubtraction, UnitNormalisation
+from hashbench.training.inputs import ChannelNormalisation, ChannelUnitNormalisation, MeanSubtraction, UnitNormalisation
 from hashbench.training.settings import SHA256, DeepSettings, TrainingSettings
 from hashbench.training.weights import BackboneFile, Layout
 
@@ -199,6 +199,6 @@ def _normalisation(
         return Preprocessor(model.pretrained.input, item_shape, value_max, crop=images == "cropped")
     if images == "cropped":
         raise HashbenchError(f"input_images = 'cropped': {name} takes images as they are stored: 'resized'")
-    if normalise == "channel":
-        return ChannelNormalisation(item_shape[-1])
+    if normalise in ("channel", "channel_unit_norm"):
+        return (ChannelNormalisation if normalise == "channel" else ChannelUnitNormalisation)(item_shape[-1])
     return (MeanSubtraction if normalise == "pixel_mean" else UnitNormalisation)(item_shape, value_max)

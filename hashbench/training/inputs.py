@@ -37,6 +37,14 @@ class ChannelNormalisation(nn.Module):
         return channels_first((items.to(self.mean.dtype) - self.mean) / self.std)
 
 
+class ChannelUnitNormalisation(ChannelNormalisation):
+    """``ChannelNormalisation``, then each item is divided by its norm: a rate then suits features of any scale."""
+
+    def forward(self, items: Tensor) -> Tensor:
+        """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
+        return _of_unit_norm(super().forward(items))
+
+
 class MeanSubtraction(nn.Module):
     """Stored items -> floats from 0 to 1 (``value_max`` means 1), minus the average training item, channels first."""
 
@@ -64,8 +72,11 @@ class UnitNormalisation(MeanSubtraction):
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
-        centred: Tensor = super().forward(items)
-        return F.normalize(centred.flatten(1), eps=1e-12).view_as(centred)
+        return _of_unit_norm(super().forward(items))
+
+
+def _of_unit_norm(values: Tensor) -> Tensor:
+    return F.normalize(values.flatten(1), eps=1e-12).view_as(values)
 
 
 def _blocks(items: Tensor) -> Iterator[Tensor]:

@@ -59,8 +59,9 @@ class TrainingSettings(CodeSettings):
     classes_per_batch: int = Field(0, ge=0)  # a batch holds equally many examples of so many classes; 0: any examples
     # which examples get the same flip and crop: none, the first (second, ...) of all classes, or the whole batch
     augment_per: Literal["item", "round", "batch"] = "item"
-    # channel: zero mean, unit variance; pixel_mean: in [0, 1], minus the average item; unit_norm: then divided by norm
-    normalise: Literal["channel", "pixel_mean", "unit_norm"] = "channel"
+    # channel: zero mean, unit variance; pixel_mean: in [0, 1], minus the average item; unit_norm and channel_unit_norm:
+    # then divided by the norm
+    normalise: Literal["channel", "pixel_mean", "unit_norm", "channel_unit_norm"] = "channel"
     width: float = Field(1.0, gt=0, le=16)  # factor on the channels of every layer of the model, or on its anchors
     # truncated_normal: no weight beyond two standard deviations; xavier: uniform, and hash_init is ignored
     hash_layer_init: Literal["normal", "xavier", "truncated_normal"] = "normal"

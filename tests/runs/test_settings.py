@@ -85,14 +85,14 @@ def resolved(
 
 @pytest.mark.parametrize("method", DEEP)
 def test_a_new_recipe_reaches_every_deep_method_without_an_edit_of_its_file(method: str, root: Path) -> None:
-    before = resolved(method, model="linear")
-    recipe(root, "linear_digits", 'dataset = "digits", model = "linear"')
-    after = resolved(method, model="linear")
+    before = resolved(method, model="nin")
+    recipe(root, "nin_digits", 'dataset = "digits", model = "nin"')
+    after = resolved(method, model="nin")
     assert {key: after[key] for key in QUICK} == QUICK
     assert {key: value for key, value in after.items() if key not in QUICK} == {
         key: value for key, value in before.items() if key not in QUICK
     }
-    assert resolved(method, "cifar10", model="linear")["epochs"] == before["epochs"]
+    assert resolved(method, "cifar10", model="nin")["epochs"] == before["epochs"]
 
 
 @pytest.mark.parametrize("method", DEEP)
@@ -165,7 +165,7 @@ def test_a_recipe_may_be_for_one_kind_of_features(root: Path) -> None:
     recipe(root, "heads", 'dataset = "digits", model = "linear", features = "resnet9"', {"epochs": 7})
     of_resnet9 = [f"resnet9_{checksum}" for checksum in ("0123456789ab", "ba9876543210")]
     given: list[dict[str, Setting]] = [{"features": name} for name in (*of_resnet9, "gist", "pixels")]
-    assert [resolved(model="linear", **each)["epochs"] for each in (*given, {})] == [7, 7, 50, 50, 50]
+    assert [resolved(model="linear", **each)["epochs"] for each in (*given, {})] == [7, 7, 100, 100, 100]
     recipe(root, "on_gist", 'dataset = "digits", model = "linear", features = "gist"', {"epochs": 8})
     recipe(root, "of_pixels", 'dataset = "digits", model = "linear", features = "pixels"', {"epochs": 9})
     assert [resolved(model="linear", **each)["epochs"] for each in (*given, {})] == [7, 7, 8, 9, 9]
@@ -173,8 +173,8 @@ def test_a_recipe_may_be_for_one_kind_of_features(root: Path) -> None:
 
 def test_a_variant_may_be_for_one_kind_of_features(root: Path) -> None:
     text = '[[variants]]\nwhen = { features = "resnet9" }\nwhy = "a test"\n'
-    added(root, "methods/mihash.toml", text + 'parameters = { delta = { value = 9.0, source = "ours" } }')
-    found = [resolved("mihash", model="linear", features=name)["delta"] for name in ("resnet9_0123456789ab", "gist")]
+    added(root, "methods/mihash.toml", text + 'parameters = { bias_lr = { value = 9.0, source = "ours" } }')
+    found = [resolved("mihash", model="linear", features=name)["bias_lr"] for name in ("resnet9_0123456789ab", "gist")]
     assert found == [9.0, 1.0]
 
 
@@ -295,13 +295,22 @@ def test_a_wrong_recipe_is_one_line_that_names_its_file(root: Path) -> None:
 
 
 def test_a_method_can_do_without_a_recipe(root: Path) -> None:
-    assert resolved("hashnet", "labelme", model="linear")["epochs"] == 385
+    assert resolved("hashnet", "labelme", model="linear")["epochs"] == 100  # of the recipe for any data
     assert resolved("talr_ap", "labelme", model="linear")["epochs"] == 50
     text = (root / "experiments" / "recipes" / "mlp_digits.toml").read_text()
     own = text[text.index("[methods.hashnet]") : text.index("[methods.mihash]")]
     change(root, "recipes/mlp_digits.toml", own, '[methods.hashnet]\nskip = "a test"\n')
     assert resolved("hashnet", model="mlp")["epochs"] == 385
     assert resolved("hashnet")["model"] == "small_cnn"
+
+
+def test_features_are_hashed_by_a_linear_network_unless_one_is_named() -> None:
+    for dataset, given in {"usps": {}, "labelme": {}, "cifar10": {"features": "gist"}}.items():
+        protocol = "structhash" if dataset != "labelme" else "s1"
+        found = Run.resolve(dataset, protocol, "mihash", {"bits": 12, **given}).settings.model_dump()
+        assert (found["model"], found["normalise"] == "channel") == ("linear", False), dataset
+    assert resolved("mihash", "mnist", "structhash", model="mlp")["model"] == "mlp"
+    assert resolved("mihash", "cifar10")["model"] == "small_cnn"
 
 
 def test_without_a_default_model_one_has_to_be_named(root: Path) -> None:

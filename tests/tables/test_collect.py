@@ -183,9 +183,7 @@ def test_rows_of_other_splits_count_only_if_they_are_asked_for() -> None:
 
 def test_a_table_on_splits_of_a_published_split_is_refused() -> None:
     spec = one_cell(dataset="cifar10", protocol="s2_official").on_splits(2)
-    with pytest.raises(
-        HashbenchError, match=r"^split 1: nothing is drawn in cifar10 s2_official, its ids are given"
-    ):
+    with pytest.raises(HashbenchError, match=r"^split 1: nothing is drawn in cifar10 s2_official, its ids are given"):
         measured(spec, [])
 
 

@@ -10,6 +10,8 @@ from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hashbench.foundation.config import Setting
     from hashbench.runs.run import Run
 
@@ -92,6 +94,30 @@ def command(
             note(f"note: this run is stored: {made_by(stored)}; {done}")
         row = row_of(run, store, options, again=again)
         _row_text.print_row(row, stored if again else None, store, as_json=as_json)
+    for line in _notes(run, given) if group.is_first else ():  # after an error they would be noise
+        note(f"note: {line}")
+
+
+def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
+    """What a user should know of the network: nobody named it, or its settings were made for another one."""
+    from hashbench.foundation.registry import each_usable
+    from hashbench.models import MODELS
+    from hashbench.tables import spec
+
+    if (model := getattr(run.settings, "model", None)) is None or model not in MODELS:
+        return
+    sources, name = run.sources(given), run.name
+    recipe = next((each.recipe for each in sources.values() if each.recipe is not None), None)
+    if recipe is None and MODELS.get(model).pretrained is None:
+        yield (
+            f"no recipe fits {model} on {name.dataset}, so the settings are those of the authors' network: "
+            f"hashbench tune {name.method} {name.dataset} searches others"
+        )
+    if "model" not in given and run.card.kind == "images":
+        tables = each_usable(spec.names(), spec.load, broken=lambda _: None)
+        cells = (cell for _, table in tables for cell in table.cells if cell.dataset == name.dataset)
+        if others := sorted({str(cell.settings.get("model", model)) for cell in cells} - {model}):
+            yield f"no network is named, so it is {model}; the tables of {name.dataset} have {', '.join(others)}"
 
 
 def _start(run: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]:

@@ -202,7 +202,9 @@ def responses(features: Floats, anchors: Floats, bandwidth: Floats) -> Floats:
 def require_anchors(n_anchors: int, n_examples: int) -> None:
     """Raises HashbenchError if there are fewer training examples than anchors, which are drawn from them."""
     if n_anchors > n_examples:
-        raise HashbenchError(f"{n_anchors} anchors from {n_examples} training examples: --set n_anchors={n_examples}, or fewer")
+        raise HashbenchError(
+            f"{n_anchors} anchors from {n_examples} training examples: --set n_anchors={n_examples}, or fewer"
+        )
 
 
 def squared_distances(items: Floats, others: Floats) -> Floats:

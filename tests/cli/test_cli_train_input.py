@@ -192,8 +192,12 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(interrupted: Path, tra
     flip(interrupted / checkpoint.FILE)
     called = again()
     trained(called)
-    (warning,) = called[2].splitlines()
+    warning, note = called[2].splitlines()
     assert warning.startswith(f"warning: {interrupted / checkpoint.FILE}: a damaged checkpoint")
+    assert note == (
+        "note: no recipe fits mlp on toy, so the settings are those of the authors' network: "
+        "hashbench tune mihash toy searches others"
+    )
     found = codes(interrupted)
     Store.default().rows_path("toy", "s1").unlink()
     shutil.rmtree(interrupted)

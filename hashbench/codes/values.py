@@ -44,11 +44,10 @@ def interpret(sides: Sequence[CodeValues]) -> list[str]:
     """Notes about the values of queries and database, all counted; HashbenchError where they cannot be of codes."""
     counted = [side for side in sides if side.n]
     others = [side for side in counted if side.n_other]
-    is_negative = any(side.n_negative for side in counted)
-    if others and not is_negative:
-        raise HashbenchError(f"{others[0].where}: {others[0].other:g} is in it, {POSITIVE}")
+    if others and not any(side.n_negative for side in others):
+        raise HashbenchError(f"{others[0].where}: {others[0].other} is in it, {POSITIVE}")
     has_set = any(side.n > side.n_zero + side.n_negative for side in counted)
-    if is_negative and any(side.n_zero for side in counted) and not has_set:
+    if any(side.n_negative for side in counted) and any(side.n_zero for side in counted) and not has_set:
         expected = "0 and 1, or -1 and +1, are expected"
         raise HashbenchError(f"{counted[0].where}: -1 and 0 and no +1 are in it: {expected}")
     notes = []

@@ -122,7 +122,7 @@ nan_codes[1, 2], inf_codes[0, 0] = np.nan, np.inf
 FAULTS: dict[str, tuple[Arrays, str]] = {
     "a missing array": (without("query_labels"), "query_labels is missing"),
     "no array at all": ({}, "query_codes is missing"),
-    "text": (but(query_codes=QUERY.astype(str)), "query_codes: <U1 is not numeric"),
+    "text": (but(query_codes=QUERY.astype(str)), "query_codes: <U3 is not numeric"),
     "complex numbers": (but(database_codes=DATABASE.astype(complex)), "database_codes: complex128 is not numeric"),
     "dates": (but(query_labels=np.zeros(3, "M8[D]")), "query_labels: datetime64[D] is not numeric"),
     "Python objects": (

@@ -10,7 +10,7 @@ from hashbench.cli.catalogue import card_of
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.row import HEADINGS, Row
+from hashbench.runs.row import HEADINGS, IMPORTED, Row
 from hashbench.runs.store import Store
 
 
@@ -35,6 +35,8 @@ def _commands(row: Row) -> tuple[list[str], str | None]:
         commands.append(train_command(row, again=row.status == "ok"))  # without it train prints the stored row
     except HashbenchError as error:
         why = str(error)
+    if row.is_imported:
+        return commands, why
     if row.status == "ok" and "weights" not in row.artefacts:  # a classifier makes weights in place of codes
         commands += [f"hashbench encode {row.run} --out codes.npz"]
         commands += [f"hashbench search {row.run} --out nearest.png"] if _has_images(row.dataset) else []
@@ -53,6 +55,7 @@ def _has_images(dataset: str) -> bool:
 def _facts(found: dict[str, Any]) -> dict[str, object]:
     code, seconds = found["code"], found["seconds"]
     commit = (code["commit"] or "unknown commit")[:12] + (" with local changes" if code["dirty"] else "")
+    made = "elsewhere; imported and scored " if found["budget"] == IMPORTED else ""
     return {
         "status": found["status"] + (f": {found['reason']}" if found["reason"] else ""),
         "settings": _sheet.settings(found["settings"]),
@@ -60,7 +63,7 @@ def _facts(found: dict[str, Any]) -> dict[str, object]:
         "distinct codes": distinct_text(DistinctCodes(**codes)) if (codes := found["distinct_codes"]) else None,
         "seed": found["seed"],
         "split": split_text(found["split_seed"]),
-        "made": f"{found['utc']} by hashbench {code['version']}, {commit}",
+        "made": f"{made}{found['utc']} by hashbench {code['version']}, {commit}",
         "machine": _pairs(found["hardware"]),
         "threads": _pairs(found["threads"] or {}),
         "peak memory": f"{found['peak_memory'] / 2**30:.1f} GiB" if found["peak_memory"] else None,

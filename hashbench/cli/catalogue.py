@@ -170,7 +170,8 @@ def run_entry(name: str, row: "Row") -> Entry:
     metrics = {metric: value.mean for metric, value in row.metrics.items()}
     score = next((f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None), row.status)
     of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc"}
-    return Entry(name, f"{score}  {row.utc[:10]}", more={**row.model_dump(include=of_row), "metrics": metrics})
+    marked = "  imported" if row.is_imported else ""
+    return Entry(name, f"{score}  {row.utc[:10]}{marked}", more={**row.model_dump(include=of_row), "metrics": metrics})
 
 
 def _run_names() -> list[str]:

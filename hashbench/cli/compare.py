@@ -1,8 +1,10 @@
-"""``hashbench compare``: the difference between two codes or two runs, and how sure it is over the queries."""
+"""``hashbench compare``: the differences between codes or runs, and how sure they are over the queries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Option, echo
@@ -14,14 +16,17 @@ from hashbench.foundation.errors import HashbenchError, printable
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
-    from hashbench.evaluation.compare import Comparison, Side
+    from hashbench.evaluation.compare import Comparison, Difference, Side
     from hashbench.runs.row import Row
     from hashbench.runs.store import Store
+
+MEANS = ("A", "B", "A - B")
+NOT_SEEDS = "not in the interval: the spread over seeds of training"
 
 
 @dataclass(frozen=True)
 class Given:
-    """What one argument names: a side of the comparison; of a run its seed, and the stored seeds of its cell."""
+    """What one argument names: a side of a comparison; of a run its seed, and the stored seeds of its cell."""
 
     side: "Side"
     seed: int | None = None
@@ -35,8 +40,9 @@ def _complete_side(incomplete: str) -> list[str]:
 
 def command(
     context: Context,
-    a: Annotated[str, Argument(metavar="A", help="Saved codes, or a run.", autocompletion=_complete_side)],
-    b: Annotated[str, Argument(metavar="B", help="The same: A is compared with it.", autocompletion=_complete_side)],
+    sides: Annotated[
+        list[str], Argument(metavar="A B...", help="Saved codes, or runs: two or more.", autocompletion=_complete_side)
+    ],
     metric: Annotated[list[str] | None, Option(help="Metrics, named as for hashbench eval; repeatable.")] = None,
     samples: Annotated[int, Option(min=100, help="Samples of the bootstrap and the randomisation test.")] = 10_000,
     seed: Annotated[int, Option(min=0, help="Seed of both.")] = 0,
@@ -48,11 +54,13 @@ def command(
     layout: Layout = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two codes of the same queries and database.
+    """Compare two or more codes of the same queries and database.
 
     For each metric: the means, their difference A - B, a paired bootstrap interval of it, and the p-value of a
     randomisation test that exchanges the two values of a query. Both are over the queries, and tell how the difference
     would vary with other queries. They do not tell how it would vary with other seeds: hashbench table shows that.
+
+    Of more than two, each is compared with each, and Holm's correction of p is for the number of comparisons.
     """
     from hashbench.codes.files import Explicit
     from hashbench.evaluation import compare, scorer
@@ -62,14 +70,22 @@ def command(
     if not 0 < interval < 1:
         raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
-    first, second = (_side(name, explicit, exclude_self, program(context)) for name in (a, b))
+    if not 2 <= len(sides) <= len(ascii_uppercase):
+        raise HashbenchError(f"{len(sides)} to compare: 2 to {len(ascii_uppercase)} codes or runs are expected")
+    given = [_side(name, explicit, exclude_self, program(context)) for name in sides]
     options: dict[str, Any] = {"samples": samples, "seed": seed, "interval": interval}
-    found = compare.compare(first.side, second.side, names, **options)
-    print_notes([*first.notes, *second.notes])
-    if as_json:
-        echo(canonical_json({**_json(first, second, found, top), **options}))
+    pairs = list(combinations(range(len(given)), 2))
+    found = [compare.compare(given[a].side, given[b].side, names, **options) for a, b in pairs]
+    print_notes([note for each in given for note in each.notes])
+    if len(pairs) > 1:
+        corrected = {name: compare.holm([each.metrics[name].p for each in found]) for name in found[0].metrics}
+        values = _json_of_all(given, pairs, found, corrected)
+        lines = [*_lines_of_all(given, pairs, found, corrected), "", *_how(found, options, len(pairs)), NOT_SEEDS]
     else:
-        echo("\n".join(_lines(first, second, found, top, options)))
+        first, second = given
+        values = _json(first, second, found[0], top)
+        lines = [*_lines(first, second, found[0], top, options)]
+    echo(canonical_json({**values, **options}) if as_json else "\n".join(lines))
 
 
 def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
@@ -126,34 +142,62 @@ def _row(name: str, store: "Store") -> "Row":
     return row
 
 
+def _json_of_all(
+    given: list[Given], pairs: list[tuple[int, int]], found: "list[Comparison]", corrected: dict[str, list[float]]
+) -> dict[str, Any]:
+    sides = {letter: _side_json(each) for letter, each in zip(ascii_uppercase, given, strict=False)}
+    comparisons = []
+    for n, ((a, b), each) in enumerate(zip(pairs, found, strict=True)):
+        metrics = {name: {**asdict(of), "p_holm": corrected[name][n]} for name, of in each.metrics.items()}
+        letters = {"a": ascii_uppercase[a], "b": ascii_uppercase[b]}
+        comparisons.append({**letters, "same_queries_by": each.same_by, "metrics": metrics})
+    sizes = {"n_queries": found[0].n_queries, "n_empty": found[0].n_empty, "n_database": found[0].n_database}
+    return {"over": "queries", **sizes, "sides": sides, "comparisons": comparisons}
+
+
+def _side_json(given: Given) -> dict[str, Any]:
+    values = {"name": given.side.name, "n_bits": given.side.histogram.n_bits}
+    return values | ({} if given.seed is None else {"seed": given.seed, "stored_seeds": list(given.seeds)})
+
+
 def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
     sizes = {"n_queries": found.n_queries, "n_empty": found.n_empty, "n_database": found.n_database}
     different = {name: [asdict(each) for each in found.most_different(name, top)] for name in found.metrics}
     values: dict[str, Any] = {"same_queries_by": found.same_by, "over": "queries", **sizes}
-    for letter, given in (("a", a), ("b", b)):
-        values[letter] = {"name": given.side.name, "n_bits": given.side.histogram.n_bits}
-        values[letter] |= {} if given.seed is None else {"seed": given.seed, "stored_seeds": list(given.seeds)}
+    values |= {"a": _side_json(a), "b": _side_json(b)}
     metrics = {name: asdict(each) for name, each in found.metrics.items()}
     return {**values, "metrics": metrics, "most_different": different}
 
 
-def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
-    for letter, given in (("A", a), ("B", b)):
-        yield f"{letter}  {given.side.name}: {given.side.histogram.n_bits} bits"
+def _lines_of_all(
+    given: list[Given], pairs: list[tuple[int, int]], found: "list[Comparison]", corrected: dict[str, list[float]]
+) -> Iterator[str]:
+    yield from _heading(given, found[0])
+    for name in found[0].metrics:
+        lines: list[tuple[str, ...]] = [(name, "first", "second", "difference", "interval", "p", "p (Holm)")]
+        for n, ((a, b), each) in enumerate(zip(pairs, found, strict=True)):
+            of, letters = each.metrics[name], f"{ascii_uppercase[a]}, {ascii_uppercase[b]}"
+            lines.append((letters, *_values(of), _p(corrected[name][n])))
+        yield from ("", *_aligned(lines))
+
+
+def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
+    for letter, each in zip(ascii_uppercase, given, strict=False):
+        yield f"{letter}  {each.side.name}: {each.side.histogram.n_bits} bits"
     empty = f", {found.n_empty:,} of them without a relevant item (left out)" if found.n_empty else ""
     yield f"{found.n_queries:,} queries{empty}, {found.n_database:,} items; the same queries by {found.same_by}"
-    yield ""
-    yield from _metrics(found, options["interval"])
+
+
+def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
+    yield from _heading((a, b), found)
+    interval = f"{100 * options['interval']:g}% interval"
+    rows = ((name, *_values(each)) for name, each in found.metrics.items())
+    yield from ("", *_aligned([("metric", *MEANS, interval, "p"), *rows]))
     yield from _different(found, top)
     yield ""
-    sampled = not all(each.is_exact for each in found.metrics.values())
-    p = "of random exchanges of A and B" if sampled else "exact: of all exchanges of A and B"
-    yield (
-        f"interval: paired bootstrap over the queries, {options['samples']:,} samples, seed {options['seed']}; "
-        f"p: two-sided, {p}, query by query"
-    )
+    yield from _how([found], options)
     if a.seed is None or b.seed is None or max(len(a.seeds), len(b.seeds)) == 1:
-        yield "not in the interval: the spread over seeds of training"
+        yield NOT_SEEDS
         return
     yield (
         f"not in the interval: the spread over seeds. These are seed {a.seed} of {len(a.seeds)} stored seeds of A's "
@@ -161,13 +205,30 @@ def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str,
     )
 
 
-def _metrics(found: "Comparison", interval: float) -> Iterator[str]:
-    lines = [("metric", "A", "B", "A - B", f"{100 * interval:g}% interval", "p")]
-    for name, each in found.metrics.items():
-        between = f"[{_signed(each.low)}, {_signed(each.high)}]"
-        p = f"{each.p:.4f}" if each.p >= 5e-5 else f"{each.p:.1e}"
-        lines.append((name, f"{each.a:.4f}", f"{each.b:.4f}", _signed(each.difference), between, p))
-    widths = [max(len(line[column]) for line in lines) for column in range(6)]
+def _how(found: "Sequence[Comparison]", options: dict[str, Any], n: int = 1) -> Iterator[str]:
+    """How interval and p were made, and how p is corrected where each metric has ``n`` comparisons."""
+    sampled = not all(each.is_exact for one in found for each in one.metrics.values())
+    p = "of random exchanges of A and B" if sampled else "exact: of all exchanges of A and B"
+    share = "" if n == 1 else f" ({100 * options['interval']:g}%)"
+    yield (
+        f"interval{share}: paired bootstrap over the queries, {options['samples']:,} samples, seed {options['seed']}; "
+        f"p: two-sided, {p}, query by query"
+    )
+    if n > 1:
+        yield f"p (Holm): p corrected for the {n} comparisons of each metric, by Holm's step-down procedure"
+
+
+def _values(each: "Difference") -> tuple[str, ...]:
+    between = f"[{_signed(each.low)}, {_signed(each.high)}]"
+    return f"{each.a:.4f}", f"{each.b:.4f}", _signed(each.difference), between, _p(each.p)
+
+
+def _p(p: float) -> str:
+    return f"{p:.4f}" if p >= 5e-5 else f"{p:.1e}"
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for name, *rest in lines:
         columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
         yield f"{name:{widths[0]}}  {'  '.join(columns)}"

@@ -1,7 +1,7 @@
 """``hashbench eval``: scores saved codes, those of hashbench or of other code."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,12 +15,15 @@ from hashbench.foundation.files import require_apart, resolved
 
 if TYPE_CHECKING:
     from hashbench.codes import Codes
-    from hashbench.codes.files import CodeStream, SavedCodes
+    from hashbench.codes.files import CodeStream, Explicit, SavedCodes
     from hashbench.evaluation.count_shards import How
     from hashbench.evaluation.report import Evaluation
     from hashbench.evaluation.scorer import Scorer
+    from hashbench.evaluation.scores import Empty
     from hashbench.evaluation.shard_total import Total
     from hashbench.evaluation.shards import Source
+    from hashbench.histogram.ties import Policy
+    from hashbench.metrics import Metrics
 
 ONE_FILE = ", which counts the database in parts: score one file of all items"
 IN_MEMORY = ": use --no-stream where it fits into memory"
@@ -100,7 +103,7 @@ def command(
     ] = None,
     append: Annotated[bool, ShardOption("--append", help="Add the shards, all of them new, to --counts.")] = False,
 ) -> None:
-    """Compute metrics of saved codes, exactly under ties.
+    """Compute metrics of saved codes, exactly under ties; of several files, each with all it needs, in one table.
 
     Codes are read from .npz, .npy, .mat, .h5 files or packed bytes; in a folder, files are found by the names that
     other hashing code uses. The report shows each metric with its range over the orders of tied items, and diagnostics
@@ -139,20 +142,17 @@ def command(
     of_shards = {"shard-labels": shard_labels, "jobs": jobs > 1, "ray": ray, "counts": counts, "append": append}
     if alone := given(of_shards):
         raise HashbenchError(f"{alone} needs --shards 'PATTERN', the files of the database")
-    saved = saved_files.opened(named, explicit=explicit, streamed=stream)
     if weights is not None:
         names.refuse_radii("weighted distances do")
         _refuse({"as": as_, "trec-run": trec_run, "curves": curves}, "--weights")
     if exclude_self:
         _refuse({"as": as_}, "--exclude-self", ": other code counts a query among its own neighbours")
-    if isinstance(saved, saved_files.CodeStream):
-        size = f"{saved.n_database:,} items of {saved.query.n_bits} bits"
-        _refuse(needs_all, f"a database that is read piece by piece ({size})", IN_MEMORY)
-    of_bits = None if weights is None else saved_files.weights_at(weights, named, saved.query.n_bits)
-    options: dict[str, Any] = {"ties": ties, "empty": empty, "weights": of_bits}
-    scored = scorer.Scorer.of_saved(saved, names, exclude_self=exclude_self, device=device, **options)
-    print_notes([*saved.notes, *_hints(saved, scored, exclude_self)])
-    found = _report(source, saved, scored, as_)
+    asked = Asked(names, ties, empty, exclude_self, device, weights, as_, explicit, stream, needs_all)
+    if len(named) > 1 and explicit.names_no_array and all(map(saved_files.is_whole, named)):
+        of_one = {"as": as_, "per-query": per_query, "curves": curves, "trec-run": trec_run, "qrels": qrels}
+        _refuse({**of_one, "train-codes": training}, "several files that are scored one by one", ": score one file")
+        return _print_files([_scored([path], str(path), asked)[2] for path in named], csv, as_json)
+    saved, scored, found = _scored(named, source, asked)
     if training is not None:
         items = saved_files.opened(named, explicit=explicit, streamed=stream, training=training)
         found = _with_training(found, items, device)
@@ -160,6 +160,38 @@ def command(
     if isinstance(saved, saved_files.SavedCodes):  # the TREC options have been refused for a stream
         _write_trec(saved, scored, trec_run, trec_depth, qrels)
     return _print(found, as_json)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks of each set of codes."""
+
+    names: "Metrics"
+    ties: "Policy"
+    empty: "Empty"
+    exclude_self: bool
+    device: str
+    weights: str | None
+    as_: list[str]
+    explicit: "Explicit"
+    stream: bool | None
+    needs_all: Mapping[str, object]  # options that need the whole database at once
+
+
+def _scored(paths: list[Path], source: str, asked: Asked) -> "tuple[SavedCodes | CodeStream, Scorer, Evaluation]":
+    """The codes in ``paths``, called ``source``, with their scores; their notes are printed."""
+    from hashbench.codes import files
+    from hashbench.evaluation.scorer import Scorer
+
+    saved = files.opened(paths, explicit=asked.explicit, streamed=asked.stream)
+    if isinstance(saved, files.CodeStream):
+        size = f"{saved.n_database:,} items of {saved.query.n_bits} bits"
+        _refuse(asked.needs_all, f"a database that is read piece by piece ({size})", IN_MEMORY)
+    weights = None if asked.weights is None else files.weights_at(asked.weights, paths, saved.query.n_bits)
+    options: dict[str, Any] = {"ties": asked.ties, "empty": asked.empty, "weights": weights}
+    scored = Scorer.of_saved(saved, asked.names, exclude_self=asked.exclude_self, device=asked.device, **options)
+    print_notes([*saved.notes, *_hints(saved, scored, asked.exclude_self)])
+    return saved, scored, _report(source, saved, scored, asked.as_)
 
 
 def _training(codes: str | None, labels: str | None) -> tuple[str, str] | None:
@@ -229,6 +261,14 @@ def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", dev
     options: dict[str, Any] = {"n_items": n_items, "device": chosen, "progress": True}
     counted = histogram.count_blocks(training.query, training.pieces(), **options)
     return replace(found, twins_in_training=diagnostics.diagnose_queries(counted).twins)
+
+
+def _print_files(found: "list[Evaluation]", csv: Path | None, as_json: bool) -> None:
+    from hashbench.evaluation import report
+
+    if csv is not None:
+        report.write_csv_of_files(csv, found)
+    echo(report.as_json(*found) if as_json else report.as_table(found))
 
 
 def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None) -> None:

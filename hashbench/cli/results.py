@@ -1,4 +1,4 @@
-"""``hashbench results``: lists, shows, compares, merges and tidies the stored rows."""
+"""``hashbench results``: lists, shows, compares, imports, merges and tidies the stored rows."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option, Typer, echo
 
-from hashbench.cli._options import AsJson, OfDataset, OfMethod, RunName
+from hashbench.cli._options import (
+    AsJson,
+    BitOrder,
+    Layout,
+    OfDataset,
+    OfMethod,
+    ProtocolName,
+    RowAsJson,
+    RunName,
+    SplitSeed,
+)
 from hashbench.cli._terminal import LeftOutRows
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
@@ -168,6 +178,37 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
+
+
+@app.command("import", short_help="Make a row of codes that were made elsewhere.")
+def import_(
+    codes: Annotated[list[Path], Argument(metavar="CODES...", help="Codes of queries and database, as for eval.")],
+    method: Annotated[str, Option(help="Who made them: any name, in the catalogue or not.")],
+    dataset: Annotated[str, Option(help="A data set that is here.", autocompletion=complete("datasets"))],
+    bits: Annotated[int, Option(min=1, help="The code length.")],
+    protocol: ProtocolName = None,
+    seed: Annotated[int, Option(min=0, help="The seed with which they were made.")] = 0,
+    split: SplitSeed = None,
+    bit_order: BitOrder = None,
+    layout: Layout = None,
+    as_json: RowAsJson = False,
+) -> None:
+    """Make a row of codes that other code made, scored as the codes of a run; hashbench marks it as imported.
+
+    query_ids and database_ids beside the codes are numbers of items, in any order (hashbench split writes them).
+    Without them the codes must be in the order of the protocol, and the labels beside them must agree.
+    """
+    from hashbench.cli._row_text import print_row
+    from hashbench.codes.files import Explicit
+    from hashbench.runs.imported import import_codes
+    from hashbench.runs.row import IMPORTED
+    from hashbench.runs.run import Run
+    from hashbench.runs.store import Store
+
+    store = Store.default()
+    run = Run.resolve(dataset, protocol, method, {"bits": bits}, seed=seed, budget=IMPORTED, split_seed=split)
+    explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
+    print_row(import_codes(run, codes, explicit, store), None, store, as_json=as_json)
 
 
 @app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from hashbench.runs.run_all import Outcome
     from hashbench.runs.store import Store
 
+ELSEWHERE = "its codes were made elsewhere: hashbench results import makes its rows"
+
 
 def command(
     tables: Annotated[list[str], Argument(metavar="TABLE...", help="Tables or figures.", autocompletion=TABLES)],
@@ -51,6 +53,7 @@ def command(
     from hashbench.foundation import parallel
     from hashbench.foundation.files import require_writable
     from hashbench.foundation.progress import note
+    from hashbench.runs.row import IMPORTED
     from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan, run_all
     from hashbench.runs.store import Store
@@ -64,7 +67,7 @@ def command(
     store = Store.default()
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
     cells = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
-    wanted = list({str(e.name): e for each in cells for e in each.runs}.values())
+    wanted = list({str(e.name): e for each in cells for e in each.runs if e.name.budget != IMPORTED}.values())
     if only:
         wanted = cell_runs.select(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)
@@ -72,6 +75,7 @@ def command(
     settled = {str(run.name) for run in (*stored.measured, *left)}
     todo = [run for run in wanted if str(run.name) not in settled]
     unavailable = [(each.cell, each.unavailable) for each in cells if each.unavailable]
+    unavailable += [(each.cell, ELSEWHERE) for each in cells if each.cell.budget == IMPORTED]
     for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
         note(f"left out: {line}")  # once for each data set, method and reason
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")

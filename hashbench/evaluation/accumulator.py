@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes
+from hashbench.codes.values import CodeValues, interpret
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder, Bytes
 from hashbench.evaluation.scorer import DEFAULT, score
@@ -18,7 +19,7 @@ from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics
 
-Batch = tuple[AnyCodes | Bytes, NDArray[Any]]  # codes and labels
+Batch = tuple[AnyCodes | Bytes, NDArray[Any], CodeValues]  # codes and labels, and what values the codes were
 
 
 class ScoreAccumulator:
@@ -72,8 +73,9 @@ class ScoreAccumulator:
         for side, batches in self._batches.items():
             if not batches:
                 raise HashbenchError(f"{side}: no batch yet: update({side}_codes=..., {side}_labels=...)")
-        codes = [_joined([codes for codes, _ in batches]) for batches in self._batches.values()]
-        labels = [np.concatenate([labels for _, labels in batches]) for batches in self._batches.values()]
+        interpret([values for batches in self._batches.values() for _, _, values in batches])
+        codes = [_joined([codes for codes, _, _ in batches]) for batches in self._batches.values()]
+        labels = [np.concatenate([labels for _, labels, _ in batches]) for batches in self._batches.values()]
         query, database = arrays.unpacked(codes, self._bits, self._bit_order)
         device = for_arrays(self._device, *(getattr(each, "words", None) for each in (query, database)))
         return score(query, database, labels[0], labels[1], device=device, **self._options)
@@ -82,15 +84,15 @@ class ScoreAccumulator:
         """A batch of codes and labels; raises HashbenchError if they do not fit each other or the batches before."""
         if codes is None or labels is None:
             raise HashbenchError(f"{side}_codes and {side}_labels: a batch needs both")
-        batch = arrays.read_codes(f"{side}_codes", codes, for_arrays(self._device, codes), self._bits)
+        batch, values = arrays.read_codes(f"{side}_codes", codes, for_arrays(self._device, codes), self._bits)
         of = arrays.read_labels(f"{side}_labels", labels)
         if len(of) != len(batch):
             raise HashbenchError(f"{side}_labels: {len(of)} rows, {side}_codes has {len(batch)}: one each")
         for first in self._batches[side][:1]:
-            for what, kind, before in zip(("codes", "labels"), _kinds(batch, of), _kinds(*first), strict=True):
+            for what, kind, before in zip(("codes", "labels"), _kinds(batch, of), _kinds(*first[:2]), strict=True):
                 if kind != before:
                     raise HashbenchError(f"{side}_{what}: a batch of {kind} after batches of {before}: all must agree")
-        return batch, of
+        return batch, of, values
 
 
 def _kinds(codes: AnyCodes | Bytes, labels: NDArray[Any]) -> tuple[str, str]:

@@ -8,13 +8,16 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes, pack
 from hashbench.codes.packed import bit_order_of, from_bytes
+from hashbench.codes.values import CodeValues, not_numeric
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import slices
 from hashbench.histogram.counting import AnyCodes
 from hashbench.relevance.labels import GradedRelevance, PairRelevance, class_ids, class_names, from_labels
 
 BitOrder = Literal["big", "little"]
 Bytes = NDArray[np.uint8]
 
+COUNTED = 1 << 20  # values that are looked at together
 MAX_LEVEL = 65_535  # of relevance: levels are counted by it
 GRADED = (
     "levels of relevance are query_labels [queries, items] with database_labels=None, or [queries, classes] beside "
@@ -27,29 +30,36 @@ def numbers(name: str, values: Any) -> NDArray[Any]:
     """``values`` as an array of finite numbers; raises HashbenchError for anything else."""
     array = _array(name, values)
     if array.dtype.kind not in "buif":
-        raise HashbenchError(f"{name}: {array.dtype} is not numeric: numbers are expected")
+        raise not_numeric(name, str(array.dtype))
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
     return array
 
 
-def read_codes(name: str, values: Any, device: str, bits: int | None) -> AnyCodes | Bytes:
-    """The codes in ``values``, on a tensor's own GPU; packed ``bits`` stay bytes: both sides show their bit order."""
+def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[AnyCodes | Bytes, CodeValues]:
+    """The codes in ``values``, on a tensor's own GPU, and what values they are, for ``interpret``.
+
+    Packed ``bits`` stay bytes: both sides show their bit order.
+    """
+    seen = CodeValues(name)
     if isinstance(values, Codes) or hasattr(values, "to_host"):
-        return _of_length(name, values, bits)
+        return _of_length(name, values, bits), seen
     if device != "cpu" and hasattr(values, "detach") and not _is_packed(values, bits):
         from hashbench.histogram import torch_kernel
 
-        return _of_length(name, torch_kernel.pack(values, name), bits)
-    array = numbers(name, values)
+        return _of_length(name, torch_kernel.pack(values, seen), bits), seen
+    array = _array(name, values)
+    if array.dtype.kind not in "buif":
+        raise not_numeric(name, str(array.dtype), array.dtype.kind)
+    array = numbers(name, array)
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
     if _is_packed(array, bits):
-        return array
-    if array.dtype.kind in "ui" and array.size and (array.max() > 1 or array.min() < -1):
-        are_bits = "0 and 1, or -1 and +1, are; packed codes need bits=, their length"
-        raise HashbenchError(f"{name}: {array.max()} is no bit: {are_bits}")
-    return _of_length(name, pack(array > 0), bits)
+        return array, seen
+    if array.dtype != np.bool_:
+        for rows in slices(len(array), max(1, COUNTED // max(1, array.shape[1]))):
+            seen.add(array[rows])
+    return _of_length(name, pack(array > 0), bits), seen
 
 
 def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrder | None) -> list[AnyCodes]:

@@ -102,6 +102,20 @@ def compare(a: Side, b: Side, names: Metrics, *, samples: int, seed: int, interv
     return Comparison(len(kept), int((~kept).sum()), n_database, same_by, found, values, ids)
 
 
+def holm(p: Sequence[float]) -> list[float]:
+    """The p-values of several tests, corrected for their number by Holm's step-down procedure, in their order.
+
+    The k-th smallest of n is multiplied by n - k + 1, and none is smaller than one before it or larger than 1.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p, kind="stable")
+    corrected = np.empty(len(p))
+    corrected[order] = np.maximum.accumulate(np.minimum(1.0, np.asarray(p)[order] * np.arange(len(p), 0, -1)))
+    return [float(each) for each in corrected]
+
+
 def _matched(a: Side, b: Side) -> tuple[NDArray[np.int64], str]:
     """The row in b of each query of a, and how they were found to be the same; raises HashbenchError if they differ."""
 
@@ -120,7 +134,7 @@ def _matched(a: Side, b: Side) -> tuple[NDArray[np.int64], str]:
         rows, same_by = rows_of_ids(a.ids, [b.ids], f"{b.name}: query_ids"), "their ids"
         require(bool((rows >= 0).all()) and len(np.unique(rows)) == len(rows), "their ids differ")
     elif a.labels is not None and b.labels is not None and a.labels.ndim == b.labels.ndim:
-        require(np.array_equal(_renumbered(a.labels), _renumbered(b.labels)), "their labels differ")
+        require(np.array_equal(renumbered(a.labels), renumbered(b.labels)), "their labels differ")
         same_by = "their labels"
     of_a, of_b = _by_level(a.histogram), _by_level(b.histogram)
     same_items = of_a.keys() == of_b.keys() and all(np.array_equal(of_a[level], of_b[level][rows]) for level in of_a)
@@ -128,7 +142,7 @@ def _matched(a: Side, b: Side) -> tuple[NDArray[np.int64], str]:
     return rows, same_by
 
 
-def _renumbered(labels: Labels) -> Labels:
+def renumbered(labels: Labels) -> Labels:
     """Class ids [n] numbered by their first item (negative ids are no class); multi-hot columns [n, labels] sorted."""
     if labels.ndim == 2:
         return np.unique(labels[:, labels.any(axis=0)] > 0, axis=1).astype(np.int64)

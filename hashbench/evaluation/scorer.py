@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.values import interpret
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
 from hashbench.evaluation.diagnostics import Tally
@@ -177,9 +178,10 @@ def score(
 ) -> Scores:
     """The scores of query codes against database codes, with relevance from labels, exact under ties.
 
-    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations; a value > 0 is
-    bit 1. With ``bits`` they may also be packed, uint8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or
-    ``little`` (faiss), where the padding does not show it. Labels are class ids [n], negative for no class, names of
+    Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations on both sides of
+    0; a value > 0 is bit 1. Probabilities, texts and other whole numbers are refused. With ``bits`` they may also be
+    packed, uint8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or ``little`` (faiss), where the padding
+    does not show it. Labels are class ids [n], negative for no class, names of
     classes [n], or multi-hot [n, labels] of 0 and 1. Levels of relevance, whole numbers from 0, are ``query_labels``
     [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. Metrics are
     named as on the command line: ``"ap,ndcg@100"``. ``ties`` is the order of items at equal distance: ``expected`` is
@@ -208,8 +210,9 @@ def score(
     policy, wanted = checked(ties, empty), Metrics.parse(metrics)
     chosen = for_arrays(device, query_codes, database_codes)
     given = {"query_codes": query_codes, "database_codes": database_codes}
-    sides = [arrays.read_codes(name, codes, chosen, bits) for name, codes in given.items()]
-    query, database = arrays.unpacked(sides, bits, bit_order)
+    read = [arrays.read_codes(name, codes, chosen, bits) for name, codes in given.items()]
+    interpret([values for _, values in read])
+    query, database = arrays.unpacked([codes for codes, _ in read], bits, bit_order)
     of_query = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
     of_database = None if database_labels is None else arrays.read_labels("database_labels", database_labels)
     relevance = arrays.relevance(of_query, of_database)

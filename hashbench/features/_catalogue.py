@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.files import atomic, file_sha256, require_writable
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
 from hashbench.training.settings import N_SHOWN
@@ -43,16 +47,36 @@ FEATURES = Catalogue("features", "hashbench.features", "EXTRACTOR", Extractor, g
 def split_checksum(name: str) -> tuple[str, str | None]:
     """The model, and the beginning of the checksum of its weights, in the name of features; None if it names none.
 
-    >>> split_checksum("resnet9_0123456789ab"), split_checksum("resnet18")
-    (('resnet9', '0123456789ab'), ('resnet18', None))
+    >>> split_checksum("resnet9_0123456789ab"), split_checksum("alexnet")
+    (('resnet9', '0123456789ab'), ('alexnet', None))
     """
     found = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical(name))
-    return (found[1], found[2]) if found and is_own(found[1]) else (name, None)
+    return (found[1], found[2]) if found and found[1] in MODELS else (name, None)
 
 
 def is_own(model: str) -> bool:
     """Whether ``hashbench pretrain`` makes weights of ``model``, which has no official ones."""
     return model in MODELS.names and MODELS.get(model).pretrained is None
+
+
+def kept_weights(model: str, checksum: str) -> Path:
+    """The file of weights of ``model`` with this beginning of its checksum, which ``keep_weights`` stored."""
+    for path in sorted(paths.weights().glob(f"{model}-{checksum}.*")):
+        if not file_sha256(path).startswith(checksum):
+            raise HashbenchError(f"{path}: damaged: its checksum is another: remove it, and name the file again")
+        return path
+    command = f"hashbench features DATASET --model {model} --weights FILE"
+    raise HashbenchError(f"the weights of {model}_{checksum} are not in {paths.weights()}: {command} keeps them there")
+
+
+def keep_weights(given: str, model: str, sha256: str) -> None:
+    """Copies the file ``given`` to where ``kept_weights`` finds it, so that runs need no path."""
+    source = Path(given)
+    path = paths.weights() / f"{model}-{sha256[:N_SHOWN]}{source.suffix.lower()}"
+    if not path.is_file():
+        require_writable(path.parent, source.stat().st_size, instead="--data")
+        with atomic(path) as temporary:
+            shutil.copyfile(source, temporary)
 
 
 def stored_name(name: str, weights: str | None = None) -> str:

@@ -22,7 +22,7 @@ from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import canonical
-from hashbench.models import TORCHVISION
+from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
 from hashbench.training.settings import N_SHOWN, SHA256
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def extract(
     stem, extractor = named(name, weights)
     data = open_dataset(card) if data is None else data
     built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
+    model, checksum = _catalogue.split_checksum(stem)
+    if checksum is not None and weights is not None and Path(weights).is_file():
+        _catalogue.keep_weights(weights, model, str(built.constants["weights_sha256"]))
     identity = {  # all that decides the features; the last digits depend on the device
         "dataset": data.name,
         "data_sha256": data.sha256,
@@ -96,16 +99,24 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     if stem in FEATURES:
         return stored_name(name, weights), FEATURES.get(stem)
     from hashbench.features import _network
+    from hashbench.models import identify
     from hashbench.training.weights import find
 
     # a network without official weights takes those of pretrain: by the checksum in ``name``, by file or by name
     model, checksum = _catalogue.split_checksum(stem)
-    if checksum is not None:
+    if checksum is not None and _catalogue.is_own(model):
         return stored_name(name, weights), _network.own_extractor(model, find(f"{SHA256}{checksum}"))
+    if checksum is not None:
+        kept = _catalogue.kept_weights(model, checksum)
+        return stored_name(name, weights), _network.extractor(model, str(kept))
     if weights is not None and _catalogue.is_own(stem):
         own = find(weights)
         return f"{stem}_{own.sha256[:N_SHOWN]}", _network.own_extractor(stem, own)
-    return stored_name(name, weights), _network.extractor(stem, weights)
+    named, official = stored_name(name, weights), MODELS.get(stem).pretrained
+    if weights not in (None, RANDOM_WEIGHTS) and official is not None:
+        file = identify(stem, official.weights, Path(weights))
+        named = named if file.official else f"{named}_{str(file.sha256)[:N_SHOWN]}"
+    return named, _network.extractor(stem, weights)
 
 
 def _in_order(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from hashbench.codes import MAX_BITS, Codes, pack_words
+from hashbench.codes.values import CodeValues, not_numeric
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Counter, Ints, Report
@@ -25,7 +26,7 @@ PAIRS = 1 << 21  # counted together by bincount: 16 MiB of keys
 ITEMS = 1 << 21  # of the database, on the device at a time
 WORD_BITS = 32
 PACKED_BITS = 1 << 22  # bits packed at a time: 16 MiB as int32
-NO_COMPARISON = (torch.uint16, torch.uint32, torch.uint64)  # torch has few operations on these types
+UNSIGNED = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)  # have few operations, or none with -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,41 +62,40 @@ class TensorCodes:
         return TensorCodes(_int32(codes.words, device, -(-codes.n_bits // WORD_BITS)), codes.n_bits)
 
 
-def pack(codes: Tensor, name: str = "codes") -> TensorCodes:
+def pack(codes: Tensor, values: CodeValues | None = None) -> TensorCodes:
     """The codes of a tensor [n, bits], packed on its own device: a bit is set where the value is > 0.
 
-    Values are 0 and 1, -1 and +1, bool, or real activations. Other whole numbers, values that are not finite and other
-    shapes raise HashbenchError, in a line that begins with ``name``.
+    Its values are added to ``values``, whose name begins the lines of errors. What is neither finite nor a number, and
+    other shapes, raise HashbenchError.
     """
+    values = values or CodeValues("codes")
     if codes.ndim != 2:
-        raise HashbenchError(f"{name}: shape {tuple(codes.shape)} is not items x bits")
+        raise HashbenchError(f"{values.where}: shape {tuple(codes.shape)} is not items x bits")
     if codes.is_complex():
-        raise HashbenchError(f"{name}: {codes.dtype} is not numeric: numbers are expected")
+        raise not_numeric(values.where, str(codes.dtype))
     n, n_bits = codes.shape
     if not 1 <= n_bits <= MAX_BITS:
         raise HashbenchError(f"codes: {n_bits} bits; 1 to {MAX_BITS} are possible")
     words = torch.empty((n, -(-n_bits // WORD_BITS)), dtype=torch.int32, device=codes.device)
     shifts = torch.arange(WORD_BITS, dtype=torch.int32, device=codes.device)
     for rows in slices(n, max(1, PACKED_BITS // n_bits)):
-        bits = _bits(codes[rows].detach(), name)
+        bits = _bits(codes[rows].detach(), values)
         padded = torch.nn.functional.pad(bits, (0, -n_bits % WORD_BITS)).view(len(bits), -1, WORD_BITS)
         # no two bits add up in one place
         words[rows] = (padded.to(torch.int32) << shifts).sum(dim=2, dtype=torch.int32)
     return TensorCodes(words, n_bits)
 
 
-def _bits(block: Tensor, name: str) -> Tensor:
+def _bits(block: Tensor, values: CodeValues) -> Tensor:
     """Whether each value is > 0; raises HashbenchError if one is not finite, or whole and other than -1, 0 and 1."""
     if block.is_floating_point():
         block = block.float() if block.element_size() < 2 else block  # torch compares it on every device
         if not block.isfinite().all():
-            raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
-    elif block.dtype != torch.bool:
-        block = block.to(torch.int64) if block.dtype in NO_COMPARISON else block
-        least, largest = (int(bound) for bound in torch.aminmax(block))
-        if least < -1 or largest > 1:
-            bits = "0 and 1, or -1 and +1, are; packed codes need bits=, their length"
-            raise HashbenchError(f"{name}: {largest} is no bit: {bits}")
+            raise HashbenchError(f"{values.where}: not finite (NaN or inf): finite numbers are expected")
+    elif block.dtype in UNSIGNED:
+        block = block.to(torch.int64)
+    if block.dtype != torch.bool:
+        values.add(block, torch.count_nonzero)
     return block > 0
 
 

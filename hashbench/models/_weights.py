@@ -14,6 +14,7 @@ from hashbench.models._layers import Preprocessor
 from hashbench.models._matconvnet import AVERAGE
 from hashbench.models._model import RANDOM_WEIGHTS, Pretrained, Weights
 
+PARALLEL = "module."  # begins every name where torch's DataParallel trained the network
 COUNTERS = "num_batches_tracked"  # a counter of batch normalisation, which is not needed; older files do not have it
 
 
@@ -84,6 +85,8 @@ def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
         raise HashbenchError(f"{path}: weights of this network are read from {kinds}")
     if suffix != ".safetensors":  # they are checked where they are read
         _require_finite(tensors, path)
+    if all(name.startswith(PARALLEL) for name in tensors):
+        tensors = {name.removeprefix(PARALLEL): tensor for name, tensor in tensors.items()}
     return {weights.rename(name): tensor for name, tensor in tensors.items()}
 
 
@@ -109,6 +112,8 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
 def _read_torch(path: Path) -> dict[str, Tensor]:
     advice = "save the module's state_dict()"
     content = pt.load(path, advice)
+    if isinstance(content, dict) and isinstance(content.get("state_dict"), dict):  # a checkpoint of a training
+        content = content["state_dict"]
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
         raise HashbenchError(f"{path}: a dictionary of tensors by name is expected: {advice}")
     return {name: pt.plain(tensor, f"{path}: {printable(name)}", path) for name, tensor in content.items()}

@@ -127,6 +127,7 @@ def _run(row: Row, makers: dict[str, int]) -> list[Any]:
     """Name, seed, seconds and what made the run: code and machine, by their place in ``makers``."""
     commit = row.code.commit[:12] if row.code.commit else "unknown"
     code = f"hashbench {row.code.version}, commit {commit}{' with local changes' if row.code.dirty else ''}"
+    code = f"codes made elsewhere, scored by {code}" if row.is_imported else code
     maker = makers.setdefault(f"{code}; {machine_of(row)}", len(makers))
     seconds = {} if row.seconds is None else row.seconds.model_dump()
     return [row.run, row.seed, ", ".join(f"{part} {value:,.1f} s" for part, value in seconds.items()), maker]

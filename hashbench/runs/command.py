@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.models import MODELS
-from hashbench.runs.row import Row
+from hashbench.runs.row import IMPORTED, Row
 from hashbench.runs.run import BASE, Run, RunName
 from hashbench.runs.settings import method_file
 from hashbench.training.settings import SHA256
@@ -39,6 +39,10 @@ def command_of(
 ) -> str:
     """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it."""
     seed = ["--seed", str(run.seed)] if run.seed else []
+    if run.budget == IMPORTED:
+        words = [*program, "results", "import", "CODES", "--method", run.method, "--dataset", run.dataset]
+        words += ["--protocol", run.protocol, "--bits", str(given["bits"]), *seed]
+        return shlex.join(words + (["--split", str(run.split_seed)] if run.split_seed is not None else []))
     if run.method == CLASSIFIER:
         settings = run.config["settings"]
         channels = MODELS.get(settings["model"]).channels

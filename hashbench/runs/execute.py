@@ -23,7 +23,7 @@ from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, MetricValue
 from hashbench.runs.data import RunData, open_data
-from hashbench.runs.row import ACCURACY, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds
+from hashbench.runs.row import ACCURACY, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds
 from hashbench.runs.run import Options, Run
 from hashbench.training import log
 from hashbench.training.classifier import Predictions
@@ -51,15 +51,20 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
     output = encode(hasher, data, options)
     output.save(folder)
     encoded = time.perf_counter()
-    evidence = output.count(data.relevance, progress=options.progress)
-    evidence.save(folder)
-    metrics = score(evidence, run.protocol.metrics)
+    result = scored(output, data, folder, options)
     score_s = time.perf_counter() - encoded
     seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))
+    return row_with(data, options, **result, seconds=seconds, status="ok")
+
+
+def scored(output: Output, data: RunData, folder: Path, options: Options) -> dict[str, Any]:
+    """What a row holds of the codes: metrics, distinct codes, checksums of the counts, which ``folder`` gets."""
+    evidence = output.count(data.relevance, progress=options.progress)
+    evidence.save(folder)
+    metrics = score(evidence, data.run.protocol.metrics)
     sums = {name: counts.sha256() for name, counts in evidence.by_name.items() if name in get_args(Artefact)}
     weights = {} if evidence.weights_sha256 is None else {"weights": evidence.weights_sha256}
-    result = {"searches": metrics, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
-    return _row(data, options, **result, seconds=seconds, status="ok")
+    return {"searches": metrics, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
 
 
 def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
@@ -140,12 +145,13 @@ def _metrics(evidence: Mapping[str, contract.Counts], of_protocol: Sequence[str]
 
 def failed_row(data: RunData, reason: str, options: Options) -> Row:
     """The row of a run whose training failed."""
-    return _row(data, options, seconds=None, status="failed", reason=reason)
+    return row_with(data, options, seconds=None, status="failed", reason=reason)
 
 
-def _row(data: RunData, options: Options, **result: Any) -> Row:
+def row_with(data: RunData, options: Options, **result: Any) -> Row:
+    """The row of a run with its ``result``, made by this code on this machine, now."""
     run, name, compute = data.run, data.run.name, options.compute
-    device, provider = "cpu", METHODS.provider(name.method)
+    device, provider = "cpu", None if name.budget == IMPORTED else METHODS.provider(name.method)
     if run.method.needs_torch:
         from hashbench.training.device import pick_device
 

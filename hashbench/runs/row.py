@@ -19,6 +19,8 @@ from hashbench.metrics import METRICS, MetricValue
 SCHEMA: Literal[2] = 2
 ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
 
+IMPORTED = "imported"  # the budget of runs whose codes were made elsewhere: hashbench scored them and trained nothing
+
 REMEDY = "delete it and run it again, or restore it from git"
 
 # the queries search the database, also by weighted Hamming distances, or (sparse codes only) each other
@@ -94,6 +96,11 @@ class Row(Strict):
     reason: str | None = None  # of a failure
 
     @property
+    def is_imported(self) -> bool:
+        """Whether the codes were made elsewhere; code, machine and time are then those of the scoring."""
+        return self.budget == IMPORTED
+
+    @property
     def metrics(self) -> Mapping[str, MetricValue]:
         """The metrics of the queries that search the database."""
         return self.searches.get("database", {})
@@ -128,7 +135,8 @@ def made_by(row: Row) -> str:
     machine = [row.hardware.get(key) for key in ("system", "cpu", "gpu")]
     where = ", ".join(str(part) for part in machine if part)
     commit = f"commit {row.code.commit[:7]}" if row.code.commit else f"hashbench {row.code.version}"
-    return f"trained {row.utc[:10]} on {where}, {commit}{' with changes' if row.code.dirty else ''}"
+    did = "codes made elsewhere, imported" if row.is_imported else "trained"
+    return f"{did} {row.utc[:10]} on {where}, {commit}{' with changes' if row.code.dirty else ''}"
 
 
 def to_json(row: Row) -> str:

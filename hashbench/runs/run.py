@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
-from hashbench.contract import PIXELS, CodeSettings
+from hashbench.contract import PIXELS, BitSettings, CodeSettings
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.protocol import HELD_OUT, HeldOut, Protocol, with_seed
 from hashbench.features import check_name
@@ -17,7 +17,7 @@ from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
 from hashbench.models import MODELS
 from hashbench.runs import settings as settings_files
-from hashbench.runs.row import Row
+from hashbench.runs.row import IMPORTED, Row
 from hashbench.runs.settings import Sourced
 
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
@@ -127,21 +127,24 @@ class Run:
         """The run with these names, on the only ``protocol`` if it is None; HashbenchError for a wrong name or value.
 
         ``settings`` replace the values of the files, ``base.KEY`` that of the base; ``split_seed`` draws another split;
-        ``as_published`` leaves out what recipes tune the method to.
+        ``as_published`` leaves out what recipes tune the method to. At the budget ``imported`` the codes were made
+        elsewhere, by a ``method`` of any name.
         """
         if seed < 0:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
-        card, rule, entry = _things(dataset, protocol, split_seed, method)
+        is_imported = budget == IMPORTED
+        card, rule, entry = _things(dataset, protocol, split_seed, method, budget)
         on = f"{protocol.of}{HELD_OUT}" if isinstance(protocol, HeldOut) else card.protocol_name(protocol)
         Metrics.parse(rule.metrics)  # an unknown one is met before hours of training
         names = {"dataset": card.name, "protocol": on, "method": canonical(method)}
-        names["budget"] = settings_files.method_file(names["method"]).budget(budget)
+        names["budget"] = IMPORTED if is_imported else settings_files.method_file(names["method"]).budget(budget)
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
         own = {key: value for key, value in settings.items() if key not in of_base}
         usual = {**names, "protocol": rule.stands_for(names["protocol"]), "kind": card.kind}
         checked = _checked(names["method"], entry, own)
-        checked = settings_files.as_published(entry, usual, checked) if as_published else checked
-        values = settings_files.resolve(entry, usual, checked)
+        if as_published and not is_imported:
+            checked = settings_files.as_published(entry, usual, checked)
+        values = checked if is_imported else settings_files.resolve(entry, usual, checked)
         chosen = _parsed(values, entry, names)
         other_seed = split_seed if isinstance(protocol, HeldOut) or rule.seed != card.protocol(on).seed else None
         base, following = None, None if entry.base is None else entry.base.settings(chosen)
@@ -153,7 +156,7 @@ class Run:
             raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
         named = {**names, "data": data, "seed": seed, "split_seed": other_seed}
-        as_usual = values if set(checked) <= set(entry.identity) else None
+        as_usual = values if is_imported or set(checked) <= set(entry.identity) else None
         return _run(named, _identity(chosen, entry, usual, as_usual) | of_base, (card, rule, entry), chosen, base)
 
     @staticmethod
@@ -179,6 +182,8 @@ class Run:
         return found
 
     def _own_sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
+        if self.name.budget == IMPORTED:
+            return {key: Sourced(value, "command line") for key, value in given.items()}
         names = {key: getattr(self.name, key) for key in ("dataset", "method", "budget")}
         names |= {"protocol": self.protocol.stands_for(self.name.protocol), "kind": self.card.kind}
         known = settings_files.sourced(self.method, names, given)
@@ -186,18 +191,33 @@ class Run:
         return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}
 
 
-def _things(dataset: str, protocol: str | HeldOut | None, split_seed: int | None, method: str) -> Things:
-    card = load_card(dataset)
+def _things(
+    dataset: str, protocol: str | HeldOut | None, split_seed: int | None, method: str, budget: str | None
+) -> Things:
+    card, entry = load_card(dataset), _entry(method, budget)
     if isinstance(protocol, HeldOut):
-        return card, protocol, METHODS.get(method)
+        return card, protocol, entry
     protocol = card.protocol_name(protocol)
     own = card.protocol(protocol)
     rule = own if split_seed is None else with_seed(own, split_seed, f"{card.name} {protocol}")
-    return card, rule, METHODS.get(method)
+    return card, rule, entry
+
+
+def _entry(method: str, budget: str | None) -> Method:
+    """The method of this name; of codes made elsewhere one that only says so, for which any name is good."""
+    if budget != IMPORTED:
+        return METHODS.get(method)
+    if not re.fullmatch(r"[a-z0-9_]+", canonical(method)):
+        raise HashbenchError(f"method {method!r}: letters, digits, - and _ make a name of imported codes")
+
+    def refuse(*_: Any) -> NoReturn:
+        raise HashbenchError(f"{method}: its codes were made elsewhere: hashbench results import reads them")
+
+    return Method(BitSettings, ("bits",), refuse, refuse, needs_torch=False)
 
 
 def _received(name: RunName, card: Card, protocol: Protocol, settings: CodeSettings, base: Run | None) -> Run:
-    return Run(name, card, protocol, METHODS.get(name.method), settings, base)
+    return Run(name, card, protocol, _entry(name.method, name.budget), settings, base)
 
 
 def _run(
@@ -252,7 +272,7 @@ def _identity(
 
 
 def _of_config(config: Mapping[str, Any], row: Row, identity: dict[str, Setting] | None = None) -> Run:
-    things = _things(config["dataset"], config["protocol"], row.split_seed, config["method"])
+    things = _things(config["dataset"], config["protocol"], row.split_seed, config["method"], config["budget"])
     settings = parse(things[2].settings, config["settings"], row.run)
     base = _of_config(config["base"], row) if "base" in config else None
     own = {key: getattr(settings, key) for key in things[2].identity} if identity is None else identity

@@ -12,7 +12,7 @@ from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
-from hashbench.runs.row import Row
+from hashbench.runs.row import IMPORTED, Row
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell, Evaluation
@@ -63,7 +63,9 @@ def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:
     yield from spec.notes
     if (budget := spec.substitute_budget) is not None:
         yield f"Measured at budget {budget}, which is not what the published figures were run at."
-        for file in (method_file(method) for method in sorted({cell.method for cell in spec.cells})):
+        for file in (
+            method_file(method) for method in sorted({cell.method for cell in spec.cells if cell.budget != IMPORTED})
+        ):
             yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
     if n := len(repeated):
         named = ", ".join(repeated[:3]) + (", ..." if n > 3 else "")

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hashbench.contract import PIXELS
-from hashbench.runs.row import Row, processor_of
+from hashbench.runs.row import IMPORTED, Row, processor_of
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import tuning_of
 from hashbench.tables.papers import OWN
@@ -40,6 +40,8 @@ def tracks(table: Table) -> str:
 
 
 def _track(cell: Cell) -> str:
+    if cell.budget == IMPORTED:
+        return "unknown, of codes made elsewhere"
     if cell.track == "published":
         return PUBLISHED
     search = re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", tuning_of(cell))
@@ -48,7 +50,8 @@ def _track(cell: Cell) -> str:
 
 def processors(table: Table) -> str:
     """The processors of the runs, and how many cells mix runs of several; empty where nothing is measured."""
-    runs = {row.run: processor_of(row) for measured in table.measured for row in measured.rows}
+    rows = (row for measured in table.measured for row in measured.rows if not row.is_imported)
+    runs = {row.run: processor_of(row) for row in rows}
     named = [f"{name} ({n:,} of the runs)" for name, n in Counter(runs.values()).most_common()]
     if len(named) < 2:
         return f"Processor: {runs.popitem()[1]}." if runs else ""
@@ -71,6 +74,8 @@ def _networks(rows: list[Row]) -> str:
 
 def network_of(row: Row) -> str:
     """The network and the features that it is given, or the features of a method without a network."""
+    if row.is_imported:
+        return "codes made elsewhere"
     settings = row.config["settings"]
     model, features = settings.get("model"), settings.get("features")
     if model is None:

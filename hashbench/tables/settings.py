@@ -6,6 +6,7 @@ from typing import Any
 
 from hashbench.datasets.card import Card
 from hashbench.foundation.config import Setting, canonical_json
+from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import BASE, Run, RunName
 from hashbench.runs.settings import Sourced, method_file, recipes
 from hashbench.tables.cell_runs import run_of
@@ -106,7 +107,8 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
     """The runs of all cells that can be run, and those they start from, in order of appearance."""
     found: dict[str, Runs] = {}
     for cell in spec.cells:
-        if not names_to_come(cell, spec.to_come):
+        # the settings of codes made elsewhere are not known
+        if cell.budget != IMPORTED and not names_to_come(cell, spec.to_come):
             run = run_of(cell)
             _add(found, run, cell.settings, run.sources(cell.settings))
     return list(found.values())

@@ -12,6 +12,7 @@ from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS
 from hashbench.metrics import METRICS
 from hashbench.models import MODELS
+from hashbench.runs.row import IMPORTED
 from hashbench.runs.settings import method_file
 from hashbench.tables.cell import Cell, OtherBudget, TableFile
 
@@ -40,9 +41,10 @@ class TableSpec(Strict):
 
         Raises HashbenchError where a method does not have that budget.
         """
-        for method in sorted({cell.method for cell in self.cells}):
+        for method in sorted({cell.method for cell in self.cells if cell.budget != IMPORTED}):
             method_file(method).budget(budget)
-        cells = [cell.model_copy(update={"budget": budget, "tolerance": None}) for cell in self.cells]
+        changes = {"budget": budget, "tolerance": None}
+        cells = [cell if cell.budget == IMPORTED else cell.model_copy(update=changes) for cell in self.cells]
         names = {"name": f"{self.name}_{budget}", "title": f"{self.title}, at budget {budget}"}
         return self.model_copy(update={**names, "cells": cells, "substitute_budget": budget})
 
@@ -97,7 +99,8 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     """The (kind, name) pairs that must exist before the cell can be run, such as ("protocol", "cifar10/s1")."""
     yield "dataset", cell.dataset
     yield "protocol", f"{cell.dataset}/{cell.protocol}"
-    yield "method", cell.method
+    if cell.budget != IMPORTED:  # codes made elsewhere may have any name
+        yield "method", cell.method
     yield "metric", cell.metric_name.metric
     for key in ("model", "features"):
         if key in cell.settings:

@@ -3,12 +3,14 @@
 import json
 import re
 import shutil
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.command_line import call
 
+from hashbench.evaluation.compare import holm
 from hashbench.histogram import Histogram
 from hashbench.runs.store import Store
 
@@ -291,3 +293,32 @@ def test_runs_of_other_splits_are_refused(capsys: pytest.CaptureFixture[str]) ->
     assert call(capsys, "compare", a, b)[2].startswith(
         f"error: {a}, {b}: not the same queries (the ids of their splits differ): "
     )
+
+
+def test_of_three_each_is_compared_with_each_and_p_is_corrected(
+    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    three = [*pair, codes(tmp_path / "c.npz", 2, 12)]
+    options = ("--metric", "ap,precision@10", "--samples", 500)
+    code, out, err = call(capsys, "compare", *three, *options, "--json")
+    assert (code, err) == (0, "")
+    found, p = json.loads(out), {"ap": list[float](), "precision@10": list[float]()}
+    assert [each["name"] for each in found["sides"].values()] == [str(path) for path in three]
+    assert [(each["a"], each["b"]) for each in found["comparisons"]] == [("A", "B"), ("A", "C"), ("B", "C")]
+    for each, (first, second) in zip(found["comparisons"], combinations(three, 2), strict=True):
+        alone = json.loads(call(capsys, "compare", first, second, *options, "--json")[1])["metrics"]
+        for name, of in each["metrics"].items():
+            p[name].append(of["p"])
+            assert {key: value for key, value in of.items() if key != "p_holm"} == alone[name]
+    for name, values in p.items():
+        corrected = [each["metrics"][name]["p_holm"] for each in found["comparisons"]]
+        assert corrected == holm(values)
+        assert all(one >= other for one, other in zip(corrected, values, strict=True))
+    lines = call(capsys, "compare", *three, *options)[1].splitlines()
+    assert lines[:4] == [*(f"{'ABC'[n]}  {path}: {(8, 16, 12)[n]} bits" for n, path in enumerate(three)), lines[3]]
+    assert [line[:4] for line in lines if re.match("[ABC], ", line)] == 2 * ["A, B", "A, C", "B, C"]
+    assert "p (Holm): p corrected for the 3 comparisons of each metric, by Holm's step-down procedure" in lines
+    other = codes(tmp_path / "d.npz", query_labels=LABELS[::-1].copy())
+    code, out, err = call(capsys, "compare", *pair, other)
+    assert (code, out, "not the same queries" in err) == (2, "", True)
+    assert call(capsys, "compare", pair[0])[2] == "error: 1 to compare: 2 to 26 codes or runs are expected\n"

@@ -460,3 +460,30 @@ def test_an_output_never_replaces_the_codes_or_another_output(file: Path, tmp_pa
         assert "named twice, as an input or an output" in str(result.exception)
     assert file.read_bytes() == before
     assert not (tmp_path / "a").exists()
+
+
+def test_several_files_are_scored_into_one_table(tmp_path: Path, file: Path) -> None:
+    """Each with what it has alone; files that are parts of one set are one set as before."""
+    other = written(tmp_path / "other.npz", np.array([[1, 1, 1], [0, 0, 0], [1, 1, 1]], np.uint8), query_class=0)
+    alone = [run_json(str(path)) for path in (file, other)]
+    assert run_json(str(file), str(other))["files"] == alone
+    shown = CliRunner().invoke(app, [str(file), str(other), "--metric", "ap,ap_best", "--csv", str(tmp_path / "s.csv")])
+    width = max(len(str(path)) for path in (file, other))
+    assert shown.stdout.splitlines() == [
+        f"{'file':<{width}}  bits  queries  items      ap     [worst, best]  ap_best",
+        f"{file!s:<{width}}     3        1      3  0.7500  [0.5000, 1.0000]   1.0000",
+        f"{other!s:<{width}}     3        1      3  0.4167  [0.3333, 0.5000]   0.5000",
+    ]
+    with (tmp_path / "s.csv").open() as lines:
+        rows = [(row["file"], row["metric"], row["mean"]) for row in csv.DictReader(lines)]
+    assert rows[0] == (str(file), "ap", "0.75")
+    assert [row[:2] for row in rows] == [(str(path), name) for path in (file, other) for name in ("ap", "ap_best")]
+    with np.load(file) as whole:
+        parts = {"codes": ("query_codes", "database_codes"), "labels": ("query_labels", "database_labels")}
+        for name, keys in parts.items():
+            np.savez(tmp_path / f"only_{name}.npz", **{key: whole[key] for key in keys})
+    both = run_json(*(str(tmp_path / f"only_{name}.npz") for name in parts))
+    assert both["metrics"] == alone[0]["metrics"]
+    for option in (["--curves", "out"], ["--as", "trec"], ["--per-query", "q.csv"]):
+        with pytest.raises(HashbenchError, match="cannot be combined with several files that are scored one by one"):
+            CliRunner().invoke(app, [str(file), str(other), *option], catch_exceptions=False)

@@ -423,7 +423,7 @@ def test_a_wrong_shard_is_one_line_that_names_it(run: Call) -> None:
         (lambda one: {**one, "database_labels": np.full(119, "bee")}, "names of classes on one side"),
         (lambda one: {**one, "database_labels": one["database_labels"][:7]}, "7 rows, database_codes has 119"),
         (lambda one: {**one, "database_labels": one["database_labels"] * 3}, "are 0 or 1 (or -1 or 1); others"),
-        (lambda one: {**one, "database_codes": one["database_codes"] * 7}, "7 is in it; 0 and 1, or -1 and +1"),
+        (lambda one: {**one, "database_codes": one["database_codes"] * 7}, "7 is no bit: whole numbers are 0 and 1"),
         (lambda one: {**one, "n_bits": np.array(12)}, "n_bits is 12, but the codes are read as 16 bits"),
         (lambda one: {"database_codes": one["database_codes"]}, "one array cannot be both codes and labels"),
         (lambda one: {**one, "database_codes": one["database_codes"][:0]}, "0 items of 16 bits"),

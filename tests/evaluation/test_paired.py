@@ -1,6 +1,6 @@
 """The paired bootstrap and the sign-flip test, held against scipy's and against enumeration."""
 
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hashbench.evaluation import compare
-from hashbench.evaluation.compare import Difference, differences
+from hashbench.evaluation.compare import Difference, differences, holm
 
 
 def difference(a: np.ndarray, b: np.ndarray, samples: int = 2000, seed: int = 0, interval: float = 0.95) -> Difference:
@@ -126,3 +126,16 @@ def test_the_interval_covers_the_true_difference_as_often_as_it_says() -> None:
         found = difference(random.normal(0.1, 1, 60), np.zeros(60), samples=200, interval=0.9)
         covered += found.low <= 0.1 <= found.high
     assert 165 <= covered <= 195  # 180 are expected
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
+def test_holms_correction_is_that_of_closed_testing(p: list[float]) -> None:
+    """The corrected p of a test is the largest that Bonferroni gives any set of the tests that it is in."""
+    expected = [
+        max(min(1.0, len(of) * min(p[each] for each in of)) for of in sets_with(test, len(p))) for test in range(len(p))
+    ]
+    assert holm(p) == pytest.approx(expected, abs=1e-15)
+
+
+def sets_with(test: int, n: int) -> list[tuple[int, ...]]:
+    return [of for size in range(1, n + 1) for of in combinations(range(n), size) if test in of]

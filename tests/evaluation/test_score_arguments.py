@@ -1,7 +1,9 @@
 """What ``hashbench.score`` takes and gives back beside arrays: names in one text, packed codes, names of classes."""
 
 import json
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hashbench
+from hashbench.codes import files
+from hashbench.evaluation.scorer import Scorer
+from hashbench.evaluation.scores import Scores
 from hashbench.foundation.errors import HashbenchError
+from hashbench.metrics import Metrics
 
 
 def example(n_bits: int = 12) -> tuple[np.ndarray, ...]:
@@ -64,7 +70,7 @@ IDS = np.arange(4)
 @pytest.mark.parametrize(
     ("codes", "options", "says"),
     [
-        ((ONES, ONES.copy()), {}, "query_codes: 255 is no bit: 0 and 1, or -1 and +1, are; packed codes need bits="),
+        ((ONES, ONES.copy()), {}, "query_codes: 255 is no bit: whole numbers are 0 and 1, or -1 and +1"),
         ((ONES, ONES.copy()), {"bits": 12}, "query_codes: bits beyond n_bits = 12 are set"),
         ((ONES, ONES.copy()), {"bits": 24}, "255 is no bit"),
         ((ONES, np.ones((4, 12))), {"bits": 12}, "packed, beside codes that are not: say bit_order="),
@@ -163,3 +169,111 @@ def test_without_pandas_the_other_way_is_said(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(HashbenchError, match="pandas is not installed: pip install pandas, or use to_dict"):
         hashbench.score([[0]], [[1]], [1], [2], "ap").to_frame()
+
+
+def activations() -> tuple[np.ndarray, ...]:
+    query, database, *labels = example()
+    return query - 0.5, database - 0.5, *labels
+
+
+def scored(query: Any, database: Any, *labels: Any, how: str, folder: Path) -> Scores:
+    """The scores by ``score``, in batches, on a tensor's device, or of a file."""
+    if how == "batches":
+        accumulator = hashbench.ScoreAccumulator("ap")
+        for rows in (slice(0, 9), slice(9, 30)):
+            accumulator.update(database_codes=database[rows], database_labels=labels[1][rows])
+        accumulator.update(query_codes=query, query_labels=labels[0])
+        return accumulator.compute()
+    if how == "file":
+        names = ("query_codes", "database_codes", "query_labels", "database_labels")
+        np.savez(folder / "codes.npz", **dict(zip(names, (query, database, *labels), strict=True)))
+        return Scorer.of_saved(files.load(folder / "codes.npz"), Metrics.parse("ap"), progress=False).scores()
+    if how == "tensors":
+        torch = pytest.importorskip("torch")
+        query, database = (torch.from_numpy(np.asarray(codes)) for codes in (query, database))
+    return hashbench.score(query, database, *labels, "ap", device="cuda" if how == "tensors" else "auto")
+
+
+HOW = ("score", "batches", "tensors", "file")
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda codes: codes * 0.8 + 0.5, "codes: 0.9 is in it, but no value is below 0: probabilities have the bits"),
+        (lambda codes: np.maximum(codes, 0), "codes: 0.5 is in it, but no value is below 0"),
+        (lambda codes: (codes * 6).astype(int), "3 is no bit: whole numbers are 0 and 1, or -1 and +1"),
+        (lambda codes: codes - 0.5, "codes: -1 and 0 and no +1 are in it"),
+    ],
+)
+def test_values_that_are_no_bits_are_refused_however_they_come(
+    how: str, change: Any, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "tensors":
+        pytest.importorskip("torch")
+        from support.torch_on_cpu import stand_in_for_cuda
+
+        stand_in_for_cuda(monkeypatch)
+    query, database, *labels = activations()
+    expected = hashbench.score(*example(), "ap")["ap"]
+    assert scored(query, database, *labels, how=how, folder=tmp_path)["ap"] == expected
+    query[0, 0] = 0.5  # so that the first value is a set bit
+    with pytest.raises(HashbenchError, match=re.escape(says)) as caught:
+        scored(change(query), change(database), *labels, how=how, folder=tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("how", ["score", "batches"])
+def test_a_batch_on_one_side_of_0_is_one_of_all(how: str, tmp_path: Path) -> None:
+    """What a value means is known when all are seen: queries that are all above 0 may be of real values."""
+    query, database, *labels = activations()
+    found = scored(np.abs(query), database, *labels, how=how, folder=tmp_path)
+    assert found["ap"] == hashbench.score(np.ones_like(query), database, *labels, "ap")["ap"]
+
+
+def as_rows(bits: np.ndarray) -> np.ndarray:
+    rows = np.empty(len(bits), object)
+    rows[:] = list(bits)
+    return rows
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda bits: bits.astype(object),
+        as_rows,
+        lambda bits: bits.astype(str),
+        lambda bits: bits.astype("S"),
+        lambda bits: np.array(["".join(map(str, row)) for row in bits]),
+    ],
+)
+def test_the_advice_for_texts_and_objects_works_when_pasted(form: Any) -> None:
+    query, database, *labels = example()
+    with pytest.raises(HashbenchError, match=r"query_codes: .* is not numeric") as caught:
+        hashbench.score(form(query), form(database), *labels, "ap")
+    pasted = str(caught.value).partition("numbers are expected: ")[2]
+    read = []
+    for codes in (query, database):
+        names: dict[str, Any] = {"numpy": np, "codes": form(codes)}
+        exec(pasted, names)
+        read.append(names["codes"])
+    assert hashbench.score(*read, *labels, "ap")["ap"] == hashbench.score(*example(), "ap")["ap"]
+
+
+@pytest.mark.parametrize("form", [lambda bits: bits.astype(object), as_rows])
+def test_the_advice_for_pickles_works_when_pasted(form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    query, database, *labels = example()
+    both = {"query_codes": form(query), "database_codes": form(database)}
+    np.savez("it's.npz", **both, query_labels=labels[0], database_labels=labels[1].astype(str).astype(object))
+    np.save("database.npy", both["database_codes"], allow_pickle=True)
+    for name in ("it's.npz", "database.npy"):
+        with pytest.raises(HashbenchError, match="Python objects") as caught:
+            files.array_at(f"{name}:database_codes" if name.endswith("z") else name, "database_codes")
+        exec(str(caught.value).partition("in a sandbox: ")[2], {})
+    assert np.array_equal(np.load("plain.npy"), database)
+    with np.load("plain.npz") as plain:
+        assert np.array_equal(plain["query_codes"], query)
+        assert plain["query_labels"].tolist() == labels[0].tolist()
+        assert plain["database_labels"].tolist() == labels[1].astype(str).tolist()

@@ -1,5 +1,6 @@
 """Features of networks with weights that ``hashbench pretrain`` made, and heads that are trained on them."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +9,13 @@ import torch
 from support.command_line import call
 from support.small_training import embedding
 from support.stored_toy import parts, store_toy
+from torchvision import models
 
 from hashbench.datasets.card import load_card
-from hashbench.features import check_name, extract, features_of_items, open_features
+from hashbench.features import check_name, extract, features_of_items, named, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import file_sha256
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
@@ -116,3 +119,57 @@ def test_the_command_prints_the_name_for_training(images: np.ndarray, capsys: py
     code, out, err = call(capsys, "features", "toy", "--model", "resnet9", "--weights", "resnet9-w4-toy-s1")
     assert (code, err) == (0, "")
     assert out.splitlines()[1] == f"150 items x 32, float32: --set features=resnet9_{own.sha256[:12]}"
+
+
+SQUEEZED = "squeezenet1_1"
+
+
+def foreign(path: Path, seed: int, *, wrapped: bool = False) -> str:
+    """Writes weights of a network of torchvision with ten classes, as its user trained it; returns their checksum."""
+    torch.manual_seed(seed)
+    tensors = models.get_model(SQUEEZED, weights=None, num_classes=10).state_dict()
+    checkpoint = {"epoch": 3, "state_dict": {f"module.{name}": tensor for name, tensor in tensors.items()}}
+    torch.save(checkpoint if wrapped else tensors, path)
+    return file_sha256(path)[:12]
+
+
+def test_features_of_ones_own_weights_are_named_by_their_checksum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two files stand side by side, a checkpoint is what it holds, and runs find the weights after the file is gone."""
+    monkeypatch.chdir(tmp_path)
+    labels = np.arange(30) % 3
+    items = (np.random.default_rng(0).integers(0, 60, (30, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(
+        np.uint8
+    )
+    store_toy(tmp_path, items, labels, parts(6, 24, 30))
+    given = {f"{SQUEEZED}_{foreign(Path(f'own{seed}.pth'), seed)}": f"own{seed}.pth" for seed in (1, 2)}
+    given[f"{SQUEEZED}_{foreign(Path('checkpoint.pth'), 2, wrapped=True)}"] = "checkpoint.pth"
+    for name, file in given.items():
+        code, out, err = call(capsys, "features", "toy", "--model", SQUEEZED, "--weights", file)
+        assert (code, out.splitlines()[1], err) == (0, f"30 items x 512, float32: --set features={name}", "")
+        Path(file).unlink()
+    one, two, three = (open_features(load_card("toy"), name).array for name in given)
+    assert np.array_equal(two, three)
+    assert not np.allclose(one, two)
+    name = next(iter(given))
+    for method in (("itq",), ("talr_ap", "--model", "linear", "--set", "epochs=1", "--set", "batch_size=9")):
+        code, out, err = call(capsys, "train", method[0], "toy", "--bits", 4, "--set", f"features={name}", *method[1:])
+        assert (code, "4b-s0-" in out) == (0, True), err
+    np.testing.assert_allclose(features_of_items(items[:3], name, 255.0), one[:3], rtol=1e-4, atol=1e-5)
+    (kept,) = paths.weights().glob(f"{SQUEEZED}-{name[-12:]}.*")
+    kept.write_bytes(b"other")
+    with pytest.raises(HashbenchError, match="damaged: its checksum is another"):
+        features_of_items(items[:3], name, 255.0)
+    kept.unlink()
+    with pytest.raises(HashbenchError, match=f"hashbench features DATASET --model {SQUEEZED} --weights FILE keeps"):
+        features_of_items(items[:3], name, 255.0)
+
+
+def test_a_checkpoint_that_is_more_than_tensors_is_not_unpickled(tmp_path: Path) -> None:
+    tensors = models.get_model(SQUEEZED, weights=None).state_dict()
+    torch.save({"args": Namespace(lr=0.1), "state_dict": tensors}, tmp_path / "more.pth")
+    with pytest.raises(
+        HashbenchError, match=r"can run code and is never opened here: save the module's state_dict\(\)"
+    ):
+        named(SQUEEZED, str(tmp_path / "more.pth"))[1].build((8, 8, 3), 255.0)

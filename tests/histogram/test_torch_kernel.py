@@ -20,6 +20,7 @@ from support.torch_on_cpu import count_with_torch, stand_in_for_cuda
 
 from hashbench import histogram
 from hashbench.codes import pack
+from hashbench.codes.values import CodeValues
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.histogram import torch_kernel
@@ -127,7 +128,7 @@ def test_a_value_that_float32_does_not_hold_is_compared_as_it_is(value: float) -
 )
 def test_tensors_that_hold_no_codes_are_refused(codes: torch.Tensor, says: str) -> None:
     with pytest.raises(HashbenchError, match=says):
-        torch_kernel.pack(codes, "mine")
+        torch_kernel.pack(codes, CodeValues("mine"))
 
 
 def test_levels_of_the_pieces_must_agree() -> None:
@@ -193,6 +194,7 @@ from hashbench.histogram import torch_kernel
 from hashbench.histogram import triton_kernel
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 from hashbench.codes import pack
+from hashbench.codes.values import CodeValues
 
 @triton.jit
 def popcount(x):  # the interpreter has none

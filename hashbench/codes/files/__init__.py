@@ -32,7 +32,19 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_arrays
 
 __all__ = ["BIT_WEIGHTS", "FORMATS", "NAMINGS", "Arrays", "CodeStream", "Explicit", "Ids", "SavedCodes", "StoredArray"]
-__all__ += ["array_at", "arrays_in", "files_of", "load", "load_codes", "opened", "parted", "rows_of_ids", "save"]
+__all__ += [
+    "array_at",
+    "arrays_in",
+    "files_of",
+    "is_whole",
+    "load",
+    "load_codes",
+    "load_ids",
+    "opened",
+    "parted",
+    "rows_of_ids",
+    "save",
+]
 __all__ += ["shape_of", "weights_at"]
 
 BIT_ORDERS = ("big", "little")
@@ -62,6 +74,19 @@ class Explicit:
         for option, value, known in (("bit-order", self.bit_order, BIT_ORDERS), ("layout", self.layout, LAYOUTS)):
             if value not in (None, *known):
                 raise HashbenchError(f"--{option} {value}: one of {', '.join(known)}")
+
+    @property
+    def names_no_array(self) -> bool:
+        """Whether all arrays are to be found by their names."""
+        return all(getattr(self, role) is None for role in (*ROLES, *IDS))
+
+
+def is_whole(source: Path) -> bool:
+    """Whether ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
+    try:
+        return bool(find([source], {}, ROLES))
+    except HashbenchError:
+        return False
 
 
 def save(path: Path, saved: SavedCodes) -> None:
@@ -95,6 +120,11 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
     found = _open(sources, explicit, with_labels=False, with_ids=False)
     query, database, notes = _codes.read(found.codes, explicit.bit_order)
     return query, database, found.notes + notes
+
+
+def load_ids(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple[Ids | None, Ids | None]:
+    """The ids of the queries and of the database, of codes that need no labels; None for a side without."""
+    return _open(sources, explicit, with_labels=False).whole_ids()
 
 
 def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """Packs stored codes slab by slab: the whole array of floats is never in memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 from hashbench.codes.files._layout import StoredCodes, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, bit_order_of, reverse_bits
+from hashbench.codes.values import CodeValues, interpret
 from hashbench.foundation.errors import HashbenchError
 
 Bytes = NDArray[np.uint8]
 
 
 class Packer:
-    """Packs the codes of one side slab by slab, and counts their values: those that are 0, negative and so on."""
+    """Packs the codes of one side slab by slab, and counts their values."""
 
     def __init__(self, stored: StoredArray, n_bits: int) -> None:
         self.stored, self.n_bits = stored, n_bits
         self.is_packed = is_packed(stored, n_bits)  # in the file already
-        self.n_values = self.n_zero = self.n_negative = self.n_other = 0  # other: neither -1 nor 0 nor 1
-        self.other, self.is_float = 0.0, False
+        self.values = CodeValues(stored.where)  # of codes that are packed, none
 
     def whole(self) -> Bytes:
         """All codes, uint8[n, bytes], padded to words; of codes that are packed in their file, as the file has them."""
@@ -57,7 +57,7 @@ class Packer:
         if self.is_packed:
             rows[at[0], first : first + slab.shape[1]] = slab
             return
-        self._count(slab)
+        self.values.add(slab)
         bits = slab > 0  # type: ignore[operator]
         if len(at) == 1:
             packed = np.packbits(bits, axis=1, bitorder="little")
@@ -66,49 +66,16 @@ class Packer:
             for column, set_bits in enumerate(bits.T, first):
                 rows[:, column // 8] |= set_bits.view(np.uint8) << (column % 8)
 
-    def _count(self, slab: NDArray[np.generic]) -> None:
-        zeros = slab == 0
-        known = (slab == 1) | zeros | (slab == -1)
-        n_other = slab.size - int(np.count_nonzero(known))
-        if n_other and not self.n_other:
-            self.other = slab[~known].flat[0].item()
-        self.n_values += slab.size
-        self.n_zero += int(np.count_nonzero(zeros))
-        self.n_negative += int(np.count_nonzero(slab < 0))  # type: ignore[operator]
-        self.n_other += n_other
-        self.is_float = slab.dtype.kind == "f"
-
 
 def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
     """The query codes, the database codes and notes about their values; a bit is set where the value is > 0."""
     sides = [Packer(array, stored.n_bits) for array in (stored.query, stored.database)]
     rows = [side.whole() for side in sides]
-    notes = interpret(sides)
+    notes = interpret([side.values for side in sides])
     last_byte = sides[0].last_byte(rows[0]) | sides[1].last_byte(rows[1])
     chosen, more = choose_order(stored, last_byte, bit_order)
     query, database = (side.codes(each, chosen) for side, each in zip(sides, rows, strict=True))
     return query, database, notes + more
-
-
-def interpret(sides: Sequence[Packer]) -> list[str]:
-    """Notes about the values of queries and database, all counted; HashbenchError where they cannot be of codes."""
-    counted = [side for side in sides if side.n_values]
-    others = [side for side in counted if side.n_other]
-    if others and not (any(side.n_negative for side in others) and all(side.is_float for side in others)):
-        expected = "0 and 1, or -1 and +1, are expected, or real values on both sides of 0, or packed bytes with --bits"
-        raise HashbenchError(f"{others[0].stored.where}: {others[0].other} is in it; {expected}")
-    has_set = any(side.n_values > side.n_zero + side.n_negative for side in counted)
-    if any(side.n_negative for side in counted) and any(side.n_zero for side in counted) and not has_set:
-        where = counted[0].stored.where
-        raise HashbenchError(f"{where}: -1 and 0 and no +1 are in it: 0 and 1, or -1 and +1, are expected")
-    notes = []
-    for side in counted:
-        zeros = f"{side.n_zero} of {side.n_values} values are exactly 0, and those bits are not set"
-        if side.n_other:
-            notes.append(f"{side.stored.where}: real values, binarised at > 0; {zeros}")
-        elif side.n_negative and side.n_zero:
-            notes.append(f"{side.stored.where}: codes of -1 and +1 with zeros: {zeros}")
-    return notes
 
 
 def choose_order(codes: StoredCodes, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import MAX_BITS
+from hashbench.codes.values import not_numeric
 from hashbench.foundation.errors import HashbenchError, printable
 
 LAYOUTS = ("items-by-bits", "bits-by-items")
@@ -81,7 +82,7 @@ class _MisfitError(HashbenchError):
 def _check_shape(role: str, stored: StoredArray) -> None:
     of_labels, shape = role in LABEL_ROLES, stored.shape
     if stored.dtype.kind not in "buif" and not (of_labels and is_text(stored)):
-        raise HashbenchError(f"{stored.where}: not numeric ({printable(str(stored.dtype))}): numbers are expected")
+        raise not_numeric(stored.where, printable(str(stored.dtype)), "" if of_labels else stored.dtype.kind)
     if of_labels and (len(shape) not in (1, 2) or prod(shape) == 0):
         raise HashbenchError(f"{stored.where}: shape {shape} is neither class ids [n] nor multi-hot [n, labels]")
     if not of_labels and len(shape) != 2:

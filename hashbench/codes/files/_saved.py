@@ -13,6 +13,7 @@ from hashbench.codes.files._labels import Ids, LabelReader, checked_ids, count_i
 from hashbench.codes.files._layout import StoredCodes, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
+from hashbench.codes.values import interpret
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import LabelRelevance, Labels
 
@@ -96,7 +97,13 @@ class CodeStream(_QueriesById):
         for piece, of in zip(words, regrouped(labels.pieces(), n_items), strict=True):  # strict: both to their ends
             yield Codes(piece, n_bits), relevance_between(self.query_labels, of)
         layout, bits, of_query = self._known
-        self.notes = (*layout, *_codes.interpret([self._query_packer, packer]), *bits, *of_query, *labels.notes())
+        self.notes = (
+            *layout,
+            *interpret([self._query_packer.values, packer.values]),
+            *bits,
+            *of_query,
+            *labels.notes(),
+        )
 
     def _pieces_of_ids(self) -> Iterable[Ids] | None:
         return None if self._ids is None else (slab for _, slab in checked_ids(self._ids, self.n_database).slabs())
@@ -119,8 +126,12 @@ class Opened:
         of_database = LabelReader(self.codes.labels[1], of_query.names)
         relevance = relevance_between(query_labels, of_database.whole())
         notes = [*self.notes, *notes, *of_query.notes(), *of_database.notes()]
-        ids = _whole_ids(self.ids[0], len(query)), _whole_ids(self.ids[1], len(database))
-        return SavedCodes(query, database, relevance, tuple(notes), *ids, class_names=of_query.names)
+        return SavedCodes(query, database, relevance, tuple(notes), *self.whole_ids(), class_names=of_query.names)
+
+    def whole_ids(self) -> tuple[Ids | None, Ids | None]:
+        """The ids of the queries and of the database; None for a side without."""
+        n_items = self.codes.query.shape[0], self.codes.database.shape[0]
+        return _whole_ids(self.ids[0], n_items[0]), _whole_ids(self.ids[1], n_items[1])
 
     def stream(self) -> CodeStream:
         """The queries in memory; raises HashbenchError where the file does not store the database item by item."""

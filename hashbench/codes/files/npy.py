@@ -13,6 +13,7 @@ from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, one_line, printable
 
 Opener = Callable[[], IO[bytes]]
+AS_PLAIN = "numpy.save('plain.npy', numpy.array(a.tolist()))"
 
 
 def recognises(head: bytes) -> bool:
@@ -22,19 +23,21 @@ def recognises(head: bytes) -> bool:
 
 def arrays(path: Path) -> Arrays:
     """The one array of the file, by its stem."""
-    return {path.stem: lambda: array(str(path), path.stem, lambda: path.open("rb"), path.stat().st_size)}
+    return {path.stem: lambda: array(str(path), path.stem, lambda: path.open("rb"), path.stat().st_size, path)}
 
 
-def array(where: str, name: str, opener: Opener, size: int) -> StoredArray:
-    """The array in a stream of ``size`` bytes; HashbenchError where the header asks for more or fewer of them."""
+def array(where: str, name: str, opener: Opener, size: int, path: Path, as_plain: str = AS_PLAIN) -> StoredArray:
+    """The array in a stream of ``size`` bytes; HashbenchError where the header asks for more or fewer of them.
+
+    ``as_plain`` is the Python that saves ``a``, what NumPy loads from ``path``, without Python objects.
+    """
     with opener() as file:
         shape, fortran, dtype = header(file)
         start = file.tell()
     if dtype.hasobject:
         raise HashbenchError(
-            f"{where}: Python objects, that is a pickle, which can run code and is never opened here; in a sandbox: "
-            f"import numpy; objects = numpy.load(FILE, allow_pickle={True}); numpy.savez('codes.npz', NAME="
-            "numpy.array(objects.tolist(), float))"
+            f"{where}: Python objects, that is a pickle, which can run code and is never opened here; in Python, in a "
+            f"sandbox: import numpy; a = numpy.load({str(path)!a}, allow_pickle={True}); {as_plain}"
         )
     if any(length < 0 for length in shape) or prod(shape) * dtype.itemsize != size - start:
         kind = printable(str(dtype))

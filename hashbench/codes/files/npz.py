@@ -9,6 +9,8 @@ from hashbench.codes.files import npy
 from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
 from hashbench.foundation.errors import HashbenchError, printable
 
+AS_PLAIN = "numpy.savez('plain.npz', **{k: numpy.array(a[k].tolist()) if a[k].dtype == object else a[k] for k in a})"
+
 
 def recognises(head: bytes) -> bool:
     """Whether a file that begins with ``head`` is a zip file, and none of PyTorch."""
@@ -31,7 +33,7 @@ def _member(path: Path, name: str, info: zipfile.ZipInfo) -> StoredArray:
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise HashbenchError(f"{where}: cannot be read: compressed otherwise than numpy.savez_compressed does")
     refuse_bomb(where, info.file_size, info.compress_size)
-    return npy.array(where, name, partial(_opened, path, info), info.file_size)
+    return npy.array(where, name, partial(_opened, path, info), info.file_size, path, AS_PLAIN)
 
 
 def _opened(path: Path, info: zipfile.ZipInfo) -> IO[bytes]:

@@ -73,6 +73,25 @@ def as_text(found: Evaluation) -> str:
     return "\n".join(lines)
 
 
+def as_table(found: Sequence[Evaluation]) -> str:
+    """The scores of several files in one table: a line each, the mean of each metric and its range over tie orders."""
+    names = list(found[0].scores)
+    lines = [("file", "bits", "queries", "items", *(text for name in names for text in (name, "[worst, best]")))]
+    for each in found:
+        scores, texts = each.scores, list[str]()
+        for name in names:
+            interval = scores.interval(name)
+            texts += [number(scores.value(name).mean), f"[{', '.join(map(number, interval))}]" if interval else ""]
+        lines.append((each.source, *(f"{n:,}" for n in (scores.n_bits, scores.n_queries, scores.n_database)), *texts))
+    kept = [column for column in zip(*lines, strict=True) if any(column[1:])]
+    widths = [max(map(len, column)) for column in kept]
+    aligned = [
+        [text.ljust(width) if column is kept[0] else text.rjust(width) for text in column]
+        for column, width in zip(kept, widths, strict=True)
+    ]
+    return "\n".join(map("  ".join, zip(*aligned, strict=True)))
+
+
 def _convention_scores(name: str, figures: Values) -> Iterator[str]:
     convention, width = CONVENTIONS.get(name), max(map(len, figures), default=0)
     yield from ("", f"as {name}: {convention.source}", f"    {convention.summary}")

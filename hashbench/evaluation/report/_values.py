@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,17 @@ SIZE_IN, DPI = (4.8, 3.6), 150
 MARKED = 130  # a curve with more points has no markers
 
 
-def as_json(found: Evaluation) -> str:
-    """The report as one JSON object; a missing value is null, never NaN."""
+def as_json(*found: Evaluation) -> str:
+    """The report as one JSON object; a missing value is null, never NaN. Several reports are a list, ``files``."""
+    reports = [_report(each) for each in found]
+    return json.dumps(reports[0] if len(found) == 1 else {"files": reports}, allow_nan=False, default=asdict)
+
+
+def _report(found: Evaluation) -> dict[str, Any]:
     queries, evidence = found.queries, found.evidence
     known = {name: CONVENTIONS.get(name) for name in found.conventions}
     about = {name: {"source": convention.source, "summary": convention.summary} for name, convention in known.items()}
-    report = {
+    return {
         "file": found.source,
         **found.scores.to_dict(),
         "as": {name: {**about[name], "figures": figures} for name, figures in found.conventions.items()},
@@ -45,7 +50,6 @@ def as_json(found: Evaluation) -> str:
         },
         "notes": list(found.notes),
     }
-    return json.dumps(report, allow_nan=False, default=asdict)
 
 
 def _codes(of: CodeDiagnostics) -> dict[str, Any]:
@@ -60,8 +64,18 @@ def _codes(of: CodeDiagnostics) -> dict[str, Any]:
 
 def write_csv(path: Path, scores: Scores) -> None:
     """Writes one line per metric to ``path``; a missing value is blank."""
-    lines = ({"metric": name, "ties": scores.ties, **scores.row(name)} for name in scores)
-    _write(path, COLUMNS, ([line[column] for column in COLUMNS] for line in lines))
+    _write(path, COLUMNS, _lines(scores))
+
+
+def write_csv_of_files(path: Path, found: Sequence[Evaluation]) -> None:
+    """The same for several files, each line with the name of its file."""
+    _write(path, ("file", *COLUMNS), ([each.source, *line] for each in found for line in _lines(each.scores)))
+
+
+def _lines(scores: Scores) -> Iterator[list[Any]]:
+    for name in scores:
+        line = {"metric": name, "ties": scores.ties, **scores.row(name)}
+        yield [line[column] for column in COLUMNS]
 
 
 def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:

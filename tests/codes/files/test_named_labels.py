@@ -101,7 +101,7 @@ def test_names_that_are_none_are_said_in_one_line(tmp_path: Path) -> None:
     assert "names of classes that are not UTF-8" in wrong(
         tmp_path, query_labels=np.array([b"\xff"] * 9), database_labels=np.array([b"a"] * 40)
     )
-    assert "query_codes: not numeric" in wrong(tmp_path, query_codes=np.full((9, 12), "1"))
+    assert "query_codes: <U1 is not numeric" in wrong(tmp_path, query_codes=np.full((9, 12), "1"))
     assert "Python objects" in wrong(tmp_path, query_labels=LABELS["query_labels"].astype(object))
 
 

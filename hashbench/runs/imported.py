@@ -1,0 +1,90 @@
+"""Codes that were made elsewhere, as a row: in the order of the protocol, counted and scored as the codes of a run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes, files
+from hashbench.codes.files import Explicit, Ids
+from hashbench.contract import BinaryOutput
+from hashbench.evaluation.compare import renumbered
+from hashbench.foundation.errors import HashbenchError
+from hashbench.relevance.labels import Labels
+from hashbench.runs.data import RunData, open_data
+from hashbench.runs.execute import row_with, scored
+from hashbench.runs.row import Row
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
+
+SIDES = ("query", "database")
+
+
+def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: Store) -> Row:
+    """The row of the imported ``run``, stored now, of the codes in ``sources``.
+
+    Ids in the files must be those of the protocol, in any order. Without ids, the labels of the files must be those of
+    the protocol's items in its order. Anything else raises HashbenchError, and so does a second import of a run.
+    """
+    data, options, folder = open_data(run), Options(progress=True), store.run_folder(str(run.name))
+    output = BinaryOutput(*_in_order(data, sources, explicit), data.search_items)
+    with store.run_lock(str(run.name), wait=True):
+        if store.find(run.name.dataset, run.name.protocol, str(run.name)) is not None:
+            place = store.rows_path(run.name.dataset, run.name.protocol)
+            raise HashbenchError(
+                f"{run.name}: is in {place}: name another --method or --seed, or remove its line there"
+            )
+        output.save(folder)
+        row = row_with(data, options, **scored(output, data, folder, options), seconds=None, status="ok")
+        store.write(row)
+    return row
+
+
+def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tuple[Codes, Codes]:
+    """The codes of queries and database in the order of the protocol."""
+    where, rule = ", ".join(map(str, sources)), f"{data.run.name.dataset} {data.run.name.protocol}"
+    wanted = data.ids.query_ids, data.ids.database_ids
+    ids, saved = files.load_ids(sources, explicit=explicit), None
+    if any(side is None for side in ids):
+        if data.run.protocol.relevance is not None:
+            raise HashbenchError(f"{where}: no query_ids and database_ids, which say what the codes of {rule} are of")
+        try:
+            saved = files.load(sources, explicit=explicit)
+        except HashbenchError as error:
+            raise HashbenchError(
+                f"{error}; query_ids and database_ids, numbers of items, go in place of labels"
+            ) from None
+        found = saved.query, saved.database
+    else:
+        found = files.load_codes(sources, explicit=explicit)[:2]
+    for side, codes, expected in zip(SIDES, found, wanted, strict=True):
+        if len(codes) != len(expected):
+            has = f"{len(expected):,} in {rule} (hashbench split {data.run.name.dataset} writes their ids)"
+            raise HashbenchError(f"{where}: {side}_codes: {len(codes):,} codes: there are {has}")
+    if saved is not None:
+        _require_labels(saved.relevance.query_labels, saved.relevance.database_labels, data, where, rule)
+        return found
+    query, database = (
+        Codes(codes.words[_rows(own, expected, f"{where}: {side}_ids", rule)], codes.n_bits)
+        for side, codes, own, expected in zip(SIDES, found, ids, wanted, strict=True)
+    )
+    return query, database
+
+
+def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.int64]:
+    """The row of each of the ``expected`` items among ``ids``."""
+    assert ids is not None, "labels were read where there are no ids"
+    rows = files.rows_of_ids(expected, [ids], where)
+    if (rows < 0).any():
+        raise HashbenchError(f"{where}: {expected[rows < 0][0]}, an item of {rule}, is not in it: numbers of items go")
+    return rows
+
+
+def _require_labels(query: Labels, database: Labels, data: RunData, where: str, rule: str) -> None:
+    """Raises HashbenchError unless the labels are those of the protocol's items, whatever the classes are called."""
+    own = np.concatenate([data.dataset.labels[ids] for ids in (data.ids.query_ids, data.ids.database_ids)])
+    given = np.concatenate([query, database])
+    if own.ndim != given.ndim or not np.array_equal(renumbered(own), renumbered(given)):
+        advice = "save query_ids and database_ids, the numbers of the items"
+        raise HashbenchError(f"{where}: its labels are not those of {rule} in the order of its ids: {advice}")

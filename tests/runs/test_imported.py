@@ -1,0 +1,162 @@
+"""Codes made elsewhere become rows: in the protocol's order, scored as a run's codes, marked in all that shows them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import call
+from support.stored_toy import small_images
+
+from hashbench.bundle.pack import Order, pack
+from hashbench.bundle.verify import verify
+from hashbench.datasets.split import Split, split
+from hashbench.datasets.store import open_dataset
+from hashbench.runs.guard import row_of
+from hashbench.runs.row import Row, made_by
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.tables.collect import collect
+from hashbench.tables.status import PastSeconds, table_status
+
+OF = ("--method", "My-CSQ", "--dataset", "toy", "--bits", 8)
+TABLE = """
+title = "Mine"
+paper = "hashbench"
+source = "own"
+defaults = { dataset = "toy", protocol = "s1", metric = "ap", settings = { bits = 8 } }
+[[groups]]
+columns = [{ label = "8 bits" }]
+rows = [{ label = "LSH", method = "lsh" }, { label = "CSQ", method = "my_csq", budget = "imported" }]
+"""
+
+
+@pytest.fixture
+def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Split:
+    """The ids of the protocol of a small data set in a root with a table of its own; the folder is ``tmp_path``."""
+    monkeypatch.chdir(tmp_path)
+    card = small_images(tmp_path / "root")
+    return split(open_dataset(card).labels, card.protocol("s1"), "toy", "s1")
+
+
+@pytest.fixture
+def trained(ids: Split, tmp_path: Path) -> tuple[Row, dict[str, np.ndarray]]:
+    """The row of a run here, and the codes that it made."""
+    store = Store(tmp_path / "results")
+    row = row_of(Run.resolve("toy", "s1", "lsh", {"bits": 8}), store)
+    with np.load(store.run_folder(row.run) / "codes.npz") as codes:
+        kept = ("query_codes", "database_codes", "query_labels", "database_labels")
+        return row, {name: codes[name] for name in kept}
+
+
+def with_ids(codes: dict[str, np.ndarray], ids: Split, seed: int = 0) -> dict[str, np.ndarray]:
+    """The codes in another order of the items, with their ids and without labels."""
+    found, random = dict[str, np.ndarray](), np.random.default_rng(seed)
+    for side, own in (("query", ids.query_ids), ("database", ids.database_ids)):
+        order = random.permutation(len(own))
+        found |= {f"{side}_codes": codes[f"{side}_codes"][order], f"{side}_ids": own[order]}
+    return found
+
+
+def imported(capsys: pytest.CaptureFixture[str], arrays: dict[str, Any], *options: object) -> Row:
+    np.savez("codes.npz", **arrays)
+    code, out, err = call(capsys, "results", "import", "codes.npz", *OF, *options, "--json")
+    assert (code, err) == (0, "")
+    return Row.model_validate_json(out)
+
+
+def test_codes_are_scored_as_those_of_a_run(
+    trained: tuple[Row, dict[str, np.ndarray]], ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In any order of their ids, or in the protocol's with its labels, whatever the classes are called."""
+    own, codes = trained
+    names = {name: np.array(["cat", "owl", "dog"])[codes[name]] for name in ("query_labels", "database_labels")}
+    given = [with_ids(codes, ids), codes, {**codes, **names}]
+    rows = [imported(capsys, arrays, "--seed", seed) for seed, arrays in enumerate(given)]
+    for seed, row in enumerate(rows):
+        assert row.searches == own.searches
+        assert row.artefacts == own.artefacts
+        assert (row.method, row.seed, row.budget, row.is_imported) == ("my_csq", seed, "imported", True)
+        assert (row.seconds, row.config["settings"]) == (None, {"bits": 8})
+        assert made_by(row).startswith("codes made elsewhere, imported 2")
+        assert Store(tmp_path / "results").named(row.run) == row
+    assert len({row.cell_hash for row in rows}) == 1
+    listed = call(capsys, "results", "list", "--method", "my-csq")[1].splitlines()
+    assert len(listed) == 3
+    assert all(line.endswith("  imported") for line in listed)
+
+
+def test_the_codes_of_a_method_that_is_here_are_another_run(
+    trained: tuple[Row, dict[str, np.ndarray]], ids: Split, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, codes = trained
+    row = imported(capsys, with_ids(codes, ids), "--method", "lsh")
+    assert (row.method, row.budget) == ("lsh", "imported")
+    assert (row.run, row.cell_hash) != (own.run, own.cell_hash)
+
+
+def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
+    trained: tuple[Row, dict[str, np.ndarray]], ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, codes = trained
+    named, before = with_ids(codes, ids), list(Store(tmp_path / "results").lines())
+    bare = {name: codes[name] for name in ("query_codes", "database_codes")}
+    faults: list[tuple[dict[str, Any], str]] = [
+        (bare, "query_ids and database_ids, numbers of items, go in place of labels"),
+        ({**codes, "query_labels": codes["query_labels"][::-1]}, "its labels are not those of toy s1 in the order"),
+        ({**named, "query_ids": named["query_ids"] + 1}, "query_ids: 0, an item of toy s1, is not in it"),
+        ({**named, "query_ids": named["query_ids"] * 0}, "the id of a query is there twice"),
+        ({**named, "query_ids": named["query_ids"].astype(str)}, "integers beside texts"),
+        ({**named, "query_codes": named["query_codes"][:9], "query_ids": np.arange(9)}, "9 codes: there are 30"),
+        ({**named, "query_codes": named["query_codes"][:, :7]}, "does not hold n_bits = 8"),
+    ]
+    for arrays, says in faults:
+        np.savez("codes.npz", **arrays)
+        code, out, err = call(capsys, "results", "import", "codes.npz", *OF)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert says in err
+    assert list(Store(tmp_path / "results").lines()) == before
+    row = imported(capsys, named)
+    code, _, err = call(capsys, "results", "import", "codes.npz", *OF)
+    assert (code, f"error: {row.run}: is in " in err) == (2, True)
+    code, _, err = call(capsys, "train", "my_csq", "toy", "--bits", 8, "--budget", "imported", "--seed", 7)
+    assert (code, err) == (2, "error: my_csq: its codes were made elsewhere: hashbench results import reads them\n")
+
+
+def test_tables_status_bundle_and_sheet_show_it_as_imported(
+    trained: tuple[Row, dict[str, np.ndarray]],
+    ids: Split,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own, codes = trained
+    tables = tmp_path / "mine.toml"
+    tables.write_text(TABLE)
+    known = spec.paths.entries("experiments", "tables")
+    entries = spec.paths.entries
+    with_mine = {**known, "mine": tables}
+    monkeypatch.setattr(
+        spec.paths, "entries", lambda *names: with_mine if names == ("experiments", "tables") else entries(*names)
+    )
+    row, store, declared = imported(capsys, with_ids(codes, ids)), Store(tmp_path / "results"), spec.load("mine")
+    cells = {cell.declared.row: cell.measured for cell in collect(declared, store.rows(), store).cells()}
+    assert [measured and measured.rows for measured in cells.values()] == [(own,), (row,)]
+    status = table_status(declared, {each.run: each for each in store.rows()}, PastSeconds.of(store.rows()), seeds=2)
+    assert status.counts() == {"done": 2, "failed": 0, "missing": 2, "unavailable": 0}
+    code, out, err = call(capsys, "run", "mine", "--seeds", 2, "--dry-run")
+    assert (code, [line.rpartition("-")[0] for line in out.splitlines()]) == (0, ["toy-s1-lsh-8b-s1"])
+    assert "left out: my_csq on toy s1: its codes were made elsewhere: hashbench results import makes its rows" in err
+    markdown = call(capsys, "table", "mine", "--format", "markdown")[1]
+    assert "Settings unknown, of codes made elsewhere" in markdown
+    pack(Order("mine"), tmp_path / "mine.zip", store, pytest.fail)
+    report = verify(tmp_path / "mine.zip")[1]
+    assert (report.differences, report.not_checked, report.n_rows, report.n_codes) == ([], [], 2, 2)
+    sheet = call(capsys, "show", row.run)[1]
+    assert "elsewhere; imported and scored 2" in sheet
+    command = "hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8"
+    assert [line for line in sheet.splitlines() if line.startswith("$")] == [f"$ {command}"]
+    compared = json.loads(call(capsys, "compare", own.run, row.run, "--json")[1])
+    assert compared["metrics"]["ap"]["difference"] == 0

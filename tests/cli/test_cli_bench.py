@@ -99,3 +99,12 @@ def test_the_current_folder_is_a_root_where_it_declares_tables(hashbench: Call) 
     Path("experiments/tables").mkdir(parents=True)
     assert paths.roots() == [Path.cwd(), paths.shipped()]
     assert hashbench("list", "tables")[0] == 0
+
+
+def test_a_table_may_name_the_features_of_any_network_of_torchvision(hashbench: Call) -> None:
+    assert hashbench("bench", "mine", "--methods", "itq", "--bits", "4", "--seeds", 1)[0] == 0
+    text = Path("experiments/tables/bench_mine.toml").read_text()
+    for name, is_known in {"resnet18_0123456789ab": True, "resnet18": True, "resnet17": False}.items():
+        Path("experiments/tables/ours.toml").write_text(text.replace("bits = 4", f'bits = 4, features = "{name}"'))
+        code, out, err = hashbench("table", "ours")
+        assert (code, "ITQ" in out) == ((0, True) if is_known else (2, False)), err

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from hashbench.foundation import registry
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Catalogue, OutsideError
+from hashbench.methods import DeepSettings
 from hashbench.metrics import Metric
 from hashbench.models import MODELS, Model, Models
 
@@ -291,6 +293,24 @@ def test_the_example_trains_and_scores(hashbench: Callable[..., list[str]], tmp_
     assert scores["success@r2"]["mean"] == pytest.approx(success(saved, 2), abs=1e-12)
 
 
+def test_the_deep_example_trains_with_the_settings_that_its_file_gives(hashbench: Callable[..., list[str]]) -> None:
+    """The file gives all that DeepSettings leaves open, so the example runs where no recipe fits; it learns."""
+    pytest.importorskip("torch")
+    train = "train contrast digits --protocol s1 --bits 12 --model linear --json"
+    trained, other = map(json.loads, hashbench(f"{train} --set epochs=4", f"{train} --set margin=6 --dry-run"))
+    needed = {key for key, field in DeepSettings.model_fields.items() if field.is_required()} - {"bits", "model"}
+    given = tomllib.loads((EXAMPLE / "example_hashing" / "contrast.toml").read_text())["parameters"]
+    assert needed | {"margin"} <= given.keys()
+    listed = PAGE.read_text().partition("every setting that has no default")[2].partition("from the command")[0]
+    named = {name for name in re.findall(r"`(\w+)`", listed) if name in DeepSettings.model_fields}
+    assert named == needed | {"bits", "model"}
+    assert trained["versions"]["example-hashing"] == "0.1.0"
+    assert trained["config"]["settings"]["margin"] == 4
+    assert trained["searches"]["database"]["ap"]["mean"] > 0.5  # .26 by chance
+    assert other["settings"]["margin"] == {**other["settings"]["margin"], "value": 6, "source": "command line"}
+    assert other["settings"]["lr"]["source"] == "ours"
+
+
 def blocks(page: str) -> dict[str, str]:
     """The files that a page shows: a name in bold code, then a fenced block."""
     return dict(re.findall(r"^\*\*`([^`]+)`\*\*\n\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
@@ -298,7 +318,7 @@ def blocks(page: str) -> dict[str, str]:
 
 def test_the_page_shows_the_files_of_the_example() -> None:
     files = {str(path.relative_to(EXAMPLE)): path.read_text() for path in EXAMPLE_FILES}
-    assert len(files) == 5
+    assert len(files) == 7
     page = PAGE.read_text()
     assert blocks(page) == files
     tree = re.search(r"```text\n(.*?)```", page, re.DOTALL)

@@ -4,6 +4,7 @@ from hashbench.losses._objective import (
     DistanceSupervision,
     LabelSupervision,
     Objective,
+    OutputMemory,
     RowObjective,
     Supervision,
     as_row_objective,
@@ -11,5 +12,5 @@ from hashbench.losses._objective import (
     supervision_of,
 )
 
-__all__ = ["DistanceSupervision", "LabelSupervision", "Objective", "RowObjective", "Supervision", "as_row_objective"]
-__all__ += ["label_levels", "supervision_of"]
+__all__ = ["DistanceSupervision", "LabelSupervision", "Objective", "OutputMemory", "RowObjective", "Supervision"]
+__all__ += ["as_row_objective", "label_levels", "supervision_of"]

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 else:  # they are types of torch, which a method's file does not import before it trains
     Objective = Supervision = Any
 
-__all__ = ["METHODS", "Base", "Method", "Objective", "Supervision", "deep_method", "load", "require_torch"]
+__all__ = ["METHODS", "Base", "DeepSettings", "Method", "Objective", "Supervision", "deep_method", "load"]
+__all__ += ["require_torch"]
 
 
 @dataclass(frozen=True)

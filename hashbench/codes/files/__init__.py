@@ -32,20 +32,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_arrays
 
 __all__ = ["BIT_WEIGHTS", "FORMATS", "NAMINGS", "Arrays", "CodeStream", "Explicit", "Ids", "SavedCodes", "StoredArray"]
-__all__ += [
-    "array_at",
-    "arrays_in",
-    "files_of",
-    "is_whole",
-    "load",
-    "load_codes",
-    "load_ids",
-    "opened",
-    "parted",
-    "rows_of_ids",
-    "save",
-]
-__all__ += ["shape_of", "weights_at"]
+__all__ += ["array_at", "arrays_in", "files_of", "is_whole", "load", "load_codes", "load_ids", "opened", "parted"]
+__all__ += ["rows_of_ids", "save", "shape_of", "weights_at"]
 
 BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes

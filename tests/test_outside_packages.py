@@ -296,8 +296,8 @@ def test_the_example_trains_and_scores(hashbench: Callable[..., list[str]], tmp_
 def test_the_deep_example_trains_with_the_settings_that_its_file_gives(hashbench: Callable[..., list[str]]) -> None:
     """The file gives all that DeepSettings leaves open, so the example runs where no recipe fits; it learns."""
     pytest.importorskip("torch")
-    train = "train contrast digits --protocol s1 --bits 12 --model linear --json"
-    trained, other = map(json.loads, hashbench(f"{train} --set epochs=4", f"{train} --set margin=6 --dry-run"))
+    train = "train contrast digits --protocol s1 --bits 12 --model kernel --json"
+    trained, other = map(json.loads, hashbench(f"{train} --set epochs=8", f"{train} --set margin=6 --dry-run"))
     needed = {key for key, field in DeepSettings.model_fields.items() if field.is_required()} - {"bits", "model"}
     given = tomllib.loads((EXAMPLE / "example_hashing" / "contrast.toml").read_text())["parameters"]
     assert needed | {"margin"} <= given.keys()

@@ -115,7 +115,7 @@ def test_a_wrong_shard_is_the_line_of_one_machine(kept: Path) -> None:
         with pytest.raises(HashbenchError) as error:
             work()
         lines.append(str(error.value))
-    assert lines[0] == lines[1] and lines[0].startswith("db.npy: ") and "7 is in it" in lines[0]
+    assert lines[0] == lines[1] and lines[0].startswith("db.npy: ") and "7 is no bit" in lines[0]
     assert [path.suffix for path in kept.glob("shards/*")] == [".lock"]
 
 

@@ -251,7 +251,9 @@ def test_a_matconvnet_file_reaches_the_features(tmp_path: Path, monkeypatch: pyt
     image = (weights @ digit[:, :, 0] @ weights.T)[:, :, None].repeat(3, 2)
     expected = tiny.forward(tiny.layers(), image - tiny.average_image())
     assert expected.max() > 0
-    np.testing.assert_allclose(open_features(card, "vggf").array[11], expected, rtol=2e-3, atol=1e-3 * expected.max())
+    np.testing.assert_allclose(
+        open_features(card, done.path.stem).array[11], expected, rtol=2e-3, atol=1e-3 * expected.max()
+    )
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,10 @@ def test_a_setting_away_from_its_default_names_another_cell() -> None:
         ({"augment_per": "round"}, "needs classes_per_batch: without it a batch has no rounds"),
         ({"width": 0.0}, "width: Input should be greater than 0, got 0.0"),
         ({"hash_weight_decay": -0.1}, "hash_weight_decay: Input should be greater than or equal to 0, got -0.1"),
-        ({"normalise": "pixel"}, "normalise: Input should be 'channel', 'pixel_mean' or 'unit_norm'"),
+        (
+            {"normalise": "pixel"},
+            "normalise: Input should be 'channel', 'pixel_mean', 'unit_norm' or 'channel_unit_norm'",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together_are_one_line(changes: dict[str, int | float | str], complaint: str) -> None:

@@ -8,17 +8,13 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 
 from hashbench.foundation import paths
-
-if TYPE_CHECKING:
-    from hashbench.datasets.card import Card
-    from hashbench.datasets.readers import Block, Files
 
 # Threads that wait by spinning take the cores from the other worker of pytest-xdist: those of OpenMP, and those of
 # NumPy's BLAS, which reads its variable when NumPy is imported: nothing above does that.
@@ -53,26 +49,10 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def made_once() -> Iterator[None]:
-    """The tree of commands and the text of scikit-learn's digits, which a process of its own makes or reads once."""
+    """The tree of commands, which a process of its own makes once."""
     import typer
 
-    from hashbench.datasets.readers import Reader, digits
-
-    @cache
-    def load_digits(**given: bool) -> tuple[Any, ...]:
-        from sklearn import datasets
-
-        return datasets.load_digits(**given)
-
-    def read(card: "Card", files: "Files") -> "Iterator[Block]":
-        load_digits(return_X_y=True)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sklearn.datasets.load_digits", load_digits)
-            yield from as_before(card, files)
-
-    as_before = digits.READER.read
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digits, "READER", Reader(read))
         patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
         patch.setattr("typer.testing._get_command", typer.main.get_command)
         yield

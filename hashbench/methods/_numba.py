@@ -1,4 +1,7 @@
-"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash and the triplets of CGH."""
+"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash and the triplets of CGH.
+
+In loops, where NumPy's words for whole arrays would take Numba seconds to compile.
+"""
 
 from typing import Any
 
@@ -26,15 +29,23 @@ def boost(
     """Grows the trees of one bit by discrete AdaBoost, each of features ``tried``; writes the last four arrays."""
     least = 0.5 / len(signs)
     leaf = np.empty(len(signs), np.int64)
+    now, signed = np.empty(len(signs)), np.empty(len(signs))
     for tree in range(len(tried)):
-        now = weights * np.exp(-signs * scores)
-        now /= now.sum()
+        total = 0.0
+        for i in range(len(signs)):
+            now[i] = weights[i] * np.exp(-signs[i] * scores[i])
+            total += now[i]
+        for i in range(len(signs)):
+            now[i] /= total
+            signed[i] = signs[i] * now[i]
         rows = _heavy_rows(now, trim)
-        _grow(binned, signs * now, now, rows, tried[tree], features[tree], cuts[tree], values[tree])
+        _grow(binned, signed, now, rows, tried[tree], features[tree], cuts[tree], values[tree])
         error = _error(binned, signs, now, features[tree], cuts[tree], values[tree], leaf)
         # a tree without errors would get an infinite weight; one that is no better than a coin gets none
         error = min(max(error, least), 0.5)
-        values[tree] *= 0.5 * np.log((1 - error) / error)
+        weight = 0.5 * np.log((1 - error) / error)
+        for k in range(values.shape[1]):
+            values[tree, k] *= weight
         for i in range(len(signs)):
             scores[i] += values[tree, leaf[i]]
 
@@ -42,15 +53,22 @@ def boost(
 @inner
 def _heavy_rows(weights: Floats, trim: float) -> Longs:
     """The rows in their order, without those of smallest weight that have the share ``trim`` of all weight."""
-    if trim <= 0:
-        return np.arange(len(weights))
-    order = np.argsort(weights, kind="mergesort")
-    light = 0.0
-    first = 0
-    while light + weights[order[first]] <= trim:
-        light += weights[order[first]]
+    ordered = np.sort(weights)
+    light, first, equal = 0.0, 0, 0
+    while 0 < trim and light + ordered[first] <= trim:
+        light += ordered[first]
         first += 1
-    return np.sort(order[first:])
+    for k in range(first):  # of rows as heavy as the lightest that stays, the first are left out
+        equal += ordered[k] == ordered[first]
+    rows = np.empty(len(weights) - first, np.int64)
+    n = 0
+    for i in range(len(weights)):
+        if weights[i] == ordered[first] and equal > 0:
+            equal -= 1
+        elif not weights[i] < ordered[first]:
+            rows[n] = i
+            n += 1
+    return rows
 
 
 @inner
@@ -88,7 +106,8 @@ def _split_level(
     pairs = np.empty((len(rows), 2))
     for i in range(len(rows)):
         pairs[i, 0], pairs[i, 1] = weights[rows[i]], signed[rows[i]]
-        total[node[i]] += pairs[i]
+        total[node[i], 0] += pairs[i, 0]
+        total[node[i], 1] += pairs[i, 1]
         place[i] = node[i] * BINS
     best = np.zeros(len(features))
     for k in range(len(features)):
@@ -97,7 +116,8 @@ def _split_level(
             best[k] = total[k, 1] ** 2 / total[k, 0] + 1e-12 * total[k, 0]
     flat = sums.reshape(-1, 2)
     for feature in tried:
-        flat[:] = 0
+        for at in range(len(flat)):
+            flat[at, 0] = flat[at, 1] = 0
         of_feature = binned[feature]
         for i in range(len(rows)):
             at = place[i] + of_feature[rows[i]]

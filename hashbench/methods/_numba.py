@@ -55,7 +55,7 @@ def _heavy_rows(weights: Floats, trim: float) -> Longs:
     """The rows in their order, without those of smallest weight that have the share ``trim`` of all weight."""
     ordered = np.sort(weights)
     light, first, equal = 0.0, 0, 0
-    while 0 < trim and light + ordered[first] <= trim:
+    while trim > 0 and light + ordered[first] <= trim:
         light += ordered[first]
         first += 1
     for k in range(first):  # of rows as heavy as the lightest that stays, the first are left out

@@ -79,7 +79,9 @@ def _move_counts(table: Keys, total: Ints) -> None:
     for k in range(len(total)):
         for t in range(TABLES):
             total[k] += np.int64(table[t, k])
-    table[:, : len(total)] = 0
+    for t in range(TABLES):
+        for k in range(len(total)):
+            table[t, k] = 0
 
 
 @inner
@@ -103,7 +105,8 @@ def _count_run(one: Words, two: Words, width: int, database: Words, start: int, 
     buffer = np.empty(TILE, np.uint32)
     for tile in range(start, stop, TILE):
         key = buffer[: min(TILE, stop - tile)]
-        key[:] = 0
+        for i in range(len(key)):
+            key[i] = 0
         _add_differing(one, database, tile, width, key)
         if width > 1:
             _add_differing(two, database, tile, 1, key)
@@ -128,7 +131,8 @@ def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts:
             if bounds[run] < bounds[run + 1]:
                 _count_run(query[one], query[two], width, database, bounds[run], bounds[run + 1], table)
                 joint = total[: n_bins * width]
-                joint[:] = 0
+                for k in range(len(joint)):
+                    joint[k] = 0
                 _move_counts(table, joint)
                 level = run % 2
                 _add_marginals(joint.reshape(n_bins, width), counts[one, :, level], counts[two, :, level])
@@ -148,9 +152,12 @@ def count_keys(
     for q in range(len(query)):
         for tile in range(0, database.shape[1], TILE):
             key = buffer[: min(TILE, database.shape[1] - tile)]
-            key[:] = 0
+            for i in range(len(key)):
+                key[i] = 0
             if level.shape[1]:
-                key[:] = level[q, tile : tile + len(key)]
+                levels = level[q, tile : tile + len(key)]
+                for i in range(len(key)):
+                    key[i] = levels[i]
             _add_differing(query[q], database, tile, n_levels, key)
             for w in range(query_labels.shape[1]):
                 word, row = query_labels[q, w], database_labels[w, tile : tile + len(key)]

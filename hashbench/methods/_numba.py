@@ -197,7 +197,8 @@ def _interleave(
 ) -> None:
     """The dynamic programme: choice[j, a] is the best number, at most a, of irrelevant items before item j."""
     unit = 2 / (len(near) * len(far))
-    best[: len(far) + 1] = 0
+    for a in range(len(far) + 1):
+        best[a] = 0
     for j in range(len(near)):
         distance, ahead, chosen, largest = relevant[near[j]], 0.0, 0, -np.inf
         for a in range(len(far) + 1):
@@ -236,7 +237,8 @@ def squared_hinges(
     for q in range(len(distances)):
         p, n = n_relevant[q], n_irrelevant[q]
         if p > 0:
-            margins[:n] = np.float32(1) - distances[q, r : r + n]
+            for k in range(n):
+                margins[k] = np.float32(1) - distances[q, r + k]
             unit = np.float32(2 / (p * n))
             for j in range(p):
                 total, squares = 0.0, 0.0

@@ -91,13 +91,13 @@ def test_several_tables_are_printed_one_after_the_other(capsys: pytest.CaptureFi
     assert out.index("## Tiny") < out.index("\n\n## Other")
 
 
-@pytest.mark.parametrize("format_", ["markdown", "latex", "csv"])
-def test_no_text_imports_pandas(format_: str) -> None:
+def test_no_text_imports_pandas() -> None:
     code = (
         "import sys\nfrom hashbench.cli._app import main\n"
-        f"try:\n    main(['table', 'tiny', '--format', {format_!r}])\n"
-        "except SystemExit as exit_:\n    assert not exit_.code\n"
-        "assert 'pandas' not in sys.modules"
+        "for name in ('markdown', 'latex', 'csv'):\n"
+        "    try:\n        main(['table', 'tiny', '--format', name])\n"
+        "    except SystemExit as exit_:\n        assert not exit_.code\n"
+        "    assert 'pandas' not in sys.modules, name"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
 

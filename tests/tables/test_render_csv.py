@@ -2,10 +2,7 @@
 
 import csv
 import io
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -125,15 +122,3 @@ def test_no_text_is_a_formula(label: str) -> None:
 
 def test_a_negative_number_stays_a_number() -> None:
     assert line("MIHash", "24 bits")["difference"] == "-0.070000"
-
-
-def test_no_text_imports_pandas() -> None:
-    code = (
-        "import sys; sys.path.insert(0, 'tests');"
-        "from support.fake_rows import sample_table;"
-        "from hashbench.tables import render_csv, render_latex, render_markdown, rows;"
-        "render_markdown.render_markdown(sample_table()); render_latex.render_latex(sample_table());"
-        "render_csv.render_csv(sample_table()); assert 'pandas' not in sys.modules"
-    )
-    root = Path(__file__).resolve().parents[2]
-    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, timeout=60)

@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import h5py
@@ -20,6 +22,13 @@ MOST_SECONDS, MOST_BYTES = 5, 500 << 20
 MOST_ADDRESSES = 8 << 30  # threads reserve much that they never touch; what is touched is measured
 
 
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Path]]:
+    """The files of one kind of damage, which are written once."""
+    folder = tmp_path_factory.mktemp("corpus")
+    return cache(lambda kind: damaged_codes.write(kind, folder / kind))
+
+
 def verdict(path: Path, streamed: bool) -> str:
     """Nothing, or what is wrong with how ``path`` ended."""
     try:
@@ -33,23 +42,24 @@ def verdict(path: Path, streamed: bool) -> str:
 
 
 @together("kind", damaged_codes.KINDS)
-def test_every_damaged_file_ends_in_one_line(kind: str, tmp_path: Path) -> None:
+def test_every_damaged_file_ends_in_one_line(kind: str, corpus: Callable[[str], list[Path]]) -> None:
     """Held in memory or streamed: no histogram, and one line."""
-    paths = damaged_codes.write(kind, tmp_path / "files")
+    paths = corpus(kind)
     ways = {"loaded": False, "streamed": True}
     wrong = {
         f"{path.name} {way}": said for path in paths for way, stream in ways.items() if (said := verdict(path, stream))
     }
     assert wrong == {}
-    assert not (tmp_path / "files" / "HARM").exists()
+    assert not (paths[0].parent / "HARM").exists()
 
 
-def test_the_corpus_is_large_and_the_same_for_a_seed(tmp_path: Path) -> None:
+def test_the_corpus_is_large_and_the_same_for_a_seed(tmp_path: Path, corpus: Callable[[str], list[Path]]) -> None:
     light = [kind for kind in damaged_codes.KINDS if not kind.endswith("bombs")]
-    written = [
-        [path for kind in light for path in damaged_codes.write(kind, tmp_path / name / kind, seed)]
-        for name, seed in (("a", 0), ("b", 0), ("c", 1))
+    again = [
+        [path for kind in light for path in damaged_codes.write(kind, tmp_path / str(seed) / kind, seed)]
+        for seed in (0, 1)
     ]
+    written = [[path for kind in light for path in corpus(kind)], *again]
     assert len(written[0]) >= 300
     npz = [
         [path.read_bytes() for path in paths if path.name.startswith("npz_") and path.is_file()] for paths in written
@@ -76,9 +86,8 @@ def run_limited(path: Path, option: str) -> tuple[int, str, str, float, int]:
     return json.loads(done.stdout)
 
 
-def test_some_as_processes_under_limits(tmp_path: Path) -> None:
-    corpora = {kind: damaged_codes.write(kind, tmp_path / kind) for kind in list(damaged_codes.KINDS)[::4]}
-    corpora |= {kind: damaged_codes.write(kind, tmp_path / kind) for kind in ("zip_bombs", "other_bombs")}
+def test_some_as_processes_under_limits(corpus: Callable[[str], list[Path]]) -> None:
+    corpora = {kind: corpus(kind) for kind in (*list(damaged_codes.KINDS)[::4], "zip_bombs", "other_bombs")}
     chosen = [paths[len(paths) // 2] for paths in corpora.values()]
     chosen += [corpora["zip_bombs"][0], corpora["other_bombs"][-1]]
     with ThreadPoolExecutor(2) as pool:

@@ -1,7 +1,6 @@
 """``hashbench bench`` compares methods on one data set: it declares a table, measures it and writes it."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -102,6 +101,7 @@ def _extracted(dataset: "Card", features: str, device: str) -> str:
 
 def _table(dataset: "Card", question: "Question", lengths: Sequence[int], n_trials: int) -> str:
     """The file that declares the table: a row for each method, a column for each length."""
+    from hashbench.foundation.config import toml_value
     from hashbench.runs.settings import method_file
 
     methods, form = list(question.spaces), question.settings["model"]
@@ -114,32 +114,35 @@ def _table(dataset: "Card", question: "Question", lengths: Sequence[int], n_tria
         own = {key: value for key, value in question.given(method).items() if key != "bits"}
         rows.append({"label": method_file(method).title, "method": method, "settings": own})
     defaults = {"dataset": dataset.name, "protocol": question.protocol, "metric": "ap", "tie_aware": True}
-    lines = [MADE, f"title = {_toml(f'{len(methods)} methods on {dataset.name}')}", "notes = [", *_items(notes), "]"]
-    lines += ["", "[defaults]", *(f"{key} = {_toml(value)}" for key, value in defaults.items())]
+    lines = [
+        MADE,
+        f"title = {toml_value(f'{len(methods)} methods on {dataset.name}')}",
+        "notes = [",
+        *_items(notes),
+        "]",
+    ]
+    lines += ["", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
     lines += ["", "[[groups]]", "columns = [", *_items(columns), "]", "rows = [", *_items(rows), "]", ""]
     return "\n".join(lines)
 
 
 def _recipe(dataset: "Card", question: "Question", stem: str) -> str:
     """The file of the recipe into which the search writes; the condition is that of the table's runs."""
+    from hashbench.foundation.config import toml_value
+
     when = {"dataset": dataset.name, "protocol": question.protocol, "model": question.settings["model"]}
     if "features" in question.settings:
         from hashbench.features import split_checksum
 
         when["features"] = split_checksum(str(question.settings["features"]))[0]
-    lines = [MADE, f"title = {_toml(f'Searched for the table {stem}')}", 'why = "hashbench bench --tune"']
-    return "\n".join([*lines, f"when = {_toml(when)}", 'extends = "linear"', ""])
+    lines = [MADE, f"title = {toml_value(f'Searched for the table {stem}')}", 'why = "hashbench bench --tune"']
+    return "\n".join([*lines, f"when = {toml_value(when)}", 'extends = "linear"', ""])
 
 
 def _items(values: Sequence[object]) -> list[str]:
-    return [f"  {_toml(value)}," for value in values]
+    from hashbench.foundation.config import toml_value
 
-
-def _toml(value: object) -> str:
-    """Strings, numbers and lists are written as in JSON; tables have other signs."""
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_toml(each)}' for key, each in value.items())} }}"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return [f"  {toml_value(value)}," for value in values]
 
 
 def _require_place(kind: str, path: Path) -> None:

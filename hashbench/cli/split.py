@@ -35,6 +35,7 @@ def command(
     byte the same as an item of another list. --relevance needs the items: it shows the NDCG of a random ranking, for
     true or squared distances, features with or without their mean, or a highest gain cut off; and a paper's figure.
     """
+    from hashbench.datasets.protocol import GIVEN
     from hashbench.datasets.split import split, write
     from hashbench.datasets.store import open_labels
     from hashbench.foundation import paths
@@ -42,7 +43,7 @@ def command(
 
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
-    if seed not in (None, rule.seed) and rule.draw in ("parts", "listed"):
+    if seed not in (None, rule.seed) and rule.draw in GIVEN:
         raise HashbenchError(f"--seed {seed}: cannot be used with {card.name} {protocol}: its lists are given")
     seed = rule.seed if seed is None else seed
     data = open_labels(card)

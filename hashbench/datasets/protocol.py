@@ -21,6 +21,7 @@ DRAWS = (
     *("per_class", "per_label", "random", "random_validation", "per_class_validation"),
     *("parts", "listed", "stratified"),
 )
+GIVEN = ("parts", "listed")  # draws nothing: the ids are given, so there is one split
 HELD_OUT = "_held_out"  # the end of the name of a protocol for choosing settings that is derived from another one
 RANGES = ("query", "pool", "database", "train", "validation")  # fields that are ranges of ids in some protocols
 
@@ -223,7 +224,7 @@ def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
     """The protocol with another seed and no checksum of its ids; raises HashbenchError if its ids are given."""
     if seed == protocol.seed:
         return protocol
-    if protocol.draw in ("parts", "listed"):
+    if protocol.draw in GIVEN:
         raise HashbenchError(f"split {seed}: nothing is drawn in {title}, its ids are given: it has one split")
     return protocol.model_copy(update={"seed": seed, "ids_sha256": None})
 

@@ -26,11 +26,11 @@ GRADED = (
 NOT_MULTI_HOT = f"multi-hot labels [n, labels] are 0 or 1; others are in it: {GRADED}"
 
 
-def numbers(name: str, values: Any) -> NDArray[Any]:
-    """``values`` as an array of finite numbers; raises HashbenchError for anything else."""
+def numbers(name: str, values: Any, *, are_codes: bool = False) -> NDArray[Any]:
+    """``values`` as an array of finite numbers; raises HashbenchError for anything else, with advice for codes."""
     array = _array(name, values)
     if array.dtype.kind not in "buif":
-        raise not_numeric(name, str(array.dtype))
+        raise not_numeric(name, str(array.dtype), array.dtype.kind if are_codes else "")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise HashbenchError(f"{name}: not finite (NaN or inf): finite numbers are expected")
     return array
@@ -48,10 +48,7 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[A
         from hashbench.histogram import torch_kernel
 
         return _of_length(name, torch_kernel.pack(values, seen), bits), seen
-    array = _array(name, values)
-    if array.dtype.kind not in "buif":
-        raise not_numeric(name, str(array.dtype), array.dtype.kind)
-    array = numbers(name, array)
+    array = numbers(name, values, are_codes=True)
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
     if _is_packed(array, bits):

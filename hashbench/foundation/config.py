@@ -33,6 +33,17 @@ def read_toml(path: Path) -> dict[str, Any]:
     return deepcopy(_tables(path, _text(path)))
 
 
+def toml_value(value: object) -> str:
+    """A value as TOML on one line: strings, numbers and lists as JSON writes them, and tables of these.
+
+    >>> toml_value({"label": "16 bits", "settings": {"bits": 16}})
+    '{ label = "16 bits", settings = { bits = 16 } }'
+    """
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {toml_value(each)}' for key, each in value.items())} }}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON may hold DEL as it is
+
+
 def load(model: type[M], path: Path) -> M:
     """The TOML file ``path`` as an instance of ``model``. The same text is parsed once: the result is cached."""
     loaded = _loaded(model, path, _text(path))

@@ -1,13 +1,12 @@
 """Writes what a search chose into a recipe: the lines of ``[methods.X]``, and no other line of the file."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting, parse, toml_tables
+from hashbench.foundation.config import Setting, parse, toml_tables, toml_value
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs.settings import FORM, RECIPES, Recipe, Tuned, recipes, tuned_in
@@ -55,8 +54,8 @@ def with_choices(name: str, text: str, choices: Iterable[Choice], search: str) -
 
 def _with_choice(name: str, lines: list[str], choice: Choice, search: str) -> list[str]:
     head = f"[methods.{choice.method}]"
-    new = [f"tuned = {json.dumps(choice.said(search))}"]
-    new += [f"{key} = {json.dumps(value)}" for key, value in choice.searched.items()]
+    new = [f"tuned = {toml_value(choice.said(search))}"]
+    new += [f"{key} = {toml_value(value)}" for key, value in choice.searched.items()]
     start = next((n for n, line in enumerate(lines) if line.partition("#")[0].strip() == head), None)
     if start is None:
         return [*lines, "", head, *new, *_inherited(tuned_in(name, choice.method), choice)]
@@ -78,8 +77,5 @@ def _inherited(tuned: Tuned | None, choice: Choice) -> list[str]:
     """The lines of the settings that the method has from a recipe that this one extends, and that are not chosen."""
     others = {} if tuned is None else {k: p for k, p in tuned.parameters.items() if k not in choice.searched}
     tables: dict[str, dict[str, Any]] = {key: each.model_dump(exclude_defaults=True) for key, each in others.items()}
-    lines = [
-        f"{key} = {{ {', '.join(f'{of} = {json.dumps(value)}' for of, value in table.items())} }}"
-        for key, table in tables.items()
-    ]
-    return [*([f"why = {json.dumps(tuned.why)}"] if lines and tuned and tuned.why else []), *lines]
+    lines = [f"{key} = {toml_value(table)}" for key, table in tables.items()]
+    return [*([f"why = {toml_value(tuned.why)}"] if lines and tuned and tuned.why else []), *lines]

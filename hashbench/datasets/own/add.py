@@ -1,6 +1,5 @@
 """Stores the user's data as a data set: the items and labels in the data folder, and a card of their own."""
 
-import json
 import os
 import re
 import shlex
@@ -19,7 +18,7 @@ from hashbench.datasets.own.data import FileOptions, OwnData, Rule
 from hashbench.datasets.readers import Block
 from hashbench.datasets.split import split
 from hashbench.foundation import paths
-from hashbench.foundation.config import parse
+from hashbench.foundation.config import parse, toml_value
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import atomic, locked, remove_parts, require_writable
 from hashbench.foundation.progress import bar
@@ -167,13 +166,12 @@ def _blocks(data: OwnData, what: str) -> Iterator[Block]:
 
 
 def _toml(values: Mapping[str, Any]) -> str:
-    """The card as TOML: strings, numbers and lists as JSON writes them, which TOML reads, and a table a protocol."""
+    """The card as TOML, with a table for each protocol."""
     tables = {"": {key: value for key, value in values.items() if key != "protocols"}}
     tables |= {f"\n[protocols.{name}]\n": protocol for name, protocol in values["protocols"].items()}
     lines = []
     for head, table in tables.items():
-        encoded = {key: json.dumps(value, ensure_ascii=False) for key, value in table.items()}
-        lines.append(head + "\n".join(f"{key} = {text}" for key, text in encoded.items()).replace("\x7f", "\\u007f"))
+        lines.append(head + "\n".join(f"{key} = {toml_value(value)}" for key, value in table.items()))
     text = "\n".join(lines) + "\n"
     assert tomllib.loads(text) == values
     return text

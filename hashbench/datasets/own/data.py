@@ -127,11 +127,11 @@ class Rule:
             rest = [0, n - data.n_queries]
             ranges = {"query": [rest[1], n], "database": rest, "train": rest}
             return {"draw": "parts", **ranges, "title": title.format(data.n_queries)}
-        ids = read_ids(Path(self.query_ids), data)
+        ids = _read_ids(Path(self.query_ids), data)
         return {"draw": "listed", "query_ids": ids, "title": title.format(len(ids))}
 
 
-def read_ids(path: Path, data: OwnData) -> list[int]:
+def _read_ids(path: Path, data: OwnData) -> list[int]:
     """The ids in a text file, sorted: on each line a row from 0, or the path of an image in its folder."""
     lines = quietly(str(path), lambda: path.read_text(encoding="utf-8")).splitlines()
     names = [] if data.names is None else [os.fsdecode(name) for name in data.names.tolist()]

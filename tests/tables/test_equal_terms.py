@@ -8,20 +8,21 @@ from hashbench.contract import CodeSettings
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import RandomValidation
 from hashbench.methods import METHODS
-from hashbench.runs.run import Run
+from hashbench.runs.settings import tuned_in
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
+from hashbench.tables.cell_runs import run_of
 from hashbench.training.settings import DeepSettings
 
 CELLS = spec.load("structhash_equal_terms").cells
 SEARCHED = spec.load("structhash_search").cells
-OF_NETWORKS = [
-    cell for cell in CELLS if cell.method in METHODS and issubclass(METHODS.get(cell.method).settings, DeepSettings)
+BY_HAND = [
+    cell for cell in CELLS if "by hand" in cell.section and issubclass(METHODS.get(cell.method).settings, DeepSettings)
 ]
 
 
 def settings_of(cell: Cell) -> CodeSettings:
-    return Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings).settings
+    return run_of(cell).settings
 
 
 def test_every_objective_is_compared_on_the_same_terms() -> None:
@@ -30,9 +31,22 @@ def test_every_objective_is_compared_on_the_same_terms() -> None:
         form = cell.settings.get("hash_functions", cell.settings.get("model"))
         assert cell.section.endswith(f", {form}")
         assert (cell.protocol, cell.settings["bits"]) == ("structhash", 64)
-        rows[cell.section].add((cell.row, cell.dataset))
-    assert len(rows) == 4
+        rows[cell.section, cell.track].add((cell.method, cell.dataset))
+    assert len(rows) == 6
     assert len({frozenset(each) for each in rows.values()}) == 1
+    assert {section for section, track in rows if track == "published"} == {
+        f"{metric}, as published, linear" for metric in ("Tie-aware AP", "NDCG (K=100)")
+    }
+
+
+def test_what_is_tuned_has_the_settings_that_the_search_chose() -> None:
+    for cell in CELLS:
+        if ", tuned" in cell.section:
+            chosen = tuned_in("linear_structhash", cell.method)
+            assert chosen is not None
+            assert chosen.tuned.startswith("tune/linear_structhash.jsonl: ")
+            values = {key: each.value for key, each in chosen.parameters.items()}
+            assert values.items() <= settings_of(cell).model_dump().items()
 
 
 def test_the_search_is_on_queries_held_out_of_the_database() -> None:
@@ -43,7 +57,7 @@ def test_the_search_is_on_queries_held_out_of_the_database() -> None:
         assert cell.metric == "ap"
 
 
-@together("cell", OF_NETWORKS)
+@together("cell", BY_HAND)
 def test_what_is_run_is_one_of_the_candidates(cell: Cell) -> None:
     same = [
         each for each in SEARCHED if each.method == cell.method and each.settings["model"] == cell.settings["model"]

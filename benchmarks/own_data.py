@@ -1,14 +1,15 @@
-"""Six small data sets as files of one's own: those on which the rates of the recipe `linear` were searched.
+"""Six small data sets as files of one's own: those on which the settings of the recipe `linear` were searched.
 
 Run `python benchmarks/own_data.py FOLDER` after `hashbench download usps`, and the same of mnist and isolet; it prints
-the command that adds each file and the command of the search. Of USPS, MNIST and ISOLET it takes 2,500 random items,
-digits and wine are scikit-learn's, and topics is made here: counts of words of documents on some of twenty topics,
-reduced to 64 numbers as texts are (tf-idf and a truncated SVD).
+the command that adds each file and the command of the search. Each has 1,000 random items at most. Digits and wine are
+scikit-learn's. Topics is made here: counts of words of documents on some of twenty topics, reduced to 64 numbers as
+texts are (tf-idf and a truncated SVD).
 """
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,34 +20,26 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
 
-N_ITEMS = 2500
-METHODS = ("talr_ap", "mihash", "hashnet", "dpsh", "dtsh", "talr_ndcg")
-Arrays = tuple[NDArray[np.float32], NDArray[np.int64]]
-
-
-def drawn(name: str) -> Arrays:
-    """Items [2500, d] of a data set that has been downloaded, drawn by a fixed seed, and their classes."""
-    dataset = open_dataset(load_card(name))
-    chosen = np.sort(np.random.default_rng(0).choice(len(dataset.items), N_ITEMS, replace=False))
-    items = np.asarray(dataset.items[chosen], np.float32).reshape(N_ITEMS, -1)
-    return items, np.asarray(dataset.labels)[chosen].astype(np.int64)
+N_ITEMS = 1000
+METHODS = ("talr_ap", "mihash", "hashnet", "dpsh", "dtsh")
+Arrays = tuple[NDArray[Any], NDArray[Any]]
 
 
 def topics() -> Arrays:
-    """Embeddings [2500, 64] of documents with several labels each, and the labels [2500, 20]."""
+    """Embeddings [1000, 64] of documents with several labels each, and the labels [1000, 20]."""
     counts, labels = make_multilabel_classification(
         N_ITEMS, n_features=500, n_classes=20, allow_unlabeled=False, random_state=0
     )
-    embedded = TruncatedSVD(64, random_state=0).fit_transform(TfidfTransformer().fit_transform(counts))
-    return embedded.astype(np.float32), labels.astype(np.int64)
+    return TruncatedSVD(64, random_state=0).fit_transform(TfidfTransformer().fit_transform(counts)), labels
 
 
 def data_sets() -> Iterator[tuple[str, Arrays]]:
-    """The name of each data set and its arrays."""
-    for name, read in (("digits", load_digits), ("wine", load_wine)):
-        items, labels = read(return_X_y=True)
-        yield name, (items.astype(np.float32), labels)
-    yield from ((name, drawn(name)) for name in ("usps", "mnist", "isolet"))
+    """The name of each data set, and its items and labels."""
+    yield "digits", load_digits(return_X_y=True)
+    yield "wine", load_wine(return_X_y=True)
+    for name in ("usps", "mnist", "isolet"):
+        dataset = open_dataset(load_card(name))
+        yield name, (np.asarray(dataset.items), np.asarray(dataset.labels))
     yield "topics", topics()
 
 
@@ -55,9 +48,10 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     names = []
     for stem, (items, labels) in data_sets():
+        chosen = np.sort(np.random.default_rng(0).permutation(len(items))[:N_ITEMS])
         names.append(f"own_{stem}")
         path = folder / f"{names[-1]}.npz"
-        np.savez(path, items=items, labels=labels)
+        np.savez(path, items=items[chosen].reshape(len(chosen), -1).astype(np.float32), labels=labels[chosen])
         print(f"hashbench dataset add {names[-1]} {path}")
     print(f"hashbench tune {' '.join([*METHODS, *names])} --bits 32 --recipe linear --jobs 2")
 

@@ -44,6 +44,33 @@ def choices(search: Search) -> list[Choice]:
     return sorted(found, key=lambda each: -each.ap)
 
 
+@dataclass(frozen=True)
+class OnDataset:
+    """What a method has on one data set: with the trial that is best there, and with those chosen on other data."""
+
+    dataset: str
+    best: float
+    of_all: float  # with the trial chosen on all data sets
+    of_others: float  # with the one chosen on the others, on which this data set had no influence
+
+
+def on_each_dataset(search: Search, method: str) -> list[OnDataset]:
+    """How well one choice serves each data set of the ``search``; empty if there is one data set only."""
+    trials = search.of_method(method)
+    scores = {n: {dataset: median(aps) for dataset, aps in _by_dataset(each).items()} for n, each in trials.items()}
+    datasets = sorted(search.question.left_out)
+
+    def chosen_on(some: Sequence[str]) -> dict[str, float]:
+        return scores[max(scores, key=lambda n: (mean(scores[n].get(each, 0.0) for each in some), -n))]
+
+    found = []
+    for dataset in datasets if len(datasets) > 1 else []:
+        others = [each for each in datasets if each != dataset]
+        aps = [chosen_on(some).get(dataset, 0.0) for some in ([dataset], datasets, others)]
+        found.append(OnDataset(dataset, *aps))
+    return found
+
+
 def _choice(search: Search, method: str) -> Choice:
     trials = search.of_method(method)
     scores = {number: score_of(each) for number, each in trials.items()}

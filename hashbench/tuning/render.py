@@ -8,11 +8,13 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
 from hashbench.runs.settings import method_file
 from hashbench.tables.render_markdown import escape
-from hashbench.tuning.choice import choices
+from hashbench.tuning.choice import Choice, choices, on_each_dataset
 from hashbench.tuning.search import Search, path_of
 
 FORMATS = ("markdown", "csv")
 HEADINGS = ("method", "held-out AP", "of its studies", "trial", "failed", "chosen; * is near an end of its range")
+
+ON_EACH = ("method", "data set", "AP of its best trial there", "of the trial chosen", "of the one chosen on the others")
 
 
 def as_text(name: str, output: str) -> str:
@@ -60,7 +62,20 @@ def as_markdown(search: Search) -> str:
         "tie-aware AP chooses, and a trial that fails counts as 0. The queries are held out of the database; no query "
         f"of {', '.join(left_out)} is in any list."
     )
-    return "\n".join([*lines, "", note]) + "\n"
+    return "\n".join([*lines, "", note, *_on_each_dataset(search, found)]) + "\n"
+
+
+def _on_each_dataset(search: Search, found: list[Choice]) -> list[str]:
+    """A line for each method and data set: what its own best trial has there, and what the common choice has."""
+    lines = []
+    for choice in found:
+        title = method_file(choice.method).title
+        for each in on_each_dataset(search, choice.method):
+            cells = [title, each.dataset, *(f"{ap:.3f}" for ap in (each.best, each.of_all, each.of_others))]
+            lines.append("| " + " | ".join(cells) + " |")
+    head = ["", "| " + " | ".join(ON_EACH) + " |", "|---|---|---:|---:|---:|"]
+    note = "A best trial is the best of many on the same queries, so its AP is a little too high."
+    return [*head, *lines, "", note] if lines else []
 
 
 def as_csv(search: Search) -> str:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from support.searches import question, search_of, trial
 
-from hashbench.tuning.choice import best_after, choices, importance
+from hashbench.tuning.choice import OnDataset, best_after, choices, importance, on_each_dataset
+from hashbench.tuning.render import as_markdown
 from hashbench.tuning.search import Search
 
 
@@ -62,6 +63,24 @@ def test_the_choice_is_by_the_mean_over_data_sets_of_the_medians() -> None:
     (found,) = choices(of_both)
     assert (found.trial, found.ap) == (2, pytest.approx((0.6 + 0.5) / 2))
     assert (found.lowest, found.highest) == (pytest.approx(0.3), pytest.approx(0.55))
+
+
+def test_each_data_set_has_its_best_trial_and_those_chosen_with_and_without_it() -> None:
+    found = Search("small", question(["lsh"], ("digits", "isolet", "usps"))).with_trials(
+        trial("lsh", number, ap, 0, dataset=dataset)
+        for dataset, aps in {"digits": [0.9, 0.8, 0.1], "isolet": [0.2, 0.7, 0.9], "usps": [0.3, 0.5, 0.9]}.items()
+        for number, ap in enumerate(aps, 1)
+    )
+    # all: .47, .67, .63; without digits .25, .60, .90; without isolet .60, .65, .50; without usps .55, .75, .50
+    assert on_each_dataset(found, "lsh") == [
+        OnDataset("digits", 0.9, 0.8, 0.1),
+        OnDataset("isolet", 0.9, 0.7, 0.7),
+        OnDataset("usps", 0.9, 0.5, 0.5),
+    ]
+    assert "| LSH | digits | 0.900 | 0.800 | 0.100 |" in as_markdown(found)
+    one = search_of({"lsh": [[0.1], [0.4]]})
+    assert on_each_dataset(one, "lsh") == []
+    assert "best trial" not in as_markdown(one)
 
 
 def test_a_method_all_of_whose_trials_failed_has_its_first_reason() -> None:

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -249,6 +249,8 @@ class TrainingData:
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
     base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none
     relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
+    eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
+    evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name
 
 
 class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingFailed is what happened)

@@ -39,6 +39,7 @@ LEFT_OUT = {
     "hashbench results import codes.npz --method my-csq --dataset cifar10 --protocol s1 --bits 32 --seed 0": OWN,
     "hashbench tune itq ksh lsh digits --bits 32 --trials 24 --studies 3 --jobs 2": HOURS,
     "hashbench eval queries.npz --shards 'pieces/db-*.h5' --ray auto --counts counts.npz": CLUSTER,
+    "hashbench train talr-ap digits --protocol s1 --bits 32 --model small_cnn --eval-every 5": HOURS,
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,

@@ -34,6 +34,10 @@ def command(
     features: Annotated[
         str | None, Option(metavar="MODEL", help="Use the features of this network; extracted if they are not there.")
     ] = None,
+    weights: Annotated[
+        str | None,
+        Option(metavar="FILE|NAME|none", help="Weights of that network, as of hashbench features. Default: official."),
+    ] = None,
     model: Annotated[str, Option(help="The form of all methods' hash functions that have a choice.")] = "linear",
     protocol: ProtocolName = None,
     name: Annotated[str | None, Option(help="Name of the table. Default: bench_ and the name of the data set.")] = None,
@@ -52,7 +56,9 @@ def command(
     lengths = _lengths(dataset, bits, features)
     given: dict[str, Setting] = {"bits": max(lengths), "model": model}
     if features is not None:
-        given["features"] = _extracted(dataset, features, device)
+        given["features"] = _extracted(dataset, features, weights, device)
+    elif weights is not None:
+        raise HashbenchError("--weights are those of a network: --features MODEL is missing")
     names = [each.strip() for each in methods.split(",")]
     question = tune.question_of([*names, dataset.name], protocol, None, given)
     if missing := [each for each in names if canonical(each) not in question.spaces]:
@@ -88,15 +94,19 @@ def _lengths(dataset: "Card", bits: str | None, features: str | None) -> list[in
     return found
 
 
-def _extracted(dataset: "Card", features: str, device: str) -> str:
+def _extracted(dataset: "Card", features: str, weights: str | None, device: str) -> str:
     """The name of the stored features, which are extracted if they are not there."""
-    from hashbench.features import extract, path_of
+    from hashbench.features import extract, model_and_weights, path_of
     from hashbench.foundation import provenance
 
-    if path_of(dataset.name, features).is_file():
-        return features
+    if weights is None:
+        if path_of(dataset.name, features).is_file():
+            return features
+        if Path(features).is_file():
+            raise HashbenchError(f"--features {features} is a file: --features MODEL --weights {features}")
+        features, weights = model_and_weights(features)
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    return extract(dataset, features, device=device, made_by=made_by, progress=True).path.stem
+    return extract(dataset, features, weights, device=device, made_by=made_by, progress=True).path.stem
 
 
 def _table(dataset: "Card", question: "Question", lengths: Sequence[int], n_trials: int) -> str:

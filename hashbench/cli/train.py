@@ -45,6 +45,12 @@ def command(
         bool, Option("--channels-last/--no-channels-last", help="Store the channels of a pixel together in memory.")
     ] = True,
     checkpoint_every: _options.CheckpointEvery = 10.0,
+    eval_every: Annotated[
+        int,
+        Option(
+            min=0, metavar="N", help="Every N epochs, also score items that are not the queries. Default: 0, never."
+        ),
+    ] = 0,
     again: Annotated[bool, Option("--again", help="Train a stored run too, and compare; its row stays.")] = False,
     dry_run: _options.DryRun = False,
     as_json: _options.RowAsJson = False,
@@ -58,6 +64,10 @@ def command(
     After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
     line for each epoch, its curves, training.png, and with the extra tensorboard TensorBoard's files. To train with N
     processes, one on each GPU, start torchrun --nproc-per-node N -m hashbench train with the same arguments.
+
+    --eval-every N shows how well the network ranks while it is trained, in the progress bar and in these files: the AP
+    of items of the database that are neither queries nor, where there are others, training items. The result of the run
+    is the same without it.
     """
     from hashbench.cli import _row_text
     from hashbench.foundation import parallel
@@ -66,6 +76,7 @@ def command(
     from hashbench.runs.row import made_by
     from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
+    from hashbench.training.settings import DeepSettings
 
     chosen = _options.parse_settings(settings or [])
     for key in ("bits", "model"):
@@ -79,8 +90,12 @@ def command(
         found, file = _start(Run.resolve(dataset, protocol, method, own, **of_run), weights)
         given = {**found, **given, "weights": found["weights"]}
     run = Run.resolve(dataset, protocol, method, given, **of_run)
+    if eval_every and not isinstance(run.settings, DeepSettings):
+        raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
     compute = parallel.ComputeOptions(precision=precision, compiled=compile_, channels_last=channels_last)
-    options = Options(device, group.is_first, checkpoint_every, group=group, compute=compute, weights=file)
+    options = Options(
+        device, group.is_first, checkpoint_every, group=group, compute=compute, weights=file, eval_every=eval_every
+    )
     store = Store.default()
     stored = stored_row(run, store)
     if not group.is_first:

@@ -22,6 +22,7 @@ from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, MetricValue
+from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
 from hashbench.runs.row import ACCURACY, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds
 from hashbench.runs.run import Options, Run
@@ -75,7 +76,10 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
             return run.method.load(run.settings, contract.SavedHasher(folder, options.device, base)), seconds
     started = time.perf_counter()
     (folder / FITTED).unlink(missing_ok=True)
-    hasher = run.method.fit(run.settings, data.training(folder, options, base))
+    training = data.training(folder, options, base)
+    if options.eval_every and options.group.is_first:
+        training = replace(training, evaluate=held_out.evaluation(data))
+    hasher = run.method.fit(run.settings, training)
     seconds = time.perf_counter() - started
     if options.group.is_first:
         hasher.save(folder)

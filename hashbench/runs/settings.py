@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, create_model, model_validator
 
 from hashbench.contract import PIXELS
-from hashbench.features import FEATURES, split_checksum
+from hashbench.features import FEATURES, model_and_weights, split_checksum
 from hashbench.foundation import config, paths
 from hashbench.foundation.config import Setting, Strict, parse
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -363,9 +363,11 @@ def _recipe(path: Path) -> Recipe:
         parse(_some_training_settings(), {key: own.value for key, own in parameters.items()}, str(path))
     kinds = [PIXELS, *FEATURES.names, *MODELS.names]
     methods = [("method", method, METHODS.names) for method in recipe.methods]
-    named = [("model", recipe.when.model, MODELS.names), ("features", recipe.when.features, kinds), *methods]
+    features = None if recipe.when.features is None else model_and_weights(recipe.when.features)[0]
+    named = [("model", recipe.when.model, MODELS.names), ("features", features, kinds), *methods]
     for kind, name, known in named:
-        if name is not None and name not in known:
+        # torchvision's models are listed in seconds, so they come last
+        if name is not None and name not in known and not (kind == "features" and name in MODELS):
             raise HashbenchError(f"{path}: {unknown(kind, name, known)}")
     return recipe
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hashbench.datasets.card import cards
-from hashbench.features import FEATURES, split_checksum
+from hashbench.features import FEATURES, model_and_weights, split_checksum
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -104,7 +104,8 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     yield "metric", cell.metric_name.metric
     for key in ("model", "features"):
         if key in cell.settings:
-            name = split_checksum(str(cell.settings[key]))[0]
+            given = str(cell.settings[key])
+            name = given if key == "model" else split_checksum(model_and_weights(given)[0])[0]
             if name not in FEATURES.names:
                 yield "model", name
 

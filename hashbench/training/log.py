@@ -8,6 +8,14 @@ from typing import Any
 from hashbench.foundation.files import atomic, reported, write_text
 
 FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
+HELD_OUT_AP, TRAIN_AP = "held_out_ap", "train_ap"  # in the lines of epochs after which --eval-every scored items
+TITLES = {
+    "loss": "loss",
+    HELD_OUT_AP: "held-out AP",
+    TRAIN_AP: "AP of training items",
+    "lr": "learning rate",
+    "alpha": "alpha of tanh",
+}
 
 
 class Log:
@@ -57,20 +65,21 @@ def seconds(folder: Path) -> float:
 
 
 def draw(folder: Path) -> None:
-    """Writes training.png: the loss, the learning rate and, if it changes, alpha of tanh, after each epoch."""
+    """Writes training.png, a panel for each of ``TITLES`` that was measured (alpha of tanh only if it changes)."""
     lines = read(folder)
     if not lines:
         return
     from matplotlib.figure import Figure
 
-    names = {"loss": "loss", "lr": "learning rate"}
-    if len({line["alpha"] for line in lines}) > 1:
-        names["alpha"] = "alpha of tanh"
-    marker = "o" if len(lines) < 3 else ""  # a curve of one point is invisible without a marker
+    names = [name for name in TITLES if any(name in line for line in lines)]
+    if len({line["alpha"] for line in lines}) == 1:
+        names.remove("alpha")
     figure = Figure(figsize=(6.4, 1.2 + 1.6 * len(names)), layout="constrained")
     for axes, name in zip(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0], names, strict=True):
-        axes.plot([line["epoch"] + 1 for line in lines], [line[name] for line in lines], marker=marker)
-        axes.set_ylabel(names[name])
+        there = [line for line in lines if name in line]
+        marker = "o" if len(there) < max(3, len(lines)) else ""  # a curve of one point is invisible without a marker
+        axes.plot([line["epoch"] + 1 for line in there], [line[name] for line in there], marker=marker, markersize=4)
+        axes.set_ylabel(TITLES[name])
         axes.grid(visible=True, alpha=0.3)
         if name == "lr":
             axes.set_ylim(bottom=0)

@@ -16,7 +16,7 @@ from hashbench.training import checkpoint, distributed, optimiser
 from hashbench.training.device import pick_device, threads_for
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.inputs import draw_augmentation
-from hashbench.training.log import Log
+from hashbench.training.log import TITLES, Log
 from hashbench.training.optimiser import learning_rate, tanh_scale
 from hashbench.training.sampler import sampler
 from hashbench.training.settings import TrainingSettings
@@ -39,11 +39,15 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     total, done = settings.epochs * n_examples, trainer.epochs_done * n_examples
     threads = threads_for(trainer.hasher.encoder, settings.batch_size)
     with threads, progress_bar("train", "item", total, shown=data.progress, scaled=True, done=done) as bar:
+        latest: dict[str, float] = {}
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
+            found = trainer.evaluate_if_due()
             if log is not None:
-                log.write(**values)
-            bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, loss {values['loss']:.4f}", refresh=False)
+                log.write(**values, **found)
+            latest |= {"loss": values["loss"], **found}
+            shown = ", ".join(f"{TITLES[name]} {value:.4f}" for name, value in latest.items())
+            bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, {shown}", refresh=False)
             trainer.save_checkpoint_if_due()
     trainer.finish()
     if log is not None:
@@ -134,6 +138,20 @@ class Trainer:
             "images_per_s": round(sum(map(len, batches)) / seconds, 1),
             "seconds": round(seconds, 3),
         }
+
+    def evaluate_if_due(self) -> dict[str, float]:
+        """What ``data.evaluate`` finds each ``eval_every`` epochs and after the last one; else nothing.
+
+        The training is the same without it: an epoch sets its random numbers and the mode of the network itself.
+        """
+        every, evaluate = self.data.eval_every, self.data.evaluate
+        is_due = every and (self.epochs_done % every == 0 or self.epochs_done == self.settings.epochs)
+        if not is_due or evaluate is None:
+            return {}
+        try:
+            return evaluate(self.hasher)
+        except HashbenchError:  # activations that are not finite: the training itself says so where it cannot go on
+            return {}
 
     def _failure(self, what: str) -> TrainingFailed:
         kept = "; the last good checkpoint is kept" if (self.data.folder / checkpoint.FILE).exists() else ""

@@ -6,12 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from PIL import Image
 from support.command_line import call
+from torchvision import models
 
 from hashbench.foundation import paths
+from hashbench.foundation.files import file_sha256
 from hashbench.tables import spec
 
 Call = Callable[..., tuple[int, str, str]]
+SQUEEZED = "squeezenet1_1"
 RNG = np.random.default_rng(3)
 
 
@@ -101,10 +106,55 @@ def test_the_current_folder_is_a_root_where_it_declares_tables(hashbench: Call) 
     assert hashbench("list", "tables")[0] == 0
 
 
+def test_a_folder_of_images_and_weights_of_ones_own_end_in_a_table(hashbench: Call) -> None:
+    for part, n in (("train", 6), ("test", 2)):
+        for shade, name in enumerate(("dark", "grey", "bright")):
+            folder = Path("shades") / part / name
+            folder.mkdir(parents=True)
+            for i in range(n):
+                values = RNG.integers(0, 60, (16, 16, 3)) + 90 * shade
+                Image.fromarray(values.astype(np.uint8)).save(folder / f"{i}.png")
+    assert hashbench("dataset", "add", "shades", "shades/train", "shades/test")[0] == 0
+    torch.manual_seed(0)
+    tensors = models.get_model(SQUEEZED, weights=None).state_dict()
+    torch.save({"epoch": 3, "state_dict": {f"module.{name}": each for name, each in tensors.items()}}, "mine.pth")
+    command = ["bench", "shades", "--methods", "itq", "--bits", 8, "--seeds", 1, "--features"]
+    code, out, err = hashbench(*command, SQUEEZED, "--weights", "mine.pth")
+    assert code == 0, err
+    stem = f"{SQUEEZED}_{file_sha256(Path('mine.pth'))[:12]}"
+    assert {cell.settings["features"] for cell in spec.load("bench_shades").cells} == {stem}
+    Path("mine.pth").unlink()
+    code, again, err = hashbench(*command, stem)  # the stored features, by their name
+    assert (code, again, "1 done, 0 to do" in err) == (0, out, True), err
+    assert hashbench(*command, f"{SQUEEZED}_random", "--name", "random")[0] == 0
+    assert {cell.settings["features"] for cell in spec.load("random").cells} == {f"{SQUEEZED}_random"}
+
+
+def test_weights_are_those_of_a_network(hashbench: Call) -> None:
+    Path("mine.pth").write_bytes(b"")
+    command = ["bench", "mine", "--methods", "itq"]
+    assert (
+        "--weights are those of a network: --features MODEL is missing"
+        in hashbench(*command, "--weights", "mine.pth")[2]
+    )
+    advice = "--features mine.pth is a file: --features MODEL --weights mine.pth"
+    assert advice in hashbench(*command, "--features", "mine.pth")[2]
+
+
 def test_a_table_may_name_the_features_of_any_network_of_torchvision(hashbench: Call) -> None:
     assert hashbench("bench", "mine", "--methods", "itq", "--bits", "4", "--seeds", 1)[0] == 0
     text = Path("experiments/tables/bench_mine.toml").read_text()
-    for name, is_known in {"resnet18_0123456789ab": True, "resnet18": True, "resnet17": False}.items():
+    for name, is_known in {"resnet18_0123456789ab": True, "resnet18_random": True, "resnet17": False}.items():
         Path("experiments/tables/ours.toml").write_text(text.replace("bits = 4", f'bits = 4, features = "{name}"'))
         code, out, err = hashbench("table", "ours")
         assert (code, "ITQ" in out) == ((0, True) if is_known else (2, False)), err
+
+
+def test_a_recipe_may_be_for_the_features_of_any_network_of_torchvision(hashbench: Call) -> None:
+    recipe = Path("experiments/recipes/ours.toml")
+    recipe.parent.mkdir(parents=True)
+    for name, is_known in {"resnet18": True, "resnet18_random": True, "resnet17": False}.items():
+        when = f'dataset = "mine", model = "linear", features = "{name}"'
+        recipe.write_text(f'title = "ours"\nwhy = "a test"\nwhen = {{ {when} }}\nextends = "linear"\n')
+        code, _, err = hashbench("train", "mihash", "mine", "--bits", 4, "--set", f"features={name}", "--dry-run")
+        assert (code, "unknown features 'resnet17'" in err) == ((0, False) if is_known else (2, True)), err

@@ -3,22 +3,29 @@
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from hashbench.contract import TrainingData
 from hashbench.foundation import progress
+from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import log
 from hashbench.training.log import draw
 
+Evaluate = Callable[[object], dict[str, float]]
 
-def trained(folder: Path, *, progress: bool = False, **changes: int | float | str) -> list[dict[str, float]]:
+
+def trained(
+    folder: Path, *, progress: bool = False, evaluate: Evaluate | None = None, **changes: int | float | str
+) -> list[dict[str, float]]:
     rng = np.random.default_rng(0)
     data = TrainingData(
         items=rng.integers(0, 17, (65, 8, 8, 1), np.uint8),
@@ -28,6 +35,9 @@ def trained(folder: Path, *, progress: bool = False, **changes: int | float | st
         folder=folder,
         device="cpu",
         progress=progress,
+        checkpoint_every_s=0.0,
+        eval_every=2 if evaluate else 0,
+        evaluate=evaluate,
     )
     given = {"bits": 8, "epochs": 4, "batch_size": 16, **changes}
     METHODS.get("hashnet").fit(Run.resolve("digits", "s1", "hashnet", given).settings, data)
@@ -56,6 +66,37 @@ def test_a_picture_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / log.FILE).write_text("".join(json.dumps(line) + "\n" for line in lines[:1]))
     log.draw(tmp_path)
     assert len((tmp_path / log.PICTURE).read_bytes()) < before
+
+
+def test_what_is_evaluated_is_logged_drawn_and_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "draw", draw)
+    values = iter([0.25, None, 0.5, 0.75])
+
+    def evaluate(_: object) -> dict[str, float]:
+        torch.rand(3)  # an epoch sets its own random numbers
+        if (value := next(values)) is None:
+            raise KeyboardInterrupt
+        return {log.HELD_OUT_AP: value}
+
+    with pytest.raises(KeyboardInterrupt):
+        trained(tmp_path, evaluate=evaluate, epochs=5)
+    lines = trained(tmp_path, evaluate=evaluate, epochs=5)  # from the checkpoint after the third epoch
+    assert [line.get(log.HELD_OUT_AP) for line in lines] == [None, 0.25, None, 0.5, 0.75]
+    plain = trained(tmp_path / "plain", epochs=5)
+    assert [line["loss"] for line in plain] == [line["loss"] for line in lines]
+    heights = [height_of(folder / log.PICTURE) for folder in (tmp_path / "plain", tmp_path)]
+    assert heights[1] - heights[0] == pytest.approx(160, abs=2)  # a panel more
+
+
+def height_of(picture: Path) -> int:
+    return int.from_bytes(picture.read_bytes()[20:24], "big")
+
+
+def test_activations_that_are_not_finite_end_no_training(tmp_path: Path) -> None:
+    def evaluate(_: object) -> dict[str, float]:
+        raise HashbenchError("activations: not finite")
+
+    assert not any(log.HELD_OUT_AP in line for line in trained(tmp_path, evaluate=evaluate))
 
 
 def test_a_half_written_line_is_dropped(tmp_path: Path) -> None:
@@ -101,11 +142,13 @@ def test_a_log_gets_lines_with_the_loss_and_the_time_left(
     monkeypatch.setattr(progress, "DELAY_S", 0)
     monkeypatch.setattr(progress, "LINE_EVERY_S", 0)
     monkeypatch.setattr("hashbench.training.loop.progress_bar", impatient)
-    trained(tmp_path, progress=True)
+    trained(tmp_path, progress=True, evaluate=lambda _: {log.TRAIN_AP: 0.5})
     out, err = capsys.readouterr()
     assert out == ""
-    line = r"train: item [\d.k]+ of [\d.k]+, epoch [1-4] of 4, loss \d\.\d{4}, 00:0\d passed, 00:0\d left\n"
+    found = r"epoch [1-4] of 4, loss \d\.\d{4}(, AP of training items 0\.5000)?"
+    line = rf"train: item [\d.k]+ of [\d.k]+, {found}, 00:0\d passed, 00:0\d left\n"
     assert re.search(line, err)
+    assert "epoch 3 of 4, loss" in err and "AP of training items 0.5000" in err
     assert "\r" not in err
     trained(tmp_path)
     assert capsys.readouterr().err == ""

@@ -1,0 +1,58 @@
+"""What ``hashbench train --eval-every`` scores: items that are not the queries, while a network is trained."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from hashbench.contract import Hasher
+from hashbench.datasets.protocol import HeldOut
+from hashbench.datasets.relevance import relevance_of
+from hashbench.datasets.split import Ids, Split, split
+from hashbench.foundation.config import derive_seed
+from hashbench.foundation.errors import HashbenchError
+from hashbench.metrics import Metrics, mean_values
+from hashbench.runs.data import RunData
+from hashbench.training import log
+
+N_DATABASE = 5000  # items that are searched, at most
+
+
+def evaluation(data: RunData) -> Callable[[Hasher], dict[str, float]]:
+    """A function that returns a hasher's AP, by its name in the log; it is empty without any relevant item.
+
+    Nothing here draws from the random numbers of the run.
+    """
+    chosen, name = held_out(data)
+    relevance = relevance_of(data.compared, chosen, data.run.protocol)
+    items = replace(data, ids=chosen).search_items
+
+    def evaluate(hasher: Hasher) -> dict[str, float]:
+        counted = hasher.output(items).count(relevance)
+        found = mean_values(counted.database["histogram"], Metrics.parse("ap"))["ap"].mean  # type: ignore[arg-type]
+        return {} if found is None else {name: round(found, 6)}
+
+    return evaluate
+
+
+def held_out(data: RunData) -> tuple[Split, str]:
+    """The queries of the run's protocol with ``HELD_OUT``, a sample of its database, and the AP's name in the log.
+
+    The training stays as it is, so if no other items are left, these queries are training items too.
+    """
+    of, protocol, ids = data.run.name.protocol, data.run.protocol, data.ids
+    rule = HeldOut(of=of, left_out=[of], seed=protocol.seed, relevance=protocol.relevance, rules={of: protocol})
+    found = split(data.dataset.labels, rule, data.run.name.dataset, of)
+    queries, database = (_within(each, ids) for each in (found.query_ids, found.database_ids))
+    if not queries.size or not database.size:
+        raise HashbenchError(f"--eval-every: {of} leaves no items of the run's classes to score")
+    if len(database) > N_DATABASE:
+        draw = np.random.default_rng(derive_seed(data.run.name.dataset, of, "eval-every", protocol.seed))
+        database = np.sort(draw.choice(database, N_DATABASE, replace=False))
+    is_new = not np.isin(queries, ids.train_ids).any()
+    return Split(queries, database, ids.train_ids), log.HELD_OUT_AP if is_new else log.TRAIN_AP
+
+
+def _within(chosen: Ids, ids: Split) -> Ids:
+    """Those of ``chosen`` that are in the run's database, which may be of its first classes only."""
+    return np.intersect1d(chosen, ids.database_ids)

@@ -362,7 +362,8 @@ def _recipe(path: Path) -> Recipe:
     for parameters in (recipe.parameters, *(variant.parameters for variant in recipe.variants)):
         parse(_some_training_settings(), {key: own.value for key, own in parameters.items()}, str(path))
     kinds = [PIXELS, *FEATURES.names, *MODELS.names]
-    methods = [("method", method, METHODS.names) for method in recipe.methods]
+    known_methods = [*METHODS.names, *paths.entries("experiments", "methods")]  # a bundle has those of other packages
+    methods = [("method", method, known_methods) for method in recipe.methods]
     named = [("model", recipe.when.model, MODELS.names), ("features", recipe.when.features, kinds), *methods]
     for kind, name, known in named:
         if name is not None and name not in known:

@@ -20,13 +20,16 @@ from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedRun:
     """A stored run: its ``row``, which holds its scores and settings, and its model on ``device``."""
 
     row: Row
     store: Store
     device: str = "auto"
+
+    def __repr__(self) -> str:  # noqa: D105  (its name: the row is a page)
+        return f"TrainedRun({self.row.run})"
 
     @cached_property
     def _model(self) -> tuple[Run, BinaryHasher]:

@@ -92,7 +92,7 @@ class Scores(Mapping[str, float | None]):
         It is a figure of matplotlib, ``scores.plot().savefig("curves.png")`` writes it. Raises HashbenchError where no
         query has a relevant item, and for scores with ``weights``, of which no histogram is counted.
         """
-        from hashbench.evaluation.report import figure_of_curves
+        from hashbench.evaluation.curves import figure_of_curves
 
         if self.histogram is None:
             raise HashbenchError("plot: curves are of a histogram of Hamming distances: score without weights")

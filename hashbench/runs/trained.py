@@ -28,7 +28,7 @@ class TrainedRun:
     store: Store
     device: str = "auto"
 
-    def __repr__(self) -> str:  # noqa: D105  (its name: the row is a page)
+    def __repr__(self) -> str:
         return f"TrainedRun({self.row.run})"
 
     @cached_property

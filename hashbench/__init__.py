@@ -9,15 +9,19 @@ if TYPE_CHECKING:
     from hashbench.evaluation.accumulator import ScoreAccumulator
     from hashbench.evaluation.scorer import score
     from hashbench.evaluation.scores import Scores
+    from hashbench.runs.trained import TrainedRun, load, train
     from hashbench.tables.rows import rows
 
-__all__ = ["ScoreAccumulator", "Scores", "__version__", "rows", "score"]
+__all__ = ["ScoreAccumulator", "Scores", "TrainedRun", "__version__", "load", "rows", "score", "train"]
 
 _MODULE_OF = {
     "ScoreAccumulator": "hashbench.evaluation.accumulator",
     "Scores": "hashbench.evaluation.scores",
+    "TrainedRun": "hashbench.runs.trained",
+    "load": "hashbench.runs.trained",
     "rows": "hashbench.tables.rows",
     "score": "hashbench.evaluation.scorer",
+    "train": "hashbench.runs.trained",
 }
 
 
@@ -26,3 +30,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULE_OF:
         return getattr(import_module(_MODULE_OF[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is here and what ``__all__`` lists, so that a shell completes names that are not imported yet."""
+    return sorted({*globals(), *__all__})

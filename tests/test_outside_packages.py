@@ -1,16 +1,21 @@
 """Methods, metrics and models of other people's packages, which join by entry points."""
 
+import csv
+import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.command_line import call
 
 from hashbench.foundation import registry
 from hashbench.foundation.errors import HashbenchError
@@ -18,6 +23,7 @@ from hashbench.foundation.registry import Catalogue, OutsideError
 from hashbench.methods import DeepSettings
 from hashbench.metrics import Metric
 from hashbench.models import MODELS, Model, Models
+from hashbench.runs.store import Store
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 EXAMPLE = REPOSITORY / "tests" / "support" / "example_package"
@@ -340,3 +346,87 @@ def test_the_page_names_every_group() -> None:
         module = sys.modules[catalogue.package]
         assert getattr(module, entry) is catalogue.entry_type
         assert (catalogue.group, f"{catalogue.package}.{entry}") in shown
+
+
+TABLE = """
+title = "Mine"
+defaults = { dataset = "digits", protocol = "s1", metric = "ap", section = "digits" }
+[[groups]]
+columns = [{ label = "8", settings = { bits = 8 } }, { label = "12", settings = { bits = 12 } }]
+rows = [
+  { label = "Skip-PCA", method = "skip_pca" },
+  { label = "without two", method = "skip_pca", settings = { skip = 2 } },
+  { label = "LSH", method = "lsh" },
+]
+"""
+HERE = "which is not installed here"
+
+
+@pytest.fixture
+def bundle(hashbench: Callable[..., list[str]], tmp_path: Path) -> Path:
+    """The bundle of a table with a method of the example, made where the example is installed."""
+    tables = tmp_path / "root" / "experiments" / "tables"
+    tables.mkdir(parents=True)
+    (tables / "mine.toml").write_text(TABLE)
+    shared = "--root root --results results"
+    hashbench(f"{shared} run mine --seeds 1", f"{shared} table mine --format csv", f"{shared} bundle mine -o mine.zip")
+    return tmp_path / "mine.zip"
+
+
+def values(text: str) -> dict[tuple[str, str], str]:
+    """The measured value of each cell of a table in CSV."""
+    return {(line["row"], line["column"]): line["measured"] for line in csv.DictReader(io.StringIO(text))}
+
+
+def test_a_bundle_renders_where_its_method_is_not_installed(
+    hashbench: Callable[..., list[str]], bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the values that are shown where it is installed, and with the name of the package that is missing."""
+    (shown,) = hashbench("--root root --results results table mine --format csv")
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(bundle.parent / "unpacked")
+    folder = bundle.parent / "unpacked" / "mine-bundle"
+    assert json.loads((folder / "manifest.json").read_text())["packages"] == {"skip_pca": "example-hashing 0.1.0"}
+    assert "skip_pca is a method of example-hashing 0.1.0." in (folder / "README.md").read_text()
+    unpacked = ["--results", folder / "results", "--root", folder / "root"]
+    code, out, error = call(capsys, *unpacked, "table", "mine", "--format", "csv")
+    assert (code, error) == (0, "") and values(out) == values(shown)
+    assert all(values(out).values()) and len(set(values(out).values())) == 6
+    page = call(capsys, *unpacked, "table", "mine")[1]
+    assert "- Method skip_pca is not installed here (example-hashing 0.1.0 brings it): its cells show the rows" in page
+    assert "Settings unknown, of methods that are not installed here: digits." in page
+    assert f"needs method skip_pca, {HERE}" in call(capsys, *unpacked, "status", "mine")[1]
+    assert f"skip_pca on digits s1: needs method skip_pca, {HERE}" in call(capsys, *unpacked, "run", "mine")[2]
+    code, _, error = call(capsys, *unpacked, "bundle", "mine", "-o", bundle.parent / "again.zip")
+    assert (code, error.count("\n")) == (2, 1) and "install the package that has it" in error
+    assert call(capsys, "verify", bundle)[0] == 0
+    (folder / "results" / "rows" / "digits-s1.jsonl").unlink()  # then nothing says that it is no error in writing
+    assert "unknown method 'skip_pca'" in call(capsys, *unpacked, "table", "mine")[2]
+
+
+def test_rows_of_a_merged_bundle_are_compared(
+    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = bundle.parent / "own"
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(own))
+    sides = "digits-s1-skip_pca-8b-s0", "digits-s1-lsh-8b"
+    code, out, _ = call(capsys, "results", "merge", bundle, "--dry-run")
+    assert (code, out.splitlines()[0], own.exists()) == (0, f"{own}: 6 rows would be merged (--dry-run)", False)
+    code, out, error = call(capsys, "results", "merge", bundle)
+    assert (code, error) == (0, "")
+    assert out.splitlines() == [
+        f"{own}: 6 rows merged",
+        "  6 copied",
+        f"  6 histograms kept in {own / 'evidence'}",
+    ]
+    (skip, *_) = [line.name for line in Store(own).begun(sides[0]) if "skip" not in line.row().settings]
+    code, out, error = call(capsys, "compare", skip, sides[1], "--json")
+    assert (code, error) == (0, "")
+    row = Store(own).named(skip)
+    assert json.loads(out)["metrics"]["ap"]["a"] == pytest.approx(row.metrics["ap"].mean, abs=1e-12)
+    shutil.rmtree(own / "evidence")
+    code, _, error = call(capsys, "compare", skip, sides[1])
+    assert (code, error.count("\n")) == (2, 1)
+    assert f"its method is of the package example-hashing 0.1.0, {HERE}" in error
+    assert HERE in call(capsys, "encode", skip, "--out", bundle.parent / "codes.npz")[2]
+    assert "6 already here\n  6 histograms kept in" in call(capsys, "results", "merge", bundle)[1]

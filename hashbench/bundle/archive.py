@@ -9,10 +9,11 @@ import io
 import re
 import stat
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal, NoReturn
 
 from pydantic import Field, StringConstraints, field_validator
@@ -72,6 +73,7 @@ class Manifest(Strict):
     codes: bool  # False: --no-codes
     code: Code  # the hashbench that packed it
     versions: dict[str, str | None]
+    packages: dict[Name, str] = {}  # of methods of other packages: the name and version of the package that brings each
     files: dict[str, Sha256]  # every file but this one
 
     @field_validator("files")
@@ -116,6 +118,12 @@ class Archive:
     files: dict[str, zipfile.ZipInfo]
     zip: zipfile.ZipFile
 
+    def extract(self, wanted: Callable[[str], bool], folder: Path) -> None:
+        """Copies the ``wanted`` files into ``folder``; DamagedFile for one that is not as it was packed."""
+        for name in filter(wanted, self.manifest.files):
+            if self.copy(name, folder / name) != self.manifest.files[name]:
+                raise DamagedFile(f"{name}: not the file that was packed: its SHA-256 is not the one in {MANIFEST}")
+
     def copy(self, name: str, target: Path) -> str:
         """Writes a file to ``target`` and returns its SHA-256 (hex); raises DamagedFile where it cannot be read."""
         digest = hashlib.sha256()
@@ -147,6 +155,17 @@ def opened(path: Path) -> Iterator[Archive]:
             fault = "in the archive and not listed" if name in files else "listed and not in the archive"
             raise HashbenchError(f"{where}: {name} is {fault}: {counted(len(others), 'file')}")
         yield Archive(manifest, files, archive)
+
+
+@contextmanager
+def results_in(path: Path) -> Iterator[Path]:
+    """A folder of results with the rows and the counts in the bundle ``path``, for as long as the block runs."""
+    with opened(path) as bundle, TemporaryDirectory(prefix=path.name) as scratch:
+        try:
+            bundle.extract(lambda name: name.startswith(f"{ROWS}/") or name.endswith(COUNTS), Path(scratch))
+        except DamagedFile as error:
+            raise HashbenchError(f"{path}: {error}") from None
+        yield Path(scratch) / "results"
 
 
 @contextmanager

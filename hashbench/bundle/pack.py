@@ -6,7 +6,7 @@ import stat
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,12 +18,13 @@ from hashbench.datasets.card import card_files
 from hashbench.datasets.split import of_first_classes, split, write
 from hashbench.datasets.store import open_labels
 from hashbench.foundation import paths, provenance
-from hashbench.foundation.errors import FEW, HashbenchError
+from hashbench.foundation.errors import FEW, HashbenchError, quietly
 from hashbench.foundation.files import atomic, file_sha256
 from hashbench.foundation.progress import bar
 from hashbench.foundation.registry import canonical
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
+from hashbench.methods import METHODS
 from hashbench.runs.row import Row, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.settings import RECIPES, method_path, recipes
@@ -42,7 +43,7 @@ README = """\
 
 The table `{m.table}` of hashbench: its rows, and what is needed to render it and to score it again without training.
 
-hashbench {m.code.version} made this archive{commit}. Install that version: another one may name other runs.
+hashbench {m.code.version} made this archive{commit}. Install that version: another one may name other runs.{packages}
 
 Score the rows again from the packed histograms and codes, and compare every value:
 
@@ -103,6 +104,8 @@ class Order:
         # whether torch has been imported, and so its CUDA is known, says nothing about the bundle
         versions = {name: found for name, found in provenance.versions().items() if name != "cuda"}
         own = asdict(self) | {"table": canonical(self.table)}
+        found = {method: METHODS.provider(method) for method in self.spec.methods if method in METHODS}
+        own["packages"] = {method: package for method, package in found.items() if package is not None}
         return Manifest(schema=SCHEMA, code=provenance.code(), versions=versions, files=files, **own)
 
     @cached_property
@@ -137,6 +140,8 @@ def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
 
 def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
     """The stored rows of the table's cells, failed ones too, of seeds below ``n_seeds`` (None: all), at least one."""
+    if absent := ", ".join(spec.not_installed):
+        raise HashbenchError(f"table {spec.name}: its rows of {absent} cannot be told: install the package that has it")
     hashes = {run.name.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
     rows = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
     found = [row for row in rows if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
@@ -145,14 +150,18 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
     return found
 
 
-def collect(rows: Iterable[Row], store: Store, say: Say) -> list[Path]:
-    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what differs."""
+def collect(rows: Iterable[Row], store: Store, say: Say, into: Store | None = None) -> list[Path]:
+    """Keeps the counts of ``rows`` that are in ``results/runs``; returns the new files. ``say`` gets what differs.
+
+    They are kept in the ``store`` itself, or ``into`` another one.
+    """
     written = []
     for row in rows:
-        for name, kept in store.evidence(row).items():
+        for name, kept in (into or store).evidence(row).items():
             source = store.run_folder(row.run) / name
             if source.is_file() and not kept.is_file():
-                if (counts := read_counts(source)).sha256() == kept.name.partition(".")[0]:
+                counts = quietly(str(source), partial(read_counts, source))
+                if counts.sha256() == kept.name.partition(".")[0]:
                     counts.save(kept)
                     written.append(kept)
                 else:
@@ -264,7 +273,12 @@ def _write(path: Path, order: Order, found: Packed) -> None:
                     target.write(piece)
                     shown.update(len(piece))
             digests[name] = digest.hexdigest()
-        text = json.dumps(order.manifest(digests).model_dump(by_alias=True), indent=1, sort_keys=True) + "\n"
+        text = (
+            json.dumps(
+                order.manifest(digests).model_dump(by_alias=True, exclude_defaults=True), indent=1, sort_keys=True
+            )
+            + "\n"
+        )
         bundle.writestr(_info(order, archive.MANIFEST, len(text)), text)
 
 
@@ -280,10 +294,12 @@ def _readme(order: Order, found: Packed) -> str:
     manifest, alone = order.manifest({}), found.rows_alone
     commit, dirty = manifest.code.commit, ", with changes" if manifest.code.dirty else ""
     n_ok = sum(row.status == "ok" for row in found.rows)
+    brought = "".join(f" {method} is a method of {package}." for method, package in manifest.packages.items())
     return README.format(
         title=escape(found.spec.title),
         m=manifest,
         commit="" if commit is None else f" (commit {commit}{dirty})",
+        packages=brought,
         folder=order.folder,
         n_rows=counted(len(found.rows), "row"),
         n_runs=counted(n_ok - len(alone), "run"),

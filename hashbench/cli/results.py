@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
@@ -146,7 +147,7 @@ def _folder_lines(found: "FolderDiff") -> Iterator[str]:
 
 @app.command("merge", short_help="Copy the rows of other folders into this one.")
 def merge(
-    folders: Annotated[list[Path], Argument(metavar="FOLDER...", help="Results folders of other machines.")],
+    folders: Annotated[list[Path], Argument(metavar="FOLDER...", help="Results folders of other machines; bundles.")],
     dry_run: Annotated[bool, Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -154,20 +155,35 @@ def merge(
 
     No row is changed or lost. A row of a run that is here with other values is kept beside it, under the name of the
     run, ~ and a digest; tables show the mean of the two, with a note. A good row takes the place of a failed one.
+
+    Of a bundle, the archive that hashbench bundle wrote, the histograms are kept too, in results/evidence, so that
+    hashbench compare compares its runs. Nothing in it is trusted: each must be the one that its row states.
     """
+    from hashbench.bundle import archive, pack
     from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.progress import note
     from hashbench.runs.diff import store_at
     from hashbench.runs.merge import merge as merged
     from hashbench.runs.store import Store
 
-    into, left_out = Store.default(), LeftOutRows()
-    done = merged([store_at(folder) for folder in folders], into, left_out, dry_run=dry_run)
+    into, left_out, kept = Store.default(), LeftOutRows(), list[Path]()
+    with ExitStack() as open_until_merged:
+        bundles = {
+            each: open_until_merged.enter_context(archive.results_in(each)) for each in folders if each.is_file()
+        }
+        stores = [Store(bundles[each]) if each in bundles else store_at(each) for each in folders]
+        done = merged(stores, into, left_out, dry_run=dry_run)
+        for folder in () if dry_run else bundles.values():
+            kept += pack.collect((each.row for each in done), Store(folder), note, into)
     if as_json:
         named = [(each.row.run, each.outcome.name, paths.shown(each.path), each.name) for each in done]
         rows = [dict(zip(("run", "outcome", "row", "name"), each, strict=True)) for each in named]
-        echo(canonical_json({"into": str(into.folder), "written": not dry_run, "rows": rows}))
+        values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, kept)]}
+        echo(canonical_json(values))
     else:
         echo("\n".join(_merge_lines(done, into, dry_run=dry_run)))
+        if kept:
+            echo(f"  {len(kept):,} histograms kept in {paths.shown(into.folder / 'evidence')}")
     left_out.check()
 
 

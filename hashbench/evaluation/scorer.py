@@ -138,7 +138,8 @@ class Scorer:
             ranked = WeightedRankings(query, database, self.weights, relevance, self._progress, self.own)
             by_weights = ties.in_order(ranked.distances, relevance, own=self.own) if self.ties == "order" else None
             found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
-        return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, found)
+        counted = self.evidence().histogram if self.weights is None else None
+        return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, found, counted)
 
     def _inspected(self, piece: tuple[AnyCodes, PairRelevance]) -> tuple[AnyCodes, PairRelevance]:
         """The piece, of which is kept what its codes and labels tell, and all of it where items are ranked."""

@@ -15,6 +15,7 @@ from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evalu
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
 Empty = Literal["skip", "zero"]
@@ -34,6 +35,7 @@ class Scores(Mapping[str, float | None]):
     ties: Policy
     empty: Empty
     metrics: Mapping[str, PerQuery]  # by canonical name, in the order in which they were named
+    histogram: Histogram | None = None  # what they were computed from; None with weights of the bits
 
     def __getitem__(self, name: str) -> float | None:
         return self.value(name).mean
@@ -84,6 +86,18 @@ class Scores(Mapping[str, float | None]):
         frame = pandas.DataFrame(rows, index=pandas.Index(list(self), name="metric"), columns=columns)
         return frame.astype(dict.fromkeys(columns[:4], "float64"))
 
+    def plot(self) -> "Figure":
+        """Precision against recall and precision of the first N, as ``hashbench eval --curves`` draws them.
+
+        It is a figure of matplotlib, ``scores.plot().savefig("curves.png")`` writes it. Raises HashbenchError where no
+        query has a relevant item, and for scores with ``weights``, of which no histogram is counted.
+        """
+        from hashbench.evaluation.curves import figure_of_curves
+
+        if self.histogram is None:
+            raise HashbenchError("plot: curves are of a histogram of Hamming distances: score without weights")
+        return figure_of_curves(self.histogram)
+
     def _of(self, name: str) -> PerQuery:
         return self.metrics[self._canonical(name)]
 
@@ -127,7 +141,7 @@ class Evidence:
     def scores(self, metrics: Metrics, *, ties: Policy = "expected", empty: Empty = "skip") -> Scores:
         """The scores of ``metrics``; ``ties="order"`` needs the items themselves: a ``Scorer`` has it."""
         found = evaluate_with_extremes(self.histogram, metrics, ties)
-        return Scores(self.histogram.n_queries, self.n_items, self.histogram.n_bits, ties, empty, found)
+        return Scores(self.histogram.n_queries, self.n_items, self.histogram.n_bits, ties, empty, found, self.histogram)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The histogram and the tally as arrays by name; ``of_arrays`` makes evidence of them again."""

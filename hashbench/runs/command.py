@@ -21,11 +21,12 @@ WORDS = ("true", "false", "inf", "nan")  # TOML reads these as values
 
 def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = False) -> str:
     """The shortest command, quoted for a shell, that trains the run of ``row`` today, or HashbenchError."""
+    before = Run.from_row(row)
     if (now := _resolved(row, row.settings)) is None:
         raise HashbenchError(
             f"{row.run}: its settings are not known to its method any more: it cannot be trained again"
         )
-    given = {**row.settings, **_changed(Run.from_row(row), now)}  # a default may have been another
+    given = {**row.settings, **_changed(before, now)}  # a default may have been another
     if not _names(row, given):
         raise HashbenchError(f"{row.run}: its data or its split have changed since: it cannot be trained again")
     for key in list(given):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
 from hashbench.foundation.errors import HashbenchError, one_line, printable
-from hashbench.foundation.provenance import Code
+from hashbench.foundation.provenance import LIBRARIES, Code
 from hashbench.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[2] = 2
@@ -139,6 +139,13 @@ def made_by(row: Row) -> str:
     return f"{did} {row.utc[:10]} on {where}, {commit}{' with changes' if row.code.dirty else ''}"
 
 
+def provider_of(row: Row) -> str | None:
+    """The name and version of the package that brought the row's method; None for a method of hashbench."""
+    own = {"python", "cuda", *LIBRARIES}  # as provenance.versions() names them
+    found = (f"{package} {version}" for package, version in row.versions.items() if package not in own)
+    return next(map(printable, found), None)
+
+
 def to_json(row: Row) -> str:
     """The row as one line of JSON, keys sorted."""
     return canonical_json(row.model_dump(by_alias=True))
@@ -251,6 +258,10 @@ def _contradictions(row: Row, protocol_name: str) -> Iterator[str]:
         yield "config has no settings or no data"
     elif row.split_seed is not None and row.config["data"].get("split", {}).get("seed") != row.split_seed:
         yield f"split_seed is {row.split_seed}, which is not the seed in config.data.split"
+    if not re.fullmatch(r"[A-Za-z0-9_.+-]+", row.run):  # folders are called as runs, and files as checksums
+        yield f"run is {printable(row.run)}: letters, digits, _ . + and - make the name of a run"
+    if other := next((each for each in row.artefacts.values() if not re.fullmatch("[0-9a-f]{64}", each)), None):
+        yield f"artefacts have {printable(other)}: the SHA-256 of a file is expected"
     if digest(row.config) != row.cell_hash:
         yield "cell_hash is not the digest of config"
     if digest({**row.config, "seed": row.seed}) != row.config_hash:

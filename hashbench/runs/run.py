@@ -17,7 +17,7 @@ from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
 from hashbench.models import MODELS
 from hashbench.runs import settings as settings_files
-from hashbench.runs.row import IMPORTED, Row
+from hashbench.runs.row import IMPORTED, Row, provider_of
 from hashbench.runs.settings import Sourced
 
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
@@ -162,7 +162,9 @@ class Run:
 
     @staticmethod
     def from_row(row: Row) -> "Run":
-        """The run whose result ``row`` is, from the configuration in the row."""
+        """The run whose result ``row`` is, from the configuration in the row; HashbenchError without its method."""
+        if row.method not in METHODS and not row.is_imported and (package := provider_of(row)) is not None:
+            raise HashbenchError(f"{row.run}: its method is of the package {package}, which is not installed here")
         return _of_config(row.config, row, row.settings)
 
     def with_seed(self, seed: int) -> "Run":

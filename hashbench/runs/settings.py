@@ -362,7 +362,8 @@ def _recipe(path: Path) -> Recipe:
     for parameters in (recipe.parameters, *(variant.parameters for variant in recipe.variants)):
         parse(_some_training_settings(), {key: own.value for key, own in parameters.items()}, str(path))
     kinds = [PIXELS, *FEATURES.names, *MODELS.names]
-    methods = [("method", method, METHODS.names) for method in recipe.methods]
+    known_methods = [*METHODS.names, *paths.entries("experiments", "methods")]  # a bundle has those of other packages
+    methods = [("method", method, known_methods) for method in recipe.methods]
     features = None if recipe.when.features is None else model_and_weights(recipe.when.features)[0]
     named = [("model", recipe.when.model, MODELS.names), ("features", features, kinds), *methods]
     for kind, name, known in named:

@@ -13,7 +13,7 @@ from hashbench.foundation.registry import canonical
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.spec import TableSpec, names_to_come
+from hashbench.tables.spec import TableSpec, why_not_yet
 
 NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
 
@@ -70,10 +70,8 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
 
 
 def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
-    # without its metric a cell stays blank, but its run can be made now and scored later
-    needs = [name for name in names_to_come(cell, spec.to_come) if not name.startswith("metric ")]
-    if needs:
-        return CellRuns(cell, [], f"needs {', '.join(needs)}, still to come")
+    if (why := why_not_yet(cell, spec)) is not None:
+        return CellRuns(cell, [], why)
     first = [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
     return CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], None)
 

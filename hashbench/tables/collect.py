@@ -12,7 +12,7 @@ from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
-from hashbench.runs.row import IMPORTED, Row
+from hashbench.runs.row import Row, provider_of
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell, Evaluation
@@ -30,7 +30,8 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
 
     A cell's value is the mean over seeds and splits of the rows' means over queries, with the sample deviation. A
     metric that a row does not hold is computed from the run's histogram in ``store``, if it is kept and its checksum
-    is the row's. A cell is blank where no row of a successful run fits it, or where it uses a name still to come.
+    is the row's. A cell is blank where no row of a successful run fits it, or where it uses a name still to come. A
+    method that is not installed here gives no digest of a cell: its rows are found by their names and settings.
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
@@ -44,8 +45,9 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
                 f"table {spec.name}: two cells at row {cell.row!r}, column {cell.column!r} of section "
                 f"{cell.section!r}: give one of them another label"
             )
-        if not names_to_come(cell, spec.to_come):
-            of_cell = stored.rows_of(cell, spec.n_splits)
+        installed = spec.is_installed(cell)
+        if names_to_come(cell, spec.to_come) == ([] if installed else [f"method {cell.method}"]):
+            of_cell = stored.rows_of(cell, spec.n_splits, stored.hash_of if installed else stored.stated_hash)
             measured = stored.measured(cell, of_cell)
             if measured is not None and stored.has_repeats:
                 repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
@@ -54,7 +56,7 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
     for title, cells in sections.items():
         rows_, columns = (tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True))  # in order of appearance
         filled.append(Section(title, rows_, columns, cells))
-    notes = tuple(_notes(spec, [*repeated]))
+    notes = (*_notes(spec, [*repeated]), *stored.elsewhere(spec.not_installed))
     return Table(spec.name, spec.title, spec.paper, spec.source, notes, tuple(filled), spec.distinct)
 
 
@@ -63,9 +65,7 @@ def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:
     yield from spec.notes
     if (budget := spec.substitute_budget) is not None:
         yield f"Measured at budget {budget}, which is not what the published figures were run at."
-        for file in (
-            method_file(method) for method in sorted({cell.method for cell in spec.cells if cell.budget != IMPORTED})
-        ):
+        for file in map(method_file, spec.methods):
             yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
     if n := len(repeated):
         named = ", ".join(repeated[:3]) + (", ..." if n > 3 else "")
@@ -92,9 +92,40 @@ class _StoredResults:
     def has_repeats(self) -> bool:
         return any(len(rows) > 1 for by_seed in self.rows.values() for rows in by_seed.values())
 
-    def rows_of(self, cell: Cell, n_splits: int) -> list[Row]:
-        of_splits = [self.rows.get(self.hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
+    def rows_of(self, cell: Cell, n_splits: int, hash_of: CellHash) -> list[Row]:
+        of_splits = [self.rows.get(hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
         return [row for by_seed in of_splits for seed in sorted(by_seed) for row in by_seed[seed]]
+
+    def stated_hash(self, cell: Cell, split: int | None) -> str:
+        """The digest of the only rows whose names and settings are the cell's; empty where it is not sure.
+
+        Its method is not installed, so its defaults are not known. A setting that every row of it names is one that
+        the method declares; any other one that the cell does not state is of another cell, as ``published`` values are.
+        """
+        found, names = [], (cell.dataset, cell.protocol, cell.budget, split)
+        rows = self._of_method(cell.method)
+        declared = set.intersection(*(set(row.settings) for row in rows)) if rows else set()
+        for row in rows:
+            own = {**row.config["settings"], **row.settings}
+            is_stated = row.settings.keys() <= declared | cell.settings.keys()
+            if (row.dataset, row.protocol, row.budget, row.split_seed) == names and is_stated:
+                found += [row.cell_hash] if cell.settings.items() <= own.items() else []
+        return found[0] if len(found) == 1 and cell.track != "published" else ""
+
+    def _of_method(self, method: str) -> list[Row]:
+        """The first row of each cell of a method."""
+        firsts = (next(iter(by_seed.values()))[0] for by_seed in self.rows.values())
+        return [row for row in firsts if row.method == method]
+
+    def elsewhere(self, methods: list[str]) -> Iterator[str]:
+        """A footnote for each method that is not installed here, with the package that brings it."""
+        for method in methods:
+            rows = self._of_method(method)
+            package = next(filter(None, map(provider_of, rows)), "another package")
+            same = set.intersection(*(set(row.settings.items()) for row in rows)) if rows else set()
+            of_all = f", all with {', '.join(f'{key} {value}' for key, value in sorted(same))}" if same else ""
+            found = f"its cells show the rows that have their names and settings{of_all}"
+            yield f"Method {method} is not installed here ({package} brings it): {found}."
 
     def measured(self, cell: Cell, rows: list[Row]) -> Measured | None:
         """The cell's metric over the seeds and splits of ``rows``; None where there is none."""

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hashbench.contract import PIXELS
+from hashbench.methods import METHODS
 from hashbench.runs.row import IMPORTED, Row, processor_of
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import tuning_of
@@ -42,6 +43,8 @@ def tracks(table: Table) -> str:
 def _track(cell: Cell) -> str:
     if cell.budget == IMPORTED:
         return "unknown, of codes made elsewhere"
+    if cell.method not in METHODS:
+        return "unknown, of methods that are not installed here"
     if cell.track == "published":
         return PUBLISHED
     search = re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", tuning_of(cell))

@@ -14,6 +14,7 @@ from hashbench.metrics import METRICS
 from hashbench.models import MODELS
 from hashbench.runs.row import IMPORTED
 from hashbench.runs.settings import method_file
+from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell, OtherBudget, TableFile
 
 
@@ -25,11 +26,22 @@ class TableSpec(Strict):
     paper: str
     source: str
     notes: list[str]
-    to_come: dict[str, list[str]]  # kind -> names that hashbench does not have yet
+    to_come: dict[str, list[str]]  # kind -> names that hashbench does not have yet, or not here
+    not_installed: list[str] = []  # those methods of other packages that are not here, though rows of them are
     cells: list[Cell]
     distinct: bool = False  # the number of distinct codes is shown beside each AP
     substitute_budget: str | None = None  # the budget of all cells, where it is not the one that the file declares
     n_splits: int = 1  # the splits on which each cell is measured; the first is the protocol's own
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that are here, or declared to come, sorted; not those of codes made elsewhere."""
+        found = {cell.method for cell in self.cells if cell.budget != IMPORTED}
+        return sorted(found - {*self.not_installed})
+
+    def is_installed(self, cell: Cell) -> bool:
+        """Whether the method of the cell is here, is declared to come, or needs not be here: its codes are imported."""
+        return cell.budget == IMPORTED or cell.method not in self.not_installed
 
     def on_splits(self, n: int) -> "TableSpec":
         """The same table with every cell measured on ``n`` splits; its name and title say so."""
@@ -41,7 +53,7 @@ class TableSpec(Strict):
 
         Raises HashbenchError where a method does not have that budget.
         """
-        for method in sorted({cell.method for cell in self.cells if cell.budget != IMPORTED}):
+        for method in self.methods:
             method_file(method).budget(budget)
         changes = {"budget": budget, "tolerance": None}
         cells = [cell if cell.budget == IMPORTED else cell.model_copy(update=changes) for cell in self.cells]
@@ -67,7 +79,7 @@ def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
     if "of" in values:
         spec = _at_other_budget(stem, parse(OtherBudget, values, str(path)), path)
     else:
-        spec = from_file(stem, parse(TableFile, values, str(path)), path)
+        spec = _without_packages(from_file(stem, parse(TableFile, values, str(path)), path))
         check_names(spec)
     return (spec if budget is None else spec.at_budget(budget)).on_splits(splits)
 
@@ -95,6 +107,16 @@ def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     return TableSpec(name=name, source=file.source or name, **same, to_come=file.to_come, cells=list(file.cells(path)))
 
 
+def _without_packages(spec: TableSpec) -> TableSpec:
+    """The table, whose unknown methods of which rows are stored are of packages that are not installed here."""
+    if not (others := {*spec.methods} - {*METHODS.names, *spec.to_come["method"]}):
+        return spec
+    stored = {line.name for line in Store.default().lines(lambda _: None)}
+    found = sorted(method for method in others if any(f"-{method}-" in run for run in stored))
+    to_come = {**spec.to_come, "method": [*spec.to_come["method"], *found]}
+    return spec.model_copy(update={"to_come": to_come, "not_installed": found})
+
+
 def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     """The (kind, name) pairs that must exist before the cell can be run, such as ("protocol", "cifar10/s1")."""
     yield "dataset", cell.dataset
@@ -108,6 +130,15 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
             name = given if key == "model" else split_checksum(model_and_weights(given)[0])[0]
             if name not in FEATURES.names:
                 yield "model", name
+
+
+def why_not_yet(cell: Cell, spec: TableSpec) -> str | None:
+    """Why the cell cannot be run: the names that it needs; None where all are here. Its metric may come later."""
+    if not spec.is_installed(cell):
+        return f"needs method {cell.method}, which is not installed here"
+    # without its metric a cell stays blank, but its run can be made now and scored later
+    needs = [name for name in names_to_come(cell, spec.to_come) if not name.startswith("metric ")]
+    return f"needs {', '.join(needs)}, still to come" if needs else None
 
 
 def names_to_come(cell: Cell, to_come: Mapping[str, Sequence[str]]) -> list[str]:

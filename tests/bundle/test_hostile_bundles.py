@@ -253,3 +253,58 @@ def test_a_message_does_not_reach_the_terminal_raw(
     code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
     assert (code, out.splitlines()[0]) == (0, "table digits, packed by hashbench '\\x1b[2J'")
     assert "database.'\\x1b[2J': no metric of this name" in out and "\x1b" not in out
+
+
+def rows_file(bundle: Path) -> str:
+    (found,) = [name for name in names(bundle) if name.startswith("results/rows/")]
+    return found
+
+
+def test_what_nobody_should_open_is_not_merged(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    into = tmp_path / "into"
+    with_entry(bundle, tmp_path / "a.zip", "digits-bundle/../../evil.json")
+    (tmp_path / "b.zip").write_text("no archive")
+    changed(bundle, tmp_path / "c.zip", {rows_file(bundle): lambda text: text + b"\n"}, listed=False)
+    for name in "abc":
+        code, out, error = call(capsys, "--results", into, "results", "merge", tmp_path / f"{name}.zip")
+        assert (code, out, error.count("\n")) == (2, "", 1) and error.startswith(f"error: {tmp_path / name}.zip: ")
+    assert error.endswith(
+        f"{rows_file(bundle)}: not the file that was packed: its SHA-256 is not the one in manifest.json\n"
+    )
+    assert not into.exists() and not list(tmp_path.rglob("evil*"))
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda row: row["artefacts"].update(histogram=f"../../../escaped/{row['artefacts']['histogram']}"),
+        lambda row: row.update(run="../../../../escaped"),
+    ],
+)
+def test_a_forged_row_leads_nowhere_else(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], forge: Callable[[dict[str, Any]], object]
+) -> None:
+    """A file is called as a checksum in the row, and a folder as the run: neither may be a path."""
+    run, into = str(Run.resolve("digits", "s1", "itq", {"bits": 12}).name), tmp_path / "deep" / "er" / "into"
+    forged = changed(bundle, tmp_path / "b.zip", {rows_file(bundle): row_changed(forge, run)}, listed=True)
+    code, out, error = call(capsys, "--results", into, "results", "merge", forged)
+    assert code == 1 and "not a row that hashbench wrote: " in error
+    assert out.splitlines()[1:] == ["  2 copied", f"  2 histograms kept in {into / 'evidence'}"]
+    assert not list(tmp_path.rglob("escaped*"))
+
+
+def test_a_histogram_of_another_run_is_not_kept(
+    bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second, *_ = [name for name in names(bundle) if name.endswith("/histogram.npz")]
+    with zipfile.ZipFile(bundle) as opened:
+        other = opened.read(f"digits-bundle/{second}")
+    swapped = changed(bundle, tmp_path / "b.zip", {first: other}, listed=True)
+    code, out, error = call(capsys, "--results", tmp_path / "into", "results", "merge", swapped)
+    assert (code, out.splitlines()[-1]) == (0, f"  2 histograms kept in {tmp_path / 'into' / 'evidence'}")
+    assert error.count("\n") == 1 and "is not kept: it is of another training than the row" in error
+    broken = changed(bundle, tmp_path / "c.zip", {first: b"PK\x03\x04" + bytes(40)}, listed=True)
+    code, _, error = call(capsys, "--results", tmp_path / "other", "results", "merge", broken)
+    assert (code, error.count("\n")) == (2, 1) and "histogram.npz" in error

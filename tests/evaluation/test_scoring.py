@@ -236,6 +236,27 @@ def test_repr_is_the_table() -> None:
     ]
 
 
+def lines_of(scores: hashbench.Scores) -> dict[str, tuple[Any, Any]]:
+    """The points of each curve of the plot, by the label of its x axis."""
+    return {axes.get_xlabel(): axes.lines[0].get_data() for axes in scores.plot().axes}
+
+
+def test_the_plot_shows_precision_over_recall_and_over_rank() -> None:
+    # distance 0: an item that is relevant; distance 1: one of each
+    lines = lines_of(hashbench.score(*CASE))
+    assert np.allclose(lines["recall"], ([0.5, 1, 1], [1, 2 / 3, 2 / 3]))
+    assert np.allclose(lines["N"], ([1, 2, 3], [1, 0.75, 2 / 3]))  # the second rank is tied: 1/2 of it is relevant
+    assert np.allclose(lines_of(hashbench.score(*CASE, ties="order"))["N"], lines_of(hashbench.score(*CASE))["N"])
+
+
+def test_what_cannot_be_plotted_is_said_in_one_line() -> None:
+    with pytest.raises(HashbenchError, match="plot: curves are of a histogram of Hamming distances"):
+        hashbench.score(*CASE, metrics="ap", weights=[1, 2]).plot()
+    with pytest.raises(HashbenchError, match="no query has a relevant item"):
+        hashbench.score([[1, 0]], [[1, 0], [0, 0]], [7], [3, 3]).plot()
+
+
+CASE = [[1, 0]], [[1, 0], [1, 1], [0, 0]], [7], [7, 7, 3]
 CODES, IDS = np.eye(4), np.arange(4)
 
 
@@ -264,8 +285,9 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[Any, ...], says: str
 
 
 def test_to_import_hashbench_imports_nothing_heavy() -> None:
-    code = "import sys, hashbench; print('numpy' in sys.modules); from hashbench import score; print(callable(score))"
+    listed = "{*hashbench.__all__} <= {*dir(hashbench)}"  # before anything of it is imported
+    code = f"import sys, hashbench; print({listed}, 'numpy' in sys.modules); from hashbench import *; print(train)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "True"]
+    assert done.stdout.startswith("True False\n<function train ")
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         hashbench.nothing  # type: ignore[attr-defined]  # noqa: B018

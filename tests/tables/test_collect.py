@@ -287,3 +287,44 @@ def test_a_cell_holds_the_rows_behind_its_mean_in_the_order_of_seeds() -> None:
     rows = rows_of(spec, 0.1, 0.2, None)  # the third does not hold the metric
     found = measured(spec, rows[::-1])
     assert found is not None and found.rows == (rows[0], rows[1])
+
+
+def elsewhere(**keys: Any) -> tuple[TableSpec, Cell]:
+    """A table of one cell whose method is not installed here."""
+    spec = one_cell(**keys)
+    to_come = {**spec.to_come, "method": ["lsh"]}
+    spec = spec.model_copy(update={"to_come": to_come, "not_installed": ["lsh"]})
+    return spec, spec.cells[0]
+
+
+def made_with(cell: Cell, ap: float, bits: int = 2, **more: Any) -> Row:
+    """A row of this method as it was made where the method is: it declares ``features``, which no cell states."""
+    return fake_row(cell.model_copy(update={"settings": {"bits": bits, "features": "pixels", **more}}), ap=ap)
+
+
+def test_without_its_method_a_cell_has_the_row_of_its_names_and_settings() -> None:
+    spec, cell = elsewhere()
+    own = made_with(cell, 0.5)
+    others = [made_with(cell, 0.6, skip=2), made_with(cell, 0.7, bits=4), made_with(cell, 0.8, bits=4, skip=2)]
+    others += [own.model_copy(update={"protocol": "s2", "cell_hash": "other"})]
+    found = measured(spec, [*others, own])
+    assert found is not None and (found.mean, found.n_runs) == (0.5, 1)
+    assert measured(spec, others) is None
+
+
+def test_without_its_method_a_cell_is_blank_where_two_rows_fit_or_one_may_not() -> None:
+    spec, cell = elsewhere()
+    stale = made_with(cell, 0.6)
+    stale = stale.model_copy(update={"cell_hash": "of other files"})
+    assert measured(spec, [made_with(cell, 0.5), stale]) is None
+    assert measured(elsewhere(track="published")[0], [made_with(cell, 0.5)]) is None  # its values are not known here
+
+
+def test_a_method_that_is_not_installed_is_named_with_its_package() -> None:
+    spec, cell = elsewhere()
+    row = made_with(cell, 0.5).model_copy(update={"versions": {"numpy": "2", "their-hashing": "1.2"}})
+    *_, note = collect(spec, [row], None, hash_of=fake_hash).notes
+    assert note == (
+        "Method lsh is not installed here (their-hashing 1.2 brings it): its cells show the rows that have their names "
+        "and settings, all with bits 2, features pixels."
+    )

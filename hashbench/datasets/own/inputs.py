@@ -32,11 +32,24 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     The labels are the array ``labels``, or the names of the subfolders; if all are among ``class_names``, class ids.
     """
     own = _from_folder(path, shape, class_names) if path.is_dir() else _from_file(path, shape, class_names)
-    low, high = own.items.min(), own.items.max()
+    require_range(path, own.items, value_max)
+    return own
+
+
+def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Raises HashbenchError unless an array of shape ``found`` holds numbers, of one or more items of ``shape``."""
+    if found[1:] != shape or found[:1] in ((), (0,)):
+        raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
+    if dtype.kind not in "uif":
+        raise HashbenchError(f"{where}: items must be numbers, these are {dtype}")
+
+
+def require_range(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
+    """Raises HashbenchError for a value outside 0 .. ``value_max``."""
+    low, high = items.min(), items.max()
     if value_max is not None and (low < 0 or high > value_max):
         expected = f"0 to {value_max} are expected, as in the data set"
-        raise HashbenchError(f"{path}: values from {low:g} to {high:g}; {expected}")
-    return own
+        raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")
 
 
 def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
@@ -44,10 +57,7 @@ def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -
         expected = "images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
         raise HashbenchError(f"{path}: no such file or folder: {expected}")
     stored, labels = find(path)
-    if stored.shape[1:] != shape or stored.shape[0] == 0:
-        raise HashbenchError(f"{path}: shape {stored.shape}; the hasher takes [n, {', '.join(map(str, shape))}]")
-    if stored.dtype.kind not in "uif":
-        raise HashbenchError(f"{path}: items must be numbers, these are {stored.dtype}")
+    require_shape(path, stored.shape, stored.dtype, shape)
     names = [str(row) for row in range(stored.shape[0])]
     if labels is not None and len(labels) != len(names):
         raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")

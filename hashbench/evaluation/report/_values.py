@@ -9,19 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.evaluation.conventions import CONVENTIONS
+from hashbench.evaluation.curves import curves_of, write_picture
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._text import Evaluation
 from hashbench.evaluation.scores import Scores
 from hashbench.foundation.files import atomic, write_text
-from hashbench.histogram import Histogram, curves
+from hashbench.histogram import Histogram
 
 COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")
-COLOUR = "#0072B2"
-SIZE_IN, DPI = (4.8, 3.6), 150
-MARKED = 130  # a curve with more points has no markers
 
 
 def as_json(*found: Evaluation) -> str:
@@ -96,41 +93,12 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 def write_curves(folder: Path, counted: Histogram) -> list[Path]:
     """Writes three curves as .csv and .png, or raises HashbenchError if no query has a relevant item."""
-    # a query that is left out of its own ranking has fewer items
-    fewest = int(counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS))
-    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, fewest)
-    within = f"within Hamming radius 0 to {counted.n_bits}"
-    both, inside = ("radius", "recall", "precision"), ("radius", "recall", "retrieved", "empty")
     written: list[Path] = []
-    for name, curve, columns, x, y, title, label in (
-        ("precision_recall", ball, both, "recall", "precision", f"Precision and recall {within}", "recall"),
-        ("precision_at_n", rank, tuple(rank), "n", "precision", "Precision of the first N, expected over ties", "N"),
-        ("recall_by_radius", ball, inside, "radius", "recall", f"Recall {within}", "Hamming radius"),
-    ):
-        data, picture = folder / f"{name}.csv", folder / f"{name}.png"
-        _write(data, columns, zip(*(curve[column].tolist() for column in columns), strict=True))
+    for curve in curves_of(counted):
+        data, picture = folder / f"{curve.name}.csv", folder / f"{curve.name}.png"
+        columns = (curve.values[column].tolist() for column in curve.columns)
+        _write(data, curve.columns, zip(*columns, strict=True))
         with atomic(picture) as temporary:
-            temporary.write_bytes(_draw(curve[x], curve[y], title, (label, y)))
+            write_picture(temporary, curve)
         written += [data, picture]
     return written
-
-
-def _draw(x: NDArray[Any], y: NDArray[Any], title: str, labels: tuple[str, str]) -> bytes:
-    """The curve as a PNG; the user's matplotlib settings do not change it."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
-        figure = Figure(figsize=SIZE_IN, dpi=DPI, layout="constrained")
-        axes = figure.add_subplot()
-        marker = "o" if len(x) <= MARKED else None
-        axes.plot(x, y, color=COLOUR, marker=marker, markersize=3, linewidth=1.4, clip_on=False)
-        axes.set(xlabel=labels[0], ylabel=labels[1], ylim=(0, 1))
-        axes.set_xlim(0, 1) if labels[0] == "recall" else axes.set_xlim(x[0], max(x[-1], x[0] + 1))
-        axes.set_title(title, loc="left")
-        axes.grid(alpha=0.3)
-        image = io.BytesIO()
-        figure.savefig(image, format="png", metadata={"Software": None})
-    return image.getvalue()

@@ -1,0 +1,82 @@
+"""Curves of precision and recall of a histogram, drawn with matplotlib for ``eval --curves`` and ``Scores.plot``."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hashbench.histogram import Histogram, curves
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOUR = "#0072B2"
+SIZE_IN, DPI = (4.8, 3.6), 150
+MARKED = 130  # a curve with more points has no markers
+
+
+class Curve(NamedTuple):
+    """A curve with its ``columns`` in the CSV; ``x`` and ``y`` are the two that are drawn."""
+
+    name: str
+    values: Mapping[str, Any]
+    columns: Sequence[str]
+    x: str
+    y: str
+    title: str
+    label: str  # of the x axis
+
+
+def curves_of(counted: Histogram) -> list[Curve]:
+    """The three curves; raises HashbenchError if no query has a relevant item."""
+    # a query that is left out of its own ranking has fewer items
+    fewest = int(counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS))
+    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, fewest)
+    within = f"within Hamming radius 0 to {counted.n_bits}"
+    both, inside = ("radius", "recall", "precision"), ("radius", "recall", "retrieved", "empty")
+    first = "Precision of the first N, expected over ties"
+    return [
+        Curve("precision_recall", ball, both, "recall", "precision", f"Precision and recall {within}", "recall"),
+        Curve("precision_at_n", rank, tuple(rank), "n", "precision", first, "N"),
+        Curve("recall_by_radius", ball, inside, "radius", "recall", f"Recall {within}", "Hamming radius"),
+    ]
+
+
+def figure_of_curves(counted: Histogram) -> "Figure":
+    """Precision against recall, and precision of the first N; HashbenchError if no query has a relevant item."""
+    with _own_style():
+        return _drawn(curves_of(counted)[:2])
+
+
+def write_picture(path: Path, curve: Curve) -> None:
+    """Writes the curve as a PNG."""
+    with _own_style():
+        _drawn([curve]).savefig(path, format="png", metadata={"Software": None})
+
+
+@contextmanager
+def _own_style() -> Iterator[None]:
+    """The user's matplotlib settings change nothing in the block."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
+        yield
+
+
+def _drawn(found: Sequence[Curve]) -> "Figure":
+    """The curves side by side."""
+    from matplotlib.figure import Figure
+
+    width, height = SIZE_IN
+    figure = Figure(figsize=(width * len(found), height), dpi=DPI, layout="constrained")
+    for axes, curve in zip(figure.subplots(1, len(found), squeeze=False)[0], found, strict=True):
+        x, y = curve.values[curve.x], curve.values[curve.y]
+        marker = "o" if len(x) <= MARKED else None
+        axes.plot(x, y, color=COLOUR, marker=marker, markersize=3, linewidth=1.4, clip_on=False)
+        axes.set(xlabel=curve.label, ylabel=curve.y, ylim=(0, 1))
+        axes.set_xlim(0, 1) if curve.x == "recall" else axes.set_xlim(x[0], max(x[-1], x[0] + 1))
+        axes.set_title(curve.title, loc="left")
+        axes.grid(alpha=0.3)
+    return figure

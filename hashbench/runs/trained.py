@@ -1,0 +1,88 @@
+"""Runs from Python: ``hashbench.train`` makes one, ``hashbench.load`` finds a stored one, and its model encodes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import binarize
+from hashbench.contract import BinaryHasher
+from hashbench.datasets.own import inputs
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.data import own_rows
+from hashbench.runs.guard import load_hasher, row_of
+from hashbench.runs.row import Row
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
+
+
+@dataclass(frozen=True, repr=False)
+class TrainedRun:
+    """A stored run: its ``row``, which holds its scores and settings, and its model on ``device``."""
+
+    row: Row
+    store: Store
+    device: str = "auto"
+
+    def __repr__(self) -> str:
+        return f"TrainedRun({self.row.run})"
+
+    @cached_property
+    def _model(self) -> tuple[Run, BinaryHasher]:
+        hasher = load_hasher(self.row, self.store, self.device)
+        if not isinstance(hasher, BinaryHasher):
+            raise HashbenchError(f"{self.row.run}: it makes no binary codes; hashbench encode writes what it makes")
+        return Run.from_row(self.row), hasher
+
+    def encode(self, items: Any) -> NDArray[np.uint8]:
+        """The codes of ``items`` [n, ...], uint8 [n, bits] of 0 and 1, as ``hashbench encode RUN ITEMS`` writes them.
+
+        The items are as the data set of the run has them: images [n, height, width, channels] or features [n, d], with
+        values from 0 to its largest one, if it states one. HashbenchError for others, and where the model is not here.
+        """
+        run, hasher = self._model
+        array = np.asarray(items)
+        inputs.require_shape("items", array.shape, array.dtype, tuple(run.card.item_shape))
+        inputs.require_range("items", array, run.card.value_max)
+        return binarize(hasher.encode(own_rows(run, array, self.device).whole())).bits()
+
+
+def load(run: str, *, device: str = "auto", results: str | Path | None = None) -> TrainedRun:
+    """The stored run called ``run``, or whose name alone starts so; HashbenchError if there is none, or several.
+
+    ``results`` is the folder of results, by default what ``hashbench --results`` would be.
+    """
+    store = Store.default() if results is None else Store(Path(results))
+    return TrainedRun(store.named(run), store, device)
+
+
+def train(
+    method: str,
+    dataset: str,
+    *,
+    protocol: str | None = None,
+    seed: int = 0,
+    split: int | None = None,
+    budget: str | None = None,
+    device: str = "auto",
+    again: bool = False,
+    progress: bool = False,
+    results: str | Path | None = None,
+    **settings: Setting,
+) -> TrainedRun:
+    """The run that ``hashbench train METHOD DATASET`` would make: trained, scored and stored now, or stored before.
+
+    ``settings`` are the method's hyper-parameters by name: ``bits``, ``model``, and all that ``--set`` takes. Of a run
+    that is stored nothing is trained, unless ``again``; its row stays. HashbenchError for a wrong name or value, and
+    where the training fails, after its row was stored.
+    """
+    run = Run.resolve(dataset, protocol, method, settings, seed=seed, budget=budget, split_seed=split)
+    store = Store.default() if results is None else Store(Path(results))
+    row = row_of(run, store, Options(device, progress), again=again)
+    if row.status == "failed":
+        raise HashbenchError(f"{row.run}: {row.reason}")
+    return TrainedRun(row, store, device)

@@ -2,13 +2,14 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, given, program
-from hashbench.cli._terminal import print_notes
+from hashbench.cli._terminal import print_notes, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes; a run's name ends in none
 SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most images, the most queries, the default
+LINES = 10  # of more queries there is a line each only if their number was asked for
 
 
 def command(
@@ -59,9 +61,11 @@ def command(
 ) -> None:
     """Find the items that are nearest to queries by Hamming distance, or draw the images of a run that are.
 
-    Of saved codes it prints ids and distances: an id is the row of an item, from 0. With a run and --out sheet.png it
-    draws images: the queries first, below each image its rank and its Hamming distance d. Tied images share their
-    ranks, for example 2-5. Irrelevant images are marked red, except for your own queries.
+    Of saved codes it prints ids and distances: an id is the row of an item, from 0. Of more than ten queries, where
+    --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. With a run and
+    --out sheet.png it draws images: the queries first, below each image its rank, its Hamming distance d and its
+    class. Tied images share their ranks, for example 2-5. Irrelevant images are marked red, except for your own
+    queries.
     """
     from hashbench.codes import search
     from hashbench.codes.files import Explicit
@@ -78,10 +82,9 @@ def command(
         of_codes = {"query-codes": query_codes, "database-codes": database_codes, "bits": bits, "bit-order": bit_order}
         _check_sheet({"json": as_json, "method ivf": method == "ivf", **of_codes, "layout": layout}, top, queries)
         from hashbench.runs import contact_sheet
-        from hashbench.runs.store import Store
 
         n, run, first = queries or SHOWN_QUERIES, str(source), program(context)
-        contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
+        contact_sheet.draw(run, rows_read(), items, out, top=top, n_queries=n, device=device, program=first)
         return echo(str(out))
     if items is not None:
         raise HashbenchError(f"{items}: your own queries need --out sheet.png; or encode them and use --query-codes")
@@ -93,7 +96,8 @@ def command(
         write_arrays(out, **nearest.arrays)
     name = ", ".join(map(str, sources or (query_codes, database_codes)))
     values = {"codes": name, **nearest.summary, **{key: array.tolist() for key, array in nearest.arrays.items()}}
-    echo(json.dumps(values) if as_json else _as_text(name, nearest))
+    is_short = queries is not None or len(nearest.arrays["queries"]) <= LINES
+    echo(json.dumps(values) if as_json else "\n".join(_as_text(name, nearest, each=is_short)))
     return None
 
 
@@ -120,9 +124,8 @@ def _codes_of_run(context: Context, name: str) -> Path:
     from hashbench.contract import CODES, BitSettings
     from hashbench.runs.guard import not_here
     from hashbench.runs.run import Run
-    from hashbench.runs.store import Store
 
-    store = Store.default()
+    store = rows_read()
     row = store.named(name)
     if not isinstance(Run.from_row(row).settings, BitSettings):
         raise HashbenchError(f"{row.run}: its codes are not binary; hashbench encode and hashbench index search them")
@@ -145,14 +148,21 @@ def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tu
     return query, database
 
 
-def _as_text(name: str, found: "Found") -> str:
+def _as_text(name: str, found: "Found", *, each: bool) -> Iterator[str]:
+    """The sizes, how it was searched, and a line of ``each`` query, or one for each rank over all queries."""
     summary, arrays = found.summary, found.arrays
     sizes = f"{summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
-    lines = [f"{name}: {sizes}", _method(summary), "query  items (distance)"]
+    yield from (f"{name}: {sizes}", _method(summary))
+    if not each:
+        yield "rank  distance: smallest, median, largest over the queries"
+        for rank in sorted({1, (1 + summary["top"]) // 2, summary["top"]}):
+            of_rank = sorted(arrays["distances"][:, rank - 1].tolist())
+            yield f"{rank:4}  {of_rank[0]}, {of_rank[(len(of_rank) - 1) // 2]}, {of_rank[-1]}"
+        yield "--queries N prints the items of N queries, --out FILE.npz keeps those of all"
+        return
+    yield "query  items (distance)"
     for q, ids, distances in zip(arrays["queries"], arrays["ids"], arrays["distances"], strict=True):
-        nearest = "  ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
-        lines.append(f"{q:5}  {nearest}")
-    return "\n".join(lines)
+        yield f"{q:5}  " + "  ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
 
 
 def _method(summary: dict[str, Any]) -> str:

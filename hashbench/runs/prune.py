@@ -1,4 +1,4 @@
-"""The parts of a results folder that are of no use: failed rows, damaged rows, and folders of runs without a row."""
+"""The parts of a results folder that are of no use: failed rows, damaged rows, folders that no run continues from."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.interrupted import interrupted_in
 from hashbench.runs.row import OtherSchema
 from hashbench.runs.store import HOLDER, LOCK, Line, Store
 
@@ -36,7 +37,7 @@ class Useless:
 
 
 def useless(store: Store) -> Iterator[Useless]:
-    """What can be removed from ``store``: never a good row, a row of another schema version, or a run in progress."""
+    """What can be removed from ``store``: no good row, no row of another schema version, no run that goes on or can."""
     rows, runs = list(store.lines(damaged=lambda _: None)), store.run_folder("")
     named = {line.name: line for line in rows}
     folders = sorted(runs.iterdir()) if runs.is_dir() else []
@@ -57,14 +58,15 @@ def _row(line: Line, store: Store) -> Useless | None:
 
 
 def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | None:
-    """A run's folder, not in use, without a row or of a failed one; without config.json it is somebody else's."""
+    """A run's folder, not in use, of a failed run or with nothing to continue; without config.json somebody else's."""
     if folder.is_symlink() or not folder.is_dir() or store.is_executed(folder.name):
         return None
     names = {path.name for path in folder.iterdir()}
     if "config.json" not in names and not names <= {LOCK, HOLDER}:
         return None
     if (line := named.get(folder.name)) is None:
-        return Useless("folder", folder, "no row: its run did not end, and would continue from here")
+        is_left = interrupted_in(folder, store) is None
+        return Useless("folder", folder, "no row, and no command of today continues its run") if is_left else None
     try:
         return Useless("folder", folder, "its run failed") if line.row().status == "failed" else None
     except HashbenchError:  # a row that cannot be read is not known to have failed

@@ -35,7 +35,9 @@ class Sheet:
         def typed(text: str) -> str:
             return f"{program}{text.removeprefix('hashbench')}" if text.startswith("hashbench ") else text
 
-        lists = {key: list(map(typed, self.values[key])) for key in ("commands", "steps") if key in self.values}
+        lists: dict[str, Any] = {
+            key: list(map(typed, self.values[key])) for key in ("commands", "steps") if key in self.values
+        }
         blocks = [(heading, [(key, typed(text)) for key, text in lines]) for heading, lines in self.blocks]
         return replace(self, values={**self.values, **lists}, blocks=blocks, commands=[*map(typed, self.commands)])
 

@@ -58,8 +58,8 @@ def command(
 
     if table is not None:
         one = status(table)
-        names = {run for cell in one.cells.values() for run in cell.runs}
-        cut_off = [each for each in cut_off if each.run in names]
+        runs = {run for cell in one.cells.values() for run in cell.runs}
+        cut_off = [each for each in cut_off if each.run in runs]
         objects: dict[str, Any] = {**one.as_json(seeds), "cells": [cell.as_json() for cell in one.cells.values()]}
         lines = _of_table(one)
     else:

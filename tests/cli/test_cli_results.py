@@ -316,7 +316,7 @@ def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, capsys: p
     stored_rows.edit(results, lambda content: content.update(schema=3), newer)
     kept = [folder(results, name, "config.json") for name in (good, damaged, newer)]
     kept.append(folder(results, "somebody-elses", "notes.txt"))
-    gone = [folder(results, failed, "config.json"), folder(results, "left-over", "config.json", "checkpoint.pt")]
+    gone = [folder(results, failed, "config.json"), folder(results, "incomplete", "config.json", "checkpoint.pt")]
     gone.append(folder(results, "just-a-lock", "lock"))
     outside = results.parent / "outside"
     outside.mkdir()

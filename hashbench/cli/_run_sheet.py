@@ -6,16 +6,16 @@ from typing import Any
 from hashbench.cli import _sheet
 from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli._sheet import Block, Sheet
-from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import card_of
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import HEADINGS, IMPORTED, Row
+from hashbench.runs.store import Store
 
 
 def run(name: str) -> Sheet:
-    store = rows_read()
+    store = Store.default()
     row = (line := store.line_named(name)).row()
     folder = store.run_folder(row.run)
     kept = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

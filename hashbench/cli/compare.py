@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
-from hashbench.cli._terminal import print_notes, rows_read
+from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError, printable
 
@@ -117,8 +117,9 @@ def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str
 def _run(name: str, program: list[str]) -> Given:
     from hashbench.evaluation.compare import Side
     from hashbench.runs.command import train_command
+    from hashbench.runs.store import Store
 
-    store = rows_read()
+    store = Store.default()
     row = _row(name, store)
     if (histogram := store.histogram(row)) is None:
         path = store.run_folder(row.run) / "histogram.npz"

@@ -6,7 +6,6 @@ from typing import Annotated
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import Device, RunName, program
-from hashbench.cli._terminal import rows_read
 
 
 def command(
@@ -29,9 +28,10 @@ def command(
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.guard import load_hasher
     from hashbench.runs.run import Options, Run
+    from hashbench.runs.store import Store
 
     require_output(out)
-    store = rows_read()
+    store = Store.default()
     row = store.named(run)
     spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
     written = [out]

@@ -102,8 +102,9 @@ def diff(
 
 def _row(name: str) -> "Row":
     from hashbench.runs.row import read_schema_1
+    from hashbench.runs.store import Store
 
-    return read_schema_1(Path(name)) if Path(name).is_file() else rows_read().named(name)
+    return read_schema_1(Path(name)) if Path(name).is_file() else Store.default().named(name)
 
 
 def _row_lines(names: tuple[str, str], found: "RowDiff") -> Iterator[str]:

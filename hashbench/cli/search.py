@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, given, program
-from hashbench.cli._terminal import print_notes, rows_read
+from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
 
@@ -82,9 +82,10 @@ def command(
         of_codes = {"query-codes": query_codes, "database-codes": database_codes, "bits": bits, "bit-order": bit_order}
         _check_sheet({"json": as_json, "method ivf": method == "ivf", **of_codes, "layout": layout}, top, queries)
         from hashbench.runs import contact_sheet
+        from hashbench.runs.store import Store
 
         n, run, first = queries or SHOWN_QUERIES, str(source), program(context)
-        contact_sheet.draw(run, rows_read(), items, out, top=top, n_queries=n, device=device, program=first)
+        contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
         return echo(str(out))
     if items is not None:
         raise HashbenchError(f"{items}: your own queries need --out sheet.png; or encode them and use --query-codes")
@@ -124,8 +125,9 @@ def _codes_of_run(context: Context, name: str) -> Path:
     from hashbench.contract import CODES, BitSettings
     from hashbench.runs.guard import not_here
     from hashbench.runs.run import Run
+    from hashbench.runs.store import Store
 
-    store = rows_read()
+    store = Store.default()
     row = store.named(name)
     if not isinstance(Run.from_row(row).settings, BitSettings):
         raise HashbenchError(f"{row.run}: its codes are not binary; hashbench encode and hashbench index search them")

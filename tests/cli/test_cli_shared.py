@@ -66,7 +66,6 @@ READING = [
     ("results", "list"),
     ("show", "digits"),
     ("show", "digits-s1-lsh"),
-    ("compare", "digits-s1-lsh", "digits-s1-itq"),
 ]
 
 

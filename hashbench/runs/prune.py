@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hashbench.datasets.card import cards
+from hashbench.foundation.config import json_object
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.interrupted import interrupted_in
+from hashbench.methods import METHODS
+from hashbench.runs.interrupted import CONFIG, interrupted_in
 from hashbench.runs.row import OtherSchema
 from hashbench.runs.store import HOLDER, LOCK, Line, Store
 
@@ -62,12 +65,21 @@ def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | 
     if folder.is_symlink() or not folder.is_dir() or store.is_executed(folder.name):
         return None
     names = {path.name for path in folder.iterdir()}
-    if "config.json" not in names and not names <= {LOCK, HOLDER}:
+    if CONFIG not in names and not names <= {LOCK, HOLDER}:
         return None
     if (line := named.get(folder.name)) is None:
-        is_left = interrupted_in(folder, store) is None
+        is_left = interrupted_in(folder, store) is None and _names_known(folder)
         return Useless("folder", folder, "no row, and no command of today continues its run") if is_left else None
     try:
         return Useless("folder", folder, "its run failed") if line.row().status == "failed" else None
     except HashbenchError:  # a row that cannot be read is not known to have failed
         return None
+
+
+def _names_known(folder: Path) -> bool:
+    """Whether data set and method of a run are known, or its file is damaged; others may be of another root or data."""
+    try:
+        config = json_object((folder / CONFIG).read_text(encoding="utf-8"))
+        return config["method"] in METHODS and config["dataset"] in cards()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return True

@@ -15,7 +15,6 @@ from support.report_root import MEANS, report_root, tiny_row
 
 from hashbench.foundation.config import digest
 from hashbench.report import page as page_module
-from hashbench.report.provenance import _run
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -93,12 +92,13 @@ def test_every_cell_names_its_runs_with_commit_machine_and_seconds(capsys: pytes
 
 
 def test_a_trained_run_says_rate_epochs_and_batch(capsys: pytest.CaptureFixture[str]) -> None:
-    run = Run.resolve("digits", "s1", "mihash", {"bits": 12, "lr": 0.25, "epochs": 7, "batch_size": 64})
-    row = tiny_row("lsh", 12, ap=0.5)
-    trained = row.model_copy(update={"config": run.name.config})
-    (how,) = (str(_run(each, {})[2]) for each in [trained])
-    assert how.startswith("rate 0.25, epochs 7, batch 64, train 3,600.0 s, ")
-    assert str(_run(row, {})[2]).startswith("train 3,600.0 s, ")
+    settings = {"bits": 24, "lr": 0.25, "epochs": 7, "batch_size": 64}
+    row = tiny_row("lsh", 24, 1, ap=0.5)
+    Store.default().write(row.model_copy(update={"config": {**row.config, "settings": settings}}))
+    data = data_of(written(capsys))
+    untrained, trained = (data["runs"][place] for place in data["cells"]["tiny.2"]["runs"])
+    assert untrained[2].startswith("train 3,600.0 s, ")
+    assert trained[:2] == [row.run, 1] and trained[2].startswith("rate 0.25, epochs 7, batch 64, train 3,601.0 s, ")
 
 
 def test_a_page_of_one_table_has_its_runs_and_figures_only(capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,6 +86,9 @@ def test_lists_and_status_have_it_and_prune_has_not(capsys: pytest.CaptureFixtur
         assert json.loads(call(capsys, *asked, "--json")[1])["interrupted"] == [values]
     assert "nothing to remove" in call(capsys, "results", "prune", "--yes")[1]
     assert folder.is_dir()
+    for names in ({"method": "of_a_package"}, {"dataset": "of_another_root"}):  # the command is not found here only
+        (folder / "config.json").write_text(json.dumps({**of_table.name.config, "seed": 0, **names}))
+        assert "nothing to remove" in call(capsys, "results", "prune", "--yes")[1]
     (folder / "config.json").write_text("{}")
     assert f"removed {folder}: folder: no row" in call(capsys, "results", "prune", "--yes")[1]
     assert not folder.exists()

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_walk import steps
+
 ROOT = Path(__file__).resolve().parents[1]
 
 pytestmark = pytest.mark.skipif(shutil.which("make") is None, reason="no make")
@@ -33,6 +35,17 @@ def make(program: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def calls(program: Path) -> list[str]:
     path = program.parent / "calls"
     return path.read_text().splitlines() if path.exists() else []
+
+
+def test_the_quickstart_ends_with_what_to_type_next(program: Path) -> None:
+    done = make(program, "quickstart")
+    assert calls(program) == ["run digits --seeds 1 --jobs 1", "table digits --write"]
+    first, second = done.stdout.splitlines()[-2:]
+    assert first.startswith(f"next: . {program}/activate ")
+    (codes,) = [step for step in steps(ROOT / "README.md") if step.command.startswith("hashbench encode ")]
+    assert second.split(" && ") == [f"      {codes.key}", "hashbench eval codes.npz"]
+    (program.parent / "code-table").write_text("1")
+    assert "next" not in make(program, "quickstart").stdout
 
 
 def test_reproduce_trains_and_then_writes(program: Path) -> None:

@@ -1,10 +1,10 @@
 """All about one entry, as ``hashbench show`` prints it: a function for each kind, called as the kind is."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from hashbench.cli._terminal import in_columns, print_error, wrapped
+from hashbench.cli._terminal import in_columns, print_error, rows_read, wrapped
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 
@@ -28,6 +28,18 @@ class Sheet:
     facts: Mapping[str, object] = field(default_factory=dict)
     blocks: Sequence[Block] = ()
     commands: Sequence[str] = ()
+
+    def begun_with(self, program: str) -> "Sheet":
+        """The sheet with ``program`` in its commands, such as hashbench --root X, so that they work when pasted."""
+
+        def typed(text: str) -> str:
+            return f"{program}{text.removeprefix('hashbench')}" if text.startswith("hashbench ") else text
+
+        lists: dict[str, Any] = {
+            key: list(map(typed, self.values[key])) for key in ("commands", "steps") if key in self.values
+        }
+        blocks = [(heading, [(key, typed(text)) for key, text in lines]) for heading, lines in self.blocks]
+        return replace(self, values={**self.values, **lists}, blocks=blocks, commands=[*map(typed, self.commands)])
 
     def lines(self) -> Iterator[str]:
         """The text. A fact that is None or empty is left out, and so is a block without lines."""
@@ -162,12 +174,11 @@ def _protocol(rule: dict[str, Any]) -> str:
 
 
 def table(name: str) -> Sheet:
-    from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.status import PastSeconds, table_status
 
     table = spec.load(name)
-    stored = {row.run: row for row in Store.default().outcomes(print_error)}
+    stored = {row.run: row for row in rows_read().outcomes(print_error)}
     runs = table_status(table, stored, PastSeconds.of(stored.values())).as_json(1)
     named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
     n_cells, n_published = len(table.cells), sum(cell.published is not None for cell in table.cells)
@@ -200,9 +211,8 @@ def table(name: str) -> Sheet:
 
 def figure(name: str) -> Sheet:
     from hashbench import figures
-    from hashbench.runs.store import Store
 
-    figure, store = figures.load(name), Store.default()
+    figure, store = figures.load(name), rows_read()
     drawing, file = figure.fill(list(store.rows(print_error)), store), figure.file
     n_cells, n_measured, of_table = len(figure.cells), drawing.n_measured, getattr(file, "table", None)
     values: dict[str, Any] = {

@@ -1,14 +1,21 @@
 """Text that fits the terminal, and the lines on stderr about what a command leaves out."""
 
+import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
 from typer import echo
 
+from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.registry import Broken
+
+if TYPE_CHECKING:
+    from hashbench.runs.store import Store
 
 COLUMNS = 80  # where the output is a file or a pipe
 NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
@@ -37,6 +44,23 @@ def in_columns(lines: Iterable[tuple[str, str]], indent: str = "") -> Iterator[s
     longest = max((len(name) for name, _ in rows), default=0)
     for name, text in rows:
         yield from wrapped(f"{indent}{name:{longest}}  ", text)
+
+
+def rows_read() -> "Store":
+    """The store whose rows a command reads; a note says its folder where no option, root or clone does."""
+    from hashbench.runs.store import Store
+
+    store = Store.default()
+    if not os.environ.get("HASHBENCH_RESULTS") and store.folder.parent not in (paths.clone(), *paths.roots()):
+        _note_folder(str(store.folder))
+    return store
+
+
+@cache
+def _note_folder(folder: str) -> None:  # once, for a command may read rows several times
+    from hashbench.foundation.progress import note
+
+    note(f"note: rows are read from {folder}; --results names another folder")
 
 
 def print_notes(notes: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson, Budget, Splits
+from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import complete
 
 if TYPE_CHECKING:
@@ -30,12 +31,11 @@ def command(
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.files import is_stream, require_output
     from hashbench.foundation.progress import note
-    from hashbench.runs.store import Store
 
     order = Order(table, budget, splits, seeds, not no_codes)
     path = out or Path(f"{order.folder}.zip")
     require_output(path)
-    packed = pack(order, path, Store.default(), note)
+    packed = pack(order, path, rows_read(), note)
     values = {"path": str(path), "size_bytes": packed.size_bytes, "sha256": packed.sha256, "table": packed.spec.name}
     values |= {"rows": [row.run for row in packed.rows], "rows_alone": packed.rows_alone, "files": sorted(packed.files)}
     echo(canonical_json(values) if as_json else f"{path}\n{_summary(packed)}", err=is_stream(path))

@@ -10,7 +10,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from hashbench.cli._terminal import in_columns, print_error
+from hashbench.cli._terminal import in_columns, print_error, rows_read
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.registry import each_usable
@@ -160,9 +160,8 @@ def _declared(entries: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
 
 
 def _runs() -> Iterator[Entry]:
-    from hashbench.runs.store import Store
 
-    return (run_entry(name, row) for name, row in Store.default().named_rows(print_error))
+    return (run_entry(name, row) for name, row in rows_read().named_rows(print_error))
 
 
 def run_entry(name: str, row: "Row") -> Entry:

@@ -52,6 +52,7 @@ def command(
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
+    csv: Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file: a line a metric and pair.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two or more codes of the same queries and database.
@@ -63,9 +64,13 @@ def command(
     Of more than two, each is compared with each, and Holm's correction of p is for the number of comparisons.
     """
     from hashbench.codes.files import Explicit
-    from hashbench.evaluation import compare, scorer
+    from hashbench.evaluation import compare, report, scorer
     from hashbench.foundation.config import canonical_json
+    from hashbench.foundation.files import require_apart, require_output
 
+    if csv is not None:
+        require_apart([Path(name) for name in sides], [csv])
+        require_output(csv, "--csv")
     names = compare.check_names(metric or scorer.DEFAULT)
     if not 0 < interval < 1:
         raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
@@ -77,14 +82,16 @@ def command(
     pairs = list(combinations(range(len(given)), 2))
     found = [compare.compare(given[a].side, given[b].side, names, **options) for a, b in pairs]
     print_notes([note for each in given for note in each.notes])
+    corrected = {name: compare.holm([each.metrics[name].p for each in found]) for name in found[0].metrics}
     if len(pairs) > 1:
-        corrected = {name: compare.holm([each.metrics[name].p for each in found]) for name in found[0].metrics}
         values = _json_of_all(given, pairs, found, corrected)
         lines = [*_lines_of_all(given, pairs, found, corrected), "", *_how(found, options, len(pairs)), NOT_SEEDS]
     else:
         first, second = given
         values = _json(first, second, found[0], top)
         lines = [*_lines(first, second, found[0], top, options)]
+    if csv is not None:
+        report.write_csv_of_comparisons(csv, [each.side.name for each in given], pairs, found, corrected)
     echo(canonical_json({**values, **options}) if as_json else "\n".join(lines))
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option, echo
 
-from hashbench.cli._terminal import LeftOutRows, print_each_error_once
+from hashbench.cli._terminal import LeftOutRows, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
@@ -36,11 +36,10 @@ def command(
     from hashbench import figures as declared
     from hashbench.foundation.config import canonical_json
     from hashbench.report import files
-    from hashbench.runs.store import Store
 
     names = requested(figures or [], every, declared.names, "figure", "draw")
     left_out = None if write else LeftOutRows()  # a kept figure needs every row
-    store = Store.default()
+    store = rows_read()
     drawn, n_broken = filled_figures(None if every else names, list(store.rows(left_out)), store)
     if as_json:
         echo(canonical_json({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))

@@ -1,13 +1,17 @@
 """``hashbench list``: the entries of each kind."""
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option, echo
+from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import AsJson, OfDataset, OfMethod
-from hashbench.cli._terminal import in_columns, print_error
+from hashbench.cli._options import AsJson, OfDataset, OfMethod, program
+from hashbench.cli._terminal import in_columns, print_error, rows_read
 from hashbench.cli.catalogue import KINDS, complete, text_of
 from hashbench.foundation.errors import HashbenchError, unknown
+
+if TYPE_CHECKING:
+    from hashbench.runs.interrupted import Interrupted
 
 KNOWN = (*KINDS, "settings")  # settings are listed for one table only
 
@@ -17,6 +21,7 @@ def _kinds(incomplete: str) -> list[str]:
 
 
 def command(
+    context: Context,
     kind: Annotated[str | None, Argument(metavar="KIND", help=", ".join(KNOWN), autocompletion=_kinds)] = None,
     dataset: OfDataset = None,
     method: OfMethod = None,
@@ -43,7 +48,7 @@ def command(
     elif kind is None:
         text = _overview(as_json)
     else:
-        text = _entries(kind, {"dataset": dataset, "method": method}, as_json)
+        text = _entries(kind, {"dataset": dataset, "method": method}, program(context), as_json)
     if text:
         echo(text)
 
@@ -51,6 +56,7 @@ def command(
 def _overview(as_json: bool) -> str:
     from hashbench.foundation.config import canonical_json
 
+    rows_read()  # for its note: the runs are counted
     counts = {name: kind.n() for name, kind in KINDS.items()}
     if as_json:
         return canonical_json({"kinds": counts})
@@ -59,7 +65,7 @@ def _overview(as_json: bool) -> str:
     return "\n".join([*lines, "", "hashbench list KIND lists them, hashbench show NAME shows one"])
 
 
-def _entries(kind: str, only: dict[str, str | None], as_json: bool) -> str:
+def _entries(kind: str, only: dict[str, str | None], program: list[str], as_json: bool) -> str:
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.registry import canonical
 
@@ -70,10 +76,19 @@ def _entries(kind: str, only: dict[str, str | None], as_json: bool) -> str:
         if key in wanted and kind not in kinds:
             raise HashbenchError(f"--{key} can be used with hashbench list {' and '.join(kinds)} only")
     found = [each for each in KINDS[kind].entries() if wanted.items() <= each.more.items()]
+    cut_off = _interrupted(wanted, program) if kind == "runs" else []
     if not as_json:
-        return text_of(found)
+        return "\n".join([*filter(None, [text_of(found)]), *(each.line for each in cut_off)])
+    more = {"interrupted": [asdict(each) for each in cut_off]} if kind == "runs" else {}
     groups = [{"group": each.group} if each.group else {} for each in found]
-    return canonical_json({kind: [{"name": e.name, **g, **e.more} for e, g in zip(found, groups, strict=True)]})
+    return canonical_json({kind: [{"name": e.name, **g, **e.more} for e, g in zip(found, groups, strict=True)], **more})
+
+
+def _interrupted(wanted: dict[str, str], program: list[str]) -> "list[Interrupted]":
+    from hashbench.runs.interrupted import interrupted
+
+    found = interrupted(rows_read(), program)
+    return [each for each in found if all(getattr(each, key) == value for key, value in wanted.items())]
 
 
 def _settings(table: str | None, markdown: bool, as_json: bool) -> str:

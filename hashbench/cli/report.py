@@ -3,19 +3,26 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option, echo
+from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson
-from hashbench.cli._terminal import print_each_error_once
+from hashbench.cli._terminal import print_each_error_once, rows_read
+from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
 
 
 def command(
+    tables: Annotated[
+        list[str] | None,
+        Argument(metavar="TABLE...", help="Only these tables.", autocompletion=complete("tables")),
+    ] = None,
     out: Annotated[Path | None, Option(metavar="FILE.html", help="The file; results/report.html by default.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one page with every table, the figures, the machines, and what is missing with the command that makes it.
+
+    Of the tables that are named: these, the figures drawn of them, and the runs in their cells.
 
     The page is one file that needs no network. It filters by data set, method and bits, sorts by a column, and shows
     the runs behind a cell. A row, table or figure that cannot be read is left out, and named; then the exit code is 1.
@@ -24,16 +31,17 @@ def command(
     from hashbench.foundation.files import write_text
     from hashbench.report.contents import gather
     from hashbench.report.page import render
-    from hashbench.runs.store import Store
+    from hashbench.tables import spec
 
-    store = Store.default()
-    contents = gather(store, print_each_error_once())
+    store = rows_read()
+    named = [spec.load(name).name for name in tables or []]  # a wrong one is no line of the page, but an error
+    contents = gather(store, print_each_error_once(), named)
     path, text = out or store.folder / "report.html", render(contents)
     write_text(path, text)
-    tables, left_out = contents.tables, list(contents.left_out)
-    n_cells, n_measured = (sum(getattr(each.table, n) for each in tables) for n in ("n_cells", "n_measured"))
-    n_figures, n_missing = sum(bool(each.data_uri) for each in contents.pictures), sum(len(t.missing) for t in tables)
-    counts = {"tables": len(tables), "cells": n_cells, "measured": n_measured, "figures": n_figures}
+    shown, left_out = contents.tables, list(contents.left_out)
+    n_cells, n_measured = (sum(getattr(each.table, n) for each in shown) for n in ("n_cells", "n_measured"))
+    n_figures, n_missing = sum(bool(each.data_uri) for each in contents.pictures), sum(len(t.missing) for t in shown)
+    counts = {"tables": len(shown), "cells": n_cells, "measured": n_measured, "figures": n_figures}
     counts |= {"runs": len(contents.rows), "missing_runs": n_missing}
     values = {"path": str(path), "size_bytes": len(text.encode()), **counts, "left_out": left_out}
     echo(canonical_json(values) if as_json else paths.shown(path))

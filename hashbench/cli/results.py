@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from typer import Argument, Option, Typer, echo
+from typer import Argument, Context, Option, Typer, echo
 
 from hashbench.cli._options import (
     AsJson,
@@ -22,7 +22,7 @@ from hashbench.cli._options import (
     RunName,
     SplitSeed,
 )
-from hashbench.cli._terminal import LeftOutRows
+from hashbench.cli._terminal import LeftOutRows, rows_read
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
@@ -50,14 +50,13 @@ def list_(
     """List the stored rows, each with its first metric and its date."""
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.registry import canonical
-    from hashbench.runs.store import Store
 
     names = {"dataset": dataset, "protocol": protocol, "method": method, "status": status}
     wanted = {key: canonical(value) for key, value in names.items() if value is not None}
     left_out = LeftOutRows()
     entries = [
         run_entry(shown(name), row)
-        for name, row in Store.default().named_rows(left_out)
+        for name, row in rows_read().named_rows(left_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
     if as_json:
@@ -68,11 +67,11 @@ def list_(
 
 
 @app.command("show", short_help="Show one row.")
-def show(run: RunName, as_json: AsJson = False) -> None:
+def show(context: Context, run: RunName, as_json: AsJson = False) -> None:
     """Show one row: its settings, scores, machine and commands. The same as hashbench show RUN --kind run."""
     from hashbench.cli import show
 
-    show.command(run, "run", as_json)
+    show.command(context, run, "run", as_json)
 
 
 @app.command("diff", short_help="Say what differs between two rows or two folders.")
@@ -239,10 +238,9 @@ def collect(
     from hashbench.bundle import pack
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.progress import note
-    from hashbench.runs.store import Store
     from hashbench.tables.spec import load
 
-    store = Store.default()
+    store = rows_read()
     rows = pack.rows_of(load(table), store, None)
     written = pack.collect(rows, store, note)
     without = [row.run for row in rows if not all(path.is_file() for path in store.evidence(row).values())]
@@ -251,22 +249,21 @@ def collect(
     echo(canonical_json(values) if as_json else f"histograms written: {len(written):,}; {kept}")
 
 
-@app.command("prune", short_help="Remove failed and damaged rows, and folders without a row.")
+@app.command("prune", short_help="Remove failed and damaged rows, and folders of no use.")
 def prune(
     only: Annotated[list[Prunable] | None, Option(help="Only rows, or folders, of this kind; repeatable.")] = None,
     yes: Annotated[bool, Option("--yes", help="Remove them; without it they are only listed.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List, or remove with --yes, what is of no use: failed rows, damaged rows, folders of runs without a row.
+    """List, or remove with --yes, what is of no use: failed rows, damaged rows, folders that no run continues from.
 
-    A good row is never removed, nor a row of another schema version, nor what a process works on at the moment.
-    The folder of a run that was interrupted has no row: it is lost with the work that the run would continue from.
+    A good row is never removed, nor a row of another schema version, nor what a process works on at the moment, nor
+    the folder of a run that was interrupted: hashbench list runs has the command that continues it.
     """
     from hashbench.foundation.config import canonical_json
     from hashbench.runs.prune import useless
-    from hashbench.runs.store import Store
 
-    store = Store.default()
+    store = rows_read()
     found = [each for each in useless(store) if not only or each.kind in only]
     listed = [each for each in found if each.remove(store)] if yes else found
     if as_json:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes; a run's name ends in none
 SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most images, the most queries, the default
+LINES = 10  # of more queries there is a line each only if their number was asked for
 
 
 def command(
@@ -59,9 +61,11 @@ def command(
 ) -> None:
     """Find the items that are nearest to queries by Hamming distance, or draw the images of a run that are.
 
-    Of saved codes it prints ids and distances: an id is the row of an item, from 0. With a run and --out sheet.png it
-    draws images: the queries first, below each image its rank and its Hamming distance d. Tied images share their
-    ranks, for example 2-5. Irrelevant images are marked red, except for your own queries.
+    Of saved codes it prints ids and distances: an id is the row of an item, from 0. Of more than ten queries, where
+    --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. With a run and
+    --out sheet.png it draws images: the queries first, below each image its rank, its Hamming distance d and its
+    class. Tied images share their ranks, for example 2-5. Irrelevant images are marked red, except for your own
+    queries.
     """
     from hashbench.codes import search
     from hashbench.codes.files import Explicit
@@ -93,7 +97,8 @@ def command(
         write_arrays(out, **nearest.arrays)
     name = ", ".join(map(str, sources or (query_codes, database_codes)))
     values = {"codes": name, **nearest.summary, **{key: array.tolist() for key, array in nearest.arrays.items()}}
-    echo(json.dumps(values) if as_json else _as_text(name, nearest))
+    is_short = queries is not None or len(nearest.arrays["queries"]) <= LINES
+    echo(json.dumps(values) if as_json else "\n".join(_as_text(name, nearest, each=is_short)))
     return None
 
 
@@ -145,14 +150,21 @@ def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tu
     return query, database
 
 
-def _as_text(name: str, found: "Found") -> str:
+def _as_text(name: str, found: "Found", *, each: bool) -> Iterator[str]:
+    """The sizes, how it was searched, and a line of ``each`` query, or one for each rank over all queries."""
     summary, arrays = found.summary, found.arrays
     sizes = f"{summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
-    lines = [f"{name}: {sizes}", _method(summary), "query  items (distance)"]
+    yield from (f"{name}: {sizes}", _method(summary))
+    if not each:
+        yield "rank  distance: smallest, median, largest over the queries"
+        for rank in sorted({1, (1 + summary["top"]) // 2, summary["top"]}):
+            of_rank = sorted(arrays["distances"][:, rank - 1].tolist())
+            yield f"{rank:4}  {of_rank[0]}, {of_rank[(len(of_rank) - 1) // 2]}, {of_rank[-1]}"
+        yield "--queries N prints the items of N queries, --out FILE.npz keeps those of all"
+        return
+    yield "query  items (distance)"
     for q, ids, distances in zip(arrays["queries"], arrays["ids"], arrays["distances"], strict=True):
-        nearest = "  ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
-        lines.append(f"{q:5}  {nearest}")
-    return "\n".join(lines)
+        yield f"{q:5}  " + "  ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
 
 
 def _method(summary: dict[str, Any]) -> str:

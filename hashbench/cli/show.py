@@ -1,9 +1,12 @@
 """``hashbench show``: all about one method, data set, table, figure, run, metric, model or set of features."""
 
+import shlex
 from typing import Annotated
 
-from typer import Argument, Option, echo
+from typer import Argument, Context, Option, echo
 
+from hashbench.cli._options import program
+from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest, unknown
 
@@ -12,6 +15,7 @@ SHOWN = {kind.one: kind for kind in KINDS.values() if kind.one is not None}
 
 
 def command(
+    context: Context,
     name: Annotated[
         str,
         Argument(
@@ -31,7 +35,8 @@ def command(
     if kind is not None and kind not in SHOWN:
         raise unknown("kind", kind, SHOWN)
     kinds = {kind: SHOWN[kind]} if kind else SHOWN
-    sheets = {each: kinds[each].sheet(entry) for each, entry in _entries_called(name, kinds).items()}
+    found, first = _entries_called(name, kinds), shlex.join(program(context))
+    sheets = {each: kinds[each].sheet(entry).begun_with(first) for each, entry in found.items()}
     if as_json:
         echo(canonical_json({each: sheet.values for each, sheet in sheets.items()}))
     else:
@@ -46,12 +51,13 @@ def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     exact = {each: spelt for each in kinds for spelt in dict.fromkeys((canonical(name), name)) if spelt in names[each]}
     if exact:
         return exact
+    rows_read()  # for its note: the names of runs are looked through
     begun = [run for run in names.get("run", []) if run.startswith(name) and "~" not in run]
     if len(begun) == 1:
         return {"run": begun[0]}
     kind_of = {entry: kind for kind, entries in reversed(names.items()) if kind != "run" for entry in entries}
     hints = [f"{len(begun)} runs begin so (hashbench list runs)"] if begun else []
     if close := [f"{entry} ({kind_of[entry]})" for entry in nearest(name, kind_of)]:
-        hints.append(f"did you mean {', '.join(close)}?")
+        hints.append(f"did you mean {', '.join(close)}? hashbench list KIND shows all of a kind")
     unlike_all = f"it is no {', '.join(names)} (hashbench list shows the names)"
     raise HashbenchError(f"nothing is called {name!r}: {'; '.join(hints) or unlike_all}")

@@ -3,13 +3,14 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument, Option
+from typer import Argument, Context, Option
 
-from hashbench.cli._options import TABLES, Budget, Splits
-from hashbench.cli._terminal import print_each_error_once, print_error, width, wrapped
+from hashbench.cli._options import TABLES, Budget, Splits, program
+from hashbench.cli._terminal import print_each_error_once, print_error, rows_read, width, wrapped
 from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ KEPT = "\u00a0"  # a space at which no line is cut
 
 
 def command(
+    context: Context,
     table: Annotated[str | None, Argument(metavar="TABLE", help="A table or figure.", autocompletion=TABLES)] = None,
     seeds: Annotated[int, Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
@@ -42,11 +44,13 @@ def command(
     from hashbench import figures
     from hashbench.foundation.config import canonical_json
     from hashbench.foundation.progress import bar
-    from hashbench.runs.store import Store
+    from hashbench.runs.interrupted import interrupted
     from hashbench.tables import spec
     from hashbench.tables.status import PastSeconds, table_status
 
-    stored = {row.run: row for row in Store.default().outcomes(print_error)}
+    store = rows_read()
+    stored = {row.run: row for row in store.outcomes(print_error)}
+    cut_off = list(interrupted(store, program(context)))
     past = PastSeconds.of(stored.values())
 
     def status(name: str) -> "TableStatus":
@@ -54,6 +58,8 @@ def command(
 
     if table is not None:
         one = status(table)
+        runs = {run for cell in one.cells.values() for run in cell.runs}
+        cut_off = [each for each in cut_off if each.run in runs]
         objects: dict[str, Any] = {**one.as_json(seeds), "cells": [cell.as_json() for cell in one.cells.values()]}
         lines = _of_table(one)
     else:
@@ -64,7 +70,8 @@ def command(
                 done.update()
         objects = {"tables": [each.as_json(seeds) for each in found]}
         lines = _overview(found)
-    typer.echo(canonical_json(objects) if as_json else "\n".join(lines))
+    objects["interrupted"] = [asdict(each) for each in cut_off]
+    typer.echo(canonical_json(objects) if as_json else "\n".join([*lines, *(each.line for each in cut_off)]))
 
 
 def _overview(tables: "list[TableStatus]") -> Iterator[str]:

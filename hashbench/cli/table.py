@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import Budget, Splits
-from hashbench.cli._terminal import LeftOutRows, print_each_error_once
+from hashbench.cli._terminal import LeftOutRows, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
 from hashbench.foundation import paths
@@ -41,7 +41,6 @@ def command(
     """
     from hashbench.foundation.config import canonical_json
     from hashbench.report import files
-    from hashbench.runs.store import Store
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
     from hashbench.tables.render_csv import json_table
@@ -53,7 +52,7 @@ def command(
     names = [name for name in names if name not in searches]
     broken = print_each_error_once() if every else refuse
     left_out = None if check or write else LeftOutRows()  # a kept table needs every row
-    shown, store = {"interval": interval, "distinct": distinct}, Store.default()
+    shown, store = {"interval": interval, "distinct": distinct}, rows_read()
     rows = list(store.rows(left_out))
     found = filled(names, lambda name: collect(spec.load(name, budget, splits), rows, store), broken, "table")
     figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)

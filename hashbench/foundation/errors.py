@@ -9,6 +9,9 @@ T = TypeVar("T")
 
 NEAREST = 5  # names that an error lists
 FEW = 10  # names that are all listed
+# the commands that show all names of a kind
+LISTED = {kind: f"list {kind}s" for kind in ("method", "dataset", "table", "figure", "metric", "model", "run")}
+LISTED |= {"features": "list features", "protocol": "list protocols --dataset {of}", "setting": "show {of}"}
 
 
 class HashbenchError(Exception):
@@ -26,8 +29,12 @@ class CheckFailed(HashbenchError):  # noqa: N818  (the program works; a number i
 def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
     """The error for an unknown name; it lists the most similar known names, or all if they are few.
 
+    Where hashbench list shows all names of this kind, it says so.
+
+    >>> print(unknown("key", "nddcg", ["ap", "ndcg", "recall"]))
+    unknown key 'nddcg': did you mean ndcg?
     >>> print(unknown("metric", "nddcg", ["ap", "ndcg", "recall"]))
-    unknown metric 'nddcg': did you mean ndcg?
+    unknown metric 'nddcg': did you mean ndcg? hashbench list metrics shows all
     """
     names = sorted(known)
     if close := nearest(name, names, 3):
@@ -36,6 +43,9 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
         hint = f"one of {len(names)}, such as {', '.join(get_close_matches(name, names, n=NEAREST, cutoff=0))}"
     else:
         hint = f"one of {', '.join(names) or 'none'}"
+    one, _, of = kind.partition(" of ")
+    if one in LISTED and "," not in of and (close or len(names) > FEW):
+        hint += f"{'' if close else ';'} hashbench {LISTED[one].format(of=of)} shows all"
     return HashbenchError(f"unknown {kind} {name!r}: {hint}")
 
 

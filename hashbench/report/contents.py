@@ -76,8 +76,11 @@ class Contents:
     left_out: Sequence[str]
 
 
-def gather(store: Store, broken: Broken) -> Contents:
-    """The contents from all stored rows, declared tables and figures; ``broken`` is called for what is left out."""
+def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
+    """The contents from all stored rows, declared tables and figures; ``broken`` is called for what is left out.
+
+    Of the tables ``only``, if there are any: these tables, the figures drawn of them, and the runs in their cells.
+    """
     left_out: list[str] = []
 
     def leave_out(error: HashbenchError) -> None:
@@ -96,12 +99,17 @@ def gather(store: Store, broken: Broken) -> Contents:
         table = collect(declared, rows, store)
         return ReportedTable(table, _missing_runs(declared, table, by_name, past))
 
-    def draw(name: str) -> Picture:
+    def draw(name: str) -> Picture | None:
         declared = figures.load(name)
+        if only and (declared.table is None or declared.table.name not in only):
+            return None
         return picture(declared, declared.fill(rows, store), store.folder)
 
-    tables = each("collect", "table", spec.names(), fill)
-    pictures = each("draw", "figure", figures.names(), draw)
+    tables = each("collect", "table", [*only] or spec.names(), fill)
+    pictures = [drawn for drawn in each("draw", "figure", figures.names(), draw) if drawn is not None]
+    if only:
+        used = {row.run for one in tables for measured in one.table.measured for row in measured.rows}
+        rows = [row for row in rows if row.run in used]
     # tables of which something is measured come first
     return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
 

@@ -150,9 +150,9 @@ function describe(cell) {
     if (command) list.append(...line("command", element("code", command)));
   }
   let said = null; // runs of one maker follow each other
-  for (const [name, seed, seconds, maker] of runs.map((place) => data.runs[place])) {
+  for (const [name, seed, how, maker] of runs.map((place) => data.runs[place])) {
     if (maker !== said) list.append(...line("made by", data.makers[maker]));
-    list.append(...line(`seed ${seed}`, element("code", name), element("span", ` ${seconds}`)));
+    list.append(...line(`seed ${seed}`, element("code", name), element("span", ` ${how}`)));
     said = maker;
   }
   const row = cell.parentElement.cells[0].textContent;

@@ -14,6 +14,8 @@ from hashbench.tables.render_csv import DECIMALS, settings_text
 from hashbench.tables.render_html import Attributes
 from hashbench.tables.table import TableCell
 
+TRAINED = (("lr", "rate"), ("epochs", "epochs"), ("batch_size", "batch"))  # settings of a training that are said
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -124,13 +126,16 @@ class Provenance:
 
 
 def _run(row: Row, makers: dict[str, int]) -> list[Any]:
-    """Name, seed, seconds and what made the run: code and machine, by their place in ``makers``."""
+    """Name, seed, how it was trained, and what made the run: code and machine, by their place in ``makers``."""
     commit = row.code.commit[:12] if row.code.commit else "unknown"
     code = f"hashbench {row.code.version}, commit {commit}{' with local changes' if row.code.dirty else ''}"
     code = f"codes made elsewhere, scored by {code}" if row.is_imported else code
     maker = makers.setdefault(f"{code}; {machine_of(row)}", len(makers))
     seconds = {} if row.seconds is None else row.seconds.model_dump()
-    return [row.run, row.seed, ", ".join(f"{part} {value:,.1f} s" for part, value in seconds.items()), maker]
+    settings = row.config.get("settings", {})
+    how = [f"{label} {settings[key]}" for key, label in TRAINED if key in settings]
+    how += [f"{part} {value:,.1f} s" for part, value in seconds.items()]
+    return [row.run, row.seed, ", ".join(how), maker]
 
 
 def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict[str, str]:

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from hashbench.codes.nearest import Neighbours
 from hashbench.contract import CODES, BinaryHasher
+from hashbench.datasets.card import Card
 from hashbench.datasets.own import inputs
 from hashbench.datasets.readers import Items
 from hashbench.evaluation.report import Tile, write_contact_sheet
@@ -43,7 +46,8 @@ def draw(
     found = hasher.nearest(own_rows(run, images, device).whole(), folder, top)
     tiles = (_tiles(each, data, None if labels is None else labels[q : q + 1]) for q, each in enumerate(found))
     rows = [[Tile(*query), *nearest] for *query, nearest in zip(images, names, tiles, strict=True)]
-    write_contact_sheet(out, rows, run.card.value_max or 255)
+    title = f"{row.run}: queries, and the items nearest to each: rank, distance d, class"
+    write_contact_sheet(out, title, rows, run.card.value_max or 255)
 
 
 def _queries(own: Path | None, data: RunData, wanted: int) -> tuple[Items, Labels | None, list[str]]:
@@ -54,16 +58,27 @@ def _queries(own: Path | None, data: RunData, wanted: int) -> tuple[Items, Label
     rows = list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
     if read is not None:
         return read.items[rows], None, [read.names[row] for row in rows]
-    return dataset.items[ids[rows]], dataset.labels[ids[rows]], [f"query {item}" for item in ids[rows]]
+    labels = dataset.labels[ids[rows]]
+    captions = [f"query {item}\n{of}" for item, of in zip(ids[rows], class_texts(labels, data.run.card), strict=True)]
+    return dataset.items[ids[rows]], labels, captions
 
 
 def _tiles(found: Neighbours, data: RunData, label: Labels | None) -> list[Tile]:
     """The items that were found, each with its rank and distance; red if ``label`` says that it is not relevant."""
     items = data.ids.database_ids[found.items]
+    classes = class_texts(data.dataset.labels[items], data.run.card)
     wrong = [False] * len(items)
     if label is not None:
         relevance = from_labels(label, data.dataset.labels[items])
         wrong = (relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist()
     places = zip(found.first.tolist(), found.last.tolist(), found.distances.tolist(), strict=True)
-    captions = [f"{first if first == last else f'{first}-{last}'}, d={d}" for first, last, d in places]
+    ranks = [f"{first if first == last else f'{first}-{last}'}, d={d}" for first, last, d in places]
+    captions = [f"{rank}\n{of}" for rank, of in zip(ranks, classes, strict=True)]
     return [Tile(*tile) for tile in zip(data.dataset.items[items], captions, wrong, strict=True)]
+
+
+def class_texts(labels: Labels, card: Card) -> list[str]:
+    """The names of the classes of each item, or such as "class 3" where the card has no names; empty without labels."""
+    names = card.class_names or [f"class {n}" for n in range(card.n_classes)]
+    of_each = [[label] if labels.ndim == 1 else np.flatnonzero(label) for label in labels]
+    return [", ".join(names[n] for n in classes) for classes in of_each]

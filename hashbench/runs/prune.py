@@ -1,4 +1,4 @@
-"""The parts of a results folder that are of no use: failed rows, damaged rows, and folders of runs without a row."""
+"""The parts of a results folder that are of no use: failed rows, damaged rows, folders that no run continues from."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from hashbench.datasets.card import cards
+from hashbench.foundation.config import json_object
 from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
+from hashbench.runs.interrupted import CONFIG, interrupted_in
 from hashbench.runs.row import OtherSchema
 from hashbench.runs.store import HOLDER, LOCK, Line, Store
 
@@ -36,7 +40,7 @@ class Useless:
 
 
 def useless(store: Store) -> Iterator[Useless]:
-    """What can be removed from ``store``: never a good row, a row of another schema version, or a run in progress."""
+    """What can be removed from ``store``: no good row, no row of another schema version, no run that goes on or can."""
     rows, runs = list(store.lines(damaged=lambda _: None)), store.run_folder("")
     named = {line.name: line for line in rows}
     folders = sorted(runs.iterdir()) if runs.is_dir() else []
@@ -57,15 +61,25 @@ def _row(line: Line, store: Store) -> Useless | None:
 
 
 def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | None:
-    """A run's folder, not in use, without a row or of a failed one; without config.json it is somebody else's."""
+    """A run's folder, not in use, of a failed run or with nothing to continue; without config.json somebody else's."""
     if folder.is_symlink() or not folder.is_dir() or store.is_executed(folder.name):
         return None
     names = {path.name for path in folder.iterdir()}
-    if "config.json" not in names and not names <= {LOCK, HOLDER}:
+    if CONFIG not in names and not names <= {LOCK, HOLDER}:
         return None
     if (line := named.get(folder.name)) is None:
-        return Useless("folder", folder, "no row: its run did not end, and would continue from here")
+        is_left = interrupted_in(folder, store) is None and _names_known(folder)
+        return Useless("folder", folder, "no row, and no command of today continues its run") if is_left else None
     try:
         return Useless("folder", folder, "its run failed") if line.row().status == "failed" else None
     except HashbenchError:  # a row that cannot be read is not known to have failed
         return None
+
+
+def _names_known(folder: Path) -> bool:
+    """Whether data set and method of a run are known, or its file is damaged; others may be of another root or data."""
+    try:
+        config = json_object((folder / CONFIG).read_text(encoding="utf-8"))
+        return config["method"] in METHODS and config["dataset"] in cards()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return True

@@ -218,7 +218,8 @@ class Store:
         if len(found) > 1 and name not in found:
             raise HashbenchError(f"run {name!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
         if not found:
-            raise unknown("run", name, (line.name for line in self.lines()))
+            fault = unknown("run", name, (line.name for line in self.lines()))
+            raise HashbenchError(f"{fault} (rows are read from {self.folder})")
         return found.get(name) or next(iter(found.values()))
 
     def begun(self, name: str) -> list[Line]:

@@ -63,6 +63,7 @@ class CellStatus:
     done: list[int | str] = field(default_factory=list)
     failed: dict[int | str, str] = field(default_factory=dict)  # seed -> reason
     missing: list[int | str] = field(default_factory=list)
+    runs: list[str] = field(default_factory=list)  # the names of all of them
 
     @property
     def state(self) -> State:
@@ -124,6 +125,7 @@ def _cell_status(needed: CellRuns, stored: Mapping[str, Row | RowOutcome], todo:
     found = CellStatus(needed.cell, needed.unavailable)
     for run in needed.runs:
         name, row = run.name, stored.get(str(run.name))
+        found.runs.append(str(name))
         seed = name.seed if name.split_seed is None else f"{name.seed} of split {name.split_seed}"
         if row is not None and row.status == "ok":
             found.done.append(seed)

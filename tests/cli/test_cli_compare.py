@@ -1,5 +1,6 @@
 """``hashbench compare`` through main(): codes and runs, the same queries or not, what it says of seeds."""
 
+import csv
 import json
 import re
 import shutil
@@ -65,6 +66,44 @@ def test_two_files_are_compared_as_eval_scores_them(
     sizes = {key: found[key] for key in ("n_queries", "n_empty", "n_database", "same_queries_by", "over")}
     assert list(sizes.values()) == [40, 0, 200, "their labels", "queries"]
     assert (found["samples"], found["seed"], found["interval"]) == (10_000, 0, 0.95)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
+    n: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    paths = [codes(tmp_path / f"{name}.npz", seed) for seed, name in enumerate("abc"[:n])]
+    out = tmp_path / "compared.csv"
+    asked = "compare", *paths, "--metric", "ap,precision@10", "--json", "--samples", 500, "--csv", out
+    found = json.loads(call(capsys, *asked)[1])
+    lines = list(csv.DictReader(out.read_text().splitlines()))
+    named = {letter.lower(): str(path) for letter, path in zip("ABC", paths, strict=False)}
+    comparisons = found.get("comparisons") or [{"a": "A", "b": "B", "metrics": found["metrics"]}]
+    expected = [
+        {
+            "metric": metric,
+            "a": named[each["a"].lower()],
+            "b": named[each["b"].lower()],
+            "mean_a": of["a"],
+            "mean_b": of["b"],
+            **{key: of[key] for key in ("difference", "low", "high", "p")},
+            "p_holm": of.get("p_holm", of["p"]),
+            "is_exact": of["is_exact"],
+            "n_queries": 40,
+        }
+        for metric in ("ap", "precision@10")
+        for each in comparisons
+        for of in [each["metrics"][metric]]
+    ]
+    assert lines == [{key: str(value) for key, value in line.items()} for line in expected]
+    assert len(lines) == 2 * n * (n - 1) // 2
+
+
+def test_the_csv_replaces_no_input(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    before = pair[0].read_bytes()
+    code, out, err = call(capsys, "compare", *pair, "--csv", pair[0])
+    assert (code, out, err.count("\n")) == (2, "", 1) and "named twice" in err
+    assert pair[0].read_bytes() == before
 
 
 def test_the_report_says_what_the_test_is_and_is_not(

@@ -96,7 +96,7 @@ def test_json_has_all_points(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ((), "name the figures to draw, or use --all (hashbench list figures shows their names)"),
         (("tiny", "--all"), "name the figures to draw, or use --all (hashbench list figures shows their names)"),
-        (("tinny",), "unknown figure 'tinny': did you mean tiny?"),
+        (("tinny",), "unknown figure 'tinny': did you mean tiny? hashbench list figures shows all"),
     ],
 )
 def test_a_wrong_question_is_one_line(

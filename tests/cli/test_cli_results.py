@@ -316,7 +316,7 @@ def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, capsys: p
     stored_rows.edit(results, lambda content: content.update(schema=3), newer)
     kept = [folder(results, name, "config.json") for name in (good, damaged, newer)]
     kept.append(folder(results, "somebody-elses", "notes.txt"))
-    gone = [folder(results, failed, "config.json"), folder(results, "interrupted", "config.json", "checkpoint.pt")]
+    gone = [folder(results, failed, "config.json"), folder(results, "incomplete", "config.json", "checkpoint.pt")]
     gone.append(folder(results, "just-a-lock", "lock"))
     outside = results.parent / "outside"
     outside.mkdir()
@@ -327,7 +327,7 @@ def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, capsys: p
     assert lines[0] == f"would remove {path}: {failed}: failed: it diverged"
     assert lines[1].startswith(f"would remove {path}: {damaged}: damaged: not a readable row: Expecting property name")
     assert lines[2] == f"would remove {gone[0]}: folder: its run failed"
-    assert lines[3] == f"would remove {gone[1]}: folder: no row: its run did not end, and would continue from here"
+    assert lines[3] == f"would remove {gone[1]}: folder: no row, and no command of today continues its run"
     assert lines[4].startswith(f"would remove {gone[2]}: folder: no row")
     assert lines[5:] == ["5 to remove: --yes removes them"]
     assert all(path.exists() for path in (*kept, *gone)) and stored_rows.names(results) == names

@@ -5,11 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 from support.command_line import call
 
 from hashbench.codes import files
-from hashbench.evaluation.report.contact_sheet import FRAME, GAP, INK, TEXT, TILE, WRONG
+from hashbench.datasets.card import load_card
+from hashbench.evaluation.report import Tile, write_contact_sheet
+from hashbench.evaluation.report.contact_sheet import FRAME, GAP, INK, TEXT, TILE, TOP, WRONG
+from hashbench.runs.contact_sheet import class_texts
 from hashbench.runs.data import open_data
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -25,9 +28,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> str:
 
 def frames(path: Path, n_rows: int, n_columns: int) -> list[list[str]]:
     sheet = Image.open(path).convert("RGB")
-    step_x, step_y = TILE + 2 * FRAME + GAP, TILE + 2 * FRAME + GAP + TEXT
+    step_x, step_y = TILE + 2 * FRAME + GAP, TILE + 2 * FRAME + GAP + 2 * TEXT
     corners = [
-        [sheet.getpixel((GAP + x * step_x + 2 * GAP * (x > 0), GAP + y * step_y)) for x in range(n_columns)]
+        [sheet.getpixel((GAP + x * step_x + 2 * GAP * (x > 0), TOP + y * step_y)) for x in range(n_columns)]
         for y in range(n_rows)
     ]
     return [["#%02x%02x%02x" % corner for corner in row] for row in corners]  # noqa: UP031  (a tuple of three)
@@ -60,10 +63,45 @@ def test_a_digit_is_as_bright_as_its_values_out_of_16(
     assert call(capsys, "search", run, "--out", str(out), "--top", "1", "--queries", "1")[0] == 0
     opened = open_data(Run.from_row(Store.default().named(run)))
     digit = opened.dataset.items[opened.ids.query_ids[0]][:, :, 0]
-    shown = Image.open(out).convert("L").crop((GAP + FRAME, GAP + FRAME, GAP + FRAME + TILE, GAP + FRAME + TILE))
+    shown = Image.open(out).convert("L").crop((GAP + FRAME, TOP + FRAME, GAP + FRAME + TILE, TOP + FRAME + TILE))
     expected = np.rint(digit.repeat(12, axis=0).repeat(12, axis=1) * (255 / 16))
     assert digit.max() == 15
     np.testing.assert_array_equal(np.asarray(shown), expected)
+
+
+def test_the_sheet_names_the_run_and_the_class_of_each_image(
+    capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    monkeypatch.setattr(ImageDraw.ImageDraw, "text", lambda self, place, text, **named: drawn.append(text))
+    asked = "search", run, "--out", str(tmp_path / "sheet.png"), "--top", "2", "--queries", "3"
+    assert call(capsys, *asked)[0] == 0
+    opened = open_data(Run.from_row(Store.default().named(run)))
+    labels, queries = opened.dataset.labels, opened.ids.query_ids[[0, 166, 333]]
+    assert drawn.pop(0).startswith(f"{run}: ")
+    assert drawn[::6] == [f"query {query}" for query in queries]
+    assert drawn[1::6] == [f"class {labels[query]}" for query in queries]
+    saved = files.load(Store.default().run_folder(run) / "codes.npz")
+    nearest = opened.ids.database_ids[(saved.query.bits()[0] != saved.database.bits()).sum(axis=1).argmin()]
+    assert drawn[3] == f"class {labels[nearest]}"
+
+
+def test_classes_have_the_names_of_the_card() -> None:
+    card = load_card("cifar10")
+    assert class_texts(np.array([3, 9]), card) == ["cat", "truck"]
+    several = np.zeros((2, 10), np.uint8)
+    several[0, [0, 2]] = 1
+    assert class_texts(several, card) == ["airplane, bird", ""]
+
+
+def test_a_line_wider_than_its_image_is_cut(tmp_path: Path) -> None:
+    """No ink between the end of the image and the next one, for which there is a gap."""
+    black = np.zeros((8, 8, 1), np.uint8)
+    write_contact_sheet(tmp_path / "sheet.png", "title", [[Tile(black, "M" * 80), Tile(black, "")]])
+    end = GAP + TILE + 2 * FRAME + GAP
+    shown = np.asarray(Image.open(tmp_path / "sheet.png").convert("L"))
+    below = shown[TOP + TILE + 2 * FRAME :]
+    assert (below[:, :end] < 255).any() and (below[:, end + FRAME :] == 255).all()
 
 
 def test_own_images_have_no_class(capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path) -> None:

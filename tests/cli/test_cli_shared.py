@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import typer
 from support.command_line import call
 
 from hashbench.cli._app import app, main
+from hashbench.cli._terminal import _note_folder
 from hashbench.cli.catalogue import complete
 from hashbench.runs.store import Store
 
@@ -53,6 +55,48 @@ def test_quiet_is_in_the_environment_of_workers(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SystemExit):
         main(["--quiet", "list", "models"])
     assert os.environ["HASHBENCH_QUIET"] == "1"
+
+
+READING = [
+    ("list",),
+    ("list", "runs"),
+    ("status", "digits"),
+    ("table", "digits", "--format", "csv"),
+    ("report", "digits"),
+    ("results", "list"),
+    ("show", "digits"),
+    ("show", "digits-s1-lsh"),
+]
+
+
+@pytest.mark.parametrize("command", READING, ids=" ".join)
+def test_a_command_says_which_rows_it_reads_where_nothing_else_does(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, on stderr; not where --results, a clone or the root that one stands in says it, nor with --quiet."""
+    for option in ("HASHBENCH_ROOT", "HASHBENCH_RESULTS", "HASHBENCH_QUIET"):
+        monkeypatch.setenv(option, "")  # put back at the end, for the options of a command set them
+    monkeypatch.chdir(tmp_path)
+    said = f"note: rows are read from {tmp_path / 'results'}; --results names another folder\n"
+    _note_folder.cache_clear()
+    assert said not in call(capsys, "--quiet", *command)[2]
+    monkeypatch.setenv("HASHBENCH_QUIET", "")
+    _note_folder.cache_clear()
+    assert call(capsys, *command)[2].count(said) == 1
+    _note_folder.cache_clear()
+    assert said not in call(capsys, "--results", "results", *command)[2]
+    monkeypatch.setenv("HASHBENCH_RESULTS", "")
+    (tmp_path / "experiments" / "tables").mkdir(parents=True)
+    assert said not in call(capsys, *command)[2]
+
+
+def test_in_the_clone_no_note_says_which_rows_are_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for option in ("HASHBENCH_ROOT", "HASHBENCH_RESULTS"):
+        monkeypatch.delenv(option)
+    monkeypatch.chdir(Path(__file__).parent)
+    assert call(capsys, "list", "runs", "--dataset", "digits")[2] == ""
 
 
 COMPLETED = {

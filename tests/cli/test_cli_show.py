@@ -146,6 +146,28 @@ def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFix
     assert "$ hashbench train" not in text and "$ hashbench encode" in text
 
 
+def test_the_commands_work_when_they_are_pasted(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under --root and --data each command names them, of a run, a table and a data set that is not here."""
+    name = store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
+    for option in ("HASHBENCH_ROOT", "HASHBENCH_DATA"):
+        monkeypatch.delenv(option)
+    own = tmp_path / "my root"
+    (own / "datasets").mkdir(parents=True)
+    shared = "--root", str(own), "--data", str(tmp_path / "d")
+    first = shlex.join(["hashbench", *shared])
+    for entry in (name, "talr_table1", "cifar10", "lsh"):
+        assert run(*shared, "show", entry) == 0
+        commands = [line for line in capsys.readouterr().out.splitlines() if line.startswith("$ ")]
+        assert commands and all(line.startswith(f"$ {first} ") for line in commands)
+    assert run(*shared, "show", "cifar10", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["dataset"]["steps"][0].startswith(f"{first} download cifar10")
+    for command in ("show", name), ("results", "show", name):
+        assert run(*shared, *command, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["run"]["commands"][0].startswith(f"{first} train lsh digits ")
+
+
 def test_it_fits_80_columns_but_for_addresses_and_commands(capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("talr_ap", "ksh", "sparse_hash", "cifar10", "talr_table1", "ap", "alexnet", "gist"):
         assert run("show", name) == 0

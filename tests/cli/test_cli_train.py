@@ -89,7 +89,7 @@ def test_wrong_items_are_one_line(items: np.ndarray, capsys: pytest.CaptureFixtu
         ([*TRAIN, "--seed", "-1"], "a seed is 0 or more"),
         (["train", "talr-ap", "digits", "--protocol", "s1", "--bits", "8", "--device", "tpu"], "device 'tpu'"),
         (["train", "lsh", "cifar10", "--protocol", "s1", "--bits", "8"], "hashbench download cifar10"),
-        (["encode", "nothing", "--out", "x.npz"], "unknown run 'nothing'"),
+        (["encode", "nothing", "--out", "x.npz"], "unknown run 'nothing': one of none (rows are read from "),
         (["encode", "../../etc", "--out", "x.npz"], "not the name of a run"),
         (["run", "digts"], "unknown table 'digts': did you mean digits"),
         (["run", "digits", "--seeds", "0"], "--seeds"),

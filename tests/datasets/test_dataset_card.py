@@ -160,7 +160,8 @@ def test_dashes_and_capitals_do_not_matter():
 def test_unknown_names_are_answered_with_the_nearest():
     with pytest.raises(HashbenchError, match=r"^unknown dataset 'stl1': did you mean stl10\b"):
         load_card("stl1")
-    with pytest.raises(HashbenchError, match=r"^unknown protocol of digits 's9': did you mean s1\?$"):
+    said = r"^unknown protocol of digits 's9': did you mean s1\? hashbench list protocols --dataset digits shows all$"
+    with pytest.raises(HashbenchError, match=said):
         load_card("digits").protocol("s9")
 
 

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from support import stored_rows
 from support.command_line import call
+from support.fake_rows import row_of_run
 from support.report_root import MEANS, report_root, tiny_row
 
 from hashbench.foundation.config import digest
 from hashbench.report import page as page_module
 from hashbench.runs.row import Row
+from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 HOSTILE = '</script><script>alert("1")</script><img src=x onerror=alert(2)>'
@@ -87,6 +89,32 @@ def test_every_cell_names_its_runs_with_commit_machine_and_seconds(capsys: pytes
     assert data["makers"] == [
         "hashbench 0.1.0, commit 0123456789ab with local changes; A processor, 4 cores, Linux",
     ]
+
+
+def test_a_trained_run_says_rate_epochs_and_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = {"bits": 24, "lr": 0.25, "epochs": 7, "batch_size": 64}
+    row = tiny_row("lsh", 24, 1, ap=0.5)
+    Store.default().write(row.model_copy(update={"config": {**row.config, "settings": settings}}))
+    data = data_of(written(capsys))
+    untrained, trained = (data["runs"][place] for place in data["cells"]["tiny.2"]["runs"])
+    assert untrained[2].startswith("train 3,600.0 s, ")
+    assert trained[:2] == [row.run, 1] and trained[2].startswith("rate 0.25, epochs 7, batch 64, train 3,601.0 s, ")
+
+
+def test_a_page_of_one_table_has_its_runs_and_figures_only(capsys: pytest.CaptureFixture[str]) -> None:
+    store, other = Store.default(), Run.resolve("digits", "s1", "lsh", {"bits": 32})
+    store.write(row_of_run(other, ap=0.5))
+    whole = json.loads(call(capsys, "report", "--json")[1])
+    assert (whole["tables"], whole["figures"], whole["runs"]) == (2, 1, 6)
+    for name, figures, runs in (("tiny", 1, 5), ("other", 0, 1)):
+        found = json.loads(call(capsys, "report", name, "--json")[1])
+        assert (found["tables"], found["figures"], found["runs"]) == (1, figures, runs)
+        text = (store.folder / "report.html").read_text(encoding="utf-8")
+        assert f'id="{name}.1"' in text and (str(other.name) in text) == (name == "other")
+    before = (store.folder / "report.html").read_bytes()
+    code, out, error = call(capsys, "report", "tiny", "tinny")
+    assert (code, out, error.count("\n")) == (2, "", 1) and "unknown table 'tinny': did you mean tiny?" in error
+    assert (store.folder / "report.html").read_bytes() == before
 
 
 def test_machines_are_summed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,22 @@
 """The report of ``hashbench eval`` about saved codes: as text, JSON, CSV and curves."""
 
 from hashbench.evaluation.report._text import Evaluation, as_table, as_text, convention_scores
-from hashbench.evaluation.report._values import as_json, write_csv, write_csv_of_files, write_curves, write_per_query
+from hashbench.evaluation.report._values import (
+    as_json,
+    write_csv,
+    write_csv_of_comparisons,
+    write_csv_of_files,
+    write_curves,
+    write_per_query,
+)
 from hashbench.evaluation.report.contact_sheet import Tile, write_contact_sheet
 
 __all__ = ["Evaluation", "Tile", "as_json", "as_table", "as_text", "convention_scores"]
-__all__ += ["write_contact_sheet", "write_csv", "write_csv_of_files", "write_curves", "write_per_query"]
+__all__ += [
+    "write_contact_sheet",
+    "write_csv",
+    "write_csv_of_comparisons",
+    "write_csv_of_files",
+    "write_curves",
+    "write_per_query",
+]

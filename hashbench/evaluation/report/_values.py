@@ -3,13 +3,14 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hashbench.evaluation.compare import Comparison
 from hashbench.evaluation.conventions import CONVENTIONS
 from hashbench.evaluation.curves import curves_of, write_picture
 from hashbench.evaluation.diagnostics import CodeDiagnostics
@@ -67,6 +68,37 @@ def write_csv(path: Path, scores: Scores) -> None:
 def write_csv_of_files(path: Path, found: Sequence[Evaluation]) -> None:
     """The same for several files, each line with the name of its file."""
     _write(path, ("file", *COLUMNS), ([each.source, *line] for each in found for line in _lines(each.scores)))
+
+
+def write_csv_of_comparisons(
+    path: Path,
+    names: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    found: Sequence[Comparison],
+    corrected: Mapping[str, Sequence[float]],
+) -> None:
+    """Writes one line per metric and pair of ``names``; ``corrected`` has p of each pair, corrected, by metric."""
+    columns = (
+        "metric",
+        "a",
+        "b",
+        "mean_a",
+        "mean_b",
+        "difference",
+        "low",
+        "high",
+        "p",
+        "p_holm",
+        "is_exact",
+        "n_queries",
+    )
+    lines = []
+    for metric, p_holm in corrected.items():
+        for (a, b), each, p in zip(pairs, found, p_holm, strict=True):
+            of = each.metrics[metric]
+            means = of.a, of.b, of.difference, of.low, of.high
+            lines.append((metric, names[a], names[b], *means, of.p, p, of.is_exact, each.n_queries))
+    _write(path, columns, lines)
 
 
 def _lines(scores: Scores) -> Iterator[list[Any]]:

@@ -14,34 +14,42 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 TILE, FRAME, GAP, TEXT = 96, 3, 6, 12  # pixels
+TOP = TEXT + GAP  # above the first row: the title
 INK, PAPER, WRONG, RIGHT = "#222222", "#ffffff", "#d62728", "#ffffff"
 
 
 @dataclass(frozen=True)
 class Tile:
-    """An image [height, width, 1 or 3] with its caption; ``wrong`` frames it in red."""
+    """An image [height, width, 1 or 3] with its caption, of one or two lines; ``wrong`` frames it in red."""
 
     image: NDArray[Any]
     caption: str
     wrong: bool = False
 
 
-def write_contact_sheet(path: Path, rows: Sequence[Sequence[Tile]], value_max: float = 255) -> None:
-    """Writes the tiles to ``path`` as a PNG, a line a row; the value 0 is black, ``value_max`` white or full colour."""
+def write_contact_sheet(path: Path, title: str, rows: Sequence[Sequence[Tile]], value_max: float = 255) -> None:
+    """Writes the tiles to ``path`` as a PNG, a line a row; the value 0 is black, ``value_max`` white or full colour.
+
+    The title stands above them. A line of a caption that is wider than its image is cut.
+    """
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.load_default(TEXT - 2)
-    step_x, step_y = TILE + 2 * FRAME + GAP, TILE + 2 * FRAME + GAP + TEXT
-    width = GAP + max(map(len, rows)) * step_x + 2 * GAP
-    sheet = Image.new("RGB", (width, GAP + len(rows) * step_y), PAPER)
+    step_x, step_y = TILE + 2 * FRAME + GAP, TILE + 2 * FRAME + GAP + 2 * TEXT
+    width = max(2 * GAP + round(font.getlength(title)), GAP + max(map(len, rows)) * step_x + 2 * GAP)
+    sheet = Image.new("RGB", (width, TOP + len(rows) * step_y), PAPER)
     pen = ImageDraw.Draw(sheet)
+    pen.text((GAP, GAP // 2), title, fill=INK, font=font)
     for y, row in enumerate(rows):
         for x, tile in enumerate(row):
-            left, top = GAP + x * step_x + 2 * GAP * (x > 0), GAP + y * step_y
+            left, top = GAP + x * step_x + 2 * GAP * (x > 0), TOP + y * step_y
             frame = WRONG if tile.wrong else INK if x == 0 else RIGHT
             pen.rectangle((left, top, left + TILE + 2 * FRAME - 1, top + TILE + 2 * FRAME - 1), fill=frame)
             sheet.paste(_picture(in_bytes(tile.image, value_max)), (left + FRAME, top + FRAME))
-            pen.text((left + FRAME, top + TILE + 2 * FRAME), tile.caption, fill=INK, font=font)
+            for n, line in enumerate(tile.caption.splitlines()):
+                starts = (f"{line[:end]}..." for end in range(len(line) - 1, -1, -1))
+                shown = next(text for text in (line, *starts) if font.getlength(text) <= TILE + FRAME)
+                pen.text((left + FRAME, top + TILE + 2 * FRAME + n * TEXT), shown, fill=INK, font=font)
     with atomic(path) as temporary:
         sheet.save(temporary, format="png")
 

@@ -1,0 +1,64 @@
+"""The runs that were interrupted: folders of results/runs without a row, which the command that made them continues."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hashbench.foundation.config import json_object
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.command import PROGRAM, train_command
+from hashbench.runs.execute import FITTED
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
+from hashbench.training import log
+
+CONFIG, CHECKPOINT = "config.json", "checkpoint.pt"
+_SPLIT = re.compile(r"-split(\d+)-s\d+-[0-9a-f]+$")  # the end of the name of a run on another split
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """A run that did not end, the share of its epochs that need not be trained again, and the command to continue."""
+
+    run: str
+    dataset: str
+    method: str
+    share: float
+    command: str
+
+    @property
+    def line(self) -> str:
+        """What a list says of it; it is never wrapped, for the command is to be copied."""
+        return f"interrupted at {self.share:.0%}: {self.command} continues"
+
+
+def interrupted(store: Store, program: Sequence[str] = PROGRAM) -> Iterator[Interrupted]:
+    """The runs in ``store`` that were interrupted and that a command of today continues, sorted by their names."""
+    folders, named = store.run_folder(""), {line.name for line in store.lines(damaged=lambda _: None)}
+    for folder in sorted(folders.iterdir()) if folders.is_dir() else []:
+        if folder.name not in named and (found := interrupted_in(folder, store, program)) is not None:
+            yield found
+
+
+def interrupted_in(folder: Path, store: Store, program: Sequence[str] = PROGRAM) -> Interrupted | None:
+    """The run of a folder that has no row; None if a process executes it now, or if no command of today continues it.
+
+    The latter is so where its data, its split or the settings of its method have changed since.
+    """
+    if folder.is_symlink() or not (folder / CONFIG).is_file() or store.is_executed(folder.name):
+        return None
+    try:
+        config = json_object((folder / CONFIG).read_text(encoding="utf-8"))
+        split, seed = _SPLIT.search(folder.name), config.pop("seed")
+        names = {key: config[key] for key in ("dataset", "protocol", "method", "budget", "settings")}
+        split_seed = None if split is None else int(split[1])
+        row = Row.model_construct(run=folder.name, config=config, seed=seed, split_seed=split_seed, **names)
+        command = train_command(row, program)
+        epochs = int(config["settings"].get("epochs", 0))
+    except (HashbenchError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # cut off, of another version, or somebody else's
+    share = 1.0 if (folder / FITTED).is_file() else 0.0
+    if epochs and (folder / CHECKPOINT).is_file():
+        share = min(1.0, len(log.read(folder)) / epochs)
+    return Interrupted(folder.name, names["dataset"], names["method"], share, command)

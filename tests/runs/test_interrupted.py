@@ -1,0 +1,94 @@
+"""Runs that were interrupted: which folders they are, how far they came, and the command that continues each."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import call
+
+from hashbench.runs.interrupted import interrupted
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+
+DEEP: dict[str, Any] = {"bits": 12, "lr": 0.5, "epochs": 50}
+
+
+def cut_off(run: Run, epochs: int | None = None) -> Path:
+    """The folder that an interrupted run leaves, with a checkpoint after so many epochs."""
+    folder = Store.default().run_folder(str(run.name))
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps({**run.name.config, "seed": run.name.seed}))
+    if epochs is not None:
+        (folder / "metrics.jsonl").write_text('{"epoch": 0}\n' * epochs)
+        (folder / "checkpoint.pt").write_bytes(b"")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("settings", "more", "epochs", "share"),
+    [
+        (DEEP, {}, 13, 0.26),
+        (DEEP, {"seed": 2, "split_seed": 3}, None, 0.0),
+        ({"bits": 16}, {}, 1, None),
+        ({"bits": 12, "tanh_scale": 3.0, "model": "linear"}, {"budget": "full"}, None, 0.0),
+    ],
+)
+def test_the_command_names_the_run_again(
+    settings: dict[str, Any],
+    more: dict[str, Any],
+    epochs: int | None,
+    share: float | None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = Run.resolve("digits", "s1", "talr_ap", settings, **more)
+    cut_off(run, epochs)
+    (found,) = interrupted(Store.default(), ["hashbench", "--root", "my root"])
+    assert (found.run, found.dataset, found.method) == (str(run.name), "digits", "talr_ap")
+    assert found.share == (share if share is not None else pytest.approx(epochs / run.settings.epochs))
+    first, *words = shlex.split(found.command)
+    assert (first, words[:2]) == ("hashbench", ["--root", "my root"])
+    assert json.loads(call(capsys, *words[2:], "--dry-run", "--json")[1])["run"] == found.run
+
+
+def test_what_cannot_be_continued_or_is_none_is_no_interrupted_run() -> None:
+    store, run = Store.default(), Run.resolve("digits", "s1", "talr_ap", DEEP)
+    folder = cut_off(run)
+    assert len(list(interrupted(store))) == 1
+    with store.run_lock(folder.name, wait=False):
+        assert not list(interrupted(store)), "it goes on"
+    changed = json.loads((folder / "config.json").read_text())
+    for values in ({**changed, "settings": {**changed["settings"], "gone": 1}}, {**changed, "data": {}}, {}, []):
+        (folder / "config.json").write_text(json.dumps(values))
+        assert bool(list(interrupted(store))) == (values == {**changed, "data": {}})
+    (folder / "config.json").write_text("{")
+    (store.run_folder("somebody") / "notes").mkdir(parents=True)
+    assert not list(interrupted(store))
+
+
+def test_lists_and_status_have_it_and_prune_has_not(capsys: pytest.CaptureFixture[str]) -> None:
+    of_table, other = (
+        Run.resolve("digits", "s1", "talr_ap", {"bits": 12}),
+        Run.resolve("digits", "s1", "itq", {"bits": 7}),
+    )
+    folder = cut_off(of_table, of_table.settings.model_dump()["epochs"] // 2)
+    cut_off(other)
+    line = "interrupted at 50%: hashbench train talr_ap digits --protocol s1 --bits 12 continues"
+    not_of_it = "interrupted at 0%: hashbench train itq digits --protocol s1 --bits 7 continues"
+    assert call(capsys, "list", "runs")[1].splitlines() == [not_of_it, line]
+    assert call(capsys, "list", "runs", "--method", "talr-ap")[1].splitlines() == [line]
+    assert call(capsys, "status")[1].splitlines()[-2:] == [not_of_it, line]
+    assert call(capsys, "status", "digits")[1].splitlines()[-1] == line
+    command = line.removeprefix("interrupted at 50%: ").removesuffix(" continues")
+    values = {"run": folder.name, "dataset": "digits", "method": "talr_ap", "share": 0.5, "command": command}
+    for asked in (("status", "digits"), ("list", "runs", "--method", "talr_ap")):
+        assert json.loads(call(capsys, *asked, "--json")[1])["interrupted"] == [values]
+    assert "nothing to remove" in call(capsys, "results", "prune", "--yes")[1]
+    assert folder.is_dir()
+    for names in ({"method": "of_a_package"}, {"dataset": "of_another_root"}):  # the command is not found here only
+        (folder / "config.json").write_text(json.dumps({**of_table.name.config, "seed": 0, **names}))
+        assert "nothing to remove" in call(capsys, "results", "prune", "--yes")[1]
+    (folder / "config.json").write_text("{}")
+    assert f"removed {folder}: folder: no row" in call(capsys, "results", "prune", "--yes")[1]
+    assert not folder.exists()

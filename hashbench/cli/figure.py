@@ -13,8 +13,8 @@ from hashbench.foundation.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
     from hashbench.figures import Drawing, FigureSpec
-    from hashbench.runs.row import Row
     from hashbench.runs.store import Store
+    from hashbench.tables.collect import Rows
 
 T = TypeVar("T")
 
@@ -36,11 +36,12 @@ def command(
     from hashbench import figures as declared
     from hashbench.foundation.config import canonical_json
     from hashbench.report import files
+    from hashbench.tables.collect import Rows
 
     names = requested(figures or [], every, declared.names, "figure", "draw")
     left_out = None if write else LeftOutRows()  # a kept figure needs every row
     store = rows_read()
-    drawn, n_broken = filled_figures(None if every else names, list(store.rows(left_out)), store)
+    drawn, n_broken = filled_figures(None if every else names, Rows(store.rows(left_out)), store)
     if as_json:
         echo(canonical_json({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
     if write:
@@ -70,7 +71,7 @@ def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str
 
 
 def filled_figures(
-    named: list[str] | None, rows: "list[Row]", store: "Store"
+    named: list[str] | None, rows: "Rows", store: "Store"
 ) -> "tuple[list[tuple[FigureSpec, Drawing]], int]":
     """The figures (None: all) filled in from ``rows``, and how many cannot be; prints what is missing of a figure."""
     from hashbench import figures

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, echo
 
@@ -28,7 +28,13 @@ def command(
     ],
     protocol: _options.ProtocolName = None,
     recipe: Annotated[str | None, Option(help="The recipe that is tuned; it says which model and features.")] = None,
-    bits: Annotated[int | None, Option(help="Code length. Default: 32, or as many numbers as an item has.")] = None,
+    bits: Annotated[
+        int | None,
+        Option(
+            help="Code length. Default: 32, or as many numbers as an item has. "
+            "Of several data sets, one whose items have fewer numbers has as many bits as numbers."
+        ),
+    ] = None,
     model: Annotated[str | None, Option(help="Encoder. Default: of the recipe; linear for data of your own.")] = None,
     settings: _options.Settings = None,
     trials: Annotated[int, Option(min=1, help="Trials of each method.")] = 24,
@@ -105,7 +111,7 @@ def _commands(question: "Question", chosen: "Sequence[Choice]") -> "Iterator[str
 
     for each in (each for each in chosen if each.failure is None):
         for dataset in question.left_out:
-            settings = {**question.given(each.method), **each.searched}
+            settings = {**question.given(each.method, dataset), **each.searched}
             run = Run.resolve(dataset, question.protocol, each.method, settings)
             yield command_of(run.name, run.name.identity)
 
@@ -159,16 +165,17 @@ def question_of(
         protocol = card.protocol_name(protocol)
         card.protocol(protocol)
     vectors = [card for card in datasets if card.kind == "features" and "features" not in given]
-    fewest = min([BITS, *(math.prod(card.item_shape) for card in vectors)])
+    numbers = {card.name: math.prod(card.item_shape) for card in vectors}  # an item has
     own = {"model": "linear"} if any(card.own for card in datasets) else {}
-    given = {"bits": fewest, **own, **given}
-    spaces = {}
+    given = {"bits": BITS if len(datasets) > 1 else min([BITS, *numbers.values()]), **own, **given}
+    fewer = {name: n for name, n in numbers.items() if n < int(given["bits"])} if len(datasets) > 1 else {}
+    spaces, of_recipe = {}, None if recipe is None else canonical(recipe)
     for method in methods:
         fixed = {*given, *([FORM] if "model" in given else [])}
-        spaces[method] = {key: of for key, of in space_of(method).items() if key not in fixed}
+        spaces[method] = {key: of for key, of in space_of(method, of_recipe).items() if key not in fixed}
     left_out = {card.name: shown_protocols(card.name, str(protocol)) for card in datasets}
-    of_recipe = None if recipe is None else canonical(recipe)
-    found = Question(protocol=str(protocol), left_out=left_out, recipe=of_recipe, settings=given, spaces=spaces)
+    what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "recipe": of_recipe}
+    found = Question(**what, settings=given, fewer_bits=fewer, spaces=spaces)
     if of_recipe is not None:
         for method in methods:
             require_use(of_recipe, method, found.given(method))
@@ -200,7 +207,7 @@ def _search(name: str, question: "Question") -> "Search":
     stored = Search.load(name)
     if stored is None:
         return Search(name, question)
-    for key in ("protocol", "left_out", "recipe", "settings"):
+    for key in ("protocol", "left_out", "recipe", "settings", "fewer_bits"):
         if (was := getattr(stored.question, key)) != (now := getattr(question, key)):
             raise HashbenchError(f"{path_of(name)}: its {key} is {was}, not {now}: give this search another --name")
     for method in stored.question.spaces.keys() & question.spaces.keys():

@@ -18,7 +18,7 @@ from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import run_of
-from hashbench.tables.collect import collect
+from hashbench.tables.collect import Rows, collect
 from hashbench.tables.spec import TableSpec, names_to_come, why_not_yet
 from hashbench.tables.status import PastSeconds
 from hashbench.tables.table import Table
@@ -90,7 +90,7 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
     def each(verb: str, kind: str, names: list[str], load: Callable[[str], T]) -> list[T]:
         return [loaded for _, loaded in with_bar(each_usable(names, load, leave_out), verb, kind, len(names))]
 
-    rows = list(with_bar(store.rows(leave_out), "read", "row"))
+    rows = Rows(with_bar(store.rows(leave_out), "read", "row"))
     by_name = {row.run: row for row in rows}
     past = PastSeconds.of(by_name.values())
 
@@ -109,7 +109,7 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
     pictures = [drawn for drawn in each("draw", "figure", figures.names(), draw) if drawn is not None]
     if only:
         used = {row.run for one in tables for measured in one.table.measured for row in measured.rows}
-        rows = [row for row in rows if row.run in used]
+        rows = Rows(row for row in rows if row.run in used)
     # tables of which something is measured come first
     return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
 

@@ -139,6 +139,7 @@ class Recipe(Strict):
     default_model: bool | Literal["features"] = False  # of a run that names none; features: on data sets of these
     extends: str | None = None
     parameters: dict[str, Parameter] = {}
+    search: Space = {}  # for all methods that train a network, as Adam's rates are other ones than those of SGD
     variants: list[Variant] = []
     methods: dict[str, Tuned] = {}
 
@@ -193,21 +194,21 @@ def recipes() -> dict[str, Recipe]:
 
 
 @read_once
-def space_of(method: str) -> Space:
-    """The space of a search of ``method``'s settings: what its file says, and what all trained networks share.
+def space_of(method: str, recipe: str | None = None) -> Space:
+    """The space of a search of ``method``'s settings: what all trained networks share, its file and ``recipe`` say.
 
     HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
     """
-    own, kind, shared = method_file(method).search, METHODS.get(method).settings, dict[str, Any]()
+    layers, kind = {str(method_path(method)): method_file(method).search}, METHODS.get(method).settings
     if issubclass(kind, DeepSettings):
-        shared = config.load(_Shared, paths.shipped() / "experiments" / SEARCH).search
-    for key in {**shared, **own}:
-        place = f"{method_path(method) if key in own else SEARCH}: search"
+        layers = {SEARCH: config.load(_Shared, paths.shipped() / "experiments" / SEARCH).search, **layers}
+        layers |= {} if recipe is None else {f"recipe {recipe}": recipes()[recipe].search}
+    for place, key in ((f"{file}: search", key) for file, own in layers.items() for key in own):
         if key in GIVEN:
             raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")
         if key not in kind.model_fields:
             raise HashbenchError(f"{place}: {unknown(f'setting of {method}', key, kind.model_fields)}")
-    return {**shared, **own}
+    return {key: values for own in layers.values() for key, values in own.items()}
 
 
 class _Shared(Strict):

@@ -35,7 +35,7 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
-    stored = _StoredResults.of(rows, store, hash_of)
+    stored = _StoredResults(rows if isinstance(rows, Rows) else Rows(rows), store, hash_of)
     sections: dict[str, dict[Position, TableCell]] = defaultdict(dict)
     repeated: dict[str, None] = {}
     for cell in spec.cells:
@@ -49,7 +49,7 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
         if names_to_come(cell, spec.to_come) == ([] if installed else [f"method {cell.method}"]):
             of_cell = stored.rows_of(cell, spec.n_splits, stored.hash_of if installed else stored.stated_hash)
             measured = stored.measured(cell, of_cell)
-            if measured is not None and stored.has_repeats:
+            if measured is not None and stored.rows.has_repeats:
                 repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
         section[cell.row, cell.column] = TableCell(cell, measured)
     filled = []
@@ -72,28 +72,34 @@ def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:
         yield f"Measured more than once, and shown as the mean of the measurements: {n} of the runs ({named})."
 
 
-@dataclass(frozen=True)
-class _StoredResults:
-    """The rows of successful runs, by cell and seed, and the store that keeps their histograms."""
+class Rows(tuple[Row, ...]):
+    """Rows whose successful ones are grouped once, however many tables are collected from them."""
 
-    rows: Mapping[str, Mapping[int, list[Row]]]  # digest of the cell -> seed -> the rows of this run, mostly one
-    store: Store | None
-    hash_of: CellHash
-
-    @staticmethod
-    def of(rows: Iterable[Row], store: Store | None, hash_of: CellHash) -> "_StoredResults":
+    @cached_property
+    def of_cells(self) -> Mapping[str, Mapping[int, list[Row]]]:
+        """Digest of a cell -> seed -> the rows of this run, mostly one."""
         found: dict[str, dict[int, list[Row]]] = defaultdict(dict)
-        for row in rows:
+        for row in self:
             if row.status == "ok":
                 found[row.cell_hash].setdefault(row.seed, []).append(row)
-        return _StoredResults(dict(found), store, hash_of)
+        return dict(found)
 
     @cached_property
     def has_repeats(self) -> bool:
-        return any(len(rows) > 1 for by_seed in self.rows.values() for rows in by_seed.values())
+        """Whether a run has several rows, which several machines measured."""
+        return any(len(rows) > 1 for by_seed in self.of_cells.values() for rows in by_seed.values())
+
+
+@dataclass(frozen=True)
+class _StoredResults:
+    """The rows, and the store that keeps their histograms."""
+
+    rows: Rows
+    store: Store | None
+    hash_of: CellHash
 
     def rows_of(self, cell: Cell, n_splits: int, hash_of: CellHash) -> list[Row]:
-        of_splits = [self.rows.get(hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
+        of_splits = [self.rows.of_cells.get(hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
         return [row for by_seed in of_splits for seed in sorted(by_seed) for row in by_seed[seed]]
 
     def stated_hash(self, cell: Cell, split: int | None) -> str:
@@ -114,7 +120,7 @@ class _StoredResults:
 
     def _of_method(self, method: str) -> list[Row]:
         """The first row of each cell of a method."""
-        firsts = (next(iter(by_seed.values()))[0] for by_seed in self.rows.values())
+        firsts = (next(iter(by_seed.values()))[0] for by_seed in self.rows.of_cells.values())
         return [row for row in firsts if row.method == method]
 
     def elsewhere(self, methods: list[str]) -> Iterator[str]:

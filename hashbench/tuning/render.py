@@ -38,6 +38,7 @@ def as_markdown(search: Search) -> str:
     data = f"{', '.join(question.left_out)} ({question.protocol})"
     left_out = sorted({name for names in question.left_out.values() for name in names})
     fixed = ", ".join(f"{key} = {value}" for key, value in question.settings.items())
+    fixed += "".join(f", bits of {name} = {bits}" for name, bits in question.fewer_bits.items())
     lines = [
         f"# The search {search.name}: {data}",
         "",

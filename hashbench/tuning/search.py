@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,18 +35,20 @@ class Question(Strict):
     left_out: dict[str, list[str]]  # of each data set: the protocols whose queries are in no list of a trial
     recipe: str | None = None
     settings: dict[str, Setting]  # of every method that has them: bits, features, model
+    fewer_bits: dict[str, int] = {}  # of each data set whose items have fewer numbers
     spaces: dict[str, Space]
 
-    def given(self, method: str) -> dict[str, Setting]:
+    def given(self, method: str, dataset: str | None = None) -> dict[str, Setting]:
         """The ``settings`` that the method has; of a shallow one the form of its hash functions is the model."""
         fields = METHODS.get(method).settings.model_fields
         form = {FORM: self.settings["model"]} if "model" in self.settings and FORM in fields else {}
-        return {key: value for key, value in {**form, **self.settings}.items() if key in fields}
+        bits = {"bits": self.fewer_bits[dataset]} if dataset in self.fewer_bits else {}
+        return {key: value for key, value in {**form, **self.settings, **bits}.items() if key in fields}
 
     def run(self, method: str, searched: Mapping[str, Setting], dataset: str, study: int) -> Run:
         """The run that a trial is: ``study`` is its seed, and decides which queries are held out."""
         protocol = load_card(dataset).held_out(self.protocol, self.left_out[dataset], study)
-        return Run.resolve(dataset, protocol, method, {**self.given(method), **searched}, seed=study)
+        return Run.resolve(dataset, protocol, method, {**self.given(method, dataset), **searched}, seed=study)
 
     def fault_of(self, trial: "Trial") -> str | None:
         """Why ``trial``, which a file has, is none that has ended and that answers this question; None if it is."""
@@ -121,9 +124,15 @@ class Search:
         """The search called ``name``; None if there is none. HashbenchError for a file that is damaged."""
         path = path_of(name)
         try:
-            first, *lines = read_text(path, "search").splitlines() or [""]
+            text = read_text(path, "search")
         except FileNotFoundError:
             return None
+        return Search._of(name, path, text)
+
+    @staticmethod
+    @lru_cache(maxsize=8)  # its table and its two figures read one search
+    def _of(name: str, path: Path, text: str) -> "Search":
+        first, *lines = text.splitlines() or [""]
         question: Question = _read(Question, first, f"{path}:1")
         found: dict[Key, Trial] = {}
         for n, line in enumerate(lines, 2):

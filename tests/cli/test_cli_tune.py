@@ -15,6 +15,7 @@ from support.searches import changed_root
 from support.together import together
 from support.waiting import until
 
+from hashbench.cli.tune import question_of
 from hashbench.foundation import paths
 from hashbench.runs.run import Run
 from hashbench.tuning.search import Search, path_of
@@ -150,6 +151,15 @@ def test_a_wrong_request_is_one_line_and_leaves_nothing(
     assert status == 2 and out == "" and complaint in err.splitlines()[-1], err
     assert err.splitlines()[-1].startswith("error: ") and len(err.splitlines()) <= 2
     assert not list(paths.results().rglob("*.jsonl"))
+
+
+def test_of_several_data_sets_each_has_bits_that_its_items_allow() -> None:
+    asked = question_of(["ksh", "usps", "isolet"], "structhash", None, {"bits": 300})
+    assert asked.fewer_bits == {"usps": 256}  # of 16 x 16 numbers; those of isolet have 617
+    runs = {run.name.dataset: run for _, run in asked.trials("ksh", 1, 1)}
+    assert {name: run.settings.bits for name, run in runs.items()} == {"usps": 256, "isolet": 300}
+    assert question_of(["ksh", "usps", "isolet"], "structhash", None, {}).settings["bits"] == 32
+    assert question_of(["ksh", "usps"], "structhash", None, {"bits": 300}).fewer_bits == {}
 
 
 @together(

@@ -52,6 +52,16 @@ def test_a_wrong_space_is_one_line_that_names_the_file(
     assert "\n" not in str(caught.value)
 
 
+def test_a_recipe_has_ranges_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, of_recipe = space_of("talr_ap"), space_of("talr_ap", "linear")
+    assert {key for key in usual if usual[key] != of_recipe[key]} == {"lr"} and usual.keys() == of_recipe.keys()
+    assert space_of("itq", "linear") == space_of("itq")
+    path = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "linear.toml"
+    path.write_text(path.read_text().replace("[search]\n", "[search]\nmomentun = { choices = [0.5, 0.9] }\n"))
+    with pytest.raises(HashbenchError, match="recipe linear: search: unknown setting of talr_ap 'momentun': did you"):
+        space_of("talr_ap", "linear")
+
+
 def test_every_method_takes_the_ends_of_its_space() -> None:
     searched = [name for name in METHODS.names if space_of(name)]
     assert {"itq", "ksh", "structhash", "talr_ap"} <= set(searched)

@@ -30,8 +30,7 @@ $(READY): requirements.lock pyproject.toml
 quickstart: $(READY) ## train 8 methods on 1,797 handwritten digits and print their table (SEEDS=3: standard deviations)
 	$(BIN)/hashbench run digits --seeds $(SEEDS) --jobs $(JOBS)
 	$(BIN)/hashbench table digits --write
-	@echo 'next: . $(BIN)/activate                  then hashbench is found; this scores the codes of one of the runs:'
-	@echo '      hashbench encode digits-s1-talr_ap-32b-s0 --out codes.npz && hashbench eval codes.npz'
+	@echo 'next: . $(BIN)/activate && hashbench encode digits-s1-talr_ap-32b-s0 --out codes.npz && hashbench eval codes.npz'
 
 test: $(READY) ## run the default tests: minutes, offline, on the CPU
 	$(BIN)/python -m pytest -n auto --dist worksteal

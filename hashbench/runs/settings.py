@@ -202,7 +202,7 @@ def space_of(method: str, recipe: str | None = None) -> Space:
     layers, kind = {str(method_path(method)): method_file(method).search}, METHODS.get(method).settings
     if issubclass(kind, DeepSettings):
         layers = {SEARCH: config.load(_Shared, paths.shipped() / "experiments" / SEARCH).search, **layers}
-        layers |= {} if recipe is None else {f"recipe {recipe}": recipes()[recipe].search}
+        layers |= {} if recipe is None else {f"recipe {k}": each.search for k, each in _line(recipe, recipes()).items()}
     for place, key in ((f"{file}: search", key) for file, own in layers.items() for key in own):
         if key in GIVEN:
             raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")

@@ -173,7 +173,7 @@ def question_of(
     for method in methods:
         fixed = {*given, *([FORM] if "model" in given else [])}
         spaces[method] = {key: of for key, of in space_of(method, of_recipe).items() if key not in fixed}
-    left_out = {card.name: shown_protocols(card.name, str(protocol)) for card in datasets}
+    left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
     what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "recipe": of_recipe}
     found = Question(**what, settings=given, fewer_bits=fewer, spaces=spaces)
     if of_recipe is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from shutil import rmtree
 
-from hashbench.datasets.card import load_card
+from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import PerClassValidation, RandomValidation
 from hashbench.features import is_own
 from hashbench.features import path_of as features_path
@@ -20,9 +20,8 @@ from hashbench.tuning.search import Search, Trial, path_of
 TO_CHOOSE = (PerClassValidation, RandomValidation)  # protocols that were made to choose settings, not to show
 
 
-def shown_protocols(dataset: str, protocol: str) -> list[str]:
+def shown_protocols(card: Card, protocol: str) -> list[str]:
     """``protocol``, and those of the data set whose queries a declared table shows, sorted."""
-    card = load_card(dataset)
     cells = (cell for name in spec.names() for cell in spec.load(name).cells)
     shown = {cell.protocol for cell in cells if cell.dataset == card.name} & card.protocols.keys()
     return sorted({protocol} | {name for name in shown if not isinstance(card.protocol(name), TO_CHOOSE)})

@@ -169,17 +169,19 @@ def question_of(
     own = {"model": "linear"} if any(card.own for card in datasets) else {}
     given = {"bits": BITS if len(datasets) > 1 else min([BITS, *numbers.values()]), **own, **given}
     fewer = {name: n for name, n in numbers.items() if n < int(given["bits"])} if len(datasets) > 1 else {}
-    spaces, of_recipe = {}, None if recipe is None else canonical(recipe)
-    for method in methods:
-        fixed = {*given, *([FORM] if "model" in given else [])}
-        spaces[method] = {key: of for key, of in space_of(method, of_recipe).items() if key not in fixed}
+    of_recipe = None if recipe is None else canonical(recipe)
     left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
     what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "recipe": of_recipe}
-    found = Question(**what, settings=given, fewer_bits=fewer, spaces=spaces)
-    if of_recipe is not None:
-        for method in methods:
+    found = Question(**what, settings=given, fewer_bits=fewer, spaces={})
+    spaces = {}
+    for method in methods:
+        if of_recipe is not None:
             require_use(of_recipe, method, found.given(method))
-    return found
+        usual = found.run(method, {}, datasets[0].name, 0).settings
+        fixed = {*given, *([FORM] if "model" in given else [])}
+        of_method = space_of(method, getattr(usual, "optimiser", "sgd"))
+        spaces[method] = {key: of for key, of in of_method.items() if key not in fixed}
+    return found.model_copy(update={"spaces": spaces})
 
 
 def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> None:

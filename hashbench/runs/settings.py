@@ -139,7 +139,6 @@ class Recipe(Strict):
     default_model: bool | Literal["features"] = False  # of a run that names none; features: on data sets of these
     extends: str | None = None
     parameters: dict[str, Parameter] = {}
-    search: Space = {}  # for all methods that train a network, as Adam's rates are other ones than those of SGD
     variants: list[Variant] = []
     methods: dict[str, Tuned] = {}
 
@@ -194,25 +193,27 @@ def recipes() -> dict[str, Recipe]:
 
 
 @read_once
-def space_of(method: str, recipe: str | None = None) -> Space:
-    """The space of a search of ``method``'s settings: what all trained networks share, its file and ``recipe`` say.
+def space_of(method: str, optimiser: str = "sgd") -> Space:
+    """The space of a search of ``method``'s settings: what its file says, and what all trained networks share.
 
     HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
     """
-    layers, kind = {str(method_path(method)): method_file(method).search}, METHODS.get(method).settings
+    own, kind, shared = method_file(method).search, METHODS.get(method).settings, dict[str, Any]()
     if issubclass(kind, DeepSettings):
-        layers = {SEARCH: config.load(_Shared, paths.shipped() / "experiments" / SEARCH).search, **layers}
-        layers |= {} if recipe is None else {f"recipe {k}": each.search for k, each in _line(recipe, recipes()).items()}
-    for place, key in ((f"{file}: search", key) for file, own in layers.items() for key in own):
+        of_all = config.load(_Shared, paths.shipped() / "experiments" / SEARCH)
+        shared = {**of_all.search, **(of_all.adam if optimiser == "adam" else {})}
+    for key in {**shared, **own}:
+        place = f"{method_path(method) if key in own else SEARCH}: search"
         if key in GIVEN:
             raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")
         if key not in kind.model_fields:
             raise HashbenchError(f"{place}: {unknown(f'setting of {method}', key, kind.model_fields)}")
-    return {key: values for own in layers.values() for key, values in own.items()}
+    return {**shared, **own}
 
 
 class _Shared(Strict):
     search: Space
+    adam: Space  # in place of the same of `search`
 
 
 def sourced(

@@ -52,18 +52,10 @@ def test_a_wrong_space_is_one_line_that_names_the_file(
     assert "\n" not in str(caught.value)
 
 
-def test_a_recipe_has_ranges_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, of_recipe = space_of("talr_ap"), space_of("talr_ap", "linear")
-    assert {key for key in usual if usual[key] != of_recipe[key]} == {"lr"} and usual.keys() == of_recipe.keys()
-    assert space_of("itq", "linear") == space_of("itq")
-    path = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "linear.toml"
-    path.with_name("wine.toml").write_text(
-        'title = "a"\nwhy = "b"\nwhen = { dataset = "wine", model = "linear" }\nextends = "linear"\n'
-    )
-    assert space_of("talr_ap", "wine") == of_recipe
-    path.write_text(path.read_text().replace("[search]\n", "[search]\nmomentun = { choices = [0.5, 0.9] }\n"))
-    with pytest.raises(HashbenchError, match="recipe linear: search: unknown setting of talr_ap 'momentun': did you"):
-        space_of("talr_ap", "linear")
+def test_adam_has_other_rates_than_sgd() -> None:
+    usual, of_adam = space_of("talr_ap"), space_of("talr_ap", "adam")
+    assert usual.keys() == of_adam.keys() and {key for key in usual if usual[key] != of_adam[key]} == {"lr"}
+    assert space_of("itq", "adam") == space_of("itq")
 
 
 def test_every_method_takes_the_ends_of_its_space() -> None:

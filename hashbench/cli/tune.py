@@ -142,10 +142,10 @@ def question_of(
     from hashbench.foundation.errors import unknown
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
-    from hashbench.runs.settings import FORM, recipes, space_of
+    from hashbench.runs.settings import FORM, recipes
     from hashbench.tuning.recipe import require_use
     from hashbench.tuning.run import features_of, shown_protocols
-    from hashbench.tuning.search import Question
+    from hashbench.tuning.search import Question, space_of
 
     methods = [canonical(name) for name in names if canonical(name) in METHODS.names]
     datasets = [load_card(name) for name in names if canonical(name) not in METHODS.names]
@@ -175,12 +175,11 @@ def question_of(
     found = Question(**what, settings=given, fewer_bits=fewer, spaces={})
     spaces = {}
     for method in methods:
+        usual = found.run(method, {}, datasets[0].name, 0)
         if of_recipe is not None:
-            require_use(of_recipe, method, found.given(method))
-        usual = found.run(method, {}, datasets[0].name, 0).settings
+            require_use(of_recipe, usual)
         fixed = {*given, *([FORM] if "model" in given else [])}
-        of_method = space_of(method, getattr(usual, "optimiser", "sgd"))
-        spaces[method] = {key: of for key, of in of_method.items() if key not in fixed}
+        spaces[method] = {key: of for key, of in space_of(usual).items() if key not in fixed}
     return found.model_copy(update={"spaces": spaces})
 
 

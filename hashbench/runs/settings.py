@@ -25,9 +25,7 @@ from hashbench.runs.space import Space
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 SETTLED = ("model", "base", "features")  # the settings on which other settings depend, so they are chosen first
-GIVEN = (*SETTLED, "bits")  # what a search cannot choose: codes of other lengths or features are no equal terms
 RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
-SEARCH = "search.toml"  # in experiments/: the space that all methods share which train a network
 Layer = tuple[dict[str, str], dict[str, "Sourced"]]  # the conditions of some values, and these
 FORM = "hash_functions"  # the setting of shallow methods that says what a model says: linear, kernel
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
@@ -190,30 +188,6 @@ def recipes() -> dict[str, Recipe]:
     for name in found:
         _line(name, found)
     return found
-
-
-@read_once
-def space_of(method: str, optimiser: str = "sgd") -> Space:
-    """The space of a search of ``method``'s settings: what its file says, and what all trained networks share.
-
-    HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
-    """
-    own, kind, shared = method_file(method).search, METHODS.get(method).settings, dict[str, Any]()
-    if issubclass(kind, DeepSettings):
-        of_all = config.load(_Shared, paths.shipped() / "experiments" / SEARCH)
-        shared = {**of_all.search, **(of_all.adam if optimiser == "adam" else {})}
-    for key in {**shared, **own}:
-        place = f"{method_path(method) if key in own else SEARCH}: search"
-        if key in GIVEN:
-            raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")
-        if key not in kind.model_fields:
-            raise HashbenchError(f"{place}: {unknown(f'setting of {method}', key, kind.model_fields)}")
-    return {**shared, **own}
-
-
-class _Shared(Strict):
-    search: Space
-    adam: Space  # in place of the same of `search`
 
 
 def sourced(

@@ -1,14 +1,14 @@
 """Writes what a search chose into a recipe: the lines of ``[methods.X]``, and no other line of the file."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting, parse, toml_tables, toml_value
+from hashbench.foundation.config import parse, toml_tables, toml_value
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
+from hashbench.runs.run import Run
 from hashbench.runs.settings import FORM, RECIPES, Recipe, Tuned, recipes, tuned_in
 from hashbench.training.settings import DeepSettings
 from hashbench.tuning.choice import Choice
@@ -27,12 +27,14 @@ def recipe_path(name: str, *, to_write: bool) -> Path:
     return path
 
 
-def require_use(recipe: str, method: str, given: Mapping[str, Setting]) -> None:
-    """Raises HashbenchError if no run of ``method`` with the settings ``given`` takes values of the ``recipe``."""
-    entry, model = METHODS.get(method), recipes()[recipe].when.model
-    own = str(given.get("model" if issubclass(entry.settings, DeepSettings) else FORM, "linear"))
+def require_use(recipe: str, run: Run) -> None:
+    """Raises HashbenchError if ``run`` has another form of hash functions than the runs that ``recipe`` is for."""
+    model, settings = recipes()[recipe].when.model, run.settings
+    own = settings.model if isinstance(settings, DeepSettings) else getattr(settings, FORM, "linear")
     if own != model:
-        raise HashbenchError(f"recipe {recipe} is for {model} networks or hash functions, and {method} has {own} ones")
+        raise HashbenchError(
+            f"recipe {recipe} is for {model} networks or hash functions, and {run.name.method} has {own} ones"
+        )
 
 
 def with_choices(name: str, text: str, choices: Iterable[Choice], search: str) -> str:

@@ -11,21 +11,48 @@ from pydantic import Field
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting, Strict, canonical_json, json_object, parse
+from hashbench.foundation.config import Setting, Strict, canonical_json, json_object, load, parse
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import write_text
 from hashbench.foundation.provenance import Code
 from hashbench.methods import METHODS
 from hashbench.runs.row import Row, processor_of, read_text
 from hashbench.runs.run import Run
-from hashbench.runs.settings import FORM
+from hashbench.runs.settings import FORM, SETTLED, method_file, method_path
 from hashbench.runs.space import Space, points
+from hashbench.training.settings import DeepSettings
 
 METRIC = "ap"  # tie-aware, of the held-out queries: trials are compared by it
 REMEDY = "delete this line, or restore the file from git"
 NAME = re.compile(r"\w[\w.-]*")  # of a search, which is that of its file
 FOLDER = "tune"  # of the results: its files are named in recipes
 Key = tuple[str, int, str, int]  # method, trial, data set, study
+GIVEN = (*SETTLED, "bits")  # what a search cannot choose: codes of other lengths or features are no equal terms
+SHARED = "search.toml"  # in experiments/: the space that all methods share which train a network
+
+
+class _SharedSpace(Strict):
+    search: Space
+    adam: Space  # in place of the same of `search`
+
+
+def space_of(run: Run) -> Space:
+    """The space of a search of the settings of ``run``: what its method's file and all trained networks have.
+
+    HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
+    """
+    method, kind, shared = run.name.method, run.method.settings, dict[str, Any]()
+    own = method_file(method).search
+    if isinstance(run.settings, DeepSettings):
+        of_all = load(_SharedSpace, paths.shipped() / "experiments" / SHARED)
+        shared = {**of_all.search, **(of_all.adam if run.settings.optimiser == "adam" else {})}
+    for key in {**shared, **own}:
+        place = f"{method_path(method) if key in own else SHARED}: search"
+        if key in GIVEN:
+            raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")
+        if key not in kind.model_fields:
+            raise HashbenchError(f"{place}: {unknown(f'setting of {method}', key, kind.model_fields)}")
+    return {**shared, **own}
 
 
 class Question(Strict):

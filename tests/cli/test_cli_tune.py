@@ -157,7 +157,7 @@ def test_of_several_data_sets_each_has_bits_that_its_items_allow() -> None:
     asked = question_of(["ksh", "usps", "isolet"], "structhash", None, {"bits": 300})
     assert asked.fewer_bits == {"usps": 256}  # of 16 x 16 numbers; those of isolet have 617
     runs = {run.name.dataset: run for _, run in asked.trials("ksh", 1, 1)}
-    assert {name: run.settings.bits for name, run in runs.items()} == {"usps": 256, "isolet": 300}
+    assert {name: run.name.settings["bits"] for name, run in runs.items()} == {"usps": 256, "isolet": 300}
     assert question_of(["ksh", "usps", "isolet"], "structhash", None, {}).settings["bits"] == 32
     assert question_of(["ksh", "usps"], "structhash", None, {"bits": 300}).fewer_bits == {}
 

@@ -131,12 +131,14 @@ def test_what_a_method_has_from_a_recipe_that_is_extended_stays(
 
 
 def test_a_recipe_of_another_network_is_one_line() -> None:
-    require_use("mlp_digits", "dpsh", {"model": "mlp"})
-    require_use("heads_resnet9", "itq", {"bits": 32})
-    require_use("kernel_structhash", "structhash", {"hash_functions": "kernel"})
-    for method, given in (("itq", {"bits": 32}), ("structhash", {"hash_functions": "kernel"})):
-        with pytest.raises(HashbenchError, match=f"recipe mlp_digits is for mlp networks .* {method} has "):
-            require_use("mlp_digits", method, given)
+    usual = Run.resolve("digits", "s1", "itq", {"bits": 32})
+    kernel = Run.resolve("usps", "structhash", "structhash", {"bits": 32, "hash_functions": "kernel"})
+    require_use("mlp_digits", Run.resolve("digits", "s1", "dpsh", {"bits": 32, "model": "mlp"}))
+    require_use("heads_resnet9", usual)
+    require_use("kernel_structhash", kernel)
+    for run in (usual, kernel):
+        with pytest.raises(HashbenchError, match=f"recipe mlp_digits is for mlp networks .* {run.name.method} has "):
+            require_use("mlp_digits", run)
 
 
 def test_show_and_list_settings_name_the_search(

@@ -24,8 +24,8 @@ ORDER = [
     {"evaluation", "datasets"},
     {"features"},
     {"runs"},
-    {"tables"},
     {"tuning"},
+    {"tables"},
     {"figures"},
     {"bundle", "report"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before

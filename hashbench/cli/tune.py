@@ -143,8 +143,9 @@ def question_of(
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
     from hashbench.runs.settings import FORM, recipes
+    from hashbench.tables.spec import shown_protocols
     from hashbench.tuning.recipe import require_use
-    from hashbench.tuning.run import features_of, shown_protocols
+    from hashbench.tuning.run import features_of
     from hashbench.tuning.search import Question, space_of
 
     methods = [canonical(name) for name in names if canonical(name) in METHODS.names]

@@ -7,7 +7,6 @@ from pathlib import Path
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
 from hashbench.runs.settings import method_file
-from hashbench.tables.render_markdown import escape
 from hashbench.tuning.choice import Choice, choices, on_each_dataset
 from hashbench.tuning.search import Search, path_of
 
@@ -50,13 +49,8 @@ def as_markdown(search: Search) -> str:
         cells = [method_file(each.method).title, f"{each.ap:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
         cells += [f"{each.trial} of {each.n_trials}", str(each.n_failed), ", ".join(chosen)]
         if each.failure is not None:
-            cells[1:] = [
-                "failed",
-                "",
-                f"none of {each.n_trials}",
-                str(each.n_failed),
-                f"nothing: {escape(each.failure)}",
-            ]
+            reason = each.failure.replace("|", r"\|")
+            cells[1:] = ["failed", "", f"none of {each.n_trials}", str(each.n_failed), f"nothing: {reason}"]
         lines.append("| " + " | ".join(cells) + " |")
     note = (
         f"{fixed}. Each trial is run in {n_studies} studies, with another seed and other queries; the median of its "

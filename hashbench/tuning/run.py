@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from shutil import rmtree
 
-from hashbench.datasets.card import Card
-from hashbench.datasets.protocol import PerClassValidation, RandomValidation
 from hashbench.features import is_own
 from hashbench.features import path_of as features_path
 from hashbench.foundation import paths
@@ -14,17 +12,7 @@ from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
-from hashbench.tables import spec
 from hashbench.tuning.search import Search, Trial, path_of
-
-TO_CHOOSE = (PerClassValidation, RandomValidation)  # protocols that were made to choose settings, not to show
-
-
-def shown_protocols(card: Card, protocol: str) -> list[str]:
-    """``protocol``, and those of the data set whose queries a declared table shows, sorted."""
-    cells = (cell for name in spec.names() for cell in spec.load(name).cells)
-    shown = {cell.protocol for cell in cells if cell.dataset == card.name} & card.protocols.keys()
-    return sorted({protocol} | {name for name in shown if not isinstance(card.protocol(name), TO_CHOOSE)})
 
 
 def features_of(stem: str, dataset: str) -> str:

@@ -9,7 +9,6 @@ from hashbench.contract import Hasher
 from hashbench.datasets.protocol import HeldOut
 from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Ids, Split, split
-from hashbench.foundation.config import derive_seed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import Metrics, mean_values
 from hashbench.runs.data import RunData
@@ -47,7 +46,7 @@ def held_out(data: RunData) -> tuple[Split, str]:
     if not queries.size or not database.size:
         raise HashbenchError(f"--eval-every: {of} leaves no items of the run's classes to score")
     if len(database) > N_DATABASE:
-        draw = np.random.default_rng(derive_seed(data.run.name.dataset, of, "eval-every", protocol.seed))
+        draw = np.random.default_rng([protocol.seed, N_DATABASE])  # other numbers than the split's
         database = np.sort(draw.choice(database, N_DATABASE, replace=False))
     is_new = not np.isin(queries, ids.train_ids).any()
     return Split(queries, database, ids.train_ids), log.HELD_OUT_AP if is_new else log.TRAIN_AP

@@ -96,4 +96,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    (compare if "--compare" in sys.argv else main)(Path(sys.argv[1]))
+    if sys.argv[1:]:
+        (compare if "--compare" in sys.argv else main)(Path(sys.argv[1]))
+    else:  # as `make bench` calls it, which has no data
+        print(__doc__)

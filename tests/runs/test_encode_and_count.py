@@ -121,7 +121,8 @@ def test_labels_beside_distances_are_not_what_is_scored(tmp_path: Path) -> None:
     assert histogram.Histogram.load(folder / "histogram.npz").n_relevant.tolist() == [4] * 20
 
 
-LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "lr": 0.5, "normalise": "unit_norm"}
+SGD = {"optimiser": "sgd", "momentum": 0.9, "lr": 0.5}
+LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "normalise": "unit_norm", **SGD}
 
 
 @pytest.mark.parametrize(

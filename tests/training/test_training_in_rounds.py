@@ -168,7 +168,14 @@ class Lifted(RowObjective):
 
 
 def test_outputs_of_one_sign_are_equal_codes_and_different_embeddings(tmp_path: Path) -> None:
-    given = {"relaxation": "identity", "model": "linear", "lr": 0.003, "momentum": 0.0, "epochs": 30}
+    given = {
+        "relaxation": "identity",
+        "model": "linear",
+        "lr": 0.003,
+        "momentum": 0.0,
+        "epochs": 30,
+        "optimiser": "sgd",
+    }
     with pytest.raises(TrainingFailed, match="all codes are equal after the last epoch"):
         loop.train(settings(**given), Lifted(), examples(tmp_path / "codes"), "lifted")
     hasher = loop.train(embedding(**given), Lifted(), examples(tmp_path / "embeddings"), "lifted")

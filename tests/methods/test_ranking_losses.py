@@ -1,9 +1,10 @@
 """The ranking losses of StructHash: their costs, and the most violated ranking against all rankings."""
 
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
+from support.together import together
 
 from hashbench.methods._pairs import Neighbours
 from hashbench.methods.structhash import COSTS, Loss, cost_tables, most_violated, ndcg, precision, random_rankings
@@ -78,11 +79,12 @@ def test_ndcg_divided_as_in_the_paper_orders_rankings_alike() -> None:
     np.testing.assert_allclose(printed, 1 - factor + factor * ours)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize(("p", "n"), [(1, 1), (1, 5), (5, 1), (3, 4), (5, 5)])
-@pytest.mark.parametrize("scale", [0.05, 0.3, 2.0])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_most_violated_is_the_best_of_all_rankings(loss: Loss, p: int, n: int, scale: float, seed: int) -> None:
+SIZES = [(1, 1), (1, 5), (5, 1), (3, 4), (5, 5)]  # relevant items, irrelevant ones
+
+
+@together("loss, sizes, scale, seed", product(LOSSES, SIZES, [0.05, 0.3, 2.0], [0, 1]))
+def test_most_violated_is_the_best_of_all_rankings(loss: Loss, sizes: tuple[int, int], scale: float, seed: int) -> None:
+    p, n = sizes
     drawn = np.random.default_rng(seed).random((1, p + n)) * scale
     distances = (np.round(drawn * 8 / scale) * scale / 8 if seed else drawn).astype(np.float32)  # seed 1: with ties
     neighbours = one_query(p, n)

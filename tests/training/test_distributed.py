@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from support import two_processes
+from support.together import together
 
 from hashbench.foundation import parallel
 from hashbench.foundation.errors import HashbenchError
@@ -73,9 +75,7 @@ def test_batch_normalisation_is_refused_on_a_cpu_and_synchronised_on_a_gpu(both:
     assert on_gpu.state_dict().keys() == encoder.state_dict().keys()
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 5, 999, 1000, 1001, 2500])
-@pytest.mark.parametrize("size", [1, 2, 3, 8])
-@pytest.mark.parametrize("step", [1, 1000])
+@together("n, size, step", product([0, 1, 2, 5, 999, 1000, 1001, 2500], [1, 2, 3, 8], [1, 1000]))
 def test_shares_are_all_there_is_in_order(n: int, size: int, step: int) -> None:
     shares = ProcessGroup(0, size).shares(n, step)
     assert [i for share in shares for i in range(n)[share]] == list(range(n))

@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from hashbench.contract import CODES
 from hashbench.foundation.config import Strict, json_object, parse
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, one_line, printable, retold
 from hashbench.foundation.provenance import Code
 
 README, MANIFEST = "README.md", "manifest.json"
@@ -145,10 +145,8 @@ def opened(path: Path) -> Iterator[Archive]:
         files, where = _files(path, archive.infolist()), f"{path}: {MANIFEST}"
         if MANIFEST not in files:
             _refuse(path, f"no {MANIFEST} in it")
-        try:
+        with retold(lambda fault: f"{path}: {fault}", DamagedFile):
             text = b"".join(_pieces(archive, files[MANIFEST]))
-        except DamagedFile as error:
-            raise HashbenchError(f"{path}: {error}") from None
         manifest = _manifest(text, where)
         if others := {MANIFEST, *manifest.files} ^ files.keys():
             name = min(others)
@@ -161,10 +159,8 @@ def opened(path: Path) -> Iterator[Archive]:
 def results_in(path: Path) -> Iterator[Path]:
     """A folder of results with the rows and the counts in the bundle ``path``, for as long as the block runs."""
     with opened(path) as bundle, TemporaryDirectory(prefix=path.name) as scratch:
-        try:
+        with retold(lambda fault: f"{path}: {fault}", DamagedFile):
             bundle.extract(lambda name: name.startswith(f"{ROWS}/") or name.endswith(COUNTS), Path(scratch))
-        except DamagedFile as error:
-            raise HashbenchError(f"{path}: {error}") from None
         yield Path(scratch) / "results"
 
 
@@ -186,10 +182,8 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _manifest(text: bytes, where: str) -> Manifest:
-    try:
+    with retold(lambda cause: f"{where}: not a manifest: {printable(cause, 200)}", ValueError, RecursionError):
         values = json_object(text.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise HashbenchError(f"{where}: not a manifest: {printable(one_line(error), 200)}") from None
     if values.get("schema") is True or values.get("schema") != SCHEMA:
         shown = printable(repr(values.get("schema")))
         raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
@@ -241,10 +235,7 @@ def _refuse(path: Path, what: str) -> NoReturn:
 
 def _pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     """The content of a file, whose CRC is compared when its last byte is read."""
-    try:
-        with archive.open(info) as file:
-            while piece := file.read(PIECE):
-                yield piece
-    except Exception as error:  # as above
-        name, reason = info.orig_filename.partition("/")[2], printable(one_line(error), 100)
-        raise DamagedFile(f"{name}: damaged ({reason})") from None
+    name = info.orig_filename.partition("/")[2]
+    with retold(lambda cause: f"{name}: damaged ({printable(cause, 100)})", by=DamagedFile), archive.open(info) as file:
+        while piece := file.read(PIECE):
+            yield piece

@@ -12,7 +12,7 @@ from typer import Argument, Context, Option, echo
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
-from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
@@ -123,10 +123,8 @@ def _run(name: str, program: list[str]) -> Given:
     row = _row(name, store)
     if (histogram := store.histogram(row)) is None:
         path = store.run_folder(row.run) / "histogram.npz"
-        try:
+        with retold(lambda fault: f"{path}: no such file, and no command makes it: {fault}", HashbenchError):
             remedy = train_command(row, program, again=True)
-        except HashbenchError as error:
-            raise HashbenchError(f"{path}: no such file, and no command makes it: {error}") from None
         raise HashbenchError(f"{path}: no such file: this makes it: {remedy}")
     side = Side(row.run, histogram, labels=store.query_labels(row), split=row.ids_sha256)
     return Given(side, row.seed, tuple(store.seeds_of(row)))

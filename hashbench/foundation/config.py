@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError, retold, unknown
 
 
 class Strict(BaseModel):
@@ -58,10 +58,8 @@ def _loaded(model: type[BaseModel], path: Path, text: str) -> BaseModel:
 
 @lru_cache(maxsize=256)  # the cells of a table read one card a hundred times
 def _tables(path: Path, text: str) -> dict[str, Any]:
-    try:
+    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", ValueError):
         return toml_tables(text)
-    except ValueError as error:
-        raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
 
 
 def _text(path: Path) -> str:

@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from hashbench.codes.files import arrays_in
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import file_sha256, files_named, require_writable, resolved
 from hashbench.foundation.progress import bar, note
 from hashbench.jobs.follow import all_done, checked
@@ -118,10 +118,8 @@ class IndexSource:
     def build(self, position: Position | None = None) -> int:
         """The size of the index file, which is written."""
         codes, vectors = stored.read_codes(self.items, self.k), stored.read_matrix(self.embeddings, stored.EMBEDDINGS)
-        try:
+        with retold(lambda fault: f"{self.embeddings}: {fault}", HashbenchError):
             built = index.build(codes, vectors)
-        except HashbenchError as error:
-            raise HashbenchError(f"{self.embeddings}: {error}") from None
         return index_file.save(built, self.out, position)
 
     def sha256(self, k: int) -> str:
@@ -178,10 +176,8 @@ def _refuse_outputs(sources: Sequence[IndexSource]) -> None:
 
 
 def _position_in(out: Path) -> Position | None:
-    try:
+    with retold(lambda fault: f"{fault}: remove it, or name another folder with --out", HashbenchError):
         return index_file.header(out).position if out.exists() else None
-    except HashbenchError as error:
-        raise HashbenchError(f"{error}: remove it, or name another folder with --out") from None
 
 
 def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Position]:

@@ -11,27 +11,25 @@ from hashbench.codes.files import mat
 from hashbench.codes.files.npy import header
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block, Files, Reader, as_float32
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line, retold
 from hashbench.foundation.parallel import slices
 
 BLOCK = 8192  # items; 33 MB of 1,024 features
 NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
 MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
 NUMBERS = ("float32", "float64", "uint8")
+FAULTS = (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError)  # of a damaged file
 
 Rows = Callable[[slice], NDArray[Any]]
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
     for member, file in files.members:
-        with ExitStack() as stack:
-            try:
-                rows_of = _rows(card, file, stack)
-                for rows in slices(card.n_items, BLOCK):
-                    items = as_float32(member.path, rows_of(rows))
-                    yield Block(items, np.empty((len(items), 0), np.uint8))
-            except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError) as error:
-                raise HashbenchError(f"{member.path}: {one_line(error)}") from None
+        with ExitStack() as stack, retold(f"{member.path}: {{}}".format, *FAULTS):
+            rows_of = _rows(card, file, stack)
+            for rows in slices(card.n_items, BLOCK):
+                items = as_float32(member.path, rows_of(rows))
+                yield Block(items, np.empty((len(items), 0), np.uint8))
 
 
 def _rows(card: Card, file: BinaryIO, stack: ExitStack) -> Rows:

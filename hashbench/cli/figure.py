@@ -41,7 +41,7 @@ def command(
     names = requested(figures or [], every, declared.names, "figure", "draw")
     left_out = None if write else LeftOutRows()  # a kept figure needs every row
     store = rows_read()
-    drawn, n_broken = filled_figures(None if every else names, Rows(store.rows(left_out)), store)
+    drawn, n_broken = filled_figures(None if every else names, Rows(store.rows(left_out or refuse)), store)
     if as_json:
         echo(canonical_json({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
     if write:

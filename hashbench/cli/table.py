@@ -53,7 +53,7 @@ def command(
     broken = print_each_error_once() if every else refuse
     left_out = None if check or write else LeftOutRows()  # a kept table needs every row
     shown, store = {"interval": interval, "distinct": distinct}, rows_read()
-    rows = Rows(store.rows(left_out))
+    rows = Rows(store.rows(left_out or refuse))
     found = filled(names, lambda name: collect(spec.load(name, budget, splits), rows, store), broken, "table")
     figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)
     if as_json:

@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from hashbench.contract import CODES
 from hashbench.foundation.config import Strict, json_object, parse
-from hashbench.foundation.errors import HashbenchError, one_line, printable, retold
+from hashbench.foundation.errors import HashbenchError, counted, one_line, printable, retold
 from hashbench.foundation.provenance import Code
 
 README, MANIFEST = "README.md", "manifest.json"
@@ -90,11 +90,6 @@ class Manifest(Strict):
         budget = f" --budget {self.budget}" if self.budget else ""
         splits = f" --splits {self.n_splits}" if self.n_splits > 1 else ""
         return f"table {self.table}{budget}{splits}"
-
-
-def counted(n: int, what: str) -> str:
-    """A number and what it counts, such as 1 row or 1,200 rows."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 class DamagedFile(HashbenchError):  # noqa: N818  (what is found, as DamagedHasher)

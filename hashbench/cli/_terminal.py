@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typer import echo
 
 from hashbench.foundation import paths
-from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.registry import Broken
 
 if TYPE_CHECKING:
@@ -96,4 +96,4 @@ class LeftOutRows:
     def check(self) -> None:
         """Raises CheckFailed if a row was left out; call it when all else is printed."""
         if self.n:
-            raise CheckFailed(f"{self.n} {'row' if self.n == 1 else 'rows'} cannot be read: see the lines above")
+            raise CheckFailed(f"{counted(self.n, 'row')} cannot be read: see the lines above")

@@ -8,6 +8,7 @@ from typer import Argument, Option, echo
 from hashbench.cli._options import AsJson, Budget, Splits
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import complete
+from hashbench.foundation.errors import counted
 
 if TYPE_CHECKING:
     from hashbench.bundle.pack import Packed
@@ -42,8 +43,6 @@ def command(
 
 
 def _summary(packed: "Packed") -> str:
-    from hashbench.bundle.archive import counted
-
     n = packed.n
     parts = [counted(len(packed.rows), "row"), f"{n['histograms']:,} with a histogram"]
     parts += [f"{n['retrievals']:,} with a retrieval"] if n["retrievals"] else []

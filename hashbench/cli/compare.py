@@ -177,13 +177,15 @@ def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
 def _lines_of_all(
     given: list[Given], pairs: list[tuple[int, int]], found: "list[Comparison]", corrected: dict[str, list[float]]
 ) -> Iterator[str]:
+    from hashbench.evaluation.scores import aligned
+
     yield from _heading(given, found[0])
     for name in found[0].metrics:
         lines: list[tuple[str, ...]] = [(name, "first", "second", "difference", "interval", "p", "p (Holm)")]
         for n, ((a, b), each) in enumerate(zip(pairs, found, strict=True)):
             of, letters = each.metrics[name], f"{ascii_uppercase[a]}, {ascii_uppercase[b]}"
             lines.append((letters, *_values(of), _p(corrected[name][n])))
-        yield from ("", *_aligned(lines))
+        yield from ("", *aligned(lines))
 
 
 def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
@@ -194,10 +196,12 @@ def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
 
 
 def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
+    from hashbench.evaluation.scores import aligned
+
     yield from _heading((a, b), found)
     interval = f"{100 * options['interval']:g}% interval"
     rows = ((name, *_values(each)) for name, each in found.metrics.items())
-    yield from ("", *_aligned([("metric", *MEANS, interval, "p"), *rows]))
+    yield from ("", *aligned([("metric", *MEANS, interval, "p"), *rows]))
     yield from _different(found, top)
     yield ""
     yield from _how([found], options)
@@ -230,13 +234,6 @@ def _values(each: "Difference") -> tuple[str, ...]:
 
 def _p(p: float) -> str:
     return f"{p:.4f}" if p >= 5e-5 else f"{p:.1e}"
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for name, *rest in lines:
-        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
-        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
 
 
 def _different(found: "Comparison", top: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer, echo
 
 from hashbench.cli._options import AsJson
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, counted
 
 if TYPE_CHECKING:
     from hashbench.sparse.index_file import Header
@@ -44,7 +44,7 @@ def build(
     if are_shards(items):
         headers = build_index(index_sources(items, embeddings, k, out), jobs)
         sizes, size_bytes = sharded_index(headers).sizes, sum(header.path.stat().st_size for header in headers)
-        more, n_shards = {"shards": _shards(headers)}, f"{len(headers):,} shard{'s' if len(headers) > 1 else ''}, "
+        more, n_shards = {"shards": _shards(headers)}, f"{counted(len(headers), 'shard')}, "
     elif jobs > 1:
         raise HashbenchError("--jobs needs several files of items: name them, or quote a pattern such as 'items-*.npz'")
     else:

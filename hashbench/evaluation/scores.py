@@ -1,6 +1,6 @@
 """``Scores``, which ``hashbench.score`` returns and ``hashbench eval`` prints, and their ``Evidence``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -173,6 +173,14 @@ def table(scores: Scores) -> str:
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
     shown = (f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}" for name, mean, std, ends in lines)
     return "\n".join(map(str.rstrip, shown))
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines with their first columns flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for name, *rest in lines:
+        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
+        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
 
 
 def number(value: float | None) -> str:

@@ -68,6 +68,11 @@ def printable(text: str, most: int = 60) -> str:
     return shown if len(shown) <= most else f"{shown[:most]}..."
 
 
+def counted(n: int, what: str) -> str:
+    """A number and what it counts, such as 1 row or 1,200 rows."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def quietly(where: str, does: Callable[[], T], otherwise: str = "cannot be read") -> T:
     """The result of ``does`` without its warnings; its errors are HashbenchErrors: ``where: otherwise: cause``."""
     with retold(lambda cause: f"{where}: {otherwise}: {printable(cause, 200)}"), warnings.catch_warnings():

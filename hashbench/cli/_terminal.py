@@ -63,6 +63,13 @@ def _note_folder(folder: str) -> None:  # once, for a command may read rows seve
     note(f"note: rows are read from {folder}; --results names another folder")
 
 
+def json_text(value: object) -> str:
+    """The canonical JSON that ``--json`` prints; for --help pydantic, which takes long to import, is not needed."""
+    from hashbench.foundation.config import canonical_json
+
+    return canonical_json(value)
+
+
 def print_notes(notes: Iterable[str]) -> None:
     for note in notes:
         echo(f"note: {note}", err=True)

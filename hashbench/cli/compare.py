@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
-from hashbench.cli._terminal import print_notes
+from hashbench.cli._terminal import json_text, print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.files import require_apart, require_output
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
@@ -65,8 +66,6 @@ def command(
     """
     from hashbench.codes.files import Explicit
     from hashbench.evaluation import compare, report, scorer
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.files import require_apart, require_output
 
     if csv is not None:
         require_apart([Path(name) for name in sides], [csv])
@@ -92,7 +91,7 @@ def command(
         lines = [*_lines(first, second, found[0], top, options)]
     if csv is not None:
         report.write_csv_of_comparisons(csv, [each.side.name for each in given], pairs, found, corrected)
-    echo(canonical_json({**values, **options}) if as_json else "\n".join(lines))
+    echo(json_text({**values, **options}) if as_json else "\n".join(lines))
 
 
 def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:

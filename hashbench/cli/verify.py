@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson
+from hashbench.cli._terminal import json_text
 from hashbench.foundation.errors import CheckFailed, counted, printable
 
 if TYPE_CHECKING:
@@ -27,11 +28,10 @@ def command(
     no difference; 1: a line for each, or no run could be scored (see --rows-only); 2: not a bundle.
     """
     from hashbench.bundle.verify import verify
-    from hashbench.foundation.config import canonical_json
 
     manifest, report = verify(bundle)
     values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
-    echo(canonical_json(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
+    echo(json_text(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
     if n := len(report.differences):
         raise CheckFailed(f"{bundle}: {counted(n, 'difference')}")
     if len(report.not_scored) == report.n_runs and not rows_only:

@@ -14,7 +14,7 @@ from hashbench.codes.nearest import neighbours_of
 from hashbench.codes.packed import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import how_to_install
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar, with_bar
 
@@ -183,9 +183,8 @@ def codes_sha256(codes: Codes) -> str:
 
 def save(lists: Lists, path: Path) -> None:
     """Writes lists to the .npz ``path``, as a whole or not at all."""
-    with atomic(path) as temporary, temporary.open("wb") as file:
-        sha256 = np.array(lists.codes_sha256)
-        np.savez(file, centroids=lists.centroids.words, list_of=lists.list_of, codes_sha256=sha256)
+    arrays = {"centroids": lists.centroids.words, "list_of": lists.list_of, "codes_sha256": lists.codes_sha256}
+    write_arrays(path, "plain", **arrays)
 
 
 def load(path: Path, database: Codes) -> Lists:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hashbench.datasets import protocol as rules
 from hashbench.datasets.protocol import Protocol
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_arrays
 from hashbench.foundation.registry import canonical
 from hashbench.relevance.labels import Labels
 
@@ -69,8 +69,7 @@ def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
 def write(path: Path, chosen: Split) -> None:
     """Writes an .npz with query_ids, database_ids, train_ids, validation_ids if there are any, and sha256."""
     lists = {f"{role}_ids": ids for role, ids in chosen.lists().items()}
-    with atomic(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **lists, sha256=np.array(chosen.sha256))  # type: ignore[arg-type]  # NumPy's own keyword clashes
+    write_arrays(path, "plain", **lists, sha256=chosen.sha256)
 
 
 @singledispatch

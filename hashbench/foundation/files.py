@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.progress import note
@@ -111,13 +111,13 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_arrays(path: Path, **arrays: Any) -> None:
-    """Writes the arrays as compressed .npz, or as .npz.xz, half as large and slower; as a whole or not at all."""
+def write_arrays(path: Path, how: Literal["compressed", "plain"] = "compressed", /, **arrays: Any) -> None:
+    """Writes the arrays as .npz, or as .npz.xz, half as large and slower; as a whole or not at all."""
     import numpy as np
 
     is_xz = path.suffix == ".xz"
     with atomic(path) as temporary, lzma.open(temporary, "wb") if is_xz else temporary.open("wb") as file:
-        (np.savez if is_xz else np.savez_compressed)(file, allow_pickle=False, **arrays)
+        (np.savez_compressed if how == "compressed" and not is_xz else np.savez)(file, allow_pickle=False, **arrays)
 
 
 def open_arrays(path: Path) -> IO[bytes]:

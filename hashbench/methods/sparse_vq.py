@@ -15,7 +15,7 @@ from pydantic import Field
 from hashbench.contract import DamagedHasher, SavedHasher, TrainingData
 from hashbench.foundation.config import derive_seed, json_object
 from hashbench.foundation.errors import retold
-from hashbench.foundation.files import atomic, write_text
+from hashbench.foundation.files import write_arrays, write_text
 from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
 from hashbench.sparse import quantise
 from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
@@ -56,8 +56,7 @@ class CentroidHasher(BucketHasher):
     def save(self, folder: Path) -> None:
         """Writes the seed of k-means and, with ``fit_on`` "train", the centroids."""
         if self.centroids is not None:
-            with atomic(folder / CENTROIDS) as temporary, temporary.open("wb") as file:
-                np.savez(file, allow_pickle=False, centres=self.centroids.centres)
+            write_arrays(folder / CENTROIDS, "plain", centres=self.centroids.centres)
         write_text(folder / FILE, json.dumps({"seed": self.seed}) + "\n")
 
 

@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from hashbench.contract import CODES
 from hashbench.foundation.config import Strict, json_object, parse
-from hashbench.foundation.errors import HashbenchError, counted, one_line, printable, retold
+from hashbench.foundation.errors import HashbenchError, counted, printable, retold
 from hashbench.foundation.provenance import Code
 
 README, MANIFEST = "README.md", "manifest.json"
@@ -162,16 +162,13 @@ def results_in(path: Path) -> Iterator[Path]:
 @contextmanager
 def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
     with _SmallReads(io.FileIO(path)) as file:
-        try:
+        with retold(lambda cause: f"{path}: damaged, truncated or not a bundle ({printable(cause, 100)})"):
             archive = zipfile.ZipFile(file)
             # zipfile would also open one inside the file, such as the arrays of a run in a truncated bundle
             file.seek(-END_BYTES, io.SEEK_END)
             end, first = file.read(), min((info.header_offset for info in archive.infolist()), default=0)
             if first != 0 or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
-                raise zipfile.BadZipFile("the archive is not the whole file")  # noqa: TRY301
-        except Exception as error:  # damaged bytes can raise nearly anything
-            reason = printable(one_line(error), 100)
-            raise HashbenchError(f"{path}: damaged, truncated or not a bundle ({reason})") from None
+                raise zipfile.BadZipFile("the archive is not the whole file")
         with archive:
             yield archive
 

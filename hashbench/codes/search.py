@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hashbench.codes.files import arrays_in
 from hashbench.codes.nearest import neighbours_of
 from hashbench.codes.packed import Codes
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import available_cores, slices
@@ -217,9 +217,7 @@ def _width(codes: Codes) -> int:
 
 
 def _faiss() -> Any:
-    try:
+    with retold(lambda _: f"--method ivf needs faiss: {how_to_install('search')}", ImportError):
         import faiss
-    except ImportError:
-        raise HashbenchError(f"--method ivf needs faiss: {how_to_install('search')}") from None
     faiss.omp_set_num_threads(available_cores())
     return faiss

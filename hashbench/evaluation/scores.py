@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError, retold, unknown
 from hashbench.histogram import Histogram
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evaluate_with_extremes, summarise
@@ -77,10 +77,8 @@ class Scores(Mapping[str, float | None]):
 
     def to_frame(self) -> "pandas.DataFrame":
         """A pandas DataFrame with a row for each metric, named by the index; a value that is missing is NaN."""
-        try:
+        with retold("to_frame: pandas is not installed: pip install pandas, or use to_dict()".format, ImportError):
             import pandas
-        except ImportError:
-            raise HashbenchError("to_frame: pandas is not installed: pip install pandas, or use to_dict()") from None
         rows = [self.row(name) for name in self]
         columns = ["mean", "std", "worst", "best", "n_queries", "n_empty"]
         frame = pandas.DataFrame(rows, index=pandas.Index(list(self), name="metric"), columns=columns)

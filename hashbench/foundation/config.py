@@ -63,14 +63,11 @@ def _tables(path: Path, text: str) -> dict[str, Any]:
 
 
 def _text(path: Path) -> str:
-    try:
+    gone = retold(lambda _: f"{path}: no such file", FileNotFoundError)
+    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", OSError, UnicodeDecodeError), gone:
         if path.exists() and not path.is_file():
             raise HashbenchError(f"{path}: not a readable TOML file: it is a folder, a pipe or a device")
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise HashbenchError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
 
 
 def toml_tables(text: str) -> dict[str, Any]:

@@ -81,9 +81,7 @@ def quietly(where: str, does: Callable[[], T], otherwise: str = "cannot be read"
 
 
 @contextmanager
-def retold(
-    tell: Callable[[str], str], *kinds: type[Exception], by: type[HashbenchError] = HashbenchError
-) -> Iterator[None]:
+def retold(tell: Callable[[str], str], *kinds: type[Exception], by: type[Exception] = HashbenchError) -> Iterator[None]:
     """Raises an error of the ``kinds`` in the block as a HashbenchError, in the words that ``tell`` makes of its cause.
 
     Without ``kinds`` every error but a HashbenchError: a damaged file can raise almost any inside zipfile, zlib, HDF5.

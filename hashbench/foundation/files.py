@@ -18,7 +18,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.progress import note
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
@@ -277,7 +277,10 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
     from filelock import FileLock, Timeout
 
     lock = FileLock(path)
-    try:
+    unusable = retold(
+        lambda cause: f"{path}: cannot be locked ({cause}): name another with {instead}", OSError, NotImplementedError
+    )
+    with unusable:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:  # a process that dies releases its lock
             lock.acquire(timeout=0)
@@ -287,8 +290,6 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
             if busy:
                 note(busy)
             lock.acquire(poll_interval=0.1)
-    except (OSError, NotImplementedError) as error:
-        raise HashbenchError(f"{path}: cannot be locked ({one_line(error)}): name another with {instead}") from None
     try:
         yield
     finally:

@@ -1,13 +1,12 @@
 """LIBSVM's text format: each line has a class from 1, then index:value for each feature that is not 0, from index 1."""
 
-from collections.abc import Iterator
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers import Block, Files, Reader, class_ids, text_features
+from hashbench.datasets.readers import Block, Reader, class_ids, text_features
 from hashbench.foundation.errors import retold
 
 
@@ -20,8 +19,4 @@ def decode(card: Card, path: str, file: BinaryIO) -> tuple[NDArray[np.float32], 
     return text_features(path, features.toarray()), class_ids(card, path, classes, first=1)
 
 
-def _read(card: Card, files: Files) -> Iterator[Block]:
-    return (Block(*decode(card, member.path, file)) for member, file in files.members)
-
-
-READER = Reader(_read)
+READER = Reader(lambda card, files: (Block(*decode(card, member.path, file)) for member, file in files.members))

@@ -20,7 +20,7 @@ from pydantic import Field, StringConstraints, field_validator
 
 from hashbench.contract import CODES
 from hashbench.foundation.config import Strict, json_object, parse
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, counted, printable, retold
 from hashbench.foundation.provenance import Code
 
 README, MANIFEST = "README.md", "manifest.json"
@@ -92,11 +92,6 @@ class Manifest(Strict):
         return f"table {self.table}{budget}{splits}"
 
 
-def counted(n: int, what: str) -> str:
-    """A number and what it counts, such as 1 row or 1,200 rows."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
-
-
 class DamagedFile(HashbenchError):  # noqa: N818  (what is found, as DamagedHasher)
     """A file of the archive cannot be read, though the archive can."""
 
@@ -145,10 +140,8 @@ def opened(path: Path) -> Iterator[Archive]:
         files, where = _files(path, archive.infolist()), f"{path}: {MANIFEST}"
         if MANIFEST not in files:
             _refuse(path, f"no {MANIFEST} in it")
-        try:
+        with retold(lambda fault: f"{path}: {fault}", DamagedFile):
             text = b"".join(_pieces(archive, files[MANIFEST]))
-        except DamagedFile as error:
-            raise HashbenchError(f"{path}: {error}") from None
         manifest = _manifest(text, where)
         if others := {MANIFEST, *manifest.files} ^ files.keys():
             name = min(others)
@@ -161,35 +154,28 @@ def opened(path: Path) -> Iterator[Archive]:
 def results_in(path: Path) -> Iterator[Path]:
     """A folder of results with the rows and the counts in the bundle ``path``, for as long as the block runs."""
     with opened(path) as bundle, TemporaryDirectory(prefix=path.name) as scratch:
-        try:
+        with retold(lambda fault: f"{path}: {fault}", DamagedFile):
             bundle.extract(lambda name: name.startswith(f"{ROWS}/") or name.endswith(COUNTS), Path(scratch))
-        except DamagedFile as error:
-            raise HashbenchError(f"{path}: {error}") from None
         yield Path(scratch) / "results"
 
 
 @contextmanager
 def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
     with _SmallReads(io.FileIO(path)) as file:
-        try:
+        with retold(lambda cause: f"{path}: damaged, truncated or not a bundle ({printable(cause, 100)})"):
             archive = zipfile.ZipFile(file)
             # zipfile would also open one inside the file, such as the arrays of a run in a truncated bundle
             file.seek(-END_BYTES, io.SEEK_END)
             end, first = file.read(), min((info.header_offset for info in archive.infolist()), default=0)
             if first != 0 or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
-                raise zipfile.BadZipFile("the archive is not the whole file")  # noqa: TRY301
-        except Exception as error:  # damaged bytes can raise nearly anything
-            reason = printable(one_line(error), 100)
-            raise HashbenchError(f"{path}: damaged, truncated or not a bundle ({reason})") from None
+                raise zipfile.BadZipFile("the archive is not the whole file")
         with archive:
             yield archive
 
 
 def _manifest(text: bytes, where: str) -> Manifest:
-    try:
+    with retold(lambda cause: f"{where}: not a manifest: {printable(cause, 200)}", ValueError, RecursionError):
         values = json_object(text.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise HashbenchError(f"{where}: not a manifest: {printable(one_line(error), 200)}") from None
     if values.get("schema") is True or values.get("schema") != SCHEMA:
         shown = printable(repr(values.get("schema")))
         raise HashbenchError(f"{where}: schema {shown} is unknown: this hashbench reads schema {SCHEMA}")
@@ -241,10 +227,7 @@ def _refuse(path: Path, what: str) -> NoReturn:
 
 def _pieces(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
     """The content of a file, whose CRC is compared when its last byte is read."""
-    try:
-        with archive.open(info) as file:
-            while piece := file.read(PIECE):
-                yield piece
-    except Exception as error:  # as above
-        name, reason = info.orig_filename.partition("/")[2], printable(one_line(error), 100)
-        raise DamagedFile(f"{name}: damaged ({reason})") from None
+    name = info.orig_filename.partition("/")[2]
+    with retold(lambda cause: f"{name}: damaged ({printable(cause, 100)})", by=DamagedFile), archive.open(info) as file:
+        while piece := file.read(PIECE):
+            yield piece

@@ -11,16 +11,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hashbench.bundle import archive
-from hashbench.bundle.archive import SCHEMA, Manifest, counted
+from hashbench.bundle.archive import SCHEMA, Manifest
 from hashbench.bundle.arrays import read_counts
 from hashbench.contract import CODES
 from hashbench.datasets.card import card_files
 from hashbench.datasets.split import of_first_classes, split, write
 from hashbench.datasets.store import open_labels
 from hashbench.foundation import paths, provenance
-from hashbench.foundation.errors import FEW, HashbenchError, quietly
+from hashbench.foundation.errors import FEW, HashbenchError, counted, quietly
 from hashbench.foundation.files import atomic, file_sha256
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import bar, with_bar
 from hashbench.foundation.registry import canonical
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
@@ -172,13 +172,11 @@ def collect(rows: Iterable[Row], store: Store, say: Say, into: Store | None = No
 def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
     """Adds the rows and the files of their runs; says which runs have none."""
     lines = dict[str, str]()
-    with bar(f"check {found.spec.name}", "run", len(found.rows)) as checked:
-        for row in found.rows:
-            place = f"{archive.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
-            lines[place] = lines.get(place, "") + to_line(row) + "\n"
-            if row.status == "ok":
-                _add_run(found, row, store, say, scratch / "runs" / row.run, codes=codes)
-            checked.update()
+    for row in with_bar(found.rows, f"check {found.spec.name}", "run"):
+        place = f"{archive.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
+        lines[place] = lines.get(place, "") + to_line(row) + "\n"
+        if row.status == "ok":
+            _add_run(found, row, store, say, scratch / "runs" / row.run, codes=codes)
     for place, text in lines.items():
         found.files[place] = scratch / Path(place).name
         found.files[place].write_text(text, encoding="utf-8")
@@ -273,12 +271,8 @@ def _write(path: Path, order: Order, found: Packed) -> None:
                     target.write(piece)
                     shown.update(len(piece))
             digests[name] = digest.hexdigest()
-        text = (
-            json.dumps(
-                order.manifest(digests).model_dump(by_alias=True, exclude_defaults=True), indent=1, sort_keys=True
-            )
-            + "\n"
-        )
+        manifest = order.manifest(digests).model_dump(by_alias=True, exclude_defaults=True)
+        text = json.dumps(manifest, indent=1, sort_keys=True) + "\n"
         bundle.writestr(_info(order, archive.MANIFEST, len(text)), text)
 
 

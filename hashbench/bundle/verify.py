@@ -20,7 +20,7 @@ from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
-from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly
+from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly, retold
 from hashbench.foundation.progress import bar
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
@@ -181,11 +181,9 @@ def _relevance_here(row: Row, ids: Split | None) -> Relevance:
     """The relevance of the database to the queries of a run, by the data set here; raises NotHere where it is not."""
     if ids is None:
         raise NotHere("the id lists are not in the bundle")
-    try:
+    with retold(str, HashbenchError, by=NotHere):
         card = load_card(row.dataset)
         data, rule = open_dataset(card), card.protocol(row.protocol)
-    except HashbenchError as error:
-        raise NotHere(str(error)) from None
     if data.sha256 != row.data_sha256:
         raise NotHere(f"the data set {row.dataset} here is not the one of the row")
     if isinstance(rule.relevance, Percentiles) and rule.relevance.features is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typer import echo
 
 from hashbench.foundation import paths
-from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.registry import Broken
 
 if TYPE_CHECKING:
@@ -63,6 +63,13 @@ def _note_folder(folder: str) -> None:  # once, for a command may read rows seve
     note(f"note: rows are read from {folder}; --results names another folder")
 
 
+def json_text(value: object) -> str:
+    """The canonical JSON that ``--json`` prints; for --help pydantic, which takes long to import, is not needed."""
+    from hashbench.foundation.config import canonical_json
+
+    return canonical_json(value)
+
+
 def print_notes(notes: Iterable[str]) -> None:
     for note in notes:
         echo(f"note: {note}", err=True)
@@ -96,4 +103,4 @@ class LeftOutRows:
     def check(self) -> None:
         """Raises CheckFailed if a row was left out; call it when all else is printed."""
         if self.n:
-            raise CheckFailed(f"{self.n} {'row' if self.n == 1 else 'rows'} cannot be read: see the lines above")
+            raise CheckFailed(f"{counted(self.n, 'row')} cannot be read: see the lines above")

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson, Budget, Splits
-from hashbench.cli._terminal import rows_read
+from hashbench.cli._terminal import json_text, rows_read
 from hashbench.cli.catalogue import complete
+from hashbench.foundation.errors import counted
+from hashbench.foundation.files import is_stream, require_output
+from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
     from hashbench.bundle.pack import Packed
@@ -28,9 +31,6 @@ def command(
     the table, its data sets and methods; id lists, checksums and a README.md. The same files give the same bytes.
     """
     from hashbench.bundle.pack import Order, pack
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.files import is_stream, require_output
-    from hashbench.foundation.progress import note
 
     order = Order(table, budget, splits, seeds, not no_codes)
     path = out or Path(f"{order.folder}.zip")
@@ -38,12 +38,10 @@ def command(
     packed = pack(order, path, rows_read(), note)
     values = {"path": str(path), "size_bytes": packed.size_bytes, "sha256": packed.sha256, "table": packed.spec.name}
     values |= {"rows": [row.run for row in packed.rows], "rows_alone": packed.rows_alone, "files": sorted(packed.files)}
-    echo(canonical_json(values) if as_json else f"{path}\n{_summary(packed)}", err=is_stream(path))
+    echo(json_text(values) if as_json else f"{path}\n{_summary(packed)}", err=is_stream(path))
 
 
 def _summary(packed: "Packed") -> str:
-    from hashbench.bundle.archive import counted
-
     n = packed.n
     parts = [counted(len(packed.rows), "row"), f"{n['histograms']:,} with a histogram"]
     parts += [f"{n['retrievals']:,} with a retrieval"] if n["retrievals"] else []

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
-from hashbench.cli._terminal import print_notes
+from hashbench.cli._terminal import json_text, print_notes
 from hashbench.cli.catalogue import complete
-from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.files import require_apart, require_output
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
@@ -65,8 +66,6 @@ def command(
     """
     from hashbench.codes.files import Explicit
     from hashbench.evaluation import compare, report, scorer
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.files import require_apart, require_output
 
     if csv is not None:
         require_apart([Path(name) for name in sides], [csv])
@@ -92,7 +91,7 @@ def command(
         lines = [*_lines(first, second, found[0], top, options)]
     if csv is not None:
         report.write_csv_of_comparisons(csv, [each.side.name for each in given], pairs, found, corrected)
-    echo(canonical_json({**values, **options}) if as_json else "\n".join(lines))
+    echo(json_text({**values, **options}) if as_json else "\n".join(lines))
 
 
 def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
@@ -123,10 +122,8 @@ def _run(name: str, program: list[str]) -> Given:
     row = _row(name, store)
     if (histogram := store.histogram(row)) is None:
         path = store.run_folder(row.run) / "histogram.npz"
-        try:
+        with retold(lambda fault: f"{path}: no such file, and no command makes it: {fault}", HashbenchError):
             remedy = train_command(row, program, again=True)
-        except HashbenchError as error:
-            raise HashbenchError(f"{path}: no such file, and no command makes it: {error}") from None
         raise HashbenchError(f"{path}: no such file: this makes it: {remedy}")
     side = Side(row.run, histogram, labels=store.query_labels(row), split=row.ids_sha256)
     return Given(side, row.seed, tuple(store.seeds_of(row)))
@@ -179,13 +176,15 @@ def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
 def _lines_of_all(
     given: list[Given], pairs: list[tuple[int, int]], found: "list[Comparison]", corrected: dict[str, list[float]]
 ) -> Iterator[str]:
+    from hashbench.evaluation.scores import aligned
+
     yield from _heading(given, found[0])
     for name in found[0].metrics:
         lines: list[tuple[str, ...]] = [(name, "first", "second", "difference", "interval", "p", "p (Holm)")]
         for n, ((a, b), each) in enumerate(zip(pairs, found, strict=True)):
             of, letters = each.metrics[name], f"{ascii_uppercase[a]}, {ascii_uppercase[b]}"
             lines.append((letters, *_values(of), _p(corrected[name][n])))
-        yield from ("", *_aligned(lines))
+        yield from ("", *aligned(lines))
 
 
 def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
@@ -196,10 +195,12 @@ def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
 
 
 def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
+    from hashbench.evaluation.scores import aligned
+
     yield from _heading((a, b), found)
     interval = f"{100 * options['interval']:g}% interval"
     rows = ((name, *_values(each)) for name, each in found.metrics.items())
-    yield from ("", *_aligned([("metric", *MEANS, interval, "p"), *rows]))
+    yield from ("", *aligned([("metric", *MEANS, interval, "p"), *rows]))
     yield from _different(found, top)
     yield ""
     yield from _how([found], options)
@@ -232,13 +233,6 @@ def _values(each: "Difference") -> tuple[str, ...]:
 
 def _p(p: float) -> str:
     return f"{p:.4f}" if p >= 5e-5 else f"{p:.1e}"
-
-
-def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for name, *rest in lines:
-        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
-        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
 
 
 def _different(found: "Comparison", top: int) -> Iterator[str]:

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, Typer, echo
 
+from hashbench.foundation import paths
+from hashbench.foundation.errors import printable
+from hashbench.foundation.progress import note
+
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
     from hashbench.datasets.own.data import OwnData
@@ -53,7 +57,6 @@ def add(
     """
     from hashbench.datasets.own import add as own
     from hashbench.datasets.own.data import FileOptions, Rule
-    from hashbench.foundation.progress import note
 
     given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
     rule = Rule(queries_per_class, train_per_class, queries, train, seed, given)
@@ -74,8 +77,6 @@ def add(
 
 def _facts(card: "Card", data: "OwnData") -> Iterator[tuple[str, str]]:
     from hashbench.datasets.store import path_of
-    from hashbench.foundation import paths
-    from hashbench.foundation.errors import printable
 
     ((protocol, rule),) = card.protocols.items()
     shape, kind = card.item_shape, "images" if data.is_images else "features"

@@ -12,6 +12,7 @@ from hashbench.cli._options import AsJson
 from hashbench.cli._terminal import wrapped
 from hashbench.cli.catalogue import card_of
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import bar
 
 if TYPE_CHECKING:
     from hashbench.datasets.status import DatasetStatus
@@ -84,7 +85,6 @@ def _found() -> dict[str, Any]:
 
 def _fault_of(each: "DatasetStatus") -> str | None:  # None: every byte is right
     from hashbench.datasets.store import open_labels, verify
-    from hashbench.foundation.progress import bar
 
     with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
         try:

@@ -6,6 +6,7 @@ from typing import Annotated
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import Device, RunName, program
+from hashbench.foundation.files import require_output
 
 
 def command(
@@ -24,7 +25,6 @@ def command(
     and `embeddings`, which hashbench index reads; its queries go to a second file next to --out.
     """
     from hashbench.datasets.own import inputs
-    from hashbench.foundation.files import require_output
     from hashbench.runs.data import open_data, own_rows
     from hashbench.runs.guard import load_hasher
     from hashbench.runs.run import Options, Run

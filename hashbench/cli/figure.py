@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option, echo
 
-from hashbench.cli._terminal import LeftOutRows, print_each_error_once, rows_read
+from hashbench.cli._terminal import LeftOutRows, json_text, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
@@ -34,16 +35,15 @@ def command(
     out, and a line says so.
     """
     from hashbench import figures as declared
-    from hashbench.foundation.config import canonical_json
     from hashbench.report import files
     from hashbench.tables.collect import Rows
 
     names = requested(figures or [], every, declared.names, "figure", "draw")
     left_out = None if write else LeftOutRows()  # a kept figure needs every row
     store = rows_read()
-    drawn, n_broken = filled_figures(None if every else names, Rows(store.rows(left_out)), store)
+    drawn, n_broken = filled_figures(None if every else names, Rows(store.rows(left_out or refuse)), store)
     if as_json:
-        echo(canonical_json({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
+        echo(json_text({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
     if write:
         for path in files.write(store.folder, [], drawn):
             echo(paths.shown(path), err=as_json)
@@ -65,8 +65,6 @@ def requested(named: list[str], every: bool, names: Callable[[], list[str]], wha
 
 def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str) -> list[T]:
     """Each of ``names`` filled in, with a bar; ``broken`` is called for those that cannot be."""
-    from hashbench.foundation.progress import with_bar
-
     return [each for _, each in with_bar(each_usable(names, fill, broken), "collect", what, len(names))]
 
 

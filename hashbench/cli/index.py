@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer, echo
 
 from hashbench.cli._options import AsJson
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, counted
+from hashbench.foundation.files import require_output, write_arrays
+from hashbench.foundation.progress import bar
 
 if TYPE_CHECKING:
     from hashbench.sparse.index_file import Header
@@ -37,14 +39,12 @@ def build(
     Of several files, or a quoted pattern, each gets an index file of its own in the folder --out, in the order of their
     names (db-2 before db-10). A shard whose index is there is not built again, so the same command continues a build.
     """
-    from hashbench.foundation.files import require_output
-    from hashbench.foundation.progress import bar
     from hashbench.sparse.shard_files import IndexSource, are_shards, build_index, index_sources, sharded_index
 
     if are_shards(items):
         headers = build_index(index_sources(items, embeddings, k, out), jobs)
         sizes, size_bytes = sharded_index(headers).sizes, sum(header.path.stat().st_size for header in headers)
-        more, n_shards = {"shards": _shards(headers)}, f"{len(headers):,} shard{'s' if len(headers) > 1 else ''}, "
+        more, n_shards = {"shards": _shards(headers)}, f"{counted(len(headers), 'shard')}, "
     elif jobs > 1:
         raise HashbenchError("--jobs needs several files of items: name them, or quote a pattern such as 'items-*.npz'")
     else:
@@ -84,7 +84,6 @@ def query(
     """
     import numpy as np
 
-    from hashbench.foundation.files import write_arrays
     from hashbench.metrics.suf import speed_up
     from hashbench.sparse import search, shard_files
     from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_matrix

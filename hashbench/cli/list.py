@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, OfDataset, OfMethod, program
-from hashbench.cli._terminal import in_columns, print_error, rows_read
+from hashbench.cli._terminal import in_columns, json_text, print_error, rows_read
 from hashbench.cli.catalogue import KINDS, complete, text_of
 from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.registry import canonical
 
 if TYPE_CHECKING:
     from hashbench.runs.interrupted import Interrupted
@@ -54,21 +55,16 @@ def command(
 
 
 def _overview(as_json: bool) -> str:
-    from hashbench.foundation.config import canonical_json
-
     rows_read()  # for its note: the runs are counted
     counts = {name: kind.n() for name, kind in KINDS.items()}
     if as_json:
-        return canonical_json({"kinds": counts})
+        return json_text({"kinds": counts})
     width = max(len(f"{n:,}") for n in counts.values())
     lines = in_columns((name, f"{n:{width},}  {KINDS[name].what}") for name, n in counts.items())
     return "\n".join([*lines, "", "hashbench list KIND lists them, hashbench show NAME shows one"])
 
 
 def _entries(kind: str, only: dict[str, str | None], program: list[str], as_json: bool) -> str:
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.registry import canonical
-
     if kind not in KINDS:
         raise unknown("kind", kind, KNOWN)
     wanted = {key: canonical(value) for key, value in only.items() if value is not None}
@@ -81,7 +77,7 @@ def _entries(kind: str, only: dict[str, str | None], program: list[str], as_json
         return "\n".join([*filter(None, [text_of(found)]), *(each.line for each in cut_off)])
     more = {"interrupted": [asdict(each) for each in cut_off]} if kind == "runs" else {}
     groups = [{"group": each.group} if each.group else {} for each in found]
-    return canonical_json({kind: [{"name": e.name, **g, **e.more} for e, g in zip(found, groups, strict=True)], **more})
+    return json_text({kind: [{"name": e.name, **g, **e.more} for e, g in zip(found, groups, strict=True)], **more})
 
 
 def _interrupted(wanted: dict[str, str], program: list[str]) -> "list[Interrupted]":
@@ -92,7 +88,6 @@ def _interrupted(wanted: dict[str, str], program: list[str]) -> "list[Interrupte
 
 
 def _settings(table: str | None, markdown: bool, as_json: bool) -> str:
-    from hashbench.foundation.config import canonical_json
     from hashbench.tables import spec
     from hashbench.tables.settings import render_settings, settings_of_table
 
@@ -103,7 +98,7 @@ def _settings(table: str | None, markdown: bool, as_json: bool) -> str:
         return render_settings(declared).removesuffix("\n")
     runs = settings_of_table(declared)
     if as_json:
-        return canonical_json({"table": declared.name, "runs": [each.as_values() for each in runs]})
+        return json_text({"table": declared.name, "runs": [each.as_values() for each in runs]})
     blocks = []
     for each in runs:
         recipes = in_columns(((f"recipe {name}", why) for name, why in each.recipes().items()), "  ")

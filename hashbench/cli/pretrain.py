@@ -7,6 +7,7 @@ from typer import Option, echo
 from hashbench.cli import _options
 from hashbench.cli._options import Dataset, Device, ProtocolName
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import note
 
 
 def command(
@@ -34,7 +35,6 @@ def command(
     """
     from hashbench.cli import _row_text
     from hashbench.foundation.parallel import ComputeOptions
-    from hashbench.foundation.progress import note
     from hashbench.methods import require_torch
     from hashbench.runs.guard import stored_row
     from hashbench.runs.pretrain import classifier_run, pretrain

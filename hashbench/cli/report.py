@@ -6,10 +6,11 @@ from typing import Annotated
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson
-from hashbench.cli._terminal import print_each_error_once, rows_read
+from hashbench.cli._terminal import json_text, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
+from hashbench.foundation.files import write_text
 
 
 def command(
@@ -27,8 +28,6 @@ def command(
     The page is one file that needs no network. It filters by data set, method and bits, sorts by a column, and shows
     the runs behind a cell. A row, table or figure that cannot be read is left out, and named; then the exit code is 1.
     """
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.files import write_text
     from hashbench.report.contents import gather
     from hashbench.report.page import render
     from hashbench.tables import spec
@@ -44,6 +43,6 @@ def command(
     counts = {"tables": len(shown), "cells": n_cells, "measured": n_measured, "figures": n_figures}
     counts |= {"runs": len(contents.rows), "missing_runs": n_missing}
     values = {"path": str(path), "size_bytes": len(text.encode()), **counts, "left_out": left_out}
-    echo(canonical_json(values) if as_json else paths.shown(path))
+    echo(json_text(values) if as_json else paths.shown(path))
     if left_out:
         raise CheckFailed(f"left out of the report: {len(left_out)}: see the errors above")

@@ -22,10 +22,12 @@ from hashbench.cli._options import (
     RunName,
     SplitSeed,
 )
-from hashbench.cli._terminal import LeftOutRows, rows_read
+from hashbench.cli._terminal import LeftOutRows, json_text, rows_read
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.progress import note
+from hashbench.foundation.registry import canonical
 
 if TYPE_CHECKING:
     from hashbench.runs.diff import FolderDiff, Pairs, RowDiff
@@ -48,9 +50,6 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the stored rows, each with its first metric and its date."""
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.registry import canonical
-
     names = {"dataset": dataset, "protocol": protocol, "method": method, "status": status}
     wanted = {key: canonical(value) for key, value in names.items() if value is not None}
     left_out = LeftOutRows()
@@ -60,7 +59,7 @@ def list_(
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
     if as_json:
-        echo(canonical_json({"runs": [{"name": each.name, **each.more} for each in entries]}))
+        echo(json_text({"runs": [{"name": each.name, **each.more} for each in entries]}))
     elif entries:
         echo(text_of(entries))
     left_out.check()
@@ -84,7 +83,6 @@ def diff(
 
     Of rows: settings, metrics, and who made them. Of folders: rows of one only, or with other values. A - B.
     """
-    from hashbench.foundation.config import canonical_json
     from hashbench.runs.diff import diff_folders, diff_rows, store_at
 
     left_out = LeftOutRows()
@@ -97,7 +95,7 @@ def diff(
     else:
         found = rows = diff_rows(_row(a), _row(b))
         lines = _row_lines((a, b), rows)
-    echo(canonical_json({"a": a, "b": b, **asdict(found)}) if as_json else "\n".join(lines))
+    echo(json_text({"a": a, "b": b, **asdict(found)}) if as_json else "\n".join(lines))
     left_out.check()
 
 
@@ -159,8 +157,6 @@ def merge(
     hashbench compare compares its runs. Nothing in it is trusted: each must be the one that its row states.
     """
     from hashbench.bundle import archive, pack
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.progress import note
     from hashbench.runs.diff import store_at
     from hashbench.runs.merge import merge as merged
     from hashbench.runs.store import Store
@@ -178,7 +174,7 @@ def merge(
         named = [(each.row.run, each.outcome.name, paths.shown(each.path), each.name) for each in done]
         rows = [dict(zip(("run", "outcome", "row", "name"), each, strict=True)) for each in named]
         values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, kept)]}
-        echo(canonical_json(values))
+        echo(json_text(values))
     else:
         echo("\n".join(_merge_lines(done, into, dry_run=dry_run)))
         if kept:
@@ -236,8 +232,6 @@ def collect(
     Only those in results/runs with the checksum of the row. hashbench bundle packs them where results/runs is not.
     """
     from hashbench.bundle import pack
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.progress import note
     from hashbench.tables.spec import load
 
     store = rows_read()
@@ -246,7 +240,7 @@ def collect(
     without = [row.run for row in rows if not all(path.is_file() for path in store.evidence(row).values())]
     kept = f"{len(rows) - len(without):,} of {len(rows):,} runs have theirs in {paths.shown(store.folder)}/evidence"
     values = {"written": [*map(str, written)], "without": without}
-    echo(canonical_json(values) if as_json else f"histograms written: {len(written):,}; {kept}")
+    echo(json_text(values) if as_json else f"histograms written: {len(written):,}; {kept}")
 
 
 @app.command("prune", short_help="Remove failed and damaged rows, and folders of no use.")
@@ -260,7 +254,6 @@ def prune(
     A good row is never removed, nor a row of another schema version, nor what a process works on at the moment, nor
     the folder of a run that was interrupted: hashbench list runs has the command that continues it.
     """
-    from hashbench.foundation.config import canonical_json
     from hashbench.runs.prune import useless
 
     store = rows_read()
@@ -270,7 +263,7 @@ def prune(
         runs = [{} if each.line is None else {"run": each.line.name} for each in listed]
         named = [{"kind": each.kind, "path": str(each.path), "why": each.why} for each in listed]
         values = [{**of, **run} for of, run in zip(named, runs, strict=True)]
-        echo(canonical_json({"removed": yes, "found": values}))
+        echo(json_text({"removed": yes, "found": values}))
         return
     for each in listed:
         place = paths.shown(each.path) + ("" if each.line is None else f": {each.line.name}")

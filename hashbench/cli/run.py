@@ -10,6 +10,9 @@ from typer import Argument, Option, echo
 from hashbench.cli._options import TABLES, Budget, Device, Splits, pairs_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.files import require_writable
+from hashbench.foundation.progress import bar as progress_bar
+from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
     from hashbench.runs.run import Run
@@ -51,8 +54,6 @@ def command(
     """
     from hashbench import figures
     from hashbench.foundation import parallel
-    from hashbench.foundation.files import require_writable
-    from hashbench.foundation.progress import note
     from hashbench.runs.row import IMPORTED
     from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan, run_all
@@ -98,7 +99,6 @@ def command(
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
-    from hashbench.foundation.progress import note
     from hashbench.tables.status import PastSeconds
 
     past = PastSeconds.of(store.outcomes(damaged=lambda _: None))
@@ -123,9 +123,6 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, tit
     So many run ``at_once``; on a Ray cluster nobody knows (None). On a terminal that is one line: done, running and
     failed runs, the time left, and the last result.
     """
-    from hashbench.foundation.progress import bar as progress_bar
-    from hashbench.foundation.progress import note
-
     failed, started, on_terminal = 0, time.monotonic(), sys.stderr.isatty()
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
         bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")

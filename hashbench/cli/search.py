@@ -12,6 +12,7 @@ from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, given
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import require_apart, require_output, write_arrays
 
 if TYPE_CHECKING:
     from hashbench.codes import Codes
@@ -69,7 +70,6 @@ def command(
     """
     from hashbench.codes import search
     from hashbench.codes.files import Explicit
-    from hashbench.foundation.files import write_arrays
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
@@ -139,7 +139,6 @@ def _codes_of_run(context: Context, name: str) -> Path:
 def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tuple[Codes, Codes]":
     """The codes of queries and database, once it is sure that the outputs can be written."""
     from hashbench.codes.files import load_codes, parted
-    from hashbench.foundation.files import require_apart, require_output
 
     named = [parted(place)[0] for place in (explicit.query_codes, explicit.database_codes) if place is not None]
     require_apart([*sources, *named], outputs)

@@ -6,9 +6,10 @@ from typing import Annotated
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import program
-from hashbench.cli._terminal import rows_read
+from hashbench.cli._terminal import json_text, rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest, unknown
+from hashbench.foundation.registry import canonical
 
 NAMES = complete("methods", "datasets", "tables", "figures", "runs")
 SHOWN = {kind.one: kind for kind in KINDS.values() if kind.one is not None}
@@ -30,23 +31,19 @@ def command(
     Of a method: its paper, its settings with their sources, what it needs. Of a data set: its items, licence, protocols
     and state. Of a table or figure: its parts, and what is measured. Of a run: configuration, scores and provenance.
     """
-    from hashbench.foundation.config import canonical_json
-
     if kind is not None and kind not in SHOWN:
         raise unknown("kind", kind, SHOWN)
     kinds = {kind: SHOWN[kind]} if kind else SHOWN
     found, first = _entries_called(name, kinds), shlex.join(program(context))
     sheets = {each: kinds[each].sheet(entry).begun_with(first) for each, entry in found.items()}
     if as_json:
-        echo(canonical_json({each: sheet.values for each, sheet in sheets.items()}))
+        echo(json_text({each: sheet.values for each, sheet in sheets.items()}))
     else:
         echo("\n\n".join("\n".join(sheet.lines()) for sheet in sheets.values()))
 
 
 def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     """The kinds that have an entry called ``name``, with its name; else the run whose name begins so."""
-    from hashbench.foundation.registry import canonical
-
     names = {each: kind.names() for each, kind in kinds.items()}
     exact = {each: spelt for each in kinds for spelt in dict.fromkeys((canonical(name), name)) if spelt in names[each]}
     if exact:

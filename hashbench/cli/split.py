@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option, echo
 
 from hashbench.cli._options import AsJson, Dataset, ProtocolName, SplitSeed
+from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import require_writable
+from hashbench.foundation.progress import bar
 
 if TYPE_CHECKING:
     from hashbench.datasets.audit import Audit
@@ -38,8 +41,6 @@ def command(
     from hashbench.datasets.protocol import GIVEN
     from hashbench.datasets.split import split, write
     from hashbench.datasets.store import open_labels
-    from hashbench.foundation import paths
-    from hashbench.foundation.files import require_writable
 
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
@@ -66,7 +67,6 @@ def command(
 def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
     from hashbench.datasets.audit import audit
     from hashbench.datasets.store import open_dataset, path_of
-    from hashbench.foundation.progress import bar
 
     has_items = card.embedded or path_of(card).is_file()
     with bar(f"{card.name}: check", "list"):
@@ -78,7 +78,6 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
     from hashbench.datasets.relevance import by_percentiles
     from hashbench.datasets.store import open_dataset
     from hashbench.evaluation.random_ndcg import readings
-    from hashbench.foundation.progress import bar
     from hashbench.runs.data import compared
 
     rule = card.protocol(protocol)

@@ -10,7 +10,8 @@ import typer
 from typer import Argument, Context, Option
 
 from hashbench.cli._options import TABLES, Budget, Splits, program
-from hashbench.cli._terminal import print_each_error_once, print_error, rows_read, width, wrapped
+from hashbench.cli._terminal import json_text, print_each_error_once, print_error, rows_read, width, wrapped
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ def command(
     before, one at a time.
     """
     from hashbench import figures
-    from hashbench.foundation.config import canonical_json
-    from hashbench.foundation.progress import bar
     from hashbench.runs.interrupted import interrupted
     from hashbench.tables import spec
     from hashbench.tables.status import PastSeconds, table_status
@@ -63,15 +62,13 @@ def command(
         objects: dict[str, Any] = {**one.as_json(seeds), "cells": [cell.as_json() for cell in one.cells.values()]}
         lines = _of_table(one)
     else:
-        names, found = [*spec.names(), *figures.names_with_own_cells()], []
-        with bar("status", "table", len(names)) as done:
-            for _, each in each_usable(names, status, print_each_error_once()):
-                found.append(each)
-                done.update()
+        names = [*spec.names(), *figures.names_with_own_cells()]
+        usable = each_usable(names, status, print_each_error_once())
+        found = [each for _, each in with_bar(usable, "status", "table", len(names))]
         objects = {"tables": [each.as_json(seeds) for each in found]}
         lines = _overview(found)
     objects["interrupted"] = [asdict(each) for each in cut_off]
-    typer.echo(canonical_json(objects) if as_json else "\n".join([*lines, *(each.line for each in cut_off)]))
+    typer.echo(json_text(objects) if as_json else "\n".join([*lines, *(each.line for each in cut_off)]))
 
 
 def _overview(tables: "list[TableStatus]") -> Iterator[str]:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import Budget, Splits
-from hashbench.cli._terminal import LeftOutRows, print_each_error_once, rows_read
+from hashbench.cli._terminal import LeftOutRows, json_text, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.progress import note
 from hashbench.foundation.registry import refuse
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ def command(
 
     A search of hashbench tune is printed as markdown (what was chosen) or csv (every trial).
     """
-    from hashbench.foundation.config import canonical_json
     from hashbench.report import files
     from hashbench.tables import spec
     from hashbench.tables.collect import Rows, collect
@@ -53,11 +53,11 @@ def command(
     broken = print_each_error_once() if every else refuse
     left_out = None if check or write else LeftOutRows()  # a kept table needs every row
     shown, store = {"interval": interval, "distinct": distinct}, rows_read()
-    rows = Rows(store.rows(left_out))
+    rows = Rows(store.rows(left_out or refuse))
     found = filled(names, lambda name: collect(spec.load(name, budget, splits), rows, store), broken, "table")
     figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)
     if as_json:
-        echo(canonical_json({"tables": [json_table(table) for table in found]}))
+        echo(json_text({"tables": [json_table(table) for table in found]}))
     elif not (every and write):
         echo("\n".join(files.render(table, output, **shown) for table in found), nl=False)
     if write:
@@ -94,7 +94,6 @@ def _check(tables: "list[Table]") -> None:
 
     A check of nothing fails too.
     """
-    from hashbench.foundation.progress import note
     from hashbench.tables.notation import outside_tolerance
 
     n_checked = sum(cell.within_tolerance is not None for table in tables for cell in table.cells())

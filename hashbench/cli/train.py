@@ -8,6 +8,8 @@ from hashbench.cli import _options
 from hashbench.cli._options import DatasetName, Device, ProtocolName, SplitSeed
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import note
+from hashbench.foundation.registry import each_usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +73,6 @@ def command(
     """
     from hashbench.cli import _row_text
     from hashbench.foundation import parallel
-    from hashbench.foundation.progress import note
     from hashbench.runs.guard import follow, row_of, stored_row
     from hashbench.runs.row import made_by
     from hashbench.runs.run import Options, Run
@@ -115,7 +116,6 @@ def command(
 
 def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
     """What a user should know of the network: nobody named it, or its settings were made for another one."""
-    from hashbench.foundation.registry import each_usable
     from hashbench.models import MODELS
     from hashbench.tables import spec
 

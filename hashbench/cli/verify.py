@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import AsJson
-from hashbench.foundation.errors import CheckFailed, printable
+from hashbench.cli._terminal import json_text
+from hashbench.foundation.errors import CheckFailed, counted, printable
 
 if TYPE_CHECKING:
     from hashbench.bundle.archive import Manifest
@@ -27,20 +28,17 @@ def command(
     no difference; 1: a line for each, or no run could be scored (see --rows-only); 2: not a bundle.
     """
     from hashbench.bundle.verify import verify
-    from hashbench.foundation.config import canonical_json
 
     manifest, report = verify(bundle)
     values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
-    echo(canonical_json(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
+    echo(json_text(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
     if n := len(report.differences):
-        raise CheckFailed(f"{bundle}: {n} difference{'s' if n > 1 else ''}")
+        raise CheckFailed(f"{bundle}: {counted(n, 'difference')}")
     if len(report.not_scored) == report.n_runs and not rows_only:
         raise CheckFailed(f"{bundle}: no run was scored again: pack histograms or codes with the rows, or --rows-only")
 
 
 def _lines(manifest: "Manifest", report: "Report", *, rows_only: bool) -> Iterator[str]:
-    from hashbench.bundle.archive import counted
-
     yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
     of_counts = f"{counted(report.n_histograms, 'histogram')}, {counted(report.n_retrievals, 'retrieval')}"

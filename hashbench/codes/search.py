@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from hashbench.codes.files import arrays_in
 from hashbench.codes.nearest import neighbours_of
 from hashbench.codes.packed import Codes
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.extras import how_to_install
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import available_cores, slices
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import bar, with_bar
 
 N_CHECKED = 100  # queries of an approximate search that are searched exhaustively too
 PROBES = 32  # lists that a query looks into
@@ -128,10 +128,8 @@ def make_lists(database: Codes, n_lists: int | None = None) -> Lists:
         index.train(Codes(database.words[np.sort(some)], database.n_bits).bytes())
     centroids = faiss.vector_to_array(quantizer.xb).reshape(n_lists, -1).view("<u8").astype(np.uint64)
     list_of = np.empty(len(database), np.int32)
-    with bar("put into lists", "item", len(database)) as shown:
-        for rows in slices(len(database), ADD_ITEMS):
-            list_of[rows] = quantizer.search(database[rows].bytes(), 1)[1][:, 0]
-            shown.update(rows.stop - rows.start)
+    for rows in with_bar(slices(len(database), ADD_ITEMS), "put into lists", "item", len(database), size=_n_rows):
+        list_of[rows] = quantizer.search(database[rows].bytes(), 1)[1][:, 0]
     return Lists(Codes(centroids, database.n_bits), list_of, codes_sha256(database))
 
 
@@ -155,11 +153,8 @@ class InvertedFile:
         if query.n_bits != self.n_bits or not 1 <= top <= self.n_items or not 1 <= probes <= self.n_lists:
             due = f"{self.n_bits} bits, a top of 1 to {self.n_items} and 1 to {self.n_lists} probes are expected"
             raise HashbenchError(f"queries of {query.n_bits} bits, top {top}, probes {probes}: {due}")
-        with bar("search", "query", len(query)) as shown:
-            blocks = []
-            for rows in slices(len(query), QUERY_BLOCK):
-                blocks.append(self._nearest(query[rows].bytes(), top, probes))
-                shown.update(rows.stop - rows.start)
+        parts = with_bar(slices(len(query), QUERY_BLOCK), "search", "query", len(query), size=_n_rows)
+        blocks = [self._nearest(query[rows].bytes(), top, probes) for rows in parts]
         ids, distances = (np.concatenate(parts).astype(np.int64) for parts in zip(*blocks, strict=True))
         order = np.lexsort((ids, distances))
         return np.take_along_axis(ids, order, axis=1), np.take_along_axis(distances, order, axis=1)
@@ -188,9 +183,8 @@ def codes_sha256(codes: Codes) -> str:
 
 def save(lists: Lists, path: Path) -> None:
     """Writes lists to the .npz ``path``, as a whole or not at all."""
-    with atomic(path) as temporary, temporary.open("wb") as file:
-        sha256 = np.array(lists.codes_sha256)
-        np.savez(file, centroids=lists.centroids.words, list_of=lists.list_of, codes_sha256=sha256)
+    arrays = {"centroids": lists.centroids.words, "list_of": lists.list_of, "codes_sha256": lists.codes_sha256}
+    write_arrays(path, "plain", **arrays)
 
 
 def load(path: Path, database: Codes) -> Lists:
@@ -213,15 +207,17 @@ def _damaged(path: Path) -> HashbenchError:
     return HashbenchError(f"{path}: not lists that hashbench search --index wrote, or damaged: remove it")
 
 
+def _n_rows(rows: slice) -> int:
+    return int(rows.stop - rows.start)
+
+
 def _width(codes: Codes) -> int:
     """The number of bits that faiss sees, a multiple of 64; it takes multiples of 8."""
     return 64 * codes.words.shape[1]
 
 
 def _faiss() -> Any:
-    try:
+    with retold(lambda _: f"--method ivf needs faiss: {how_to_install('search')}", ImportError):
         import faiss
-    except ImportError:
-        raise HashbenchError(f"--method ivf needs faiss: {how_to_install('search')}") from None
     faiss.omp_set_num_threads(available_cores())
     return faiss

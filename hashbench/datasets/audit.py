@@ -20,7 +20,6 @@ N_SHOWN = 5
 BLOCK_BYTES = 16 << 20  # of items, in memory at once
 
 Keys = NDArray[np.uint64] | NDArray[np.bytes_]
-Lists = dict[str, Ids]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,8 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
     leaks = []
     for by, of in keys.items():
         for role, inside in DISJOINT:
-            if pairs := find_duplicates(of, _ids(lists, role), lists[inside], items if by == "bytes" else None):
+            one, other = (getattr(chosen, f"{each}_ids") for each in (role, inside))
+            if pairs := find_duplicates(of, one, other, items if by == "bytes" else None):
                 leaks.append(Leak(role, inside, by, len(pairs), pairs[:N_SHOWN]))
     return Audit(
         sizes={role: len(ids) for role, ids in lists.items()},
@@ -99,17 +99,12 @@ def find_duplicates(keys: Keys, ids: Ids, others: Ids, items: Items | None = Non
 
 def _require_stated(name: str, chosen: Split, protocol: Protocol, seed: int) -> None:
     """Raises CheckFailed for other sizes than the card states and, for the protocol's own seed, for other ids."""
-    lists = chosen.lists()
     for role in ("query", "database", "train", "validation"):
         stated = getattr(protocol, "n_queries" if role == "query" else f"n_{role}")
-        if stated not in (None, n := len(_ids(lists, role))):
+        if stated not in (None, n := len(getattr(chosen, f"{role}_ids"))):
             raise CheckFailed(f"{name}: {n} {role} ids; the card states {stated}")
     if seed == protocol.seed and protocol.ids_sha256 not in (None, chosen.sha256):
         raise CheckFailed(f"{name}: the ids have checksum {chosen.sha256}; the card states {protocol.ids_sha256}")
-
-
-def _ids(lists: Lists, role: str) -> Ids:
-    return lists.get(role, np.empty(0, np.int64))
 
 
 def _counts(labels: Labels, ids: Ids) -> Ids:

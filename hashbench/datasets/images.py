@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import resolved
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
@@ -58,21 +58,15 @@ def _opened(path: Path) -> "Iterator[Image]":
     """The image, of which only the header is read, if it has an ordinary size and kind of pixels."""
     from PIL import Image
 
-    try:
-        with Image.open(path, formats=FORMATS) as image:
-            _require_ordinary(path, image)
-            yield image
-    except HashbenchError:
-        raise
-    except Exception as error:  # a damaged image can raise nearly anything inside Pillow
-        raise HashbenchError(f"{path}: not an image that can be read ({one_line(error)})") from None
-
-
-def _require_ordinary(path: Path, image: "Image") -> None:
-    if image.width * image.height > MOST_PIXELS:
-        raise HashbenchError(f"{path}: {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are decoded")
-    if image.mode not in EIGHT_BITS:
-        raise HashbenchError(f"{path}: pixels of kind {image.mode}; 8 bits a channel are expected")
+    with (
+        retold(lambda cause: f"{path}: not an image that can be read ({cause})"),
+        Image.open(path, formats=FORMATS) as image,
+    ):
+        if image.width * image.height > MOST_PIXELS:
+            raise HashbenchError(f"{path}: {image.width} x {image.height} pixels; at most {MOST_PIXELS:,} are decoded")
+        if image.mode not in EIGHT_BITS:
+            raise HashbenchError(f"{path}: pixels of kind {image.mode}; 8 bits a channel are expected")
+        yield image
 
 
 def decode_all(files: Sequence[Path], shape: Sequence[int], block: int) -> Iterator[NDArray[np.uint8]]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from hashbench.datasets.card import ExpectedFile, Member, Source
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 
 PIECE = 1 << 20
 MAX_NAME_BYTES = 1 << 20  # of a name record in a tar, which is read into memory as a whole
@@ -60,7 +60,7 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
     """The source's members in the card's order, each verified, and open at its first byte until the next one is."""
     if not place.is_dir():
         verify_file(place, source)
-    with _damage(place), ExitStack() as stack:
+    with retold(lambda cause: f"{place}: damaged or truncated ({cause})"), ExitStack() as stack:
         entries = defaultdict(list)
         for name, opener in _entries(place, source, stack):
             entries[name.removeprefix("./")].append(opener)
@@ -77,7 +77,7 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
                 raise HashbenchError(f"{where}: not a regular file")
             in_place = place.is_dir() and not _is_packed(found, member)  # no copy is needed
             opening = nullcontext(packed) if in_place else _copied(packed, found, member, where, scratch)
-            with _damage(where), packed, opening as file:
+            with retold(partial("{}: damaged or truncated ({})".format, where)), packed, opening as file:
                 _require(file, member, where)
                 yield member, cast("BinaryIO", file)
 
@@ -89,17 +89,6 @@ def _names(member: Member) -> list[str]:
 
 def _is_packed(name: str, member: Member) -> bool:
     return Path(name).name != Path(member.path).name and Path(name).suffix in UNPACK
-
-
-@contextmanager
-def _damage(where: object) -> Iterator[None]:
-    """Turns any exception inside the ``with`` block into one HashbenchError, since damaged bytes can raise anything."""
-    try:
-        yield
-    except HashbenchError:
-        raise
-    except Exception as error:
-        raise HashbenchError(f"{where}: damaged or truncated ({one_line(error)})") from None
 
 
 def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from hashbench.datasets import protocol as rules
 from hashbench.datasets.protocol import Protocol
-from hashbench.foundation.errors import HashbenchError, one_line
-from hashbench.foundation.files import atomic
+from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.files import write_arrays
 from hashbench.foundation.registry import canonical
 from hashbench.relevance.labels import Labels
 
@@ -54,10 +54,8 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
     """The split, always the same, of class ids [n] or labels [n, labels]; raises HashbenchError if there is none."""
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)
     seed = protocol.seed if seed is None else seed
-    try:
+    with retold(lambda fault: f"{dataset} {protocol_name}: {fault}", HashbenchError):
         return draw(protocol, labels, f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}", seed)
-    except HashbenchError as error:
-        raise HashbenchError(f"{dataset} {protocol_name}: {error}") from None
 
 
 def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
@@ -71,8 +69,7 @@ def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
 def write(path: Path, chosen: Split) -> None:
     """Writes an .npz with query_ids, database_ids, train_ids, validation_ids if there are any, and sha256."""
     lists = {f"{role}_ids": ids for role, ids in chosen.lists().items()}
-    with atomic(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **lists, sha256=np.array(chosen.sha256))  # type: ignore[arg-type]  # NumPy's own keyword clashes
+    write_arrays(path, "plain", **lists, sha256=chosen.sha256)
 
 
 @singledispatch
@@ -156,10 +153,8 @@ def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: in
     query, pool = (_range(within, len(labels)) for within in (protocol.query, protocol.pool))
     if (labels[pool] < 0).any():
         raise HashbenchError("an item of the pool has no class; a share of each class is drawn")
-    try:
+    with retold("validation: {}".format, ValueError):  # too few of a class, or fewer validation items than classes
         parts = train_test_split(pool, test_size=protocol.validation, random_state=seed, stratify=labels[pool])
-    except ValueError as error:  # too few of a class, or fewer validation items than classes
-        raise HashbenchError(f"validation: {one_line(error)}") from None
     train, validation = map(np.sort, parts)
     return Split(query, train, train, validation)
 

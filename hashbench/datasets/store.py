@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,7 +14,7 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.readers import READERS, Block, Files, Items
 from hashbench.foundation import paths
 from hashbench.foundation.config import canonical_json
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic
 from hashbench.relevance.labels import Labels
 
@@ -123,23 +123,22 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
     import h5py
 
     path = labels_path_of(card) if labels_only else path_of(card)
-    try:
-        with _fitting(card), atomic(path) as temporary, h5py.File(temporary, "w") as file:
-            sha256 = _fill(card, file, blocks, labels_only)
-            file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
-    except (OSError, RuntimeError) as error:  # HDF5 raises RuntimeError if the disk is full when it closes the file
-        raise HashbenchError(f"{path}: cannot be written ({one_line(error)})") from None
+    # HDF5 raises RuntimeError if the disk is full when it closes the file
+    with (
+        retold(lambda cause: f"{path}: cannot be written ({cause})", OSError, RuntimeError),
+        _fitting(card),
+        atomic(path) as temporary,
+        h5py.File(temporary, "w") as file,
+    ):
+        sha256 = _fill(card, file, blocks, labels_only)
+        file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
     return path
 
 
-@contextmanager
-def _fitting(card: Card) -> Iterator[None]:
+def _fitting(card: Card) -> AbstractContextManager[None]:
     """Turns the errors of NumPy and HDF5 about items of another shape or number than the card's into HashbenchError."""
-    try:
-        yield
-    except (ArithmeticError, MemoryError, TypeError, ValueError) as error:
-        stated = f"item_shape {card.item_shape}, n_items {card.n_items}"
-        raise HashbenchError(f"{card.name}: its files do not fit its card ({stated}): {one_line(error)}") from None
+    where = f"{card.name}: its files do not fit its card (item_shape {card.item_shape}, n_items {card.n_items})"
+    return retold(lambda cause: f"{where}: {cause}", ArithmeticError, MemoryError, TypeError, ValueError)
 
 
 def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Items
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 from hashbench.relevance.labels import Labels
 
@@ -61,11 +61,8 @@ def opened(path: Path, how_to_get: str) -> "Iterator[h5py.File]":
     """The open file; any error inside the ``with`` block is raised as the error of a damaged file."""
     import h5py
 
-    try:
-        with h5py.File(path, "r") as file:
-            yield file
-    except DAMAGE as error:
-        raise damaged(path, how_to_get, one_line(error)) from None
+    with retold(lambda cause: str(damaged(path, how_to_get, cause)), *DAMAGE), h5py.File(path, "r") as file:
+        yield file
 
 
 def damaged(path: Path, how_to_get: str, reason: str) -> HashbenchError:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes, pack
 from hashbench.codes.packed import bit_order_of, from_bytes
 from hashbench.codes.values import CodeValues, not_numeric
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.counting import AnyCodes
 from hashbench.relevance.labels import GradedRelevance, PairRelevance, class_ids, class_names, from_labels
@@ -133,10 +133,8 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         values = values.detach().cpu()
         # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
         values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
-    try:
+    with retold(lambda cause: f"{name}: not an array: {cause}", ValueError):  # rows of different lengths
         return np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise HashbenchError(f"{name}: not an array: {error}") from None
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 COLOUR = "#0072B2"
 SIZE_IN, DPI = (4.8, 3.6), 150
+STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
 MARKED = 130  # a curve with more points has no markers
 
 
@@ -44,24 +45,24 @@ def curves_of(counted: Histogram) -> list[Curve]:
 
 def figure_of_curves(counted: Histogram) -> "Figure":
     """Precision against recall, and precision of the first N; HashbenchError if no query has a relevant item."""
-    with _own_style():
+    with own_style(STYLE):
         return _drawn(curves_of(counted)[:2])
 
 
 def write_picture(path: Path, curve: Curve) -> None:
     """Writes the curve as a PNG."""
-    with _own_style():
+    with own_style(STYLE):
         _drawn([curve]).savefig(path, format="png", metadata={"Software": None})
 
 
 @contextmanager
-def _own_style() -> Iterator[None]:
-    """The user's matplotlib settings change nothing in the block."""
+def own_style(style: Mapping[Any, Any]) -> Iterator[None]:
+    """The user's matplotlib settings change nothing in the block: the ``style`` is added to the defaults."""
     import matplotlib
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update({"font.size": 8, "axes.spines.top": False, "axes.spines.right": False})
+        matplotlib.rcParams.update(style)
         yield
 
 

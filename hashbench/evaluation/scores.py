@@ -1,6 +1,6 @@
 """``Scores``, which ``hashbench.score`` returns and ``hashbench eval`` prints, and their ``Evidence``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError, retold, unknown
 from hashbench.histogram import Histogram
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evaluate_with_extremes, summarise
@@ -77,10 +77,8 @@ class Scores(Mapping[str, float | None]):
 
     def to_frame(self) -> "pandas.DataFrame":
         """A pandas DataFrame with a row for each metric, named by the index; a value that is missing is NaN."""
-        try:
+        with retold("to_frame: pandas is not installed: pip install pandas, or use to_dict()".format, ImportError):
             import pandas
-        except ImportError:
-            raise HashbenchError("to_frame: pandas is not installed: pip install pandas, or use to_dict()") from None
         rows = [self.row(name) for name in self]
         columns = ["mean", "std", "worst", "best", "n_queries", "n_empty"]
         frame = pandas.DataFrame(rows, index=pandas.Index(list(self), name="metric"), columns=columns)
@@ -173,6 +171,14 @@ def table(scores: Scores) -> str:
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
     shown = (f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}" for name, mean, std, ends in lines)
     return "\n".join(map(str.rstrip, shown))
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines with their first columns flush left and the others flush right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for name, *rest in lines:
+        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
+        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
 
 
 def number(value: float | None) -> str:

@@ -16,7 +16,7 @@ from hashbench.evaluation.scores import Evidence
 from hashbench.foundation import config
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError, printable, quietly
-from hashbench.foundation.files import atomic, holder_in, locked, require_output, resolved, write_holder
+from hashbench.foundation.files import holder_in, locked, require_output, resolved, write_arrays, write_holder
 
 OPTION = "--counts"
 SCHEMA = 1
@@ -85,9 +85,7 @@ def write_total(path: Path, total: Total) -> None:
         pending=sorted(map(list, total.pending)),
         arrays_sha256=_sha256(arrays),
     )
-    text = np.frombuffer(about.model_dump_json().encode(), np.uint8)
-    with atomic(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, allow_pickle=False, about=text, **arrays)
+    write_arrays(path, "plain", about=np.frombuffer(about.model_dump_json().encode(), np.uint8), **arrays)
 
 
 def read_total(path: Path) -> Total | None:

@@ -14,7 +14,7 @@ from hashbench.codes import files as saved_files
 from hashbench.codes.files import CodeStream, Explicit, SavedCodes, StoredArray
 from hashbench.evaluation.scorer import Scorer
 from hashbench.evaluation.shard_total import Entry, Total
-from hashbench.foundation.errors import HashbenchError, quietly
+from hashbench.foundation.errors import HashbenchError, quietly, retold
 from hashbench.foundation.files import file_sha256, matching, natural, resolved
 from hashbench.jobs.task import DriverFile, Input, Task
 
@@ -201,10 +201,8 @@ class CountTask(Task):
                 text = text.replace(str(place), str(name))
             return text
 
-        try:
+        with retold(named, HashbenchError):
             total = CountTask(self.source.moved(places), shard, self.content).run()
-        except HashbenchError as error:
-            raise HashbenchError(named(str(error))) from None
         (entry,) = total.entries
         return replace(total, entries=(entry.model_copy(update={"notes": [named(note) for note in entry.notes]}),))
 

@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from hashbench.evaluation.curves import own_style
 from hashbench.tables import notation
 from hashbench.tables.render_csv import Value, csv_lines
 
@@ -120,12 +121,9 @@ def preview(drawing: Drawing, stamp: str = "") -> bytes:
 @contextmanager
 def _drawn(drawing: Drawing, dpi: int) -> Iterator[Figure]:
     """The drawing as a figure of matplotlib, which is saved inside the block: there its settings are hashbench's."""
-    import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
+    with own_style(STYLE):
         figure = Figure(figsize=drawing.size_in, dpi=dpi, layout="constrained")
         drawing.draw(figure)
         engine = figure.get_layout_engine()

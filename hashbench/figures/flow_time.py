@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import retold
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 
@@ -84,10 +84,8 @@ def _points(file: FlowFile, record: _Record | None) -> list[dict[str, Any]]:
 
 
 def _read(path: Path) -> _Record:
-    try:
+    with retold(lambda cause: f"{path}: not a record of benchmarks/flow.py: {cause}", OSError, ValueError):
         return _Record.model_validate_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise HashbenchError(f"{path}: not a record of benchmarks/flow.py: {one_line(error)}") from None
 
 
 def _draw(sizes: list[int], points: list[dict[str, Any]], text: str, figure: Figure) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError, retold, unknown
 
 
 class Strict(BaseModel):
@@ -58,21 +58,16 @@ def _loaded(model: type[BaseModel], path: Path, text: str) -> BaseModel:
 
 @lru_cache(maxsize=256)  # the cells of a table read one card a hundred times
 def _tables(path: Path, text: str) -> dict[str, Any]:
-    try:
+    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", ValueError):
         return toml_tables(text)
-    except ValueError as error:
-        raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
 
 
 def _text(path: Path) -> str:
-    try:
+    gone = retold(lambda _: f"{path}: no such file", FileNotFoundError)
+    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", OSError, UnicodeDecodeError), gone:
         if path.exists() and not path.is_file():
             raise HashbenchError(f"{path}: not a readable TOML file: it is a folder, a pipe or a device")
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise HashbenchError(f"{path}: no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise HashbenchError(f"{path}: not a readable TOML file: {error}") from None
 
 
 def toml_tables(text: str) -> dict[str, Any]:

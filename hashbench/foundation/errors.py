@@ -1,7 +1,8 @@
 """The errors that users see: each is one line that says what is wrong, where, and what would be right."""
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TypeVar
 
@@ -67,13 +68,28 @@ def printable(text: str, most: int = 60) -> str:
     return shown if len(shown) <= most else f"{shown[:most]}..."
 
 
+def counted(n: int, what: str) -> str:
+    """A number and what it counts, such as 1 row or 1,200 rows."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def quietly(where: str, does: Callable[[], T], otherwise: str = "cannot be read") -> T:
     """The result of ``does`` without its warnings; its errors are HashbenchErrors: ``where: otherwise: cause``."""
+    with retold(lambda cause: f"{where}: {otherwise}: {printable(cause, 200)}"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return does()
+
+
+@contextmanager
+def retold(tell: Callable[[str], str], *kinds: type[Exception], by: type[Exception] = HashbenchError) -> Iterator[None]:
+    """Raises an error of the ``kinds`` in the block as a HashbenchError, in the words that ``tell`` makes of its cause.
+
+    Without ``kinds`` every error but a HashbenchError: a damaged file can raise almost any inside zipfile, zlib, HDF5.
+    """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return does()
-    except HashbenchError:
-        raise
-    except Exception as error:  # a damaged file can raise almost any error inside zipfile, zlib or HDF5
-        raise HashbenchError(f"{where}: {otherwise}: {printable(one_line(error), 200)}") from None
+        yield
+    except Exception as error:
+        is_own = isinstance(error, HashbenchError)
+        if not (isinstance(error, kinds) if kinds else not is_own):
+            raise
+        raise by(tell(str(error) if is_own else one_line(error))) from None

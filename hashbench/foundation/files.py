@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.progress import note
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
@@ -111,13 +111,13 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_arrays(path: Path, **arrays: Any) -> None:
-    """Writes the arrays as compressed .npz, or as .npz.xz, half as large and slower; as a whole or not at all."""
+def write_arrays(path: Path, how: Literal["compressed", "plain"] = "compressed", /, **arrays: Any) -> None:
+    """Writes the arrays as .npz, or as .npz.xz, half as large and slower; as a whole or not at all."""
     import numpy as np
 
     is_xz = path.suffix == ".xz"
     with atomic(path) as temporary, lzma.open(temporary, "wb") if is_xz else temporary.open("wb") as file:
-        (np.savez if is_xz else np.savez_compressed)(file, allow_pickle=False, **arrays)
+        (np.savez_compressed if how == "compressed" and not is_xz else np.savez)(file, allow_pickle=False, **arrays)
 
 
 def open_arrays(path: Path) -> IO[bytes]:
@@ -277,7 +277,10 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
     from filelock import FileLock, Timeout
 
     lock = FileLock(path)
-    try:
+    unusable = retold(
+        lambda cause: f"{path}: cannot be locked ({cause}): name another with {instead}", OSError, NotImplementedError
+    )
+    with unusable:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:  # a process that dies releases its lock
             lock.acquire(timeout=0)
@@ -287,8 +290,6 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
             if busy:
                 note(busy)
             lock.acquire(poll_interval=0.1)
-    except (OSError, NotImplementedError) as error:
-        raise HashbenchError(f"{path}: cannot be locked ({one_line(error)}): name another with {instead}") from None
     try:
         yield
     finally:

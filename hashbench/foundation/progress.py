@@ -4,7 +4,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from operator import length_hint
@@ -41,13 +41,19 @@ def bar(
 
 
 def with_bar(
-    items: Iterable[T], description: str, unit: str, total: int | None = None, *, shown: bool = True
+    items: Iterable[T],
+    description: str,
+    unit: str,
+    total: int | None = None,
+    *,
+    shown: bool = True,
+    size: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[T]:
-    """The items, each of which moves a bar by one; without ``total`` their number, if they tell it."""
+    """The items, each of which moves a bar by its ``size``; without ``total`` their number, if they tell it."""
     with bar(description, unit, total or length_hint(items) or None, shown=shown) as done:
         for item in items:
             yield item
-            done.update()
+            done.update(size(item))
 
 
 def note(line: str) -> None:

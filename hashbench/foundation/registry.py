@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 GROUPS = "hashbench."  # the prefix of the entry point groups that other packages may declare
 
+K = TypeVar("K")
 T = TypeVar("T")
 Broken = Callable[[HashbenchError], object]  # called with the error of an entry that cannot be loaded
 
@@ -31,7 +32,7 @@ def refuse(error: HashbenchError) -> NoReturn:
     raise error
 
 
-def each_usable(names: Iterable[str], load: Callable[[str], T], broken: Broken) -> Iterator[tuple[str, T]]:
+def each_usable(names: Iterable[K], load: Callable[[K], T], broken: Broken) -> Iterator[tuple[K, T]]:
     """Each name with its loaded entry; one that cannot be loaded is left out, and its error is given to ``broken``."""
     for name in names:
         try:

@@ -5,15 +5,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from lzma import LZMAError
 from pathlib import Path
 from typing import Any, TypeVar, cast
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
@@ -81,11 +79,9 @@ class Histogram:
     @staticmethod
     def load(path: Path) -> "Histogram":
         """The histogram that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
-        try:
-            with open_arrays(path) as file, np.load(file, allow_pickle=False) as archive:
-                return Histogram(archive["counts"], archive["levels"])
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile, LZMAError) as error:
-            raise HashbenchError(f"{path}: not a readable histogram: {one_line(error)}") from None
+        damaged = retold(lambda cause: f"{path}: not a readable histogram: {cause}")
+        with damaged, open_arrays(path) as file, np.load(file, allow_pickle=False) as archive:
+            return Histogram(archive["counts"], archive["levels"])
 
 
 def widened(counts: Ints, n_levels: int) -> Ints:

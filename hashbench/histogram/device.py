@@ -6,7 +6,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import available_cores
 
 # To import torch, start CUDA and compile the kernel takes several seconds: a GPU pays where the CPU would count longer.
@@ -67,8 +67,7 @@ def require_cuda(name: str) -> str:
         raise HashbenchError(f"device {name}: no CUDA device is here: device auto or cpu counts on the CPU")
     if number >= n_devices:
         raise HashbenchError(f"device {name}: the CUDA devices here are cuda:0 to cuda:{n_devices - 1}")
-    try:
+    # in use by another process alone, out of memory, an old driver
+    with retold(lambda cause: f"device {name}: it cannot be used: {cause}: device cpu can", RuntimeError):
         torch.empty(1, device=f"cuda:{number}")
-    except RuntimeError as error:  # in use by another process alone, out of memory, an old driver
-        raise HashbenchError(f"device {name}: it cannot be used: {one_line(error)}: device cpu can") from None
     return f"cuda:{number}"

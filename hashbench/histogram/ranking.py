@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hashbench.codes import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.foundation.progress import bar as progress_bar
+from hashbench.foundation.progress import with_bar
 from hashbench.histogram.counts import Histogram, Ints, require_bits
 from hashbench.histogram.whole_weights import whole_weights
 from hashbench.relevance.labels import Relevance
@@ -183,7 +183,5 @@ class WeightedRankings:
         return weighted_hamming(self.query, self.database, self.weights)
 
     def __iter__(self) -> Iterator[RankingHistogram]:
-        with progress_bar("rank", "query", len(self.query), shown=self.progress) as bar:
-            for block in rankings(self.distances, self.relevance, self.own):
-                yield block
-                bar.update(block.n_queries)
+        found, n = rankings(self.distances, self.relevance, self.own), len(self.query)
+        return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)

@@ -1,8 +1,7 @@
 """The same histogram counted with torch: by Triton's kernel, or by products of -1 and +1, exact in float32."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from hashbench.codes import MAX_BITS, Codes, pack_words
 from hashbench.codes.values import CodeValues, not_numeric
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line, retold
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Counter, Ints, Report
 from hashbench.histogram.numba_kernel import is_multi_hot, is_signed
@@ -131,14 +130,10 @@ class TorchCounter(Counter):
         counts: Ints = self.counts.cpu().numpy()
         return counts
 
-    @contextmanager
-    def _enough_memory(self) -> Iterator[None]:
+    def _enough_memory(self) -> AbstractContextManager[None]:
         """Raises HashbenchError if the memory of the device gets full in the block."""
-        try:
-            yield
-        except torch.OutOfMemoryError:
-            advice = "--device cpu counts in the memory of the machine"
-            raise HashbenchError(f"device {self.device}: its memory is full: {advice}") from None
+        full = f"device {self.device}: its memory is full: --device cpu counts in the memory of the machine"
+        return retold(lambda _: full, torch.OutOfMemoryError)
 
     def _add_in_kernel(self, items: Tensor, relevance: Relevance, columns: slice) -> bool:
         """Adds all pairs with Triton's kernel and returns True; False if it cannot, and then nothing has been added."""

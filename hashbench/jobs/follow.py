@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any, TypeVar
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.progress import bar, note
+from hashbench.foundation.progress import note, with_bar
 from hashbench.jobs.local import local_pool
 from hashbench.jobs.task import Died, NodeError, Pool, Postponed, Task, TookTooLong
 
@@ -99,9 +99,5 @@ def all_done(tasks: Sequence[Task], pool: Pool) -> Generator[tuple[int, Any]]:
 
 def checked(tasks: Sequence[Task], jobs: int) -> list[Any]:
     """The results of ``tasks`` that look at a shard each, in order, from ``jobs`` workers of this machine."""
-    found: dict[int, Any] = {}
-    with bar("check", "shard", len(tasks)) as shown:
-        for at, result in all_done(tasks, local_pool(min(jobs, len(tasks)))):
-            found[at] = result
-            shown.update()
+    found = dict(with_bar(all_done(tasks, local_pool(min(jobs, len(tasks)))), "check", "shard", len(tasks)))
     return [found[at] for at in range(len(tasks))]

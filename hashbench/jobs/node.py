@@ -12,7 +12,7 @@ from shutil import rmtree
 from typing import Any
 
 from hashbench.foundation import paths, provenance
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic, locked, reported
 from hashbench.foundation.provenance import Code
 from hashbench.jobs.task import DriverFile, Input, NodeError, Task
@@ -41,14 +41,12 @@ def run_on_this_node(sent: Sent, read: Reader) -> Any:
             "all machines"
         )
     with ExitStack() as reserved:
-        try:
+        with retold(lambda fault: f"{where}: {fault}", HashbenchError, by=NodeError):
             folder = work_folder()
             for used_once in dict.fromkeys((folder / i.place).parents[1] for i in sent.inputs if not i.is_kept):
                 reserved.enter_context(_reserved(used_once))
             for needed in sent.inputs:
                 _bring(needed, folder, read)
-        except HashbenchError as error:
-            raise NodeError(f"{where}: {error}") from None
         return sent.task.run_on_node(folder, {needed.path: folder / needed.place for needed in sent.inputs})
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,8 @@ from hashbench.contract import (
     TrainingData,
     TrainingFailed,
 )
-from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic
+from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._method import Method
 
@@ -80,9 +79,8 @@ class ShallowHasher(BinaryHasher):
 
     def save(self, folder: Path) -> None:
         arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
-        arrays = {name: array for name, array in {**arrays, AVERAGE: self.average}.items() if array is not None}
-        with atomic(folder / FILE) as temporary, temporary.open("wb") as file:
-            np.savez(file, function=type(self.function).__name__, value_max=self.value_max, **arrays)
+        arrays |= {AVERAGE: self.average, "function": type(self.function).__name__, "value_max": self.value_max}
+        write_arrays(folder / FILE, "plain", **{key: each for key, each in arrays.items() if each is not None})
 
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
@@ -126,14 +124,12 @@ def shallow_method(
 
     def load(chosen: ShallowSettings, stored: SavedHasher) -> ShallowHasher:  # noqa: ARG001
         path = stored.folder / FILE
-        try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                function = by_name[str(archive["function"])]
-                arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
-                average = archive[AVERAGE] if AVERAGE in archive else None  # noqa: SIM401  (an NpzFile reads at get)
-                return ShallowHasher(function(**arrays), float(archive["value_max"]), average)
-        except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-            raise DamagedHasher(f"{path}: not a whole hasher ({error})") from None
+        damaged = retold(lambda cause: f"{path}: not a whole hasher ({cause})", by=DamagedHasher)
+        with damaged, path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            function = by_name[str(archive["function"])]
+            arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
+            average = archive[AVERAGE] if AVERAGE in archive else None  # noqa: SIM401  (an NpzFile reads at get)
+            return ShallowHasher(function(**arrays), float(archive["value_max"]), average)
 
     return Method(settings, ("bits", "features", *identity), fitted, load, needs_torch=False, supervision=supervision)
 

@@ -14,8 +14,8 @@ from pydantic import Field
 
 from hashbench.contract import DamagedHasher, SavedHasher, TrainingData
 from hashbench.foundation.config import derive_seed, json_object
-from hashbench.foundation.errors import one_line
-from hashbench.foundation.files import atomic, write_text
+from hashbench.foundation.errors import retold
+from hashbench.foundation.files import write_arrays, write_text
 from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
 from hashbench.sparse import quantise
 from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
@@ -56,8 +56,7 @@ class CentroidHasher(BucketHasher):
     def save(self, folder: Path) -> None:
         """Writes the seed of k-means and, with ``fit_on`` "train", the centroids."""
         if self.centroids is not None:
-            with atomic(folder / CENTROIDS) as temporary, temporary.open("wb") as file:
-                np.savez(file, allow_pickle=False, centres=self.centroids.centres)
+            write_arrays(folder / CENTROIDS, "plain", centres=self.centroids.centres)
         write_text(folder / FILE, json.dumps({"seed": self.seed}) + "\n")
 
 
@@ -68,14 +67,12 @@ def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> Cent
 
 def _load(settings: Settings, stored: SavedHasher, base: ExhaustiveSearch) -> CentroidHasher:
     path, centroids = stored.folder / FILE, None
-    try:
+    with retold(lambda cause: f"{path}: {cause}", Exception, by=DamagedHasher):  # an archive can raise nearly anything
         seed = int(json_object(path.read_text())["seed"])
         if settings.fit_on == "train":
             path = stored.folder / CENTROIDS
             with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
                 centroids = Centroids(archive["centres"])
-    except Exception as error:  # a damaged archive can raise nearly anything
-        raise DamagedHasher(f"{path}: {one_line(error)}") from None
     return CentroidHasher(base, settings.k, settings, seed, centroids)
 
 

@@ -7,7 +7,7 @@ import warnings
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:
@@ -55,10 +55,9 @@ def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     if len(shape) != 3 or shape[0] != 3:
         raise HashbenchError(f"{name} takes RGB images, not items of shape {shape}")
     headless, width = _headless(name)
-    try:
+    refused = RuntimeError, ValueError, AssertionError
+    with retold(lambda cause: f"{name} does not take images of shape {shape}: {cause[:120]}", *refused):
         found = _shape_of_answer(headless, shape)
-    except (RuntimeError, ValueError, AssertionError) as error:
-        raise HashbenchError(f"{name} does not take images of shape {shape}: {one_line(error)[:120]}") from None
     if found != (width,):
         raise HashbenchError(f"{name} does not end in one vector an image: it gives {found} before its last layer")
     return headless, width

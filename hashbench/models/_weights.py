@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from hashbench.codes.files import pt
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import file_sha256
 from hashbench.models._layers import Preprocessor
 from hashbench.models._matconvnet import AVERAGE
@@ -42,10 +42,8 @@ def fill(
     tensors = _read(path, pretrained.weights)
     average = tensors.pop(AVERAGE, None)
     if average is not None:
-        try:
+        with retold(lambda fault: f"{path}: {fault}", HashbenchError):
             prepared.set_mean(average)
-        except HashbenchError as error:
-            raise HashbenchError(f"{path}: {error}") from None
     elif pretrained.weights.brings_average:
         raise HashbenchError(f"{path}: {AVERAGE} is missing: {name} needs the average image of its weights")
     load_tensors(backbone, tensors, f"{path}: layer ")
@@ -101,10 +99,9 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    try:
+    damaged = SafetensorError, OSError, ValueError
+    with retold(lambda cause: f"{path}: not a readable .safetensors file ({cause})", *damaged):
         tensors = load_file(path)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise HashbenchError(f"{path}: not a readable .safetensors file ({one_line(error)})") from None
     _require_finite(tensors, path)
     return tensors
 

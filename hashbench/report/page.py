@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
+from hashbench.foundation.errors import counted
 from hashbench.report.contents import Contents, MissingRun, Picture
 from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, machine_of
 from hashbench.tables.papers import Paper, cited, papers
@@ -68,8 +69,8 @@ def _overview(contents: Contents) -> Iterator[str]:
     n_machines = len({machine_of(row) for row in contents.rows})
     yield "<header><h1>hashbench: results</h1>"
     yield (
-        f"<p>{n_measured:,} of {n_cells:,} cells of {_counted(len(contents.tables), 'table')} are measured. "
-        f"The {_counted(len(contents.rows), 'stored run')} were made on {_counted(n_machines, 'machine')}. "
+        f"<p>{n_measured:,} of {n_cells:,} cells of {counted(len(contents.tables), 'table')} are measured. "
+        f"The {counted(len(contents.rows), 'stored run')} were made on {counted(n_machines, 'machine')}. "
         "A cell shows published / measured: the mean over runs ± standard deviation, and the (number of runs). "
         "Below: how many cells of each table are measured, how many of these lie outside their tolerance, and how many "
         "runs are missing.</p>"
@@ -100,10 +101,6 @@ def _heading(*labels: Sequence[str]) -> str:
     kinds = zip(("", ' class="number"', ""), labels, strict=False)
     cells = "".join(f'<th scope="col"{kind}>{label}</th>' for kind, some in kinds for label in some)
     return f"<thead><tr>{cells}</tr></thead>"
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper]) -> Iterator[str]:
@@ -158,7 +155,7 @@ def _missing(contents: Contents) -> Iterator[str]:
         yield "<p>Nothing: every cell of every table is measured.</p>"
     for each in waiting:
         name, runnable = escape(each.table.name), [run for run in each.missing if run.command is not None]
-        yield f"<details><summary>{name}: {_counted(len(each.missing), 'run')} missing</summary>"
+        yield f"<details><summary>{name}: {counted(len(each.missing), 'run')} missing</summary>"
         if runnable:
             yield f"<p>All of them ({_hours(runnable)}): <code>hashbench run {name}</code></p>"
         yield from ("<ul>", *map(_missing_run, each.missing), "</ul></details>")
@@ -178,5 +175,5 @@ def _missing_run(run: MissingRun) -> str:
     attributes = element_attributes(filter_attributes(cell.dataset, cell.method, cell.settings.get("bits")))
     command = f"<br><code>{escape(run.command)}</code>" if run.command else ""
     first = " / ".join(filter(None, run.places[0]))
-    others = f" and {_counted(len(run.places) - 1, 'cell')} more" if len(run.places) > 1 else ""
+    others = f" and {counted(len(run.places) - 1, 'cell')} more" if len(run.places) > 1 else ""
     return f"<li{attributes}>{escape(first)}{others}: {escape(run.why)}{command}</li>"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hashbench.contract import PIXELS, DamagedHasher, Hasher, SavedHasher, TrainingFailed
 from hashbench.foundation import provenance
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_writable, write_text
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
@@ -83,10 +83,8 @@ def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[
     if row.status != "ok":
         command = train_command(row, program)
         raise HashbenchError(f"{row.run}: this run failed ({row.reason}); this tries it again: {command}")
-    try:
+    with retold(lambda damage: str(not_here(row, store, program, damage)), DamagedHasher):
         hasher = load_saved(Run.from_row(row), store, device)
-    except DamagedHasher as damage:
-        raise not_here(row, store, program, str(damage)) from None
     if hasher is None:
         raise not_here(row, store, program)
     return hasher

@@ -10,7 +10,7 @@ from hashbench.codes import Codes, files
 from hashbench.codes.files import Explicit, Ids
 from hashbench.contract import BinaryOutput
 from hashbench.evaluation.compare import renumbered
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.relevance.labels import Labels
 from hashbench.runs.data import RunData, open_data
 from hashbench.runs.execute import row_with, scored
@@ -49,12 +49,9 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
     if any(side is None for side in ids):
         if data.run.protocol.relevance is not None:
             raise HashbenchError(f"{where}: no query_ids and database_ids, which say what the codes of {rule} are of")
-        try:
+        advice = "query_ids and database_ids, numbers of items, go in place of labels"
+        with retold(lambda fault: f"{fault}; {advice}", HashbenchError):
             saved = files.load(sources, explicit=explicit)
-        except HashbenchError as error:
-            raise HashbenchError(
-                f"{error}; query_ids and database_ids, numbers of items, go in place of labels"
-            ) from None
         found = saved.query, saved.database
     else:
         found = files.load_codes(sources, explicit=explicit)[:2]

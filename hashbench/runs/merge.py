@@ -1,6 +1,6 @@
 """Rows of other results folders, such as those of other machines, copied into this one; none is ever lost."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import each_usable
 from hashbench.runs.diff import says_nothing_new
 from hashbench.runs.row import Row, from_line, read_schema_1, to_line
 from hashbench.runs.store import Damaged, Line, Store, read_lines, repeat_name
@@ -58,12 +59,10 @@ def _rows_of(source: Store, is_own: bool, damaged: Damaged) -> Iterator[tuple[Ro
     if is_own and not files:
         raise HashbenchError(f"{source.folder}: the folder that rows are merged into: name another one")
     lines = () if is_own else source.lines(damaged)
-    reads = [(partial(from_line, line.text, line.place, strict=True), None) for line in lines]
-    for read, loose in [*reads, *((partial(read_schema_1, path), path if is_own else None) for path in files)]:
-        try:
-            yield read(), loose
-        except HashbenchError as error:
-            damaged(error)
+    reads: list[tuple[Callable[[], Row], Path | None]] = []
+    reads += [(partial(from_line, line.text, line.place, strict=True), None) for line in lines]
+    reads += [(partial(read_schema_1, path), path if is_own else None) for path in files]
+    yield from ((row, loose) for (_, loose), row in each_usable(reads, lambda each: each[0](), damaged))
 
 
 def _merged(row: Row, loose: Path | None, path: Path, lines: list[Line], damaged: Damaged) -> Iterator[Merged]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, one_line, printable, retold
 from hashbench.foundation.provenance import LIBRARIES, Code
 from hashbench.metrics import METRICS, MetricValue
 
@@ -223,10 +223,8 @@ def _misnamed(row: Row, stated: Any, path: Path) -> Iterator[str]:
 
 
 def _content_of(text: str, schema: int, place: str) -> dict[str, Any]:
-    try:
+    with retold(lambda cause: f"{place}: not a readable row: {cause}: {REMEDY}", ValueError):
         content = json_object(text)
-    except ValueError as error:
-        raise HashbenchError(f"{place}: not a readable row: {one_line(error)}: {REMEDY}") from None
     version = content.get("schema", schema)
     if type(version) is int and version != schema:
         advice = f"this hashbench reads {schema} here: use the version of hashbench that wrote it"
@@ -235,10 +233,8 @@ def _content_of(text: str, schema: int, place: str) -> dict[str, Any]:
 
 
 def _of_content(content: Mapping[str, Any], place: str) -> Row:
-    try:
+    with retold(lambda fault: f"{fault}: {REMEDY}", HashbenchError):
         return parse(Row, content, place)
-    except HashbenchError as error:
-        raise HashbenchError(f"{error}: {REMEDY}") from None
 
 
 def _checked(row: Row, protocol_name: str, place: str, fault: str | None, misnamed: Iterable[str] = ()) -> Row:

@@ -18,7 +18,7 @@ from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
 from hashbench.foundation import parallel, paths
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import note
 from hashbench.jobs import ray
@@ -79,14 +79,12 @@ class RunTask(Task):
 
     def _record(self, reason: str) -> Row:
         """The measured row if there is one by now, else the row of the failure, which is stored."""
-        try:
-            with self.store.run_lock(self.name, wait=True):
-                if (row := stored_row(self.spec, self.store)) is None:
-                    row = failed_row(open_data(self.spec, self.options), reason, self.options)
-                    self.store.write(row)
-                return row
-        except HashbenchError as error:
-            raise HashbenchError(f"{reason}; no row could be stored: {error}") from None
+        no_row = retold(lambda fault: f"{reason}; no row could be stored: {fault}", HashbenchError)
+        with no_row, self.store.run_lock(self.name, wait=True):
+            if (row := stored_row(self.spec, self.store)) is None:
+                row = failed_row(open_data(self.spec, self.options), reason, self.options)
+                self.store.write(row)
+            return row
 
     def _row_by_torchrun(self) -> Row:
         if (row := stored_row(self.spec, self.store)) is not None:
@@ -122,7 +120,7 @@ class RunTask(Task):
         store = Store(folder / RESULTS)
         here = replace(self, store=store, options=replace(self.options, progress=True))
         environment = {"HASHBENCH_DATA": str(folder / "data"), parallel.N_THREADS: str(self.cores)}
-        try:
+        with retold(lambda fault: f"on {platform.node()}: {fault}", HashbenchError):
             base = self.base_row
             if base is not None and store.find(base.dataset, base.protocol, base.run) is None:
                 store.write(base)
@@ -131,8 +129,6 @@ class RunTask(Task):
                 ((_, found),) = pool.ended()
             if isinstance(found, HashbenchError):
                 raise found
-        except HashbenchError as error:
-            raise HashbenchError(f"on {platform.node()}: {error}") from None
         if isinstance(found, Died | Postponed):
             return found
         made = Made(found, {path.name: path.read_bytes() for path in _working_files(store.run_folder(self.name))})

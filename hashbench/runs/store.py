@@ -1,24 +1,24 @@
 """The store of results: rows as JSON lines, a file for each protocol, and a folder for each run; light to import."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import holder_in, is_locked, locked, remove_parts, write_holder, write_text
+from hashbench.foundation.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Labels
     from hashbench.runs.row import Row, RowOutcome
 
-T = TypeVar("T")
-Damaged = Callable[[HashbenchError], object]  # is called with the error of each row that cannot be read
+Damaged = Broken  # is called with the error of each row that cannot be read
 REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
 LOCK, HOLDER = "lock", "lock-holder.txt"  # who holds the lock is in a file of its own: the lock file is emptied
 _NAME = re.compile(r'\{"run":"([^"\\]+)"')
@@ -142,40 +142,25 @@ class Store:
         """The files of rows, sorted by the names of data sets and protocols."""
         return sorted(self.rows_folder.glob("*.jsonl"), key=lambda path: path.stem)
 
-    def lines(self, damaged: Damaged | None = None) -> Iterator[Line]:
+    def lines(self, damaged: Damaged = refuse) -> Iterator[Line]:
         """All rows, not parsed, by file and name; ``damaged`` gets the error of a file that is unreadable."""
-        for path in self.files():
-            try:
-                yield from lines_of(path).values()
-            except HashbenchError as error:
-                if damaged is None:
-                    raise
-                damaged(error)
+        for _, lines in each_usable(self.files(), lines_of, damaged):
+            yield from lines.values()
 
-    def rows(self, damaged: Damaged | None = None) -> Iterator["Row"]:
+    def rows(self, damaged: Damaged = refuse) -> Iterator["Row"]:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
         return (row for _, row in self.named_rows(damaged))
 
-    def outcomes(self, damaged: Damaged | None = None) -> "Iterator[RowOutcome]":
+    def outcomes(self, damaged: Damaged = refuse) -> "Iterator[RowOutcome]":
         """How each run ended, in the order of ``lines``; ``damaged`` as for ``rows``."""
         from hashbench.runs.row import outcome_from_line
 
-        return (found for _, found in self._read(lambda line: outcome_from_line(line.text, line.place), damaged))
+        read = each_usable(self.lines(damaged), lambda line: outcome_from_line(line.text, line.place), damaged)
+        return (found for _, found in read)
 
-    def named_rows(self, damaged: Damaged | None = None) -> Iterator[tuple[str, "Row"]]:
+    def named_rows(self, damaged: Damaged = refuse) -> Iterator[tuple[str, "Row"]]:
         """As ``rows``, each with its name."""
-        return self._read(Line.row, damaged)
-
-    def _read(self, read: Callable[[Line], T], damaged: Damaged | None) -> Iterator[tuple[str, T]]:
-        for line in self.lines(damaged):
-            try:
-                found = read(line)
-            except HashbenchError as error:
-                if damaged is None:
-                    raise
-                damaged(error)
-            else:
-                yield line.name, found
+        return ((line.name, row) for line, row in each_usable(self.lines(damaged), Line.row, damaged))
 
     def find(self, dataset: str, protocol: str, run: str) -> "Row | None":
         """The row of a run, or None."""

@@ -28,7 +28,10 @@ def evaluate(
 ) -> Retrieval:
     """The searches for the nearest 1, 4 and 16 items, or all of fewer; items that share a label are relevant."""
     n, n_queries = len(embeddings), len(query_embeddings)
-    n_items = _items_to_find(n, n_queries, itself=itself)
+    if itself and n != n_queries:
+        raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
+    if (n_items := n - itself) < 1:
+        raise HashbenchError(f"{n} items: nothing is there to be found{' besides the query itself' if itself else ''}")
     shape = from_labels(query_labels, labels).shape
     if shape != (n_queries, n):
         labelled = f"labels of {shape[0]} queries and {shape[1]} items"
@@ -54,14 +57,6 @@ def evaluate(
                 part[further] = again
         reranked[cutoff] = Reranked(_relevant(wide.ids, labels, query_labels), wide.n_candidates.copy())
     return Retrieval(n_items, dict(sorted(reranked.items())), None if codes is None else contingency(codes, labels))
-
-
-def _items_to_find(n: int, n_queries: int, *, itself: bool) -> int:
-    if itself and n != n_queries:
-        raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
-    if n - itself < 1:
-        raise HashbenchError(f"{n} items: nothing is there to be found{' besides the query itself' if itself else ''}")
-    return n - itself
 
 
 def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> NDArray[np.bool_]:

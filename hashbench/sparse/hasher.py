@@ -15,7 +15,7 @@ from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.contract import CODES, Counted, Counts, ItemRows, SearchItems
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic, is_stream, write_arrays
+from hashbench.foundation.files import is_stream, write_arrays
 from hashbench.foundation.progress import Bar
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
@@ -95,8 +95,7 @@ class SparseHasher(ABC):
             if self.k:
                 hasher = self.searching(arrays["embeddings"])
                 arrays["activations"] = np.concatenate(list(_activate(hasher, rows, arrays["embeddings"], bar)))
-        with atomic(path) as temporary, temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+        write_arrays(path, "plain", **arrays)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
         """Raises HashbenchError: a run saves the buckets of its database, but not the embeddings to rank items by."""

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, Sizes, invert
@@ -98,23 +98,14 @@ def load(path: Path, *, verify: bool = False) -> Index:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Any, dict[str, NDArray[Any]]]]:
-    try:
-        with h5py.File(path, "r") as file:
-            _require_format(path, file.attrs)
-            yield file, {name: _mapped(path, file, name) for name in TYPES}
-    except HashbenchError:
-        raise
-    except FileNotFoundError:
-        raise HashbenchError(f"{path}: no such file") from None
-    except Exception as error:  # a damaged file can raise nearly anything inside HDF5
-        raise HashbenchError(f"{path}: not a readable index: {one_line(error)}: build it again") from None
-
-
-def _require_format(path: Path, said: Any) -> None:
-    if said.get("format") != FORMAT:
-        raise HashbenchError(f"{path}: not an index: what hashbench index build writes is expected")
-    if said.get("version") != VERSION:
-        raise HashbenchError(f"{path}: of another version of the format than {VERSION}: build it again")
+    damaged = retold(lambda cause: f"{path}: not a readable index: {cause}: build it again")
+    gone = retold(lambda _: f"{path}: no such file", FileNotFoundError)
+    with damaged, gone, h5py.File(path, "r") as file:
+        if file.attrs.get("format") != FORMAT:
+            raise HashbenchError(f"{path}: not an index: what hashbench index build writes is expected")
+        if file.attrs.get("version") != VERSION:
+            raise HashbenchError(f"{path}: of another version of the format than {VERSION}: build it again")
+        yield file, {name: _mapped(path, file, name) for name in TYPES}
 
 
 def _mapped(path: Path, file: Any, name: str) -> NDArray[Any]:

@@ -9,9 +9,9 @@ from functools import cache, partial
 from pathlib import Path
 
 from hashbench.codes.files import arrays_in
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import file_sha256, files_named, require_writable, resolved
-from hashbench.foundation.progress import bar, note
+from hashbench.foundation.progress import bar, note, with_bar
 from hashbench.jobs.follow import all_done, checked
 from hashbench.jobs.local import local_pool
 from hashbench.jobs.task import Call
@@ -79,18 +79,15 @@ def require_built_for(headers: Sequence[Header], codes: Path | None, embeddings:
     for what, paths in given.items():
         if len(paths) != len(headers):
             raise HashbenchError(f"--{what}: {len(paths)} files, {len(headers)} shards: a file for each is expected")
-    with bar("check", "shard", len(headers)) as shown:
-        for at, header in enumerate(headers):
-            for what, paths in given.items():
-                if what == "codes":
-                    same = stored.read_codes(paths[at], header.sizes.k).sha256() == header.codes_sha256
-                else:
-                    vectors = stored.read_matrix(paths[at], stored.EMBEDDINGS)
-                    same = embeddings_sha256(vectors) == header.embeddings_sha256
-                if not same:
-                    other = f"built for other {what} than those of {paths[at]}"
-                    raise HashbenchError(f"{header.path}: {other}: build it again")
-            shown.update()
+    for at, header in enumerate(with_bar(headers, "check", "shard")):
+        for what, paths in given.items():
+            if what == "codes":
+                same = stored.read_codes(paths[at], header.sizes.k).sha256() == header.codes_sha256
+            else:
+                same = embeddings_sha256(stored.read_matrix(paths[at], stored.EMBEDDINGS)) == header.embeddings_sha256
+            if not same:
+                other = f"built for other {what} than those of {paths[at]}"
+                raise HashbenchError(f"{header.path}: {other}: build it again")
 
 
 @dataclass(frozen=True)
@@ -118,10 +115,8 @@ class IndexSource:
     def build(self, position: Position | None = None) -> int:
         """The size of the index file, which is written."""
         codes, vectors = stored.read_codes(self.items, self.k), stored.read_matrix(self.embeddings, stored.EMBEDDINGS)
-        try:
+        with retold(lambda fault: f"{self.embeddings}: {fault}", HashbenchError):
             built = index.build(codes, vectors)
-        except HashbenchError as error:
-            raise HashbenchError(f"{self.embeddings}: {error}") from None
         return index_file.save(built, self.out, position)
 
     def sha256(self, k: int) -> str:
@@ -178,10 +173,8 @@ def _refuse_outputs(sources: Sequence[IndexSource]) -> None:
 
 
 def _position_in(out: Path) -> Position | None:
-    try:
+    with retold(lambda fault: f"{fault}: remove it, or name another folder with --out", HashbenchError):
         return index_file.header(out).position if out.exists() else None
-    except HashbenchError as error:
-        raise HashbenchError(f"{error}: remove it, or name another folder with --out") from None
 
 
 def _positions(sources: Sequence[IndexSource], k: int, jobs: int) -> list[Position]:

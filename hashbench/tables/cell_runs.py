@@ -66,14 +66,12 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     cells: dict[str, Cell] = {}
     for cell in spec.cells:
         cells.setdefault(cell.run_key, cell)
-    return [_runs_of(cell, spec, seeds) for cell in cells.values()]
-
-
-def _runs_of(cell: Cell, spec: TableSpec, seeds: int) -> CellRuns:
-    if (why := why_not_yet(cell, spec)) is not None:
-        return CellRuns(cell, [], why)
-    first = [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
-    return CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], None)
+    found = []
+    for cell in cells.values():
+        why = why_not_yet(cell, spec)
+        first = [] if why is not None else [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
+        found.append(CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], why))
+    return found
 
 
 def select(runs: Sequence[Run], wanted: Iterable[tuple[str, Setting]]) -> list[Run]:

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import torch
 from torch import nn
 
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import retold
 
 SMALL = 1 << 24  # multiply-adds of a forward step: less than a millisecond of one core (benchmarks/threads.py)
 
@@ -15,11 +15,9 @@ def pick_device(name: str) -> torch.device:
     """The device called ``name``; ``auto`` is the GPU if there is one, else the CPU."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
+    with retold(lambda _: f"device {name!r} is not here: auto, cpu or cuda[:N]", RuntimeError, AssertionError):
         device = torch.device(name)
         torch.empty(0, device=device)
-    except (RuntimeError, AssertionError):
-        raise HashbenchError(f"device {name!r} is not here: auto, cpu or cuda[:N]") from None
     return device
 
 

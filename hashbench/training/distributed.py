@@ -8,7 +8,7 @@ the weights, summed over the processes, are those of a single process.
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import ALONE, ProcessGroup, slices
 
 TIMEOUT = timedelta(minutes=10)  # the others wait while process 0 works alone, never for so long
@@ -49,13 +49,9 @@ def connected(group: ProcessGroup, device: str) -> Iterator[None]:
     dist.destroy_process_group()  # not after an error: it would wait for the other processes, which may be gone
 
 
-@contextmanager
-def _errors_in_one_line() -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        gone = f"another of the processes is gone, or hangs ({one_line(error)[:120]})"
-        raise HashbenchError(f"{gone}: the same command continues from the last checkpoint") from None
+def _errors_in_one_line() -> AbstractContextManager[None]:
+    again = "the same command continues from the last checkpoint"
+    return retold(lambda cause: f"another of the processes is gone, or hangs ({cause[:120]}): {again}", RuntimeError)
 
 
 def gather(own: Tensor, n: int, group: ProcessGroup, step: int = 1) -> Tensor:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from hashbench.contract import BinaryHasher, DamagedHasher
 from hashbench.foundation.config import json_object
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
@@ -160,15 +160,17 @@ class DeepHasher(BinaryHasher, nn.Module):
     @staticmethod
     def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
         """The hasher that ``save`` wrote; raises DamagedHasher if its files are damaged or do not fit ``settings``."""
-        try:
+        damage = OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError
+        told = retold(
+            lambda cause: f"{folder}: not a whole hasher of these settings: {cause}", *damage, by=DamagedHasher
+        )
+        with told:
             kept = json_object((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
             if not 0 < prod(shape) <= MOST_VALUES:
-                raise ValueError(f"item_shape is {printable(str(shape))}")  # noqa: TRY301  (it would need any memory)
+                raise ValueError(f"item_shape is {printable(str(shape))}")  # it would need any memory
             hasher = DeepHasher(settings, shape, float(kept.get("value_max", 1.0)))
             hasher.load_state_dict(load_file(folder / WEIGHTS))
-        except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
-            raise DamagedHasher(f"{folder}: not a whole hasher of these settings: {one_line(error)}") from None
         return hasher.to(pick_device(device))
 
 

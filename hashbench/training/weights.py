@@ -12,7 +12,7 @@ from torch import nn
 
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, json_object
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic, file_sha256
 from hashbench.models import (
     MODELS,
@@ -101,17 +101,14 @@ def store(weights: bytes, name: str) -> Path:
 
 def read(path: Path) -> BackboneFile:
     """The file at ``path``; only its header is read. HashbenchError if ``hashbench pretrain`` did not make it."""
-    try:
+    why = "hashbench pretrain did not make this file, and a network without official weights takes no other"
+    gone = retold(lambda _: f"{path}: weights file not found; create it with hashbench pretrain", FileNotFoundError)
+    with retold(lambda _: f"{path}: {why}", OSError, ValueError, KeyError, TypeError), gone:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
             header = json_object(file.read(min(size, _MOST_HEADER)).decode())
         kept = json_object(header["__metadata__"][KEY])
         layout = Layout(**{**kept, "item_shape": tuple(kept["item_shape"])})
-    except FileNotFoundError:
-        raise HashbenchError(f"{path}: weights file not found; create it with hashbench pretrain") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        why = "hashbench pretrain did not make this file, and a network without official weights takes no other"
-        raise HashbenchError(f"{path}: {why}") from None
     return BackboneFile(path, layout)
 
 

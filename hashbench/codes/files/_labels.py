@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files._layout import StoredLabels, is_text
 from hashbench.codes.files._stored import StoredArray
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.relevance.labels import ClassRelevance, LabelRelevance, Labels, class_ids, class_names, from_labels
 
 Ids = NDArray[Any]  # [n], integers or texts
@@ -69,10 +69,8 @@ class LabelReader:
 def _texts(where: str, slab: NDArray[Any]) -> NDArray[np.str_]:
     if slab.dtype.kind == "U":
         return slab
-    try:
+    with retold(lambda _: f"{where}: names of classes that are not UTF-8 text", UnicodeDecodeError):
         return np.strings.decode(slab, "utf-8")
-    except UnicodeDecodeError:
-        raise HashbenchError(f"{where}: names of classes that are not UTF-8 text") from None
 
 
 def relevance_between(query: Labels, database: Labels) -> LabelRelevance:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 
 SLAB_BYTES = 4 << 20
 BOMB_BYTES = 256 << 20
@@ -51,13 +51,14 @@ class StoredArray:
         n_lines, *line = (self.shape if self.by_rows else self.file_shape) or (1,)
         n_read = max(1, SLAB_BYTES // max(1, prod(line) * self.dtype.itemsize))
         start = 0
-        for raw in _named_faults(self.where, (by_columns or self.read)(n_read)):
-            slab = raw.T if self.is_transposed else raw
-            if slab.dtype.kind == "f" and not np.isfinite(slab).all():
-                raise HashbenchError(f"{self.where}: not finite (NaN or inf): finite numbers are expected")
-            at = slice(start, start + (raw.shape[1] if by_columns else len(raw)))
-            start = at.stop
-            yield (at,) if self.by_rows else (slice(None), at), slab
+        with retold(lambda cause: f"{self.where}: cannot be read: {printable(cause, 200)}"):
+            for raw in (by_columns or self.read)(n_read):
+                slab = raw.T if self.is_transposed else raw
+                if slab.dtype.kind == "f" and not np.isfinite(slab).all():
+                    raise HashbenchError(f"{self.where}: not finite (NaN or inf): finite numbers are expected")
+                at = slice(start, start + (raw.shape[1] if by_columns else len(raw)))
+                start = at.stop
+                yield (at,) if self.by_rows else (slice(None), at), slab
         if start != n_lines:
             raise HashbenchError(f"{self.where}: cannot be read: {start} of {n_lines} rows are there")
 
@@ -82,15 +83,6 @@ class StoredArray:
 
 
 Arrays = Mapping[str, Callable[[], StoredArray]]  # by key; calling one reads the array's header
-
-
-def _named_faults(where: str, slabs: Iterator[NDArray[Any]]) -> Iterator[NDArray[Any]]:
-    try:
-        yield from slabs
-    except HashbenchError:
-        raise
-    except Exception as error:  # a damaged file can raise nearly anything inside zipfile, zlib or HDF5
-        raise HashbenchError(f"{where}: cannot be read: {printable(one_line(error), 200)}") from None
 
 
 def refuse_bomb(where: str, n_bytes: int, stored_bytes: int) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
-from hashbench.foundation.errors import HashbenchError, one_line, printable, quietly
+from hashbench.foundation.errors import HashbenchError, printable, quietly, retold
 
 # Types of elements.
 MATRIX, COMPRESSED, MOST_TYPE = 14, 15, 18
@@ -200,12 +200,9 @@ class Variable:
     @contextmanager
     def _content(self, most_bytes: int = sys.maxsize) -> Iterator[_Content]:
         """Its bytes, inflated, at most ``most_bytes``; what fails inside ``with`` raises ValueError."""
-        try:
-            with self.open_file() as file:
-                file.seek(self.start)
-                yield _Content(file, self, most_bytes)
-        except (IndexError, struct.error, zlib.error) as error:
-            raise ValueError(one_line(error)) from None
+        with retold(str, IndexError, struct.error, zlib.error, by=ValueError), self.open_file() as file:
+            file.seek(self.start)
+            yield _Content(file, self, most_bytes)
 
     @cached_property
     def head(self) -> Head:

@@ -21,7 +21,7 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_value
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import atomic, locked, remove_parts, require_writable
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import canonical
 
 PROTOCOL = "own"  # its name
@@ -157,12 +157,10 @@ def _arguments(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
 
 def _blocks(data: OwnData, what: str) -> Iterator[Block]:
     start = 0
-    with bar(what, "item", data.n_items) as converted:
-        for items in data.blocks():
-            part = slice(start, start + len(items))
-            start = part.stop
-            yield Block(items, data.labels.labels[part], None if data.names is None else data.names[part])
-            converted.update(len(items))
+    for items in with_bar(data.blocks(), what, "item", data.n_items, size=len):
+        part = slice(start, start + len(items))
+        start = part.stop
+        yield Block(items, data.labels.labels[part], None if data.names is None else data.names[part])
 
 
 def _toml(values: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.readers import Items
-from hashbench.foundation.errors import HashbenchError, printable, quietly
+from hashbench.foundation.errors import HashbenchError, printable, quietly, retold
 from hashbench.relevance.labels import Labels
 
 MOST_PER_CLASS = 100
@@ -184,10 +184,8 @@ def _of_values(where: str, values: NDArray[Any]) -> OwnLabels:
 
 def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
     """Strings that are all whole numbers are numbers, so that 10 comes after 9."""
-    try:
+    with retold(lambda _: f"{where}: labels are bytes that are not UTF-8", UnicodeDecodeError):
         text = np.char.strip(values.astype(np.str_) if values.dtype.kind == "U" else np.char.decode(values, "utf-8"))
-    except UnicodeDecodeError:
-        raise HashbenchError(f"{where}: labels are bytes that are not UTF-8") from None
     if (empty := np.flatnonzero(text == "")).size:
         raise HashbenchError(f"{where}: item {empty[0]} has no label")
     if np.char.isdecimal(text).all() and max(map(len, text.tolist())) < 19:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card, Member
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.registry import Catalogue
 from hashbench.relevance.labels import Labels
 
@@ -71,12 +71,9 @@ def images_of_planes(card: Card, planes: NDArray[np.uint8]) -> NDArray[np.uint8]
 
 def text_table(path: str, file: BinaryIO, delimiter: str | None, n_columns: int) -> NDArray[np.float64]:
     """The numbers in a text file, float64[rows, n_columns]; raises HashbenchError if it has anything else."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # NumPy warns of an empty file, which is an error below
-            rows = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, encoding="ascii")
-    except (ValueError, UnicodeError) as error:
-        raise HashbenchError(f"{path}: damaged or truncated ({one_line(error)})") from None
+    with retold(lambda cause: f"{path}: damaged or truncated ({cause})", ValueError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns of an empty file, which is an error below
+        rows = np.loadtxt(file, delimiter=delimiter, ndmin=2, comments=None, encoding="ascii")
     if not rows.size or rows.shape[1] != n_columns:
         raise HashbenchError(f"{path}: {len(rows)} rows of {rows.shape[1]} numbers; rows of {n_columns} are expected")
     return rows

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hashbench.datasets.card import Card
 from hashbench.datasets.images import blocks, printable_name
 from hashbench.datasets.readers import Block, Files, Reader
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.relevance.labels import Labels
 
 MOST_BYTES = 1 << 28  # the longest published list has 28 MB
@@ -48,11 +48,9 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
         if role is None:
             raise HashbenchError(f"{member.path}: a list is called train, database or test, perhaps with a number")
         lists[role[1]].append(read_list(member.path, file, card.n_classes))
-    try:
+    with retold(lambda fault: f"{card.name}: {fault}", HashbenchError):
         listed = merge_by_role({role: _joined(of_role) for role, of_role in lists.items()})
         labels: Labels = _classes(listed) if card.labels == "class" else listed.labels
-    except HashbenchError as error:
-        raise HashbenchError(f"{card.name}: {error}") from None
     yield from blocks(card, files.images, listed.paths, labels)
 
 

@@ -7,6 +7,7 @@ items, one range of ids. Pickles are not read, since they can run any program.
 import zipfile
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from math import prod
 from pathlib import PurePosixPath
 from typing import IO, BinaryIO
@@ -17,21 +18,20 @@ from numpy.typing import NDArray
 from hashbench.codes.files.npy import header
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block, Files, Reader, class_ids, images_of_planes
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import retold
 from hashbench.foundation.parallel import slices
 
 BLOCK = 8192  # images; 25 MB
+FAULTS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, ValueError, RuntimeError)  # of a damaged batch
 VALIDATED_BATCH, VALIDATED_PER_CLASS = "train_data_batch_10", 50
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
+    advice = "the archives are those whose names end with _npz.zip, pickles are not read"
+    fault = f"{{}}: damaged, truncated or no .npz of data and labels ({{}}); {advice}"
     for member, file in files.members:
-        try:
+        with retold(partial(fault.format, member.path), *FAULTS):
             yield from _batch(card, member.path, file)
-        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, ValueError, RuntimeError) as error:
-            fault = f"damaged, truncated or no .npz of data and labels ({one_line(error)})"
-            advice = "the archives are those whose names end with _npz.zip, pickles are not read"
-            raise HashbenchError(f"{member.path}: {fault}; {advice}") from None
 
 
 def _batch(card: Card, path: str, file: BinaryIO) -> Iterator[Block]:

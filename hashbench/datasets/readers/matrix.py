@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, nullcontext
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -11,27 +12,25 @@ from hashbench.codes.files import mat
 from hashbench.codes.files.npy import header
 from hashbench.datasets.card import Card
 from hashbench.datasets.readers import Block, Files, Reader, as_float32
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 
 BLOCK = 8192  # items; 33 MB of 1,024 features
 NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
 MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
 NUMBERS = ("float32", "float64", "uint8")
+FAULTS = (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError)  # of a damaged file
 
 Rows = Callable[[slice], NDArray[Any]]
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
     for member, file in files.members:
-        with ExitStack() as stack:
-            try:
-                rows_of = _rows(card, file, stack)
-                for rows in slices(card.n_items, BLOCK):
-                    items = as_float32(member.path, rows_of(rows))
-                    yield Block(items, np.empty((len(items), 0), np.uint8))
-            except (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError) as error:
-                raise HashbenchError(f"{member.path}: {one_line(error)}") from None
+        with ExitStack() as stack, retold(partial("{}: {}".format, member.path), *FAULTS):
+            rows_of = _rows(card, file, stack)
+            for rows in slices(card.n_items, BLOCK):
+                items = as_float32(member.path, rows_of(rows))
+                yield Block(items, np.empty((len(items), 0), np.uint8))
 
 
 def _rows(card: Card, file: BinaryIO, stack: ExitStack) -> Rows:
@@ -64,12 +63,10 @@ def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> Rows:
 
 def _mat(card: Card, file: BinaryIO) -> Rows:
     """The matrix of a .mat file of a version before 7.3, in which no matrix is larger than 2 GiB."""
-    try:
+    with retold(str, HashbenchError, by=ValueError):
         found = mat.variables(lambda: nullcontext(file))
         name = _only(card, {name: one.head.shape for name, one in found.items() if one.head.kind in NUMBERS})
         matrix = found[name].array(name).whole(order="F")
-    except HashbenchError as error:
-        raise ValueError(one_line(error)) from None
     upright = matrix if matrix.shape[1] == card.item_shape[0] else matrix.T
     _require(card, upright.shape, upright.dtype)
     return upright.__getitem__

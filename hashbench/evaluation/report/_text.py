@@ -8,7 +8,7 @@ from hashbench.codes import Codes
 from hashbench.evaluation import diagnostics
 from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
-from hashbench.evaluation.scores import Evidence, Scores, number, table
+from hashbench.evaluation.scores import Evidence, Scores, aligned, number, table
 from hashbench.foundation.registry import canonical
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import Relevance
@@ -84,12 +84,7 @@ def as_table(found: Sequence[Evaluation]) -> str:
             texts += [number(scores.value(name).mean), f"[{', '.join(map(number, interval))}]" if interval else ""]
         lines.append((each.source, *(f"{n:,}" for n in (scores.n_bits, scores.n_queries, scores.n_database)), *texts))
     kept = [column for column in zip(*lines, strict=True) if any(column[1:])]
-    widths = [max(map(len, column)) for column in kept]
-    aligned = [
-        [text.ljust(width) if column is kept[0] else text.rjust(width) for text in column]
-        for column, width in zip(kept, widths, strict=True)
-    ]
-    return "\n".join(map("  ".join, zip(*aligned, strict=True)))
+    return "\n".join(aligned([*zip(*kept, strict=True)]))
 
 
 def _convention_scores(name: str, figures: Values) -> Iterator[str]:

@@ -78,27 +78,14 @@ def write_csv_of_comparisons(
     corrected: Mapping[str, Sequence[float]],
 ) -> None:
     """Writes one line per metric and pair of ``names``; ``corrected`` has p of each pair, corrected, by metric."""
-    columns = (
-        "metric",
-        "a",
-        "b",
-        "mean_a",
-        "mean_b",
-        "difference",
-        "low",
-        "high",
-        "p",
-        "p_holm",
-        "is_exact",
-        "n_queries",
-    )
     lines = []
     for metric, p_holm in corrected.items():
         for (a, b), each, p in zip(pairs, found, p_holm, strict=True):
             of = each.metrics[metric]
-            means = of.a, of.b, of.difference, of.low, of.high
-            lines.append((metric, names[a], names[b], *means, of.p, p, of.is_exact, each.n_queries))
-    _write(path, columns, lines)
+            means = {"metric": metric, "a": names[a], "b": names[b], "mean_a": of.a, "mean_b": of.b}
+            tested = {"difference": of.difference, "low": of.low, "high": of.high, "p": of.p, "p_holm": p}
+            lines.append({**means, **tested, "is_exact": of.is_exact, "n_queries": each.n_queries})
+    _write(path, list(lines[0]), (list(line.values()) for line in lines))
 
 
 def _lines(scores: Scores) -> Iterator[list[Any]]:

@@ -263,7 +263,7 @@ def model(name: str) -> Sheet:
     values |= {"weights": None, "weights_file": None, "weights_here": None}
     if model.pretrained is not None:
         weights = model.pretrained.weights
-        file = paths.weights() / weights.file
+        file = weights.path
         values |= {"weights": weights.url, "weights_file": str(file), "weights_here": file.is_file()}
         facts = {"weights": weights.url, "file": f"{file}{'' if file.is_file() else ' (not here)'}"}
         commands += [f"hashbench features DATASET --model {name}"]

@@ -65,7 +65,7 @@ def _found() -> dict[str, Any]:
     places = {name: (path.absolute(), *path.absolute().parents) for name, path in folders.items()}
     volumes = {name: next(part for part in parts if part.exists()) for name, parts in places.items()}
     official = {name: model.pretrained.weights for name, model in MODELS.usable() if model.pretrained is not None}
-    absent = {name: known.url for name, known in official.items() if not (weights / known.file).is_file()}
+    absent = {name: known.url for name, known in official.items() if not known.path.is_file()}
     try:
         gpu = provenance.gpu_name() or "none: training runs on the CPU"
     except ImportError:

@@ -1,9 +1,10 @@
 """Encoders: one file for each architecture, which exports MODEL; torchvision's classifiers have their own names."""
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hashbench.foundation.errors import unknown
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
 from hashbench.models import _torchvision
 from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
@@ -20,6 +21,7 @@ __all__ += ["Pretrained", "Weights", "WeightsFile", "encoder", "fill", "identify
 __all__ += ["resize_matrix"]
 
 TORCHVISION = "torchvision:"
+MOST_PIXELS = 1024  # the side of an image
 
 
 def __getattr__(name: str) -> Any:
@@ -30,27 +32,42 @@ def __getattr__(name: str) -> Any:
 
 
 class Models(Catalogue[Model]):
-    """The models of this folder and, if torchvision is installed, its: ``torchvision:resnet18`` or ``resnet18``."""
+    """The models of this folder and, if torchvision is installed, its: ``torchvision:resnet18`` or ``resnet18``.
+
+    A network that has seen ImageNet takes images of another size by a name that ends in the side: ``resnet18_160px``.
+    """
 
     def __contains__(self, name: str) -> bool:
-        return super().__contains__(name) or self._of_torchvision(name) is not None
+        """Whether there is such a model; HashbenchError for a side that is out of range."""
+        stem, side = _sized(name)
+        return self._is_there(stem) and (side is None or self.get(stem).pretrained is not None)
 
     def get(self, name: str) -> Model:
         """The model called ``name``; raises HashbenchError, with similar names, if there is none."""
-        if super().__contains__(name):
-            return super().get(name)
-        found = self._of_torchvision(name)
-        if found is None:
+        stem, side = _sized(name)
+        if not self._is_there(stem):
             raise unknown(self.kind, name, self.names + self.of_torchvision())
-        return _torchvision.model(found)
+        model = super().get(stem) if super().__contains__(stem) else _torchvision.model(stem)
+        return model if side is None else model.at(side, stem)
 
     def of_torchvision(self) -> list[str]:
         """The names of torchvision's classifiers, which are not in ``names``: listing them takes seconds."""
         return _torchvision.names()
 
-    def _of_torchvision(self, name: str) -> str | None:
-        stem = canonical(name).removeprefix(TORCHVISION)
-        return stem if stem in self.of_torchvision() else None
+    def _is_there(self, stem: str) -> bool:
+        return super().__contains__(stem) or stem in self.of_torchvision()
+
+
+def _sized(name: str) -> tuple[str, int | None]:
+    """The model, and the side of its images in pixels, in the name of a model; None if it names no side."""
+    stem = canonical(name).removeprefix(TORCHVISION)
+    found = re.fullmatch(r"(.+)_(\d+)px", stem)
+    if found is None:
+        return stem, None
+    side = int(found[2])
+    if not 0 < side <= MOST_PIXELS:
+        raise HashbenchError(f"{name}: images of {side} pixels: 1 to {MOST_PIXELS:,} are possible")
+    return found[1], side
 
 
 MODELS = Models("model", "hashbench.models", "MODEL", Model, group="hashbench.models")

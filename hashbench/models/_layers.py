@@ -174,3 +174,23 @@ class Residual(nn.Sequential):
         """A tensor of the shape of ``inputs``."""
         # the layers begin with a convolution, so an inplace ReLU in them does not change ``inputs``
         return inputs + super().forward(inputs)  # type: ignore[no-untyped-call]
+
+
+class SamePadding(nn.Module):
+    """TensorFlow's SAME padding before a convolution: ceil(side / stride) outputs, an odd zero below and on the right.
+
+    PyTorch's ``padding="same"`` takes no stride, and its numbers pad both ends alike, which moves every window of an
+    even side by one pixel.
+    """
+
+    def __init__(self, kernel: int, stride: int) -> None:
+        super().__init__()
+        self.kernel, self.stride = kernel, stride
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Padded images [n, c, height, width]."""
+        pads: list[int] = []
+        for side in images.shape[:1:-1]:  # F.pad begins at the last axis
+            total = max(0, (math.ceil(side / self.stride) - 1) * self.stride + self.kernel - side)
+            pads += [total // 2, total - total // 2]
+        return F.pad(images, pads)

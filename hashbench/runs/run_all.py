@@ -158,7 +158,7 @@ def _data_files(spec: Run) -> Iterator[Path]:
         end = f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*"
         yield from (path for folder in (paths.weights(), paths.committed_weights()) for path in folder.glob(end))
     elif weights == OFFICIAL and model is not None and (pretrained := MODELS.get(model).pretrained) is not None:
-        yield paths.weights() / pretrained.weights.file
+        yield pretrained.weights.path
 
 
 @dataclass(frozen=True)

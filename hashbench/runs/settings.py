@@ -343,8 +343,8 @@ def _recipe(path: Path) -> Recipe:
     features = None if recipe.when.features is None else model_and_weights(recipe.when.features)[0]
     named = [("model", recipe.when.model, MODELS.names), ("features", features, kinds), *methods]
     for kind, name, known in named:
-        # torchvision's models are listed in seconds, so they come last
-        if name is not None and name not in known and not (kind == "features" and name in MODELS):
+        # torchvision's models are listed in seconds, so they come last; a size in pixels is no part of a listed name
+        if name is not None and name not in known and not (kind != "method" and name in MODELS):
             raise HashbenchError(f"{path}: {unknown(kind, name, known)}")
     return recipe
 

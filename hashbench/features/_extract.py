@@ -146,8 +146,6 @@ def _in_order(
 def _device(name: str) -> "torch.device":
     """The device called ``name``; raises HashbenchError if PyTorch is not installed."""
     try:
-        import torchvision  # noqa: F401
-
         from hashbench.training.device import pick_device
     except ImportError:
         from hashbench.foundation.extras import how_to_install

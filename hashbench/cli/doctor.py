@@ -65,7 +65,8 @@ def _found() -> dict[str, Any]:
     places = {name: (path.absolute(), *path.absolute().parents) for name, path in folders.items()}
     volumes = {name: next(part for part in parts if part.exists()) for name, parts in places.items()}
     official = {name: model.pretrained.weights for name, model in MODELS.usable() if model.pretrained is not None}
-    absent = {name: known.url for name, known in official.items() if not known.path.is_file()}
+    absent = {name: known.remedy for name, known in official.items() if not known.path.is_file()}
+    packages = {name: known.package for name, known in official.items() if known.package and name not in absent}
     try:
         gpu = provenance.gpu_name() or "none: training runs on the CPU"
     except ImportError:
@@ -79,7 +80,8 @@ def _found() -> dict[str, Any]:
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
         "gpu": gpu,
         "weights": {path.name: path.stat().st_size for path in files_in(weights)},
-        "missing_weights": {name: f"put {url} into {weights}" for name, url in absent.items()},
+        "missing_weights": absent,
+        "installed_weights": packages,
     }
 
 
@@ -120,6 +122,7 @@ def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tu
 
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
     yield "weights", weights or "none"
+    yield from ((model, f"installed: {package}") for model, package in found["installed_weights"].items())
     yield from ((model, f"has none: {step}") for model, step in found["missing_weights"].items())
     yield "sources", f"{readable(sum(each.kept_bytes for each in statuses))} kept"
 

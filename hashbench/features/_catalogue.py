@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import atomic, file_sha256, require_writable
-from hashbench.foundation.registry import Catalogue, canonical
-from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
+from hashbench.foundation.registry import Catalogue
+from hashbench.models import MODELS, RANDOM_WEIGHTS, TIMM, canonical_model
 from hashbench.training.settings import N_SHOWN
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def split_checksum(name: str) -> tuple[str, str | None]:
     >>> split_checksum("resnet9_0123456789ab"), split_checksum("alexnet")
     (('resnet9', '0123456789ab'), ('alexnet', None))
     """
-    found = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical(name))
+    found = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical_model(name))
     return (found[1], found[2]) if found and found[1] in MODELS else (name, None)
 
 
@@ -81,14 +81,14 @@ def keep_weights(given: str, model: str, sha256: str) -> None:
 
 def stored_name(name: str, weights: str | None = None) -> str:
     """The name under which features are stored, found without torch; raises HashbenchError for an unknown name."""
-    stem = canonical(name).removeprefix(TORCHVISION)
+    stem = canonical_model(name)
     if stem in FEATURES or split_checksum(stem)[1] is not None:
         if weights is not None:
             fault = " is no network" if stem in FEATURES else ": its name already says which weights it has"
             raise HashbenchError(f"{stem}{fault}: it cannot be combined with --weights")
         return stem
     if stem not in MODELS:
-        raise unknown("features", name, known())
+        raise unknown("features", name, MODELS.like(stem) if stem.startswith(TIMM) else known())
     if MODELS.get(stem).pretrained is None:
         others = f"{', '.join(_pretrained())} and torchvision's have"
         advice = f"or hashbench pretrain makes weights: --model {stem} --weights NAME"
@@ -99,13 +99,13 @@ def stored_name(name: str, weights: str | None = None) -> str:
 def check_name(name: str) -> str:
     """The canonical form of the features' name; raises HashbenchError if there are no such features."""
     stored_name(*model_and_weights(name))
-    return canonical(name)
+    return canonical_model(name)
 
 
 def model_and_weights(name: str) -> tuple[str, str | None]:
     """The model and its weights, None or "none" (random), in the name of features."""
-    model = canonical(name).removesuffix(RANDOM)
-    return model, RANDOM_WEIGHTS if model != canonical(name) else None
+    model = canonical_model(name).removesuffix(RANDOM)
+    return model, RANDOM_WEIGHTS if model != canonical_model(name) else None
 
 
 def known() -> list[str]:

@@ -21,8 +21,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
-from hashbench.foundation.registry import canonical
-from hashbench.models import MODELS, RANDOM_WEIGHTS, TORCHVISION
+from hashbench.models import MODELS, RANDOM_WEIGHTS, canonical_model
 from hashbench.training.settings import N_SHOWN, SHA256
 
 if TYPE_CHECKING:
@@ -95,7 +94,7 @@ def features_of_items(
 
 def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     """The name under which features are stored, and the extractor; ``weights``: "none", a file or one of pretrain."""
-    stem = canonical(name).removeprefix(TORCHVISION)
+    stem = canonical_model(name)
     if stem in FEATURES:
         return stored_name(name, weights), FEATURES.get(stem)
     from hashbench.features import _network

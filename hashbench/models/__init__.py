@@ -1,4 +1,4 @@
-"""Encoders: one file for each architecture, which exports MODEL; torchvision's classifiers have their own names."""
+"""Encoders: one file for each architecture, which exports MODEL; networks of torchvision and timm have their names."""
 
 import re
 from importlib import import_module
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
-from hashbench.models import _torchvision
+from hashbench.models import _timm, _torchvision
 from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 _MODULE_OF = dict.fromkeys(("KernelResponses", "Preprocessor", "resize_matrix"), "_layers")
 _MODULE_OF |= dict.fromkeys(("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors"), "_weights")
 
-__all__ = ["MODELS", "RANDOM_WEIGHTS", "TORCHVISION", "Input", "KernelResponses", "Model", "Models", "Preprocessor"]
+__all__ = ["MODELS", "RANDOM_WEIGHTS", "TIMM", "Input", "KernelResponses", "Model", "Models", "Preprocessor"]
 __all__ += ["Pretrained", "Weights", "WeightsFile", "encoder", "fill", "identify", "load_tensors", "read_safetensors"]
-__all__ += ["resize_matrix"]
+__all__ += ["canonical_model", "resize_matrix"]
 
-TORCHVISION = "torchvision:"
+TORCHVISION, TIMM = "torchvision:", _timm.PREFIX
 MOST_PIXELS = 1024  # the side of an image
 
 
@@ -32,38 +32,59 @@ def __getattr__(name: str) -> Any:
 
 
 class Models(Catalogue[Model]):
-    """The models of this folder and, if torchvision is installed, its: ``torchvision:resnet18`` or ``resnet18``.
+    """The models of this folder, torchvision's (``torchvision:resnet18`` or ``resnet18``) and timm's (``timm:NAME``).
 
     A network that has seen ImageNet takes images of another size by a name that ends in the side: ``resnet18_160px``.
     """
 
     def __contains__(self, name: str) -> bool:
         """Whether there is such a model; HashbenchError for a side that is out of range."""
-        stem, side = _sized(name)
-        return self._is_there(stem) and (side is None or self.get(stem).pretrained is not None)
+        found, side = _sized(name)
+        return self._is_there(found) and (side is None or self.get(found).pretrained is not None)
 
     def get(self, name: str) -> Model:
         """The model called ``name``; raises HashbenchError, with similar names, if there is none."""
-        stem, side = _sized(name)
-        if not self._is_there(stem):
-            raise unknown(self.kind, name, self.names + self.of_torchvision())
-        model = super().get(stem) if super().__contains__(stem) else _torchvision.model(stem)
-        return model if side is None else model.at(side, stem)
+        found, side = _sized(name)
+        if super().__contains__(found):
+            model = super().get(found)
+        elif found.startswith(TIMM):
+            model = _timm.model(found)
+        elif found in self.of_torchvision():
+            model = _torchvision.model(found)
+        else:
+            raise unknown(self.kind, name, self.like(found))
+        return model if side is None else model.at(side, found)
 
     def of_torchvision(self) -> list[str]:
         """The names of torchvision's classifiers, which are not in ``names``: listing them takes seconds."""
         return _torchvision.names()
 
-    def _is_there(self, stem: str) -> bool:
-        return super().__contains__(stem) or stem in self.of_torchvision()
+    def like(self, name: str) -> list[str]:
+        """The names among which one similar to ``name`` is looked for: timm's, or all others."""
+        if canonical_model(name).startswith(TIMM):
+            return [f"{TIMM}{each}" for each in _timm.names()]
+        return self.names + self.of_torchvision()
+
+    def _is_there(self, name: str) -> bool:
+        if super().__contains__(name):
+            return True
+        if name.startswith(TIMM):
+            return name.removeprefix(TIMM) in _timm.names()
+        return name in self.of_torchvision()
+
+
+def canonical_model(name: str) -> str:
+    """The name as it stands in settings and files: without ``torchvision:``, and with ``timm_`` for ``timm:``."""
+    spelt = canonical(name).removeprefix(TORCHVISION)
+    return spelt.replace(":", "_", 1) if spelt.startswith("timm:") else spelt
 
 
 def _sized(name: str) -> tuple[str, int | None]:
     """The model, and the side of its images in pixels, in the name of a model; None if it names no side."""
-    stem = canonical(name).removeprefix(TORCHVISION)
-    found = re.fullmatch(r"(.+)_(\d+)px", stem)
+    spelt = canonical_model(name)
+    found = re.fullmatch(r"(.+)_(\d+)px", spelt)
     if found is None:
-        return stem, None
+        return spelt, None
     side = int(found[2])
     if not 0 < side <= MOST_PIXELS:
         raise HashbenchError(f"{name}: images of {side} pixels: 1 to {MOST_PIXELS:,} are possible")

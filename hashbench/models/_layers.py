@@ -194,3 +194,13 @@ class SamePadding(nn.Module):
             total = max(0, (math.ceil(side / self.stride) - 1) * self.stride + self.kernel - side)
             pads += [total // 2, total - total // 2]
         return F.pad(images, pads)
+
+
+def shape_of_answer(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the network's output for an item of ``shape``, computed with meta tensors, which have no data."""
+    tensors = {**dict(network.named_parameters()), **dict(network.named_buffers())}
+    empty = {key: value.to("meta") for key, value in tensors.items()}
+    training = network.training
+    answer = torch.func.functional_call(network.eval(), empty, torch.empty(1, *shape, device="meta"))
+    network.train(training)
+    return tuple(answer.shape[1:])

@@ -47,6 +47,7 @@ class Weights:
     read_mat: Callable[[Path], dict[str, Tensor]] | None = None  # reads a MatConvNet file, with the backbone's names
     rename: Callable[[str], str] = str  # from a tensor's name in the file to its name in the backbone
     brings_average: bool = False  # whether the weights include an average image
+    fetch: Callable[[Path], None] | None = None  # downloads the file to a path; HashbenchError if it cannot
     package: str | None = None  # the distribution that brings the file; else it is in the data folder
 
     @property

@@ -54,25 +54,15 @@ def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     """The network without its last layer, for RGB images, and the number of its features."""
     if len(shape) != 3 or shape[0] != 3:
         raise HashbenchError(f"{name} takes RGB images, not items of shape {shape}")
+    from hashbench.models._layers import shape_of_answer
+
     headless, width = _headless(name)
     refused = RuntimeError, ValueError, AssertionError
     with retold(lambda cause: f"{name} does not take images of shape {shape}: {cause[:120]}", *refused):
-        found = _shape_of_answer(headless, shape)
+        found = shape_of_answer(headless, shape)
     if found != (width,):
         raise HashbenchError(f"{name} does not end in one vector an image: it gives {found} before its last layer")
     return headless, width
-
-
-def _shape_of_answer(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape of the network's output for an item of ``shape``, computed with meta tensors, which have no data."""
-    import torch
-
-    tensors = {**dict(network.named_parameters()), **dict(network.named_buffers())}
-    empty = {key: value.to("meta") for key, value in tensors.items()}
-    training = network.training
-    answer = torch.func.functional_call(network.eval(), empty, torch.empty(1, *shape, device="meta"))
-    network.train(training)
-    return tuple(answer.shape[1:])
 
 
 def _weights(name: str) -> Any:

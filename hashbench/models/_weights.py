@@ -33,6 +33,8 @@ def fill(
     if given == RANDOM_WEIGHTS:  # they stay
         return WeightsFile(None, None, official=False)
     path = Path(given) if given else pretrained.weights.path
+    if given is None and pretrained.weights.fetch is not None and not path.is_file():
+        pretrained.weights.fetch(path)
     found = identify(name, pretrained.weights, path, is_given=given is not None)
     if given is None and not found.official:
         official, checksum = pretrained.weights, pretrained.weights.md5 or pretrained.weights.sha256

@@ -15,7 +15,7 @@ from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
-from hashbench.models import MODELS
+from hashbench.models import MODELS, canonical_model
 from hashbench.runs import settings as settings_files
 from hashbench.runs.row import IMPORTED, Row, provider_of
 from hashbench.runs.settings import Sourced
@@ -253,8 +253,8 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
         name = str(settings[key])
         if key == "model":
             if name not in MODELS:
-                raise unknown("model", name, MODELS.names + MODELS.of_torchvision())
-            found[key] = canonical(name)
+                raise unknown("model", name, MODELS.like(name))
+            found[key] = canonical_model(name)
         if key == "features":
             found[key] = PIXELS if canonical(name) == PIXELS else check_name(name)
     return found

@@ -1,0 +1,91 @@
+"""timm's image networks without their classifier: ``timm:vit_small_patch16_224``, ``timm:convnext_atto.d2_in1k``."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hashbench.foundation.errors import HashbenchError, one_line, retold, unknown
+from hashbench.foundation.extras import how_to_install
+from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
+
+if TYPE_CHECKING:
+    from torch import nn
+
+PREFIX = "timm_"  # of a name in settings and files, where ``timm:`` may be written
+
+
+@cache
+def names() -> list[str]:
+    """The names in timm, with and without those of their weights; raises HashbenchError if timm is not installed."""
+    timm = _timm()
+    return sorted({*timm.list_models(), *timm.list_pretrained()})
+
+
+@cache
+def model(stem: str) -> Model:
+    """The model ``timm_NAME``, with the weights that timm takes by default, or those that NAME ends in (.in1k)."""
+    name = stem.removeprefix(PREFIX)
+    if name not in names():
+        raise unknown("model", stem, [f"{PREFIX}{each}" for each in names()])
+    config = _timm().get_pretrained_cfg(name)
+    _, height, width = config.input_size
+    home = f"https://huggingface.co/{config.hf_hub_id}" if config.hf_hub_id else str(config.url)
+    licence = f"; {config.license}" if config.license else ""  # of the weights
+    fixed = (height, width) if config.fixed_input_size else None
+    return Model(
+        f"{name} of timm, up to its classifier; {height} pixels{licence}",
+        partial(_backbone, name, fixed),
+        Pretrained(
+            Input((height, width), 1.0, tuple(config.mean), tuple(config.std)),
+            Weights(f"{stem}.safetensors", home, fetch=partial(_fetch, stem, config) if config.hf_hub_id else None),
+        ),
+    )
+
+
+def _timm() -> Any:
+    try:
+        import timm
+    except ImportError:
+        raise HashbenchError(f"networks of timm need the extra timm: {how_to_install('timm')}") from None
+    return timm
+
+
+def _backbone(name: str, fixed: tuple[int, int] | None, shape: tuple[int, ...]) -> Backbone:
+    if len(shape) != 3 or shape[0] != 3:
+        raise HashbenchError(f"timm:{name} takes RGB images, not items of shape {shape}")
+    if fixed is not None and shape[1:] != fixed:
+        raise HashbenchError(f"timm:{name} takes images of {fixed[0]} x {fixed[1]} pixels, not {shape[1]} x {shape[2]}")
+    network: nn.Module = _timm().create_model(name, pretrained=False, num_classes=0)
+    return network, _width(name, network, shape)
+
+
+def _width(name: str, network: nn.Module, shape: tuple[int, ...]) -> int:
+    """The number of features, which timm's own attributes do not say for every network."""
+    from hashbench.models._layers import shape_of_answer
+
+    refused = RuntimeError, ValueError, AssertionError
+    with retold(lambda cause: f"timm:{name} does not take images of shape {shape}: {cause[:120]}", *refused):
+        found = shape_of_answer(network, shape)
+    if len(found) != 1:
+        raise HashbenchError(f"timm:{name} does not end in one vector an image: it gives {found}")
+    return found[0]
+
+
+def _fetch(stem: str, config: Any, path: Path) -> None:
+    """Downloads the official weights to ``path``; raises HashbenchError where there is no internet."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.utils import logging
+
+    from hashbench.foundation.files import atomic
+
+    advice = f"get model.safetensors from https://huggingface.co/{config.hf_hub_id} and put it at {path}"
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it retries for half a minute, with two lines each time
+    try:
+        found = hf_hub_download(config.hf_hub_id, config.hf_hub_filename or "model.safetensors")
+    except Exception as error:  # the hub's own errors, those of its HTTP library, OSError
+        why = f"({type(error).__name__}: {one_line(error)[:80]})"
+        raise HashbenchError(f"weights of {stem} cannot be downloaded {why}: {advice}, or --weights FILE") from None
+    with atomic(path) as temporary:
+        temporary.write_bytes(Path(found).read_bytes())

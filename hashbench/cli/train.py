@@ -116,6 +116,7 @@ def command(
 
 def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
     """What a user should know of the network: nobody named it, or its settings were made for another one."""
+    from hashbench.contract import PIXELS
     from hashbench.models import MODELS
     from hashbench.tables import spec
 
@@ -132,7 +133,9 @@ def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
         tables = each_usable(spec.names(), spec.load, broken=lambda _: None)
         cells = (cell for _, table in tables for cell in table.cells if cell.dataset == name.dataset)
         if others := sorted({str(cell.settings.get("model", model)) for cell in cells} - {model}):
-            yield f"no network is named, so it is {model}; the tables of {name.dataset} have {', '.join(others)}"
+            features = run.settings.features
+            of = "" if features == PIXELS else f" on the features {features}, which are extracted once"
+            yield f"no network is named, so it is {model}{of}; the tables of {name.dataset} have {', '.join(others)}"
 
 
 def _start(run: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]:

@@ -208,7 +208,7 @@ def sourced(
     if (is_deep := issubclass(method.settings, DeepSettings)) and "model" not in general:
         of_features = "features" in general and general["features"].value != PIXELS
         of_kind = {**names, "kind": "features"} if of_features else names
-        general["model"] = _default_model(_recipes_for(names["method"], is_deep=True), of_kind)
+        general = {**_default_network(_recipes_for(names["method"], is_deep=True), of_kind), **general}
     settled = {key: general[key] for key in SETTLED if key in general}
     known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
@@ -224,7 +224,9 @@ def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, So
         return None
     form = known["model"] if is_deep else str(general[FORM].value if FORM in general else "linear")
     conditions = _conditions_for(known["method"], is_deep=is_deep).get(form, {})
-    return _closest(conditions, {**known, "model": form})
+    # a recipe for these features is closer than one for a protocol's items, whatever else that one names
+    of_features = {name: own for name, own in conditions.items() if own.get("features") == known["features"]}
+    return _closest(of_features, {**known, "model": form}) or _closest(conditions, {**known, "model": form})
 
 
 def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
@@ -309,7 +311,8 @@ def _conditions_for(method: str, *, is_deep: bool) -> Mapping[str, Mapping[str, 
     return found
 
 
-def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> Sourced:
+def _default_network(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> dict[str, Sourced]:
+    """The model, and the features if it is for some, of a run that names no model."""
     conditions = dict[str, Mapping[str, str]]()
     for name, recipe in usable.items():
         of_kind = {"kind": recipe.default_model} if isinstance(recipe.default_model, str) else {}
@@ -319,7 +322,8 @@ def _default_model(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> So
     if chosen is None:
         advice = f"no recipe has a default model for {names['dataset']}: name one with --model"
         raise HashbenchError(f"{'/'.join(RECIPES)}: {advice}")
-    return Sourced(str(usable[chosen].when.model), "recipe", recipe=chosen)
+    found = {key: usable[chosen].when.names.get(key) for key in ("model", "features")}
+    return {key: Sourced(name, "recipe", recipe=chosen) for key, name in found.items() if name is not None}
 
 
 def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> str | None:

@@ -157,16 +157,19 @@ def test_the_protocol_is_needed_where_there_are_several(capsys: pytest.CaptureFi
 
 def test_a_dry_run_prints_each_setting_with_its_source(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     plan = ["train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", "32", "--set", "lr=0.1", "--dry-run"]
-    code, out, err = call(capsys, *plan)
-    unnamed = "note: no network is named, so it is small_cnn; the tables of cifar10 have linear, resnet9, vggf\n"
+    code, _, err = call(capsys, *plan)
+    network = "linear on the features efficientnet_lite0_128px, which are extracted once"
+    unnamed = f"note: no network is named, so it is {network}; the tables of cifar10 have resnet9, small_cnn, vggf\n"
     assert (code, err) == (0, unnamed)
     assert call(capsys, *plan, "--model", "vggf")[2] == ""  # the authors' kind of network
+    plan += ["--model", "small_cnn"]
+    out = call(capsys, *plan)[1]
     found = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
     assert found["run"][0].startswith("cifar10-s1-talr_ap-32b-s0-")
     assert found["stored"] == ["no"]
     assert found["lr"] == ["0.1", "command", "line"]
     assert found["epochs"] == ["60", "recipe", "small_cnn"]
-    assert found["model"] == ["small_cnn", "recipe", "small_cnn"]
+    assert found["model"] == ["small_cnn", "command", "line"]
     assert found["variant"] == ["simplified", "code"]
     assert found["relaxation"] == ["tanh", "paper"]
     assert found["n_bins"] == ["12", "ours"]

@@ -14,8 +14,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def a_row() -> Row:
-    """A committed row without settings of its own but the bits."""
-    run = str(Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32}).name)
+    """A committed row without settings of its own but the bits and the network."""
+    run = str(Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32, "model": "small_cnn"}).name)
     row = Store(REPOSITORY / "results").find("cifar10", "s1", run)
     assert row is not None
     return row
@@ -24,7 +24,7 @@ def a_row() -> Row:
 def test_only_what_changes_the_run_is_in_the_command() -> None:
     row = a_row()
     assert train_command(row, ["hb", "--root", "a b"], again=True) == (
-        "hb --root 'a b' train talr_ap cifar10 --protocol s1 --bits 32 --again"
+        "hb --root 'a b' train talr_ap cifar10 --protocol s1 --bits 32 --model small_cnn --again"
     )
 
 
@@ -38,7 +38,7 @@ def test_a_row_of_other_data_has_no_command() -> None:
 
 def test_a_setting_whose_default_has_changed_is_in_the_command() -> None:
     row = a_row()
-    made = Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32, "batch_size": 123}, seed=row.seed)
+    made = Run.resolve("cifar10", "s1", "talr_ap", {"bits": 32, "model": "small_cnn", "batch_size": 123}, seed=row.seed)
     older = row.model_copy(
         update={"run": str(made.name), "config": made.name.config, "config_hash": made.name.config_hash}
     )

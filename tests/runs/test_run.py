@@ -48,8 +48,7 @@ def test_saying_what_holds_anyway_changes_nothing() -> None:
 
 
 def test_the_model_decides_which_variant_holds() -> None:
-    on_cifar = Run.resolve("cifar10", "s1", "talr-ap", {"bits": 32})
-    assert on_cifar.name.identity["model"] == "small_cnn"
+    on_cifar = Run.resolve("cifar10", "s1", "talr-ap", {"bits": 32, "model": "small_cnn"})
     assert on_cifar.settings.model_dump()["augment"] == "crop_flip"
     linear = Run.resolve("cifar10", "s1", "talr-ap", {"bits": 32, "model": "linear"})
     assert linear.settings.model_dump()["augment"] == "none"

@@ -97,7 +97,8 @@ def test_a_new_recipe_reaches_every_deep_method_without_an_edit_of_its_file(meth
 
 @pytest.mark.parametrize("method", DEEP)
 def test_a_recipe_says_which_network_a_new_data_set_has(method: str, root: Path) -> None:
-    assert resolved(method, "mnist", "structhash")["model"] == "small_cnn"
+    without = resolved(method, "mnist", "structhash")
+    assert (without["model"], without["features"], without["epochs"]) == ("linear", "efficientnet_lite0_128px", 30)
     recipe(root, "mlp_mnist", 'dataset = "mnist", model = "mlp"', head="default_model = true")
     assert resolved(method, "mnist", "structhash")["model"] == "mlp"
     assert resolved(method, "mnist", "structhash")["epochs"] == QUICK["epochs"]
@@ -126,10 +127,10 @@ def test_a_run_is_trained_by_a_new_recipe(root: Path, capsys: pytest.CaptureFixt
         ("dpsh", {"model": "vggf"}, "epochs", 150),  # general
         ("dpsh", {"model": "vggf"}, "eta", 0.0002),  # of the authors, for protocol s2
         ("dtsh", {"model": "vggf"}, "weight_decay", 5.6e-4),
-        ("dpsh", {}, "epochs", 60),  # of the recipe, over the general one
-        ("dtsh", {}, "weight_decay", 5e-4),  # of the recipe, over the authors' for s2
-        ("dpsh", {}, "eta", 0.003),  # of the method on the recipe, over the authors' for s2
-        ("dpsh", {}, "lr", 0.1),  # of the method on the recipe, over the recipe's
+        ("dpsh", {"model": "small_cnn"}, "epochs", 60),  # of the recipe, over the general one
+        ("dtsh", {"model": "small_cnn"}, "weight_decay", 5e-4),  # of the recipe, over the authors' for s2
+        ("dpsh", {"model": "small_cnn"}, "eta", 0.003),  # of the method on the recipe, over the authors' for s2
+        ("dpsh", {"model": "small_cnn"}, "lr", 0.1),  # of the method on the recipe, over the recipe's
         ("dpsh", {"lr": 0.7, "eta": 0.5}, "lr", 0.7),  # given, over all
         ("dpsh", {"lr": 0.7, "eta": 0.5}, "eta", 0.5),
     ],
@@ -142,11 +143,12 @@ def test_a_method_may_have_other_values_on_a_recipe_that_extends_another_one(roo
     """They replace those of the other recipe as a whole; the other methods keep theirs."""
     text = 'extends = "small_cnn"\n[methods.mihash]\nwhy = "a test"\ndelta = { value = 9.0, source = "paper" }'
     recipe(root, "small_cnn_cifar100", 'dataset = "cifar100", model = "small_cnn"', {}, text)
-    assert [resolved("mihash", "cifar100", "full")[key] for key in ("delta", "tanh_scale")] == [9.0, 15.0]
-    assert resolved("mihash", "cifar10")["delta"] == 2.0
+    own: dict[str, Setting] = {"model": "small_cnn"}
+    assert [resolved("mihash", "cifar100", "full", **own)[key] for key in ("delta", "tanh_scale")] == [9.0, 15.0]
+    assert resolved("mihash", "cifar10", **own)["delta"] == 2.0
     assert resolved("mihash", "cifar100", "full", model="vggf")["delta"] == 1.0
-    assert resolved("dpsh", "cifar100", "full") == {**resolved("dpsh", "cifar10"), "epochs": 60}
-    found = Run.resolve("cifar100", "full", "mihash", {"bits": 12}).sources({"bits": 12})
+    assert resolved("dpsh", "cifar100", "full", **own) == {**resolved("dpsh", "cifar10", **own), "epochs": 60}
+    found = Run.resolve("cifar100", "full", "mihash", {"bits": 12, **own}).sources({"bits": 12, **own})
     assert (found["delta"].source, found["delta"].note) == ("paper", "a test")
 
 
@@ -155,10 +157,10 @@ def test_the_recipe_with_more_conditions_is_the_closer_one(root: Path) -> None:
     recipe(root, "small_cnn_cifar10_s2", 'dataset = "cifar10", protocol = "s2", model = "small_cnn"', {"epochs": 8})
     recipe(root, "small_cnn_short", 'dataset = "mnist", budget = "short", model = "small_cnn"', {"epochs": 9})
     expected = {("cifar10", "s1"): 7, ("cifar10", "s2"): 8, ("cifar100", "full"): 60, ("mnist", "structhash"): 60}
-    assert {names: resolved("talr_ap", *names)["epochs"] for names in expected} == expected
+    assert {names: resolved("talr_ap", *names, model="small_cnn")["epochs"] for names in expected} == expected
     # one recipe trains a run: the others, and what a method says of them, do not
-    assert resolved("talr_ap", "cifar10")["augment"] == "none"
-    assert resolved("talr_ap", "cifar10")["n_bins"] == 0
+    assert resolved("talr_ap", "cifar10", model="small_cnn")["augment"] == "none"
+    assert resolved("talr_ap", "cifar10", model="small_cnn")["n_bins"] == 0
 
 
 def test_a_recipe_may_be_for_one_kind_of_features(root: Path) -> None:
@@ -196,14 +198,14 @@ def test_a_recipe_may_have_other_values_for_some_of_the_data(root: Path) -> None
     path = recipe(root, "small_cnn_cifar10", 'dataset = "cifar10", model = "small_cnn"', {"epochs": 7, "lr": 0.02})
     text = '[[variants]]\nwhen = { protocol = "s2" }\nwhy = "more images"\n'
     added(root, f"recipes/{path.name}", text + 'parameters = { epochs = { value = 3, source = "ours" } }')
-    found = {protocol: resolved("talr_ap", "cifar10", protocol) for protocol in ("s1", "s2")}
+    found = {protocol: resolved("talr_ap", "cifar10", protocol, model="small_cnn") for protocol in ("s1", "s2")}
     assert {protocol: (each["epochs"], each["lr"]) for protocol, each in found.items()} == {
         "s1": (7, 0.02),
         "s2": (3, 0.02),
     }
     change(root, f"recipes/{path.name}", "value = 3", 'value = "few"')
     with pytest.raises(HashbenchError, match=r"small_cnn_cifar10\.toml: epochs: Input should be a valid integer"):
-        resolved("talr_ap", "cifar10")
+        resolved("talr_ap", "cifar10", model="small_cnn")
 
 
 def test_a_recipe_may_extend_that_of_other_data(root: Path) -> None:
@@ -301,7 +303,7 @@ def test_a_method_can_do_without_a_recipe(root: Path) -> None:
     own = text[text.index("[methods.hashnet]") : text.index("[methods.mihash]")]
     change(root, "recipes/mlp_digits.toml", own, '[methods.hashnet]\nskip = "a test"\n')
     assert resolved("hashnet", model="mlp")["epochs"] == 385
-    assert resolved("hashnet")["model"] == "small_cnn"
+    assert resolved("hashnet")["model"] == "linear"
 
 
 def test_features_are_hashed_by_a_linear_network_unless_one_is_named() -> None:
@@ -310,11 +312,12 @@ def test_features_are_hashed_by_a_linear_network_unless_one_is_named() -> None:
         found = Run.resolve(dataset, protocol, "mihash", {"bits": 12, **given}).settings.model_dump()
         assert (found["model"], found["normalise"] == "channel") == ("linear", False), dataset
     assert resolved("mihash", "mnist", "structhash", model="mlp")["model"] == "mlp"
-    assert resolved("mihash", "cifar10")["model"] == "small_cnn"
+    of_images = resolved("mihash", "cifar10")
+    assert (of_images["model"], of_images["features"]) == ("linear", "efficientnet_lite0_128px")
 
 
 def test_without_a_default_model_one_has_to_be_named(root: Path) -> None:
-    change(root, "recipes/small_cnn.toml", "default_model = true", "default_model = false")
+    change(root, "recipes/heads_lite0.toml", "default_model = true", "default_model = false")
     with pytest.raises(HashbenchError, match="no recipe has a default model for cifar10: name one"):
         resolved("talr_ap", "cifar10")
     assert resolved("talr_ap", "cifar10", model="small_cnn")["epochs"] == 60

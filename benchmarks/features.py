@@ -1,5 +1,7 @@
 """Images per minute of feature extraction, compared with a plain pipeline that prepares one image after another by PIL.
 
+EfficientNet-Lite0, by pixels and in bfloat16, is compared with timm's own network, transforms and a DataLoader.
+
 Run `python benchmarks/features.py` after `hashbench download cifar10`; figures are medians of 5. The networks have
 random weights, which take as long as trained ones. Writes results/benchmarks/features-MACHINE.json.
 """
@@ -8,21 +10,26 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
 import _record
 import numpy as np
+import timm
 import torch
 from PIL import Image
 
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
-from hashbench.features import FeatureModule, _gist, named
+from hashbench.features import FeatureModule, _gist, features_of_items, named
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import available_cores
+from hashbench.training.device import one_thread
 
 REPETITIONS = 5
 BATCH = 64
 IMAGES = {"pixels": 10_000, "gist": 2048, "vggf": 512, "alexnet": 512}
+SIDES, OF_A_SIDE = (64, 128, 224), 512  # pixels, images
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,45 @@ def plain_gist(items: np.ndarray) -> Timing:
     return timed("gist, NumPy image by image", len(items), lambda: np.stack([one(image) for image in items]))
 
 
+def lite0(side: int, items: np.ndarray) -> list[Timing]:
+    """The extraction as hashbench features makes it, one batch a core; the same in bfloat16; and timm's loop."""
+    name = f"efficientnet_lite0_{side}px"
+    built = named(name, "none")[1].build(items.shape[1:], 255.0)
+    half, batch = built.module.backbone.to(torch.bfloat16), named(name, "none")[1].batch
+
+    def in_bfloat16(start: int) -> np.ndarray:
+        with torch.inference_mode():  # it holds for a thread
+            images = built.module.prepared(torch.from_numpy(items[start : start + batch]))
+            images = images.to(torch.bfloat16).contiguous(memory_format=torch.channels_last)
+            return half(images).float().numpy()
+
+    def all_in_bfloat16() -> object:
+        with one_thread(), ThreadPoolExecutor(available_cores()) as pool:
+            return list(pool.map(in_bfloat16, range(0, len(items), batch)))
+
+    return [
+        timed(name, len(items), lambda: features_of_items(items, f"{name}_random", 255.0, device="cpu")),
+        timed(f"{name}, bfloat16", len(items), all_in_bfloat16),
+        timed(f"{name}, timm", len(items), timms_loop(side, items)),
+    ]
+
+
+def timms_loop(side: int, items: np.ndarray) -> Callable[[], object]:
+    """A network of timm, its transforms on PIL images, and a DataLoader with a worker for each core."""
+    network = timm.create_model("efficientnet_lite0", num_classes=0).eval()
+    transform = timm.data.create_transform((3, side, side), is_training=False, crop_pct=1.0, interpolation="bicubic")
+
+    class Images(torch.utils.data.Dataset):
+        def __len__(self) -> int:
+            return len(items)
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            return transform(Image.fromarray(items[index]))
+
+    loader = torch.utils.data.DataLoader(Images(), BATCH, num_workers=available_cores())
+    return lambda: [network(batch).numpy() for batch in loader]
+
+
 def measure() -> list[Timing]:
     items = open_dataset(load_card("cifar10")).items
     timings = []
@@ -107,7 +153,7 @@ def measure() -> list[Timing]:
             timings.append(plain_gist(chosen[:128]))
         elif name != "pixels":
             timings.append(plain_network(name, built, chosen))
-    return timings
+    return timings + [timing for side in SIDES for timing in lite0(side, np.array(items[:OF_A_SIDE]))]
 
 
 def main() -> None:

@@ -248,7 +248,13 @@ def test_only_our_own_tables_are_without_published_values(table: str) -> None:
     table_spec = declared(table)
     ours = table_spec.paper == "hashbench"
     if ours and any(cell.published is not None for cell in table_spec.cells):  # of another paper's runs, shown beside
-        assert table in ("cifar10_s1_lite0", "cifar10_s1_resnet9", "cifar10_s2_resnet9", "labelme_stand_in", "resnet9_alpha")
+        assert table in (
+            "cifar10_s1_lite0",
+            "cifar10_s1_resnet9",
+            "cifar10_s2_resnet9",
+            "labelme_stand_in",
+            "resnet9_alpha",
+        )
         assert {(c.citation, c.tolerance) for c in table_spec.cells} == {("he2018tieaware", None)}
         return
     unpublished = {c.section for c in table_spec.cells if c.published is None}

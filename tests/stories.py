@@ -179,7 +179,7 @@ def the_first_ten_minutes() -> None:
 
 def a_question_of_settings() -> None:
     assert "lr" in hashbench("show mihash")
-    assert "small_cnn" in hashbench("train mihash nuswide21 --protocol s1 --bits 32 --dry-run")
+    assert "efficientnet_lite0_128px" in hashbench("train mihash nuswide21 --protocol s1 --bits 32 --dry-run")
 
 
 STORIES: tuple[Callable[[], None], ...] = (

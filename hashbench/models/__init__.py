@@ -45,14 +45,12 @@ class Models(Catalogue[Model]):
     def get(self, name: str) -> Model:
         """The model called ``name``; raises HashbenchError, with similar names, if there is none."""
         found, side = _sized(name)
+        if not self._is_there(found):
+            raise unknown(self.kind, name, self.like(found))
         if super().__contains__(found):
             model = super().get(found)
-        elif found.startswith(TIMM):
-            model = _timm.model(found)
-        elif found in self.of_torchvision():
-            model = _torchvision.model(found)
         else:
-            raise unknown(self.kind, name, self.like(found))
+            model = _timm.model(found) if found.startswith(TIMM) else _torchvision.model(found)
         return model if side is None else model.at(side, found)
 
     def of_torchvision(self) -> list[str]:

@@ -6,7 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashbench.foundation.errors import HashbenchError, one_line, retold, unknown
+from hashbench.foundation.errors import HashbenchError, one_line, retold
 from hashbench.foundation.extras import how_to_install
 from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
@@ -25,10 +25,8 @@ def names() -> list[str]:
 
 @cache
 def model(stem: str) -> Model:
-    """The model ``timm_NAME``, with the weights that timm takes by default, or those that NAME ends in (.in1k)."""
+    """The model ``timm_NAME`` of ``names``, with the weights of timm's default, or those that NAME ends in (.in1k)."""
     name = stem.removeprefix(PREFIX)
-    if name not in names():
-        raise unknown("model", stem, [f"{PREFIX}{each}" for each in names()])
     config = _timm().get_pretrained_cfg(name)
     _, height, width = config.input_size
     home = f"https://huggingface.co/{config.hf_hub_id}" if config.hf_hub_id else str(config.url)

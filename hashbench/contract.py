@@ -249,6 +249,7 @@ class TrainingData:
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
     base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none
     relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
+    copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the items; None: there are none
     eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name
 

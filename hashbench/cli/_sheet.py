@@ -266,7 +266,8 @@ def model(name: str) -> Sheet:
         file = weights.path
         values |= {"weights": weights.url, "weights_file": str(file), "weights_here": file.is_file()}
         facts = {"weights": weights.url, "file": f"{file}{'' if file.is_file() else ' (not here)'}"}
-        commands += [f"hashbench features DATASET --model {name}"]
+        facts |= {"takes": None if model.takes is None else f"the features {model.takes}"}
+        commands += [f"hashbench features DATASET --model {model.takes or name}"]
     return Sheet(f"{name} (model): {model.summary}", values, facts, commands=commands)
 
 

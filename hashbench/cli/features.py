@@ -34,7 +34,7 @@ def command(
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
     done = extract(dataset, model, weights, device=device, batch=batch, made_by=made_by, progress=True)
-    echo(f"{done.path}\n{done.shape[0]:,} items x {done.shape[1]:,}, float32: --set features={done.path.stem}")
+    echo(f"{done.path}\n{done.shape[0]:,} items x {done.shape[1]:,}, {done.stored}: --set features={done.path.stem}")
     if done.n_made == 0:
         echo("there already, of the same data, weights and constants")
     else:

@@ -52,6 +52,11 @@ def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     begun = [run for run in names.get("run", []) if run.startswith(name) and "~" not in run]
     if len(begun) == 1:
         return {"run": begun[0]}
+    if "model" in kinds:  # one of a size in pixels, a part of one, or a network of torchvision: they are in no list
+        from hashbench.models import MODELS, canonical_model
+
+        if name in MODELS:
+            return {"model": canonical_model(name)}
     kind_of = {entry: kind for kind, entries in reversed(names.items()) if kind != "run" for entry in entries}
     hints = [f"{len(begun)} runs begin so (hashbench list runs)"] if begun else []
     if close := [f"{entry} ({kind_of[entry]})" for entry in nearest(name, kind_of)]:

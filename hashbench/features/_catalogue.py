@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -29,6 +29,7 @@ class FeatureModule:
     module: nn.Module
     width: int
     constants: Mapping[str, Any]
+    stored: Literal["float32", "float16"] = "float32"
 
 
 @dataclass(frozen=True)

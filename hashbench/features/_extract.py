@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ExtractionResult:
-    """The path and the shape [n, d] of the stored features, how many this call computed, and in how many seconds."""
+    """The path, shape [n, d] and type of the stored features, how many this call computed, and in how many seconds."""
 
     path: Path
     shape: tuple[int, int]
+    stored: str
     n_made: int
     seconds: float
 
@@ -48,15 +49,22 @@ def extract(
     made_by: Mapping[str, Any] | None = None,  # is stored with the features
     progress: bool = False,
     data: Dataset | None = None,  # if it is open
+    copies: tuple[int, NDArray[Any]] | None = None,  # so many augmented ones of the items with these ids, not all items
 ) -> ExtractionResult:
     """Extracts the features called ``name`` of all items of a data set into the store, unless they are there."""
     chosen = _device(device)
     stem, extractor = named(name, weights)
     data = open_dataset(card) if data is None else data
     built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
+    items: NDArray[Any] = data.items
     model, checksum = _catalogue.split_checksum(stem)
     if checksum is not None and weights is not None and Path(weights).is_file():
         _catalogue.keep_weights(weights, model, str(built.constants["weights_sha256"]))
+    if copies is not None:
+        from hashbench.features._copies import Copies
+
+        copied = Copies(*copies)
+        built, items, stem = copied.module(built, items), copied.rows, f"{stem}_{copied.name}"
     identity = {  # all that decides the features; the last digits depend on the device
         "dataset": data.name,
         "data_sha256": data.sha256,
@@ -65,22 +73,23 @@ def extract(
         "device": chosen.type,
         "version": __version__,
     }
-    path, shape = _store.path_of(card.name, stem), (len(data.items), built.width)
-    kept = ExtractionResult(path, shape, 0, 0.0)
+    path, shape = _store.path_of(card.name, stem), (len(items), built.width)
+    kept = ExtractionResult(path, shape, built.stored, 0, 0.0)
     if _store.is_whole(card.name, stem, identity):
         return kept
-    require_writable(path.parent, shape[0] * shape[1] * 4 + (1 << 20), instead="--data")
+    dtype = np.dtype(built.stored).newbyteorder("<")
+    require_writable(path.parent, shape[0] * shape[1] * dtype.itemsize + (1 << 20), instead="--data")
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
             return kept
-        with _store.writing(path, identity, made_by or {}, shape) as part:
+        with _store.writing(path, identity, made_by or {}, shape, dtype) as part:
             began, started = part.rows, time.perf_counter()
             with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
-                for found in _in_order(built, data.items, began, batch or extractor.batch, chosen):
+                for found in _in_order(built, items, began, batch or extractor.batch, chosen):
                     part.append(found)
                     extracted.update(len(found))
-            return ExtractionResult(path, shape, shape[0] - began, time.perf_counter() - started)
+            return ExtractionResult(path, shape, built.stored, shape[0] - began, time.perf_counter() - started)
 
 
 def features_of_items(
@@ -120,17 +129,17 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
 
 def _in_order(
     built: FeatureModule, items: NDArray[Any], start: int, batch: int, device: "torch.device"
-) -> Iterator[NDArray[np.float32]]:
+) -> Iterator[NDArray[Any]]:
     """The features of ``items`` from row ``start`` on; on a CPU each core has a batch of its own, on one thread."""
     import torch
 
     from hashbench.training.device import one_thread
 
-    module = built.module.to(device)
+    module, stored = built.module.to(device), getattr(torch, built.stored)
 
-    def features(first: int) -> NDArray[np.float32]:
+    def features(first: int) -> NDArray[Any]:
         with torch.inference_mode():  # it holds for a thread
-            found = module(torch.from_numpy(items[first : first + batch].copy()).to(device))
+            found = module(torch.from_numpy(items[first : first + batch].copy()).to(device)).to(stored)
             if not found.isfinite().all():
                 raise HashbenchError(f"features of items {first} to {first + len(found) - 1} are not all finite")
             return np.asarray(found.cpu().numpy())

@@ -59,7 +59,7 @@ def extractor(name: str, weights: str | None) -> Extractor:
         constants: dict[str, Any] = {"model": name, "weights": filled.file, "weights_sha256": filled.sha256}
         constants |= {"weights_official": filled.official, "input": asdict(official.input)}
         constants |= {"resize": "bicubic of a = -1/2, both sides"}
-        return FeatureModule(Network(prepared, folded(backbone.eval())).eval(), width, constants)
+        return FeatureModule(Network(prepared, folded(backbone.eval())).eval(), width, constants, model.stored)
 
     return Extractor(model.summary, build, BATCH)
 

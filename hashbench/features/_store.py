@@ -23,30 +23,32 @@ from hashbench.foundation.registry import canonical
 if TYPE_CHECKING:
     import h5py
 
+DTYPES = np.dtype("<f4"), np.dtype("<f2")  # the latter of activations, of which there are many
 IN_MEMORY_BYTES = 1 << 30  # larger features are mapped from the disk
 HASHED_ROWS = 4096  # rows that are read at a time for the checksum
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """The stored features float32[n, d] of the items of a data set; ``provenance`` is what made them."""
+    """The stored features [n, d] of a data set, float32 or float16; ``provenance`` is what made them."""
 
     name: str
     path: Path
     shape: tuple[int, int]
+    dtype: np.dtype[Any]
     sha256: str
     provenance: Mapping[str, Any]
 
     @cached_property
-    def array(self) -> NDArray[np.float32]:
+    def array(self) -> NDArray[Any]:
         """All features: verified and read, or mapped from the disk if they are larger than 1 GiB."""
-        is_large = self.shape[0] * self.shape[1] * 4 > IN_MEMORY_BYTES
+        is_large = self.shape[0] * self.shape[1] * self.dtype.itemsize > IN_MEMORY_BYTES
         if not is_large:
             self.verify()
         with opened(self.path, _command(self.provenance["dataset"], self.name)) as file:
             stored = file["features"]
             offset = stored.id.get_offset()
-            return np.memmap(self.path, np.float32, "r", offset, self.shape) if is_large else np.asarray(stored[:])
+            return np.memmap(self.path, self.dtype, "c", offset, self.shape) if is_large else np.asarray(stored[:])
 
     def verify(self) -> None:
         """Raises HashbenchError unless the features have the checksum that was written with them."""
@@ -68,7 +70,7 @@ def read(dataset: str, name: str) -> Features:
         raise HashbenchError(f"{path}: no such features: run {_command(dataset, name)}")
     with opened(path, _command(dataset, name)) as file:
         stored = file["features"]
-        if stored.ndim != 2 or stored.dtype != np.float32 or stored.id.get_offset() is None:
+        if stored.ndim != 2 or stored.dtype not in DTYPES or stored.id.get_offset() is None:
             raise ValueError(f"features are {stored.dtype} {stored.shape}")
         if stored.id.get_offset() + stored.nbytes > path.stat().st_size:
             raise ValueError("they end before they should")
@@ -77,7 +79,7 @@ def read(dataset: str, name: str) -> Features:
         provenance = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
         if provenance["dataset"] != canonical(dataset):
             raise ValueError(f"they are of {provenance['dataset']}")
-        return Features(name, path, stored.shape, str(file.attrs["sha256"]), provenance)
+        return Features(name, path, stored.shape, stored.dtype, str(file.attrs["sha256"]), provenance)
 
 
 class FeatureWriter:
@@ -87,9 +89,9 @@ class FeatureWriter:
         self.file, self.rows = file, int(file.attrs["rows"])
         self.digest = _digest(file["features"], self.rows)
 
-    def append(self, block: NDArray[np.float32]) -> None:
+    def append(self, block: NDArray[Any]) -> None:
         """Writes a block of rows; an extraction that is killed afterwards continues after this block."""
-        block = np.ascontiguousarray(block, "<f4")
+        block = np.ascontiguousarray(block, self.file["features"].dtype)
         self.file["features"][self.rows : self.rows + len(block)] = block
         self.file.flush()  # the rows must be on the disk before their number is
         self.digest.update(block.data)
@@ -101,16 +103,16 @@ class FeatureWriter:
 
 @contextmanager
 def writing(
-    path: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int]
+    path: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int], dtype: np.dtype[Any]
 ) -> Iterator[FeatureWriter]:
     """Opens the .part file, at the row where it was left, and renames it when complete; the caller holds its lock."""
     import h5py
 
     part = path.with_name(f"{path.name}.part")
     with reported(part, DISK_ERRORS):
-        if not _can_go_on(part, identity, shape):
+        if not _can_go_on(part, identity, shape, dtype):
             with h5py.File(part, "w") as file:
-                file.create_dataset("features", shape, "<f4")
+                file.create_dataset("features", shape, dtype)
                 texts = {"identity": canonical_json(dict(identity)), "made_by": canonical_json(dict(made_by))}
                 file.attrs.update(texts | {"rows": 0, "sha256": hashlib.sha256().hexdigest()})
         with h5py.File(part, "r+") as file:
@@ -131,14 +133,14 @@ def is_whole(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
     return False
 
 
-def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int]) -> bool:
+def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> bool:
     import h5py
 
     with suppress(*DAMAGE), h5py.File(part, "r") as file:
         stored, rows = file["features"], int(file.attrs["rows"])
         return (
             str(file.attrs["identity"]) == canonical_json(dict(identity))
-            and (stored.shape, stored.dtype) == (shape, np.dtype("<f4"))
+            and (stored.shape, stored.dtype) == (shape, dtype)
             and 0 <= rows <= shape[0]
             and _digest(stored, rows).hexdigest() == file.attrs["sha256"]
         )

@@ -8,7 +8,8 @@ from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, T
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Catalogue
-from hashbench.training.settings import N_SHOWN, SHA256, DeepSettings, TrainingSettings
+from hashbench.models import whole_network
+from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256, DeepSettings, TrainingSettings
 
 if TYPE_CHECKING:
     from hashbench.losses import Objective, Supervision
@@ -76,7 +77,8 @@ def deep_method(
         """The settings of the run that trains the hash layer alone, on features of the initial weights."""
         if chosen.head == "random":
             return None
-        features = f"{chosen.model}_{chosen.weights.removeprefix(SHA256)[:N_SHOWN]}"
+        whole, weights = whole_network(chosen.model), chosen.weights
+        features = whole if weights == OFFICIAL else f"{whole}_{weights.removeprefix(SHA256)[:N_SHOWN]}"
         own: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
         return {**own, "model": "linear", "features": features, "normalise": "unit_norm"}
 

@@ -6,19 +6,41 @@ from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import Catalogue, canonical
-from hashbench.models import _timm, _torchvision
+from hashbench.models import _cut, _timm, _torchvision
 from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
 
 if TYPE_CHECKING:
-    from hashbench.models._layers import KernelResponses, Preprocessor, resize_matrix
+    from hashbench.models._layers import KernelResponses, Prepared, Preprocessor, StoredActivations, resize_matrix
     from hashbench.models._weights import WeightsFile, fill, identify, load_tensors, read_safetensors
 
-_MODULE_OF = dict.fromkeys(("KernelResponses", "Preprocessor", "resize_matrix"), "_layers")
+_MODULE_OF = dict.fromkeys(
+    ("KernelResponses", "Prepared", "Preprocessor", "StoredActivations", "resize_matrix"), "_layers"
+)
 _MODULE_OF |= dict.fromkeys(("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors"), "_weights")
 
-__all__ = ["MODELS", "RANDOM_WEIGHTS", "TIMM", "Input", "KernelResponses", "Model", "Models", "Preprocessor"]
-__all__ += ["Pretrained", "Weights", "WeightsFile", "encoder", "fill", "identify", "load_tensors", "read_safetensors"]
-__all__ += ["canonical_model", "resize_matrix"]
+__all__ = [
+    "MODELS",
+    "RANDOM_WEIGHTS",
+    "TIMM",
+    "Input",
+    "KernelResponses",
+    "Model",
+    "Models",
+    "Prepared",
+    "Preprocessor",
+]
+__all__ += [
+    "Pretrained",
+    "StoredActivations",
+    "Weights",
+    "WeightsFile",
+    "encoder",
+    "fill",
+    "identify",
+    "load_tensors",
+    "read_safetensors",
+]
+__all__ += ["at_any_size", "canonical_model", "resize_matrix", "whole_network"]
 
 TORCHVISION, TIMM = "torchvision:", _timm.PREFIX
 MOST_PIXELS = 1024  # the side of an image
@@ -35,15 +57,22 @@ class Models(Catalogue[Model]):
     """The models of this folder, torchvision's (``torchvision:resnet18`` or ``resnet18``) and timm's (``timm:NAME``).
 
     A network that has seen ImageNet takes images of another size by a name that ends in the side: ``resnet18_160px``.
+    A name can go on with ``_before_LAYER`` or ``_from_LAYER``, for a part of the network.
     """
 
     def __contains__(self, name: str) -> bool:
         """Whether there is such a model; HashbenchError for a side that is out of range."""
+        whole, part, _ = _cut.parts(canonical_model(name))
+        if part is not None:
+            return whole in self
         found, side = _sized(name)
         return self._is_there(found) and (side is None or self.get(found).pretrained is not None)
 
     def get(self, name: str) -> Model:
         """The model called ``name``; raises HashbenchError, with similar names, if there is none."""
+        whole, part, layer = _cut.parts(canonical_model(name))
+        if part is not None:
+            return _cut.cut(self.get(whole), whole, part, layer)
         found, side = _sized(name)
         if not self._is_there(found):
             raise unknown(self.kind, name, self.like(found))
@@ -75,6 +104,16 @@ def canonical_model(name: str) -> str:
     """The name as it stands in settings and files: without ``torchvision:``, and with ``timm_`` for ``timm:``."""
     spelt = canonical(name).removeprefix(TORCHVISION)
     return spelt.replace(":", "_", 1) if spelt.startswith("timm:") else spelt
+
+
+def whole_network(name: str) -> str:
+    """The name of the network of which ``name`` is a part, or the name itself."""
+    return _cut.parts(canonical_model(name))[0]
+
+
+def at_any_size(name: str) -> str:
+    """The name without the side of images in pixels: the same for a network at all sizes."""
+    return re.sub(r"_\d+px", "", canonical_model(name))
 
 
 def _sized(name: str) -> tuple[str, int | None]:

@@ -1,6 +1,7 @@
 """Layers that PyTorch lacks: preprocessing for pretrained networks, kernel responses, normalisation, residuals."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ def cubic(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(x <= 1, near, np.where(x <= 2, far, 0.0))
 
 
+@lru_cache(256)
 def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.float64]:
     """The matrix [n_out, n_in] that resizes a line as MATLAB's ``imresize`` does, without its rounding to uint8.
 
@@ -43,14 +45,24 @@ def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.
     return matrix
 
 
-class Preprocessor(nn.Module):
+class Prepared(nn.Module):
+    """Stored items -> the input of a network that has seen ImageNet, or of its last layers: float32 [n, *shape]."""
+
+    mean: Tensor
+    shape: tuple[int, ...]
+    spare: tuple[int, int] | None = None  # rows and columns of an image that are left out; None: it is resized whole
+
+    def set_mean(self, average: Tensor) -> None:
+        """Replaces the means of the channels by an average image [3, height, width] or other means [3, 1, 1]."""
+
+
+class Preprocessor(Prepared):
     """Stored images [n, h, w, 1 or 3] -> float32 [n, 3, height, width], the input ``target`` of a pretrained network.
 
     Both sides are resized, whatever their ratio, as in the papers' code; or, if ``crop``, the central window is cut out
     of larger images. Grey images get three equal channels. ``value_max`` is the stored value that means 1.0.
     """
 
-    mean: Tensor
     std: Tensor
     rows: Tensor
     columns: Tensor
@@ -62,7 +74,8 @@ class Preprocessor(nn.Module):
         if len(item_shape) != 3 or item_shape[2] not in (1, 3) or not value_max:
             raise HashbenchError(f"a pretrained network takes images of 1 or 3 channels, not items of {item_shape}")
         self.gain = gain = target.value_max / value_max
-        self.spare = (item_shape[0] - target.size[0], item_shape[1] - target.size[1]) if crop else None  # cut off
+        self.spare = (item_shape[0] - target.size[0], item_shape[1] - target.size[1]) if crop else None
+        self.shape = (3, *target.size)
         if self.spare is not None and min(self.spare) < 0:
             stored, needed = (f"{sides[0]} x {sides[1]}" for sides in (item_shape, target.size))
             why = f"the images are {stored}, but {needed} is cut out of them"
@@ -75,13 +88,7 @@ class Preprocessor(nn.Module):
         self.register_buffer("mean", mean.repeat(1, *target.size))
         self.register_buffer("std", std)
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """The shape of a preprocessed image, (channels, height, width)."""
-        return 3, len(self.rows), self.columns.shape[1]
-
     def set_mean(self, average: Tensor) -> None:
-        """Replaces the means of the channels by an average image [3, height, width] or other means [3, 1, 1]."""
         if average.shape[0] != 3 or average.shape[1:] not in (self.mean.shape[1:], (1, 1)):
             shape, size = tuple(average.shape), tuple(self.mean.shape)
             raise HashbenchError(f"an average image of shape {shape}: {size} is expected, or three means")
@@ -90,12 +97,51 @@ class Preprocessor(nn.Module):
     def forward(self, items: Tensor) -> Tensor:
         """The preprocessed images; with ``crop``, images that already have the input's size are taken whole."""
         if self.spare is None:
-            planes = items.permute(0, 3, 1, 2).to(self.mean.dtype)
-            return ((self.rows @ planes @ self.columns) - self.mean) / self.std
+            return self.resized(items, self.rows, self.columns)
         _, height, width = self.shape
         top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
         window = items[:, top : top + height, left : left + width]
         return (self.gain * window.permute(0, 3, 1, 2).to(self.mean.dtype) - self.mean) / self.std
+
+    def of_squares(self, items: Tensor, squares: list[tuple[int, int, int]]) -> Tensor:
+        """The preprocessed squares (top, left, side) of ``items`` [n, h, w, channels], one of each."""
+        height, width = self.shape[1:]
+        (n, h, w), dtype = items.shape[:3], self.mean.dtype
+        rows, columns = np.zeros((n, 1, height, h)), np.zeros((n, 1, w, width))
+        for item, (top, left, side) in enumerate(squares):
+            rows[item, 0, :, top : top + side] = self.gain * resize_matrix(side, height)
+            columns[item, 0, left : left + side] = resize_matrix(side, width).T
+        return self.resized(items, *(torch.from_numpy(each).to(self.mean.device, dtype) for each in (rows, columns)))
+
+    def resized(self, items: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+        """The images ``rows @ plane @ columns``, minus the mean, divided by the standard deviation."""
+        planes = items.permute(0, 3, 1, 2).to(self.mean.dtype)
+        return ((rows @ planes @ columns) - self.mean) / self.std
+
+
+class StoredActivations(Prepared):
+    """Stored activations float16[n, d], of the layers before those that are trained -> float32 [n, d]."""
+
+    def __init__(self, item_shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.shape = item_shape
+        self.register_buffer("mean", torch.zeros(()), persistent=False)
+
+    def forward(self, items: Tensor) -> Tensor:
+        """The same numbers in float32; an average image was subtracted by the layers before."""
+        return items.to(self.mean.dtype)
+
+
+class FrozenStatistics(nn.Sequential):
+    """Layers that are trained while their batch normalisation keeps the statistics of their pre-training."""
+
+    def train(self, mode: bool = True) -> "FrozenStatistics":
+        """Sets all layers but batch normalisation to training or evaluation."""
+        super().train(mode)
+        for layer in self.modules():
+            if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+                layer.eval()
+        return self
 
 
 class KernelResponses(nn.Module):

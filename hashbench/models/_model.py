@@ -83,6 +83,8 @@ class Model:
     pretrained: Pretrained | None = None  # of a network trained on ImageNet
     scaled: Callable[[tuple[int, ...], float], Backbone] | None = None  # ``width`` times as many channels or anchors
     channels: int | None = None  # of the first layer at width 1
+    stored: Literal["float32", "float16"] = "float32"  # the type in which its features are stored
+    takes: str | None = None  # the features that it takes in place of images
 
     def at(self, side: int, name: str) -> Model:
         """The same network for images of ``side`` x ``side`` pixels; HashbenchError if it has not seen ImageNet."""

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from hashbench.codes.files import pt
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import file_sha256
-from hashbench.models._layers import Preprocessor
+from hashbench.models._layers import Prepared
 from hashbench.models._matconvnet import AVERAGE
 from hashbench.models._model import RANDOM_WEIGHTS, Pretrained, Weights
 
@@ -26,9 +26,7 @@ class WeightsFile:
     official: bool
 
 
-def fill(
-    name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Preprocessor, given: str | None
-) -> WeightsFile:
+def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> WeightsFile:
     """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``."""
     if given == RANDOM_WEIGHTS:  # they stay
         return WeightsFile(None, None, official=False)

@@ -14,10 +14,12 @@ from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.foundation import provenance
+from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
+from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from hashbench.features import Features
@@ -34,6 +36,7 @@ class RunData:
     value_max: float
     compared: Dataset  # the items whose distances define relevance
     features_sha256: str | None = None
+    copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the training items
 
     @property
     def search_items(self) -> SearchItems:
@@ -58,6 +61,7 @@ class RunData:
             seed=self.run.derived_seed,
             folder=folder,
             base=base,
+            copies=self.copies,
             relevance=relevance_of_training(self.compared, self.ids, self.run.protocol) if by_distance else None,
             **vars(options),
         )
@@ -81,7 +85,13 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     if run.settings.features == PIXELS:
         return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart)
     found = _features(card, dataset, run.settings.features, options)
-    return RunData(run, dataset, chosen, found.array, 1.0, apart, found.sha256)
+    data = RunData(run, dataset, chosen, found.array, 1.0, apart, found.sha256)
+    number = run.settings.copies if isinstance(run.settings, TrainingSettings) else 0
+    if number == 0:
+        return data
+    of_copies = _features(card, dataset, run.settings.features, options, (number, chosen.train_ids))
+    both = digest([found.sha256, of_copies.sha256])
+    return replace(data, copies=of_copies.array.reshape(number, -1, found.shape[1]), features_sha256=both)
 
 
 def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:
@@ -92,13 +102,17 @@ def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options 
     return replace(dataset, items=_features(card, dataset, rule.features, options).array)
 
 
-def _features(card: Card, dataset: Dataset, name: str, options: Options) -> "Features":
+def _features(
+    card: Card, dataset: Dataset, name: str, options: Options, copies: tuple[int, NDArray[Any]] | None = None
+) -> "Features":
+    """The features of all items, or of so many ``copies`` of the items with these ids; missing ones are extracted."""
     from hashbench.features import extract, model_and_weights, read
 
     made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
     model, weights = model_and_weights(name)
-    extract(card, model, weights, device=options.device, made_by=made_by, progress=options.progress, data=dataset)
-    return read(card.name, name)
+    how: dict[str, Any] = {"device": options.device, "progress": options.progress, "made_by": made_by, "data": dataset}
+    done = extract(card, model, weights, copies=copies, **how)
+    return read(card.name, done.path.stem)
 
 
 def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:

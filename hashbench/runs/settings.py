@@ -20,9 +20,9 @@ from hashbench.foundation.config import Setting, Strict, parse
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.methods import METHODS, Method
-from hashbench.models import MODELS
+from hashbench.models import MODELS, at_any_size
 from hashbench.runs.space import Space
-from hashbench.training.settings import DeepSettings, TrainingSettings
+from hashbench.training.settings import DeepSettings
 
 SETTLED = ("model", "base", "features")  # the settings on which other settings depend, so they are chosen first
 RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
@@ -209,6 +209,8 @@ def sourced(
         of_features = "features" in general and general["features"].value != PIXELS
         of_kind = {**names, "kind": "features"} if of_features else names
         general = {**_default_network(_recipes_for(names["method"], is_deep=True), of_kind), **general}
+    if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
+        general["features"] = Sourced(taken, "default", "the input of the model")
     settled = {key: general[key] for key in SETTLED if key in general}
     known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
@@ -224,9 +226,14 @@ def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, So
         return None
     form = known["model"] if is_deep else str(general[FORM].value if FORM in general else "linear")
     conditions = _conditions_for(known["method"], is_deep=is_deep).get(form, {})
-    # a recipe for these features is closer than one for a protocol's items, whatever else that one names
-    of_features = {name: own for name, own in conditions.items() if own.get("features") == known["features"]}
-    return _closest(of_features, {**known, "model": form}) or _closest(conditions, {**known, "model": form})
+    # a recipe for these features is closer than one for a protocol's items, whatever else that one names; next is one
+    # for features of the same network from images of another size
+    for alike in (str, at_any_size):
+        own = {name: of for name, of in conditions.items() if alike(of.get("features", "")) == alike(known["features"])}
+        taken = {name: {**of, "features": known["features"]} for name, of in own.items()}
+        if found := _closest(taken, {**known, "model": form}):
+            return found
+    return _closest(conditions, {**known, "model": form})
 
 
 def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
@@ -358,7 +365,7 @@ def _some_training_settings() -> type[Strict]:
     """The type of a recipe's values: all training settings, with their checks, but none of them required."""
     fields: dict[str, Any] = {
         key: (Annotated[(field.annotation, Field(), *field.metadata)], None)
-        for key, field in TrainingSettings.model_fields.items()
-        if key != "model"
+        for key, field in DeepSettings.model_fields.items()
+        if key not in ("model", "bits")
     }
     return create_model("RecipeParameters", __base__=Strict, **fields)

@@ -21,7 +21,7 @@ from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.models import MODELS, RANDOM_WEIGHTS, KernelResponses, Preprocessor, encoder
+from hashbench.models import MODELS, RANDOM_WEIGHTS, KernelResponses, Prepared, Preprocessor, StoredActivations, encoder
 from hashbench.training import weights as files
 from hashbench.training.device import pick_device
 from hashbench.training.inputs import ChannelNormalisation, ChannelUnitNormalisation, MeanSubtraction, UnitNormalisation
@@ -29,6 +29,7 @@ from hashbench.training.settings import SHA256, DeepSettings, TrainingSettings
 from hashbench.training.weights import BackboneFile, Layout
 
 WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
+Normalisation = ChannelNormalisation | MeanSubtraction | Prepared
 # items at a time; the batch of networks of ImageNet is smaller, because their images have about 224 x 224 pixels
 ENCODE_BATCH, PREPARED_BATCH = 1000, 100
 MOST_VALUES = 1 << 28  # of one item, as a card may state
@@ -37,7 +38,7 @@ MOST_VALUES = 1 << 28  # of one item, as a card may state
 class DeepHasher(BinaryHasher, nn.Module):
     """Normalisation and encoder of one run, for stored items of shape (H, W, C) or (d,) and values to ``value_max``."""
 
-    normalised: ChannelNormalisation | MeanSubtraction | Preprocessor
+    normalised: Normalisation
 
     def __init__(self, settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
         super().__init__()
@@ -47,7 +48,7 @@ class DeepHasher(BinaryHasher, nn.Module):
         shape = channels_first_shape(item_shape)
         self.encoder = encoder(
             MODELS.get(settings.model),
-            self.normalised.shape if isinstance(self.normalised, Preprocessor) else shape,
+            self.normalised.shape if isinstance(self.normalised, Prepared) else shape,
             settings.outputs,
             settings.hash_init,
             initial=settings.hash_layer_init,
@@ -71,15 +72,15 @@ class DeepHasher(BinaryHasher, nn.Module):
         normalisation are copied; or, if the settings have a head, its last layer.
         """
         model, named, normalised = self.settings.model, self.settings.weights, self.normalised
-        if not isinstance(normalised, Preprocessor) and named == RANDOM_WEIGHTS:
+        if not isinstance(normalised, Prepared) and named == RANDOM_WEIGHTS:
             files.pretrained_model(model)  # it has none to do without: raises HashbenchError
         if base is not None and not self.has_head:
             self._start_from(base)
-        elif isinstance(normalised, Preprocessor) and not self.has_head:
+        elif isinstance(normalised, Prepared):
             files.fill_backbone(model, named, weights, self.backbone, normalised)
         elif named.startswith(SHA256):
             files.own_file(named, weights).fill(self.layout, self.backbone, normalised)
-        elif not isinstance(normalised, Preprocessor):
+        else:
             normalised.fit(items)
             if isinstance(self.backbone, KernelResponses):
                 self.backbone.fit(normalised(items))
@@ -105,7 +106,7 @@ class DeepHasher(BinaryHasher, nn.Module):
     @property
     def spare(self) -> tuple[int, int] | None:
         """The rows and columns of a stored image that its input leaves out; None if the input is the whole image."""
-        return self.normalised.spare if isinstance(self.normalised, Preprocessor) else None
+        return self.normalised.spare if isinstance(self.normalised, Prepared) else None
 
     @property
     def has_head(self) -> bool:
@@ -134,7 +135,7 @@ class DeepHasher(BinaryHasher, nn.Module):
             raise HashbenchError(f"items of shape {items.shape[1:]}, the hasher takes {self.item_shape}")
         self.eval()
         device = self.normalised.mean.device
-        step = PREPARED_BATCH if isinstance(self.normalised, Preprocessor) else ENCODE_BATCH
+        step = PREPARED_BATCH if isinstance(self.normalised, Prepared) else ENCODE_BATCH
         # by default cuDNN computes float32 in TF32; activations near 0 would then have other signs than on the CPU
         exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
         found = []
@@ -193,11 +194,13 @@ def channels_first_shape(item_shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _normalisation(
     name: str, normalise: str, item_shape: tuple[int, ...], value_max: float, images: str = "resized"
-) -> ChannelNormalisation | MeanSubtraction | Preprocessor:
+) -> Normalisation:
     model = MODELS.get(name)
     if model.pretrained is not None:
         if normalise != "channel":
             raise HashbenchError(f"normalise = {normalise!r}: {name} takes images as on ImageNet: it must be 'channel'")
+        if model.takes is not None:
+            return StoredActivations(item_shape)
         return Preprocessor(model.pretrained.input, item_shape, value_max, crop=images == "cropped")
     if images == "cropped":
         raise HashbenchError(f"input_images = 'cropped': {name} takes images as they are stored: 'resized'")

@@ -68,7 +68,8 @@ class Trainer:
         # a checkpoint is resumed with the same arithmetic only; the number of processes changes just the order of sums
         arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
         torch.manual_seed(derive_seed(data.seed, "weights"))
-        self.items = torch.from_numpy(data.items).to(self.device)
+        # [n, ...], or [c, n, d] of c augmented copies
+        self.items = torch.from_numpy(data.items if data.copies is None else data.copies).to(self.device)
         self.batches = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
         distributed.check_chunk(self.hasher, settings.chunk)
@@ -162,7 +163,7 @@ class Trainer:
         self.hasher.encoder.to(memory_format=torch.channels_last)
         if not self._weights_are_finite():
             raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
-        codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.items) / _EXAMPLES_CHECKED)])
+        codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.data.items) / _EXAMPLES_CHECKED)])
         is_binary = isinstance(self.settings, BitSettings)
         if ((codes > 0) == (codes[0] > 0)).all() if is_binary else (codes == codes[0]).all():
             what = f"all {'codes' if is_binary else 'outputs'} are equal after the last epoch"
@@ -178,9 +179,10 @@ class Trainer:
         spare = self.hasher.spare
         augmentation = draw_augmentation(len(rows), settings.augment, generators.augmentation, sharing, spare)
         alpha = tanh_scale(settings, epoch, step)
+        examples = (rows,) if self.data.copies is None else (self._copies_of(rows, generators), rows)
 
         def relaxed(part: slice) -> Tensor:
-            items = augmentation.cut(self.items[rows[part]], part)
+            items = augmentation.cut(self.items[tuple(index[part] for index in examples)], part)
             inputs = augmentation.apply(self.hasher.normalised(items), part)
             inputs = inputs if self.data.compute.channels_last else inputs.contiguous()
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
@@ -203,6 +205,10 @@ class Trainer:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)
         self.optimiser.step()
         return loss
+
+    def _copies_of(self, rows: Tensor, generators: "Generators") -> Tensor:
+        """The copy of each of ``rows`` that this step takes."""
+        return torch.randint(len(self.items), (len(rows),), generator=generators.augmentation).to(self.device)
 
 
 class Generators:

@@ -6,9 +6,10 @@ from typing import Any, Literal, Self
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from hashbench.codes import MAX_BITS
-from hashbench.contract import BitSettings, CodeSettings, Precision
+from hashbench.contract import PIXELS, BitSettings, CodeSettings, Precision
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ComputeOptions
+from hashbench.models import MODELS, RANDOM_WEIGHTS
 
 OFFICIAL, SHA256 = "official", "sha256:"
 N_SHOWN = 12  # characters of the checksum in the names of weights and of their features
@@ -35,6 +36,8 @@ class TrainingSettings(CodeSettings):
     hash_init: float = Field(0.0, ge=0)  # standard deviation of the hash layer's weights; 0: He's sqrt(2 / inputs)
     clip_norm: float = Field(0.0, ge=0)  # largest norm of the gradient; 0: no clipping
     augment: Literal["none", "flip", "crop_flip"]
+    # so many augmented copies of each training image have their features stored, and each epoch draws one; 0: none
+    copies: int = Field(0, ge=0, le=1000)
     # auto: bfloat16 autocast on a GPU, float32 on a CPU
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     relaxation: Literal["tanh", "identity"]
@@ -103,6 +106,12 @@ class TrainingSettings(CodeSettings):
         return self
 
     @model_validator(mode="after")
+    def _copies_are_of_features(self) -> Self:
+        if self.copies and self.features == PIXELS:
+            raise ValueError("copies are of features; of images augment draws another one at each step: copies = 0")
+        return self
+
+    @model_validator(mode="after")
     def _classes_fill_the_batch(self) -> Self:
         classes = self.classes_per_batch
         if classes == 0 and self.augment_per == "round":
@@ -132,7 +141,9 @@ class DeepSettings(BitSettings, TrainingSettings):
 
     @model_validator(mode="after")
     def _a_head_has_features(self) -> Self:
-        if self.head == "trained" and not self.weights.startswith(SHA256):
+        if self.head == "random":
+            return self
+        if self.weights == RANDOM_WEIGHTS or (self.weights == OFFICIAL and MODELS.get(self.model).pretrained is None):
             raise ValueError("head 'trained' needs --weights NAME of hashbench pretrain: it trains on their features")
         return self
 

@@ -17,7 +17,7 @@ from hashbench.foundation.files import atomic, file_sha256
 from hashbench.models import (
     MODELS,
     RANDOM_WEIGHTS,
-    Preprocessor,
+    Prepared,
     Pretrained,
     fill,
     identify,
@@ -165,7 +165,7 @@ def own_file(weights: str, file: str | None) -> BackboneFile:
     return found
 
 
-def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Preprocessor) -> None:
+def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Prepared) -> None:
     """Loads the weights from ImageNet that ``weights`` names; ``file`` is their path (None: the official file)."""
     if weights == RANDOM_WEIGHTS:
         return

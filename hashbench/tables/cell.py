@@ -108,10 +108,14 @@ class Group(CellKeys):
 
 
 class OtherBudget(Strict):
-    """A file that declares the table ``of`` another file at another budget; ``notes`` come after that table's own."""
+    """A file that declares the table ``of`` another file at another budget; ``notes`` come after that table's own.
+
+    ``settings`` are those of all cells, and stand in place of the other table's.
+    """
 
     of: str
     budget: str
+    settings: dict[str, Setting] = {}
     notes: list[str] = []
 
 

@@ -99,7 +99,10 @@ def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
     if "of" in read_toml(files[file.of]):
         raise HashbenchError(f"{path}: of: {file.of} is itself another table at another budget: name that one")
     other = load(file.of).at_budget(file.budget)
-    return other.model_copy(update={"name": name, "notes": [*other.notes, *file.notes]})
+    cells = [cell.model_copy(update={"settings": {**cell.settings, **file.settings}}) for cell in other.cells]
+    spec = other.model_copy(update={"name": name, "notes": [*other.notes, *file.notes], "cells": cells})
+    check_names(spec)
+    return spec
 
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:

@@ -251,6 +251,8 @@ class TrainingData:
     relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
     copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the items; None: there are none
     eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
+    # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes
+    given_seed: int = 0
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name
 
 

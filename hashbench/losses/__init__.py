@@ -1,5 +1,6 @@
 """Training objectives: functions of (relaxed codes, relevance), or a ``RowObjective``, which needs more data."""
 
+from hashbench.losses._classes import ClassSupervision, fixed_centres
 from hashbench.losses._objective import (
     DistanceSupervision,
     LabelSupervision,
@@ -12,5 +13,13 @@ from hashbench.losses._objective import (
     supervision_of,
 )
 
-__all__ = ["DistanceSupervision", "LabelSupervision", "Objective", "OutputMemory", "RowObjective", "Supervision"]
-__all__ += ["as_row_objective", "label_levels", "supervision_of"]
+__all__ = [
+    "ClassSupervision",
+    "DistanceSupervision",
+    "LabelSupervision",
+    "Objective",
+    "OutputMemory",
+    "RowObjective",
+    "Supervision",
+]
+__all__ += ["as_row_objective", "fixed_centres", "label_levels", "supervision_of"]

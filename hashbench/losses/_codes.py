@@ -1,5 +1,7 @@
 """Codes in training, as they are made from activations: the sign, with a gradient that passes through it."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -17,3 +19,40 @@ def straight_through(activations: Tensor, clip: float | None = None) -> Tensor:
     """
     passing = activations if clip is None else activations.where(activations.abs() <= clip, activations.detach())
     return signs(activations) + (passing - passing.detach())
+
+
+def bi_half(activations: Tensor, gamma: float) -> Tensor:
+    """Codes of which each bit is +1 for the floor(M / 2) largest activations of the batch, else -1 [li2021deep].
+
+    ``activations`` are u float[M, bits]; of equal ones the earlier example is the larger. With g the gradient of the
+    codes b, that of u is g + gamma (u - b) / (M bits): the second term does not depend on the loss.
+
+    >>> bi_half(torch.tensor([[0.3], [2.0], [0.1], [-1.0]]), 6.0).flatten().tolist()
+    [1.0, 1.0, -1.0, -1.0]
+    """
+    codes: Tensor = _BiHalf.apply(activations, gamma)
+    return codes
+
+
+class _BiHalf(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, activations: Tensor, gamma: float) -> Tensor:
+        order = activations.argsort(dim=0, descending=True, stable=True)
+        codes = torch.full_like(activations, -1.0).scatter_(0, order[: len(activations) // 2], 1.0)
+        ctx.save_for_backward((activations - codes) * (gamma / activations.numel()))
+        return codes
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (pull,) = ctx.saved_tensors
+        return gradients[0] + pull, None
+
+
+def bernoulli(probabilities: Tensor, noise: Tensor) -> Tensor:
+    """Codes of 0 and 1: 1 where a probability p is above the noise; their gradient is that of p itself.
+
+    With p = sigmoid(u), noise uniform in [0, 1) and g the gradient of the codes, that of u is p (1 - p) g: the
+    distributional derivative of shen2019embarrassingly.
+    """
+    codes = (probabilities.detach() > noise).to(probabilities.dtype)
+    return codes + (probabilities - probabilities.detach())

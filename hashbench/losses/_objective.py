@@ -84,11 +84,18 @@ BatchLoss = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M,
 
 
 class RowObjective(nn.Module):
-    """An objective that knows which training examples are in a batch. Its state is part of a checkpoint."""
+    """An objective that knows which training examples are in a batch. Its state is part of a checkpoint.
+
+    Its parameters are trained with the network's, by the same optimiser; the saved hasher does not contain them.
+    """
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, of the relaxed codes ``activations`` [M, bits] of the examples ``rows`` [M]."""
         raise NotImplementedError
+
+    def logged(self) -> dict[str, float]:
+        """What the training log says about the objective, by name."""
+        return {}
 
 
 Objective = BatchLoss | RowObjective

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData
-from hashbench.foundation.config import Setting
+from hashbench.foundation.config import Setting, derive_seed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Catalogue
 from hashbench.models import whole_network
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256, DeepSettings, TrainingSettings
 
 if TYPE_CHECKING:
-    from hashbench.losses import Objective, Supervision
+    from hashbench.losses import ClassSupervision, Objective, RowObjective, Supervision
     from hashbench.training.hasher import DeepHasher
 else:  # they are types of torch, which a method's file does not import before it trains
-    Objective = Supervision = Any
+    ClassSupervision = Objective = RowObjective = Supervision = Any
 
-__all__ = ["METHODS", "Base", "DeepSettings", "Method", "Objective", "Supervision", "deep_method", "load"]
-__all__ += ["require_torch"]
+__all__ = ["METHODS", "Base", "ClassSupervision", "DeepSettings", "Method", "Objective", "RowObjective", "Supervision"]
+__all__ += ["class_method", "deep_method", "load", "require_torch"]
 
 
 @dataclass(frozen=True)
@@ -63,15 +63,52 @@ def deep_method(
     identity: tuple[str, ...] = (),
 ) -> Method:
     """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, supervision)``."""
+
+    def of_relevance(chosen: Any, data: TrainingData) -> RowObjective:
+        from hashbench.losses import as_row_objective, supervision_of
+
+        supervision = supervision_of(data)
+        return as_row_objective(objective(chosen, supervision), supervision)
+
+    return _trained(module, settings, of_relevance, identity, "relevance")
+
+
+def class_method(
+    module: str,
+    settings: type[DeepSettings],
+    objective: Callable[[Any, ClassSupervision], RowObjective],
+    identity: tuple[str, ...] = (),
+) -> Method:
+    """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, classes)``.
+
+    Centres and classifiers have a seed that a run and its base share, so that a trained head fits the same centres.
+    """
+
+    def of_classes(chosen: Any, data: TrainingData) -> RowObjective:
+        import torch
+
+        from hashbench.losses import ClassSupervision
+
+        seed = derive_seed(data.given_seed, "classes")
+        return objective(chosen, ClassSupervision(torch.from_numpy(data.labels), seed))
+
+    return _trained(module, settings, of_classes, identity, "labels")
+
+
+def _trained(
+    module: str,
+    settings: type[DeepSettings],
+    objective: Callable[[Any, TrainingData], RowObjective],
+    identity: tuple[str, ...],
+    supervision: Literal["labels", "relevance"],
+) -> Method:
     method = module.rpartition(".")[2]
 
     def fit(chosen: Any, data: TrainingData) -> "DeepHasher":
         require_torch()
-        from hashbench.losses import as_row_objective, supervision_of
         from hashbench.training.loop import train
 
-        supervision = supervision_of(data)
-        return train(chosen, as_row_objective(objective(chosen, supervision), supervision), data, method)
+        return train(chosen, objective(chosen, data), data, method)
 
     def head(chosen: DeepSettings) -> dict[str, Setting] | None:
         """The settings of the run that trains the hash layer alone, on features of the initial weights."""
@@ -80,11 +117,12 @@ def deep_method(
         whole, weights = whole_network(chosen.model), chosen.weights
         features = whole if weights == OFFICIAL else f"{whole}_{weights.removeprefix(SHA256)[:N_SHOWN]}"
         own: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
-        return {**own, "model": "linear", "features": features, "normalise": "unit_norm"}
+        norm: dict[str, Setting] = {} if chosen.hash_norm == "none" else {"hash_norm": chosen.hash_norm}
+        return {**own, **norm, "model": "linear", "features": features, "normalise": "unit_norm"}
 
     names, base = ("bits", "model", *identity), Base(method, head)
     return Method(
-        settings, names, fit, load, needs_torch=True, supervision="relevance", several_processes=True, base=base
+        settings, names, fit, load, needs_torch=True, supervision=supervision, several_processes=True, base=base
     )
 
 

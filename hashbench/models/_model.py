@@ -22,6 +22,7 @@ else:  # a backbone and its number of features; a model's file does not import t
     Backbone = Any
 
 HashLayerInit = Literal["normal", "xavier", "truncated_normal"]
+HashNorm = Literal["none", "batch"]
 
 RANDOM_WEIGHTS = "none"  # the value of --weights for random weights
 
@@ -111,17 +112,19 @@ def encoder(
     *,
     initial: HashLayerInit = "normal",
     width: float = 1.0,
+    norm: HashNorm = "none",
 ) -> nn.Sequential:
     """The encoder: the backbone, ``width`` times as wide as the model's, and the hash layer; outputs [n, outputs].
 
     ``initial`` says how the hash layer's weights are drawn: "normal" from N(0, hash_init^2), or He's N(0, 2 / features)
     where hash_init is 0; "truncated_normal" from the same without values beyond two standard deviations; "xavier"
-    uniform in +- sqrt(6 / (features + outputs)). Its bias is 0.
+    uniform in +- sqrt(6 / (features + outputs)). Its bias is 0. With ``norm`` "batch" it has no bias, because batch
+    normalisation follows it, which subtracts the mean: in training that of the batch, in encoding the running mean.
     """
     from torch import nn
 
     backbone, features = model.build(shape, width)
-    hash_layer = nn.Linear(features, outputs)
+    hash_layer = nn.Linear(features, outputs, bias=norm == "none")
     std = hash_init or math.sqrt(2 / features)
     if initial == "xavier":
         nn.init.xavier_uniform_(hash_layer.weight)
@@ -129,5 +132,7 @@ def encoder(
         nn.init.trunc_normal_(hash_layer.weight, std=std, a=-2 * std, b=2 * std)
     else:
         nn.init.normal_(hash_layer.weight, std=std)
+    if norm == "batch":
+        return nn.Sequential(backbone, hash_layer, nn.BatchNorm1d(outputs))
     nn.init.zeros_(hash_layer.bias)
     return nn.Sequential(backbone, hash_layer)

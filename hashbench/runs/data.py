@@ -59,6 +59,7 @@ class RunData:
             labels=self.dataset.labels[train],
             value_max=self.value_max,
             seed=self.run.derived_seed,
+            given_seed=self.run.name.seed,
             folder=folder,
             base=base,
             copies=self.copies,
@@ -127,7 +128,13 @@ def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArra
 def require_supervision(run: Run) -> None:
     """Raises HashbenchError if the method needs labels or relevance and the data set has none."""
     supervision = run.method.supervision
-    by_distance = supervision == "relevance" and isinstance(run.protocol.relevance, Percentiles)
+    by_distance = isinstance(run.protocol.relevance, Percentiles)
+    if supervision == "labels" and by_distance and run.method.group == "deep":
+        what = (
+            f"{run.name.method} learns from class labels, and {run.name.dataset} {run.name.protocol} scores distances"
+        )
+        raise HashbenchError(f"{what}: a method that learns from relevance, such as talr_ap, or another protocol")
+    by_distance &= supervision == "relevance"
     if supervision == "none" or by_distance or run.card.labels != "none":
         return
     free = ", ".join(name for name, entry in METHODS.usable() if entry.supervision == "none")

@@ -184,7 +184,9 @@ def check_chunk(encoder: nn.Module, chunk: int) -> None:
     normalised = _batch_normalisations(encoder)
     if chunk and normalised:
         why = f"this model normalises by batch ({normalised} layers), and a chunk is not the batch"
-        raise HashbenchError(f"chunk = {chunk}: {why}: chunk = 0, or a model without batch normalisation")
+        raise HashbenchError(
+            f"chunk = {chunk}: {why}: chunk = 0, or a model without batch normalisation, and hash_norm = 'none'"
+        )
 
 
 def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, device: torch.device) -> nn.Sequential:
@@ -194,7 +196,7 @@ def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, de
         return encoder
     if device.type != "cuda":
         shared = f"which {group.size} processes share on GPUs only"
-        advice = "one process, or a model without batch normalisation"
+        advice = "one process, or a model without batch normalisation, and hash_norm = 'none'"
         raise HashbenchError(f"this model normalises by batch ({normalised} layers), {shared}: {advice}")
     converted: nn.Sequential = nn.SyncBatchNorm.convert_sync_batchnorm(encoder)  # type: ignore[no-untyped-call]
     return converted

@@ -53,8 +53,9 @@ class DeepHasher(BinaryHasher, nn.Module):
             settings.hash_init,
             initial=settings.hash_layer_init,
             width=settings.width,
+            norm=settings.hash_norm,
         )
-        network, hash_layer = self.encoder
+        network, hash_layer = self.encoder[0], self.encoder[1]
         assert isinstance(hash_layer, nn.Linear)
         most = hash_layer.in_features
         if self.has_head:
@@ -85,11 +86,11 @@ class DeepHasher(BinaryHasher, nn.Module):
             if isinstance(self.backbone, KernelResponses):
                 self.backbone.fit(normalised(items))
         if self.has_head:
-            last, unit = self.encoder.get_submodule("1"), self.encoder.get_submodule("0.normalised")
+            last, unit = self.encoder[1:], self.encoder.get_submodule("0.normalised")
             expected = Layout("linear", 1.0, "unit_norm", (unit.get_buffer("mean").shape[0],), 1.0)
             if not isinstance(base, DeepHasher) or base.layout != expected:
                 raise HashbenchError("base: no linear head on features that are centred and of norm 1")
-            last.load_state_dict(base.encoder.get_submodule("1").state_dict())
+            last.load_state_dict(base.encoder[1:].state_dict())
             unit.load_state_dict(base.normalised.state_dict())
 
     def _start_from(self, base: object) -> None:

@@ -82,7 +82,7 @@ class Trainer:
             self.hasher.encoder.to(memory_format=torch.contiguous_format)
         self.encode = torch.compile(self.hasher.encoder) if compute.compiled else self.hasher.encoder
         self.objective.to(self.device)
-        self.optimiser = optimiser.build(settings, self.hasher.encoder)
+        self.optimiser = optimiser.build(settings, self.hasher.encoder, self.objective)
         self.epochs_done = self.n_steps = 0  # the steps of all epochs are known when the first batches are drawn
         self.saved_at = time.monotonic()
 
@@ -138,6 +138,7 @@ class Trainer:
             "alpha": tanh_scale(self.settings, epoch, last),
             "images_per_s": round(sum(map(len, batches)) / seconds, 1),
             "seconds": round(seconds, 3),
+            **self.objective.logged(),
         }
 
     def evaluate_if_due(self) -> dict[str, float]:
@@ -200,6 +201,7 @@ class Trainer:
         optimiser.set_learning_rate(self.optimiser, settings, rate)
         self.optimiser.zero_grad(set_to_none=True)
         loss = distributed.backward(relaxed, loss_of, len(rows), settings.chunk, group)
+        # not those of the objective: each process computes the whole loss, and so their whole gradient
         distributed.sum_gradients(self.hasher.encoder.parameters(), group)
         if settings.clip_norm:
             nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)

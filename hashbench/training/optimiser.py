@@ -11,21 +11,26 @@ from hashbench.training.settings import TrainingSettings, explicit_rates
 RISE, START, END = 0.3, 25.0, 1e4  # one_cycle: as torch.optim.lr_scheduler.OneCycleLR has them by default
 
 
-def build(settings: TrainingSettings, encoder: nn.Module) -> torch.optim.Optimizer:
+def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module | None = None) -> torch.optim.Optimizer:
     """The optimiser of four groups: weights and biases of the backbone and of the hash layer, each with its own rate.
+
+    Batch normalisation after the hash layer belongs to that. If the ``objective`` has parameters, its weights and
+    biases are two more groups, with objective_lr times the rate of the hash layer.
 
     SGD in MatConvNet and PyTorch: v <- momentum v + g, w <- w - lr v, where the gradient g includes the weight decay.
     In Caffe: v <- momentum v + lr g, w <- w - v, which differs when lr changes, see ``set_learning_rate``.
     """
-    backbone, hash_layer = encoder.children()
+    backbone, *hash_layers = encoder.children()
     decay = settings.weight_decay
     hash_decay = decay if settings.hash_weight_decay is None else settings.hash_weight_decay
+    objective_decay = hash_decay if settings.objective_weight_decay is None else settings.objective_weight_decay
     groups: list[dict[str, Any]] = []
     for layers, rate, bias_rate, own_decay in (
-        (backbone, settings.backbone_lr, settings.bias_lr, decay),
-        (hash_layer, 1.0, settings.hash_bias_lr, hash_decay),
+        ([backbone], settings.backbone_lr, settings.bias_lr, decay),
+        (hash_layers, 1.0, settings.hash_bias_lr, hash_decay),
+        ([] if objective is None else [objective], settings.objective_lr, settings.hash_bias_lr, objective_decay),
     ):
-        named = list(layers.named_parameters())
+        named = [each for layer in layers for each in layer.named_parameters()]
         weights = [values for name, values in named if name.rpartition(".")[2] != "bias"]
         biases = [values for name, values in named if name.rpartition(".")[2] == "bias"]
         bias_decay = own_decay if settings.decay_biases else 0.0

@@ -34,7 +34,7 @@ class TrainingSettings(CodeSettings):
     weight_decay: float = Field(ge=0)
     backbone_lr: float = Field(ge=0)  # factor on the learning rate of the layers before the hash layer
     hash_init: float = Field(0.0, ge=0)  # standard deviation of the hash layer's weights; 0: He's sqrt(2 / inputs)
-    clip_norm: float = Field(0.0, ge=0)  # largest norm of the gradient; 0: no clipping
+    clip_norm: float = Field(0.0, ge=0)  # largest norm of the network's gradient; 0: no clipping
     augment: Literal["none", "flip", "crop_flip"]
     # so many augmented copies of each training image have their features stored, and each epoch draws one; 0: none
     copies: int = Field(0, ge=0, le=1000)
@@ -72,6 +72,12 @@ class TrainingSettings(CodeSettings):
     # how a pretrained network gets its size from stored images: the whole image, or a window of it, which is at its
     # centre, but with augment "crop_flip" anywhere in training
     input_images: Literal["resized", "cropped"] = "resized"
+    # batch: the hash layer has no bias, and batch normalisation follows it, with a scale and a shift of each bit
+    hash_norm: Literal["none", "batch"] = "none"
+    # of an objective with weights of its own, such as a classifier: the factor on the learning rate, and the weight
+    # decay (None: that of the hash layer)
+    objective_lr: float = Field(1.0, gt=0)
+    objective_weight_decay: float | None = Field(None, ge=0)
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
         """The floating point type of the encoder in training; HashbenchError if settings and ``compute`` differ."""
@@ -146,6 +152,22 @@ class DeepSettings(BitSettings, TrainingSettings):
         if self.weights == RANDOM_WEIGHTS or (self.weights == OFFICIAL and MODELS.get(self.model).pretrained is None):
             raise ValueError("head 'trained' needs --weights NAME of hashbench pretrain: it trains on their features")
         return self
+
+
+class RawSettings(DeepSettings):
+    """The settings of objectives that take the activations as they are, and relax or binarise them themselves."""
+
+    @model_validator(mode="after")
+    def _takes_raw_activations(self) -> Self:
+        if self.relaxation != "identity":
+            raise ValueError("the objective itself relaxes the activations: relaxation = 'identity'")
+        return self
+
+
+class CentreSettings(DeepSettings):
+    """The settings of objectives with a fixed code for each class: how these centres are drawn."""
+
+    centres: Literal["hadamard", "hadamard_first", "bernoulli", "half", "max_distance"]
 
 
 class PulseSettings(DeepSettings):

@@ -1,0 +1,188 @@
+"""Fixed codes of the classes, their centres: drawn before training, by the seed of the run."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
+from math import comb
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.foundation.errors import HashbenchError
+
+Signs = NDArray[np.int8]
+Kind = Literal["hadamard", "hadamard_first", "bernoulli", "half", "max_distance"]
+
+ANY_LENGTH = "centres = 'max_distance' takes any number of bits"
+DRAWS = 100  # of all centres, until no two are equal and no bit is the same in all
+FIRST_SHARE, STEP, LAST_SHARE = 0.61, 0.01, 0.2  # of the bits: the distance that max_distance asks for
+TRIES = 10_000  # for a centre that is as far as that, until it asks for less
+
+
+def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
+    """The centres of ``n_classes`` classes, int8[n_classes, bits] of -1 and +1, a function of the arguments alone.
+
+    ``hadamard``: rows of a Hadamard matrix in random order with random signs, then their negatives; the first ``bits``
+    centres are bits / 2 apart. ``hadamard_first``: the first rows, then their negatives, in the order of the released
+    code of yuan2020central, whose columns repeat: at 64 bits ten classes have 16 different bits. Both go on with
+    ``half`` where there are more than 2 bits classes. ``bernoulli``: each bit is +1 with probability 1/2. ``half``:
+    random codes with bits / 2 ones. ``max_distance``: random codes, kept if they are 0.61 bits away from all centres
+    before them, or, 0.01 bits less after each 10,000 that are not, as in the released code of fan2020deep.
+
+    A draw with a bit that is the same in all centres is repeated, up to 100 times; few classes have none without.
+    Raises HashbenchError where there are fewer codes than classes, or no such codes of this length.
+    """
+    _check(kind, n_classes, bits)
+    draw: dict[str, Callable[[np.random.Generator], Signs]] = {
+        "hadamard": partial(_hadamard_rows, n_classes, bits),
+        "hadamard_first": partial(_first_hadamard_rows, n_classes, bits),
+        "bernoulli": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _random_code),
+        "half": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _half_code),
+        "max_distance": partial(_far_apart, n_classes, bits),
+    }
+    rng, best = np.random.default_rng(seed), None
+    for _ in range(DRAWS):
+        drawn = draw[kind](rng)
+        if best is None or _constant_bits(drawn) < _constant_bits(best):
+            best = drawn
+        if kind == "hadamard_first" or _constant_bits(best) == 0:
+            break
+    assert best is not None
+    return best
+
+
+def distances(codes: Signs) -> tuple[int, float]:
+    """The smallest and the mean Hamming distance between two of ``codes`` int8[n, bits], n >= 2."""
+    wide = codes.astype(np.float32)  # exact: a product is at most the number of bits
+    apart = (codes.shape[1] - wide @ wide.T)[np.triu_indices(len(codes), 1)] / 2
+    return int(apart.min()), float(apart.mean(dtype=np.float64))
+
+
+def hadamard(order: int) -> Signs | None:
+    """A Hadamard matrix int8[order, order]: H H^T = order I; None if none of these constructions has that order.
+
+    Sylvester's for powers of 2; Paley's two, of orders p + 1 and 2 (p + 1) for primes p; and the doubling of these.
+    That is every possible order below 100 except 52 and 92.
+    """
+    if order in (1, 2):
+        return np.array([[1, 1], [1, -1]], np.int8)[:order, :order]
+    if order < 1 or order % 4:
+        return None
+    paley = _paley(order) if order & (order - 1) else None
+    half = hadamard(order // 2) if paley is None else None
+    return paley if half is None else np.kron(np.array([[1, 1], [1, -1]], np.int8), half)
+
+
+def eigen_signs(similarity: NDArray[np.float64], bits: int, seed: int) -> Signs:
+    """Codes int8[n, bits] whose inner products approximate bits (2 S - 1): binary matrix pursuit [cakir2018hashing].
+
+    ``similarity`` is S float64[n, n], symmetric, in [0, 1]. Bit t is the sign of the leading eigenvector of the
+    residual bits (2 S - 1) - sum_{s < t} y_s y_s^T: the variant in which all bits weigh the same. A bit y that is an
+    earlier one (or its negative), or has y^T residual y <= 0, is replaced by a random one that is neither, if 100 draws
+    find one. Where eigenvalues are equal, as those of n classes are, the eigenvector would be the eigensolver's choice:
+    a small random matrix, by the seed, is added for it.
+    """
+    from scipy.linalg import eigh
+
+    rng, n = np.random.default_rng(seed), len(similarity)
+    residual, found = bits * (2 * similarity - 1), np.empty((0, n))
+    for _ in range(bits):
+        noise = rng.standard_normal((n, n)) * (1e-6 * bits)
+        vector = eigh(residual + noise + noise.T, subset_by_index=[n - 1, n - 1])[1][:, 0]
+        vector = vector * np.sign(vector[np.abs(vector).argmax()])  # the eigensolver gives it either sign
+        bit = np.where(vector >= 0, 1.0, -1.0)
+        others = (rng.choice([-1.0, 1.0], n) for _ in range(100))
+        useful = (y for y in chain([bit], others) if not np.any(np.abs(found @ y) == n) and y @ residual @ y > 0)
+        bit = next(useful, bit)
+        residual, found = residual - np.outer(bit, bit), np.vstack([found, bit])
+    return found.T.astype(np.int8)
+
+
+def _check(kind: Kind, n_classes: int, bits: int) -> None:
+    here = f"centres of {n_classes} classes at {bits} bits: centres = {kind!r}"
+    if kind in ("hadamard", "hadamard_first") and hadamard(bits) is None:
+        raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
+    if kind == "half" and bits % 2:
+        raise HashbenchError(f"{here}: an odd number of bits has no half: {ANY_LENGTH}")
+    of_half, of_hadamard = comb(bits, bits // 2), 2 * bits if n_classes <= 2 * bits else comb(bits, bits // 2)
+    codes = {"half": of_half, "hadamard": of_hadamard, "hadamard_first": of_hadamard}.get(kind, 2**bits)
+    if codes < n_classes:
+        raise HashbenchError(f"{here}: there are {codes} such codes: more bits, or fewer classes")
+
+
+def _hadamard_rows(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
+    matrix = hadamard(bits)
+    assert matrix is not None
+    # a random sign of each row changes no distance between rows, and no bit is the same in all centres
+    signed = rng.permutation(matrix) * rng.choice(np.array([-1, 1], np.int8), (bits, 1))
+    rows = np.concatenate([signed, -rng.permutation(signed)])[:n_classes]
+    return _distinct(rows, n_classes, _half_code, rng)
+
+
+def _first_hadamard_rows(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
+    matrix = hadamard(bits)
+    assert matrix is not None
+    return _distinct(np.concatenate([matrix, -matrix])[:n_classes], n_classes, _half_code, rng)
+
+
+def _random_code(bits: int, rng: np.random.Generator) -> Signs:
+    return rng.choice(np.array([-1, 1], np.int8), bits)
+
+
+def _half_code(bits: int, rng: np.random.Generator) -> Signs:
+    return rng.permutation(np.repeat(np.array([-1, 1], np.int8), bits // 2))
+
+
+def _distinct(
+    first: Signs, n: int, draw: Callable[[int, np.random.Generator], Signs], rng: np.random.Generator
+) -> Signs:
+    """``first``, and codes that are drawn until there are ``n`` different ones."""
+    found = {row.tobytes(): row for row in first}
+    while len(found) < n:
+        row = draw(first.shape[1], rng)
+        found.setdefault(row.tobytes(), row)
+    return np.stack(list(found.values()))
+
+
+def _far_apart(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
+    found, share, failures = np.empty((0, bits), np.float32), FIRST_SHARE, 0
+    while len(found) < n_classes:
+        tried = rng.choice(np.array([-1, 1], np.float32), (min(1000, TRIES - failures), bits))
+        nearest = (bits - tried @ found.T).min(1, initial=2 * bits) / 2
+        far = np.flatnonzero(nearest >= share * bits)
+        if len(far):
+            found, failures = np.vstack([found, tried[far[0]]]), 0
+            continue
+        failures += len(tried)
+        if failures == TRIES:
+            share, failures = share - STEP, 0
+        if share < LAST_SHARE:
+            few = f"{n_classes} codes of {bits} bits that are {LAST_SHARE} bits apart were not found"
+            raise HashbenchError(f"centres = 'max_distance': {few}: more bits, or centres = 'bernoulli'")
+    return found.astype(np.int8)
+
+
+def _constant_bits(codes: Signs) -> int:
+    return int((codes == codes[0]).all(0).sum())
+
+
+def _is_prime(n: int) -> bool:
+    return n > 1 and all(n % divisor for divisor in range(2, int(n**0.5) + 1))
+
+
+def _paley(order: int) -> Signs | None:
+    """Paley's construction over the whole numbers modulo a prime p: order p + 1 or 2 (p + 1)."""
+    for p, is_first in ((order - 1, True), (order // 2 - 1, False)):
+        if not _is_prime(p) or p % 4 != (3 if is_first else 1):
+            continue
+        residues = {x * x % p for x in range(1, p)}
+        character = np.array([0, *(1 if x in residues else -1 for x in range(1, p))], np.int8)
+        jacobsthal = character[(np.arange(p)[:, None] - np.arange(p)) % p]
+        core = np.zeros((p + 1, p + 1), np.int8)
+        core[0, 1:], core[1:, 0], core[1:, 1:] = 1, -1 if is_first else 1, jacobsthal
+        if is_first:
+            return core + np.eye(p + 1, dtype=np.int8)
+        plus, minus = np.array([[1, 1], [1, -1]], np.int8), np.array([[1, -1], [-1, -1]], np.int8)
+        return np.kron(core, plus) + np.kron(np.eye(p + 1, dtype=np.int8), minus)
+    return None

@@ -1,0 +1,135 @@
+"""Objectives that learn from the classes of training examples, by fixed centres or by a classifier on the codes."""
+
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.losses._batch import mean_where
+from hashbench.losses._centres import Kind, Signs, centres, distances
+from hashbench.losses._objective import RowObjective
+
+
+class ClassSupervision(nn.Module):
+    """The classes of training examples, from class ids [n] (negative: no class) or multi-hot labels [n, labels].
+
+    Classes without a training example do not count; the others are 0 .. n_classes - 1 here, in ascending order. Raises
+    HashbenchError if there are fewer than two. ``seed`` is that of centres and classifiers.
+    """
+
+    labels: Tensor  # int64[n], or bool[n, n_classes] if some example has several
+    n_classes: int
+    seed: int
+
+    def __init__(self, labels: Tensor, seed: int) -> None:
+        super().__init__()
+        own = labels
+        if labels.ndim == 2:
+            own = (labels > 0)[:, (labels > 0).any(0)]
+            if not (own.sum(1) > 1).any():  # as class ids: they take less memory
+                own = torch.where(own.any(1), (own * torch.arange(own.shape[1])).sum(1), -1)
+        if own.ndim == 1:
+            ids = torch.unique(own[own >= 0])
+            own = torch.where(own >= 0, torch.searchsorted(ids, own.contiguous()), -1)
+        self.n_classes = own.shape[1] if own.ndim == 2 else len(ids)
+        if self.n_classes < 2:
+            what = f"the training examples have {self.n_classes} class{'es' * (self.n_classes == 0)}"
+            raise HashbenchError(f"{what}: two or more are needed to tell apart")
+        self.seed = seed
+        self.register_buffer("labels", own, persistent=False)
+
+    @property
+    def are_several(self) -> bool:
+        """Whether some example has several labels."""
+        return self.labels.ndim == 2
+
+    def members(self, rows: Tensor) -> Tensor:
+        """float64[M, n_classes]: 1 where an example of ``rows`` [M] has the class, else 0."""
+        own = self.labels[rows]
+        if self.are_several:
+            return own.double()
+        return functional.one_hot(own + 1, self.n_classes + 1)[:, 1:].double()
+
+
+class ClassObjective(RowObjective):
+    """An objective of activations and classes; HashbenchError for several labels where it does not take them."""
+
+    takes_several: ClassVar[bool] = False
+
+    def __init__(self, classes: ClassSupervision) -> None:
+        super().__init__()
+        if classes.are_several and not self.takes_several:
+            method = type(self).__module__.rpartition(".")[2]
+            several = "training examples with several labels, for which its paper defines nothing"
+            raise HashbenchError(f"{method}: {several}: ce, csq, dpn, hbmp, mds_centres and orthohash take them")
+        self.classes = classes
+
+
+def fixed_centres(kind: Kind, classes: ClassSupervision, bits: int) -> Signs:
+    """The centres of ``classes``, int8[n_classes, bits], drawn by their seed."""
+    return centres(kind, classes.n_classes, bits, classes.seed)
+
+
+class CentreObjective(ClassObjective):
+    """Compares activations with fixed ``centres`` int8[n, bits], in the order of the classes; they are its state."""
+
+    centres: Tensor
+
+    def __init__(self, classes: ClassSupervision, centres: Signs) -> None:
+        super().__init__(classes)
+        self.register_buffer("centres", torch.from_numpy(centres))
+
+    def logged(self) -> dict[str, float]:
+        """The smallest and the mean distance between two centres."""
+        smallest, mean = distances(self.centres.cpu().numpy())
+        return {"centre_distance_min": smallest, "centre_distance_mean": round(mean, 3)}
+
+
+class HeadObjective(ClassObjective):
+    """Has a linear classifier of the codes, ``head``, trained with the network and not part of the hasher."""
+
+    def __init__(self, classes: ClassSupervision, bits: int, *, bias: bool = True) -> None:
+        super().__init__(classes)
+        self.head = nn.Linear(bits, classes.n_classes, bias=bias)
+        generator = torch.Generator().manual_seed(classes.seed)
+        for values in self.head.parameters():  # as PyTorch does by default
+            nn.init.uniform_(values, -(bits**-0.5), bits**-0.5, generator=generator)
+
+    def cross_entropy(self, codes: Tensor, rows: Tensor) -> Tensor:
+        """``soft_cross_entropy`` of the classifier's outputs W b + a for ``codes`` [M, bits], float64."""
+        bias = None if self.head.bias is None else self.head.bias.double()
+        logits = functional.linear(codes.double(), self.head.weight.double(), bias)
+        return soft_cross_entropy(logits, self.classes.members(rows))
+
+
+def soft_cross_entropy(logits: Tensor, members: Tensor) -> Tensor:
+    """The mean over examples of -sum_k (y_k / |y|) log p_k, p the softmax of ``logits`` [M, C], y ``members`` [M, C].
+
+    An example without a label does not count.
+    """
+    n_labels = members.sum(1, keepdim=True)
+    cost = -(members / n_labels.clamp(min=1) * logits.log_softmax(1)).sum(1)
+    return mean_where(cost, n_labels[:, 0] > 0)
+
+
+def majority(members: Tensor, centres: Tensor, fill: Tensor) -> Tensor:
+    """The sign of the sum of the centres of each example's labels, [M, bits]; ``fill`` [bits] where that is 0."""
+    total = members @ centres.to(members.dtype)
+    return torch.where(total == 0, fill.to(members.dtype), total.sign())
+
+
+def hinge(activations: Tensor, members: Tensor, centres: Tensor, margin: float) -> Tensor:
+    """The mean over examples of sum_k y_k sum_t max(0, margin - u_t c_kt), a float64 scalar.
+
+    Summed over the bits t and the labels of an example; one without a label does not count. ``activations`` are u
+    float[M, bits] before the sign, ``members`` y [M, C], ``centres`` c [C, bits] of -1 and +1.
+    """
+    wide = activations.double()
+    above, below = (margin - wide).relu(), (margin + wide).relu()  # the costs of a bit that should be +1, and -1
+    positive = (centres > 0).to(members.dtype)
+    n_positive = members @ positive
+    n_labels = members.sum(1, keepdim=True)
+    cost = (n_positive * above + (n_labels - n_positive) * below).sum(1)
+    return mean_where(cost, n_labels[:, 0] > 0)

@@ -1,0 +1,47 @@
+"""Softmax of scaled cosines to the centres of the classes, with a margin: OrthoHash's objective."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from hashbench.losses._centres import Signs
+from hashbench.losses._classes import CentreObjective, ClassSupervision, soft_cross_entropy
+
+Form = Literal["cosine", "arc"]
+
+_LARGEST_COSINE = 0.99999  # the released code's bound: the arccosine has no slope at 1
+
+
+def loss(activations: Tensor, members: Tensor, centres: Tensor, *, scale: float, margin: float, form: Form) -> Tensor:
+    """``soft_cross_entropy`` of scale (cos_k - margin y_k), or (``arc``) of scale cos(arccos(cos_k) + margin y_k).
+
+    cos_k is the cosine of the activations u and the centre c_k [hoe2021one]. There is no other term: only a code of
+    equal magnitudes has cosine 1 with its centre. The margin is that of every label of an example. Where an angle and
+    the margin exceed pi, "arc" falls with the angle no longer, as in the released code. ``activations`` float[M, bits]
+    are before the sign, ``members`` y [M, C], ``centres`` [C, bits] of -1 and +1. A float64 scalar.
+    """
+    unit, codes = normalize(activations.double(), dim=1), centres.double()
+    cosine = unit @ codes.T / codes.shape[1] ** 0.5
+    if form == "arc":
+        angle = cosine.clamp(-_LARGEST_COSINE, _LARGEST_COSINE).arccos()
+        return soft_cross_entropy(scale * (angle + margin * members).cos(), members)
+    return soft_cross_entropy(scale * (cosine - margin * members), members)
+
+
+class Objective(CentreObjective):
+    """``loss``; the target of an example of several labels is shared equally among them."""
+
+    takes_several = True
+
+    def __init__(
+        self, classes: ClassSupervision, centres: Signs, *, scale: float, margin: float, form: Form = "cosine"
+    ) -> None:
+        super().__init__(classes, centres)
+        self.scale, self.margin, self.form = scale, margin, form
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, of activations [M, bits] before the sign; float64."""
+        members, own = self.classes.members(rows), {"scale": self.scale, "margin": self.margin}
+        return loss(activations, members, self.centres, **own, form=self.form)

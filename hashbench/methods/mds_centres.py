@@ -1,0 +1,22 @@
+"""MDS centres: likelihood of classes by cosines to centres that are far apart (Wang et al. 2023), without memory."""
+
+from pydantic import Field
+
+from hashbench.methods._method import ClassSupervision, RowObjective, class_method
+from hashbench.training.settings import CentreSettings
+
+
+class Settings(CentreSettings):
+    """``quantisation`` is the weight of the mean of (|h| - 1)^2."""
+
+    quantisation: float = Field(ge=0)
+
+
+def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
+    from hashbench.losses import fixed_centres, mds_centres
+
+    centres = fixed_centres(settings.centres, classes, settings.bits)
+    return mds_centres.Objective(classes, centres, quantisation=settings.quantisation)
+
+
+METHOD = class_method(__name__, Settings, _objective)

@@ -1,0 +1,27 @@
+"""OrthoHash: softmax of cosines to the centres of the classes, with a margin (Hoe et al. 2021)."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from hashbench.methods._method import ClassSupervision, RowObjective, class_method
+from hashbench.training.settings import CentreSettings
+
+
+class Settings(CentreSettings):
+    """``margin_form`` says what ``margin`` changes: the cosine (OrthoCos) or the angle (OrthoArc)."""
+
+    scale: float = Field(gt=0)
+    margin: float = Field(ge=0)
+    margin_form: Literal["cosine", "arc"] = "cosine"
+
+
+def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
+    from hashbench.losses import fixed_centres, orthohash
+
+    centres = fixed_centres(settings.centres, classes, settings.bits)
+    own = {"scale": settings.scale, "margin": settings.margin}
+    return orthohash.Objective(classes, centres, **own, form=settings.margin_form)
+
+
+METHOD = class_method(__name__, Settings, _objective)

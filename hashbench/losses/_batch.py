@@ -1,9 +1,13 @@
 """Functions on a minibatch that several objectives share; each example is a query and the others are its database."""
 
+from typing import Literal
+
 import torch
 from torch import Tensor
+from torch.nn.functional import softplus
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.losses._codes import signs
 
 
 def check(relaxed: Tensor, relevance: Tensor) -> None:
@@ -36,7 +40,7 @@ def relevant_mask(relevance: Tensor) -> Tensor:
 
 
 def mean_where(value: Tensor, counted: Tensor) -> Tensor:
-    """The mean of ``value`` [M] where ``counted`` bool[M] is True; without any it is 0, with zero gradients."""
+    """The mean of ``value`` where ``counted``, of its shape, is True; without any it is 0, with zero gradients."""
     return (value * counted).sum() / counted.sum().clamp(min=1)
 
 
@@ -46,8 +50,42 @@ def inner_products(activations: Tensor) -> Tensor:
     return wide @ wide.T
 
 
-def quantisation(activations: Tensor) -> Tensor:
-    """The mean over examples of ||sign(u) - u||^2, summed over bits; float64; sign(0) = -1 without gradient."""
+def squared_distances(activations: Tensor) -> Tensor:
+    """||u_i - u_j||^2, float64[M, M]; from inner products, so it is clamped to 0 where rounding would be below."""
+    product = inner_products(activations)
+    squares = product.diagonal()
+    return (squares[:, None] + squares - 2 * product).clamp(min=0)
+
+
+def likelihood(theta: Tensor, similar: Tensor, linear_above: float = 20.0) -> Tensor:
+    """log(1 + e^theta) - s theta: minus the log of the likelihood that a pair is similar (s = 1) or not (s = 0).
+
+    e^theta / (1 + e^theta) is the probability that it is. For theta > ``linear_above``, log(1 + e^theta) is theta.
+    """
+    return softplus(theta, threshold=linear_above) - similar * theta
+
+
+PairWeights = Literal["none", "similar", "both"]
+
+
+def pair_weights(counted: Tensor, similar: Tensor, kind: PairWeights) -> Tensor:
+    """The weights of pairs, float64[M, M], of a batch whose similar pairs are few; 0 where ``counted`` is False.
+
+    A similar pair has |S| / |S1| (of "none": 1), a dissimilar one |S| / |S0| (of "both") or 1. S are the counted pairs,
+    S1 and S0 the similar and the dissimilar ones among them; ``similar`` is False where ``counted`` is.
+    """
+    n_pairs, n_similar = counted.sum().double(), similar.sum().double()
+    one = torch.ones_like(n_pairs)
+    of_similar = one if kind == "none" else n_pairs / n_similar.clamp(min=1)
+    of_dissimilar = n_pairs / (n_pairs - n_similar).clamp(min=1) if kind == "both" else one
+    return of_similar.where(similar, of_dissimilar) * counted
+
+
+def quantisation(activations: Tensor, power: int = 2, over_bits: Literal["sum", "mean"] = "sum") -> Tensor:
+    """The mean over examples of sum_k |sign(u_k) - u_k|^power, or of the mean over k; float64.
+
+    |sign(u) - u| is ||u| - 1|. sign(0) = -1, as in codes, and has no gradient.
+    """
     wide = activations.double()
-    sign = torch.where(wide > 0, 1.0, -1.0)
-    return (sign - wide).square().sum() / max(len(wide), 1)
+    cost = (signs(wide) - wide).abs().pow(power)
+    return cost.sum() / max(cost.numel() if over_bits == "mean" else len(cost), 1)

@@ -128,3 +128,8 @@ class OutputMemory(RowObjective):
     def remember(self, rows: Tensor, activations: Tensor) -> None:
         """Stores ``activations`` [M, bits] as the outputs of the training examples ``rows`` [M]."""
         self.outputs[rows] = activations.detach().to(self.outputs.dtype)
+
+    def products(self, rows: Tensor, activations: Tensor) -> Tensor:
+        """The inner products float64[M, n] of ``activations``, stored as those of ``rows``, with all outputs."""
+        self.remember(rows, activations)
+        return activations.double() @ self.outputs.double().T

@@ -2,9 +2,16 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
 
-from hashbench.losses._batch import check, inner_products, off_diagonal_mask, quantisation, relevant_mask
+from hashbench.losses._batch import (
+    check,
+    inner_products,
+    likelihood,
+    mean_where,
+    off_diagonal_mask,
+    quantisation,
+    relevant_mask,
+)
 from hashbench.losses._objective import OutputMemory, Supervision
 
 
@@ -19,10 +26,8 @@ def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
     check(activations, relevance)
-    theta = inner_products(activations) / 2
-    off_diagonal = off_diagonal_mask(relevance)
-    cost = (softplus(theta) - relevant_mask(relevance) * theta) * off_diagonal
-    return cost.sum() / off_diagonal.sum().clamp(min=1) + eta * quantisation(activations)
+    cost = likelihood(inner_products(activations) / 2, relevant_mask(relevance))
+    return mean_where(cost, off_diagonal_mask(relevance)) + eta * quantisation(activations)
 
 
 class MemoryObjective(OutputMemory):
@@ -39,7 +44,6 @@ class MemoryObjective(OutputMemory):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64."""
-        self.remember(rows, activations)
-        theta = activations.double() @ self.outputs.double().T / 2
-        cost = softplus(theta) - (self.supervision.levels(rows) > 0) * theta
+        theta = self.products(rows, activations) / 2
+        cost = likelihood(theta, self.supervision.levels(rows) > 0)
         return cost.mean() + self.eta * quantisation(activations)

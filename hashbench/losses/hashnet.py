@@ -2,9 +2,8 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
 
-from hashbench.losses._batch import check, inner_products, off_diagonal_mask, relevant_mask
+from hashbench.losses._batch import check, inner_products, likelihood, off_diagonal_mask, pair_weights, relevant_mask
 
 
 def loss(
@@ -49,7 +48,7 @@ def loss(
         first = torch.arange(len(relaxed), device=relaxed.device) < len(relaxed) // 2
         counted = first[:, None] != first
     weight = _weights(counted, similar & counted, weight_similar)
-    cost = softplus(scaled, threshold=clip) - similar * scaled
+    cost = likelihood(scaled, similar, clip)
     total = weight.sum().clamp(min=1)
     value = (weight * cost).sum() / total
     if not continuous_similarity:
@@ -57,17 +56,14 @@ def loss(
     # the diagonal is the number of labels of an example; where it has none, the products are 0 anyway
     own = relevance.diagonal().clamp(min=1).double()
     further = torch.where(similar, 4 * (relevance.double().square() / (own[:, None] * own)), 1.0)
-    steeper = (further * weight * (softplus(scaled) - similar * scaled)).sum() / total
+    steeper = (further * weight * likelihood(scaled, similar)).sum() / total
     return steeper + (value - steeper).detach()  # the value of one, the gradient of the other
 
 
 def _weights(counted: Tensor, similar: Tensor, weight_similar: float) -> Tensor:
     if weight_similar > 0:
         return torch.where(similar, weight_similar, counted.double())
-    n_pairs, n_similar = counted.sum().double(), similar.sum().double()
-    of_similar = n_pairs / n_similar.clamp(min=1)
-    of_dissimilar = n_pairs / (n_pairs - n_similar).clamp(min=1)
-    return of_similar.where(similar, of_dissimilar) * counted
+    return pair_weights(counted, similar, "both")
 
 
 def _without_scale(relaxed: Tensor, scale: float) -> Tensor:

@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses._batch import is_batch, mean_where, off_diagonal_mask, require
+from hashbench.losses._batch import inner_products, is_batch, mean_where, off_diagonal_mask, require, squared_distances
 
 _SMALL_NORM = 1e-6  # TensorFlow's l2_normalize divides by sqrt(max(sum of squares, 1e-12))
 
@@ -17,11 +17,7 @@ def triplet(embeddings: Tensor, labels: Tensor, *, margin: float) -> Tensor:
     float[M, d] are normalised here; ``labels`` [M] are class ids, and a negative id is no class.
     """
     check(embeddings, labels)
-    unit = unit_norm(embeddings)
-    squares = unit.square().sum(1)
-    # rounding can make a small squared distance negative
-    distance = (squares[:, None] + squares - 2 * unit @ unit.T).clamp(min=0)
-    return semi_hard(distance, labels, margin=margin)
+    return semi_hard(squared_distances(unit_norm(embeddings)), labels, margin=margin)
 
 
 def semi_hard(distance: Tensor, labels: Tensor, *, margin: float) -> Tensor:
@@ -87,6 +83,11 @@ def rounds(rows: Tensor) -> tuple[Tensor, Tensor]:
 def unit_norm(embeddings: Tensor) -> Tensor:
     """The rows of ``embeddings`` [M, d] divided by their Euclidean norm, float64; a row of zeros stays zero."""
     return normalize(embeddings.double(), dim=1, eps=_SMALL_NORM)
+
+
+def cosines(embeddings: Tensor) -> Tensor:
+    """The cosines between the rows of ``embeddings`` [M, d], float64[M, M]; a row of zeros has cosine 0 to all."""
+    return inner_products(unit_norm(embeddings))
 
 
 def check(embeddings: Tensor, labels: Tensor) -> None:

@@ -22,12 +22,12 @@ def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None,
     all are left out, the loss is 0 with zero gradients. ``n_bins`` (None: bits) and ``delta`` are those of the soft
     histogram. AP_s may differ much from the tie-aware AP on short lists and on lists with many ties.
     """
-    return _loss(average_precision_simplified, relaxed, relevance, n_bins, delta)
+    return batch_loss(average_precision_simplified, relaxed, relevance, n_bins, delta)
 
 
 def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """1 - the batch mean of AP_r, in [0, 1]; at binary codes, n_bins = bits, delta = 1 it is 1 - the tie-aware AP."""
-    return _loss(average_precision_exact, relaxed, relevance, n_bins, delta)
+    return batch_loss(average_precision_exact, relaxed, relevance, n_bins, delta)
 
 
 def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
@@ -38,7 +38,7 @@ def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None
     about delta times as much, and only the AP is divided by delta: so the two 1 of AP_s weigh less. Their gradient is
     not divided by delta; this one is. Arguments and special cases are those of ``simplified``.
     """
-    return _loss(partial(average_precision_as_released, delta=delta), relaxed, relevance, n_bins, delta)
+    return batch_loss(partial(average_precision_as_released, delta=delta), relaxed, relevance, n_bins, delta)
 
 
 def average_precision_as_released(
@@ -52,7 +52,7 @@ def average_precision_as_released(
     before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
     before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half the gradient
     precision = (delta * (2 * before_positive + positive) + 1) / (delta * (2 * before + total) + 1)
-    return _weighted(precision, positive, n_relevant)
+    return weighted_precision(precision, positive, n_relevant)
 
 
 def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
@@ -63,7 +63,7 @@ def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Te
     """
     after, after_positive = total.cumsum(1), positive.cumsum(1)
     precision = (cumulative_before(after_positive) + after_positive + 1) / (cumulative_before(after) + after + 1)
-    return _weighted(precision, positive, n_relevant)
+    return weighted_precision(precision, positive, n_relevant)
 
 
 def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor | None = None) -> Tensor:
@@ -88,15 +88,17 @@ def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor 
     some = total > SMALL_GROUP
     difference = torch.digamma(before + total + 1) - torch.digamma(before + 1)
     reciprocal = torch.where(some, difference / torch.where(some, total, 1), torch.polygamma(1, before + 1))
-    return _weighted(ratio + factor * reciprocal, positive, n_relevant)
+    return weighted_precision(ratio + factor * reciprocal, positive, n_relevant)
 
 
-def _weighted(precision: Tensor, positive: Tensor, n_relevant: Tensor | None) -> Tensor:
+def weighted_precision(precision: Tensor, positive: Tensor, n_relevant: Tensor | None) -> Tensor:
+    """The mean of ``precision`` [M, B] over the relevant mass ``positive`` [M, B] of each query, [M]; 0 without any."""
     given = positive.sum(1) if n_relevant is None else n_relevant
     return (positive * precision).sum(1) / torch.where(given > 0, given, 1)
 
 
-def _loss(average: Average, relaxed: Tensor, relevance: Tensor, n_bins: int | None, delta: float) -> Tensor:
+def batch_loss(average: Average, relaxed: Tensor, relevance: Tensor, n_bins: int | None, delta: float) -> Tensor:
+    """1 - the mean of ``average`` over the queries of a batch that have a relevant example, as in ``simplified``."""
     check(relaxed, relevance)
     relevant = relevant_mask(relevance)
     counts = relaxed_histogram(relaxed, relevant.long(), 2, n_bins, delta)

@@ -27,7 +27,8 @@ class Settings(DeepSettings):
         return self
 
 
-def _objective(settings: Settings, supervision: Supervision) -> Objective:
+def objective(settings: Settings, supervision: Supervision) -> Objective:
+    """The batch loss of these settings; HashbenchError if they need labels and ``supervision`` has none."""
     from hashbench.losses import LabelSupervision, hashnet
 
     if settings.continuous_similarity and not isinstance(supervision, LabelSupervision):
@@ -39,4 +40,4 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
     return partial(likelihood, streams=streams, **released)
 
 
-METHOD = deep_method(__name__, Settings, _objective)
+METHOD = deep_method(__name__, Settings, objective)

@@ -1,0 +1,41 @@
+"""Pairwise likelihood of binary codes, with balanced bits: the objective of DBDH, Deep Balanced Discrete Hashing."""
+
+from typing import Literal
+
+from torch import Tensor
+
+from hashbench.losses._batch import check, inner_products, likelihood, mean_where, off_diagonal_mask, relevant_mask
+from hashbench.losses._codes import straight_through
+
+Over = Literal["items", "bits"]
+
+
+def loss(
+    activations: Tensor,
+    relevance: Tensor,
+    *,
+    binary: bool,
+    clip: float,
+    scale: float,
+    eta: float,
+    over: Over,
+    power: int,
+) -> Tensor:
+    """The mean over pairs of log(1 + e^theta) - s theta, plus eta times the balance; a float64 scalar to minimise.
+
+    theta_ij = ``scale`` <b_i, b_j>; s_ij = 1 where the level is above 0. b is sign(u) with the gradient of
+    ``straight_through`` (zheng2020deep), or, not ``binary``, u clamped to [-clip, clip], whose gradient is the same
+    function of b. A ``clip`` of 0 is none. The mean runs over the ordered pairs i != j and is 0 without any.
+
+    The balance is the mean over bits of |mean over examples of b|^power. Over "bits" it is the mean over examples of
+    |mean over bits of b|^power, as two re-implementations have it; that balances an item, not a bit.
+
+    ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
+    """
+    check(activations, relevance)
+    wide = activations.double()
+    bound = clip or None
+    codes = straight_through(wide, bound) if binary else wide if bound is None else wide.clamp(-bound, bound)
+    cost = likelihood(scale * inner_products(codes), relevant_mask(relevance))
+    balance = codes.mean(0 if over == "items" else 1).abs().pow(power).mean()
+    return mean_where(cost, off_diagonal_mask(relevance)) + eta * balance

@@ -1,0 +1,72 @@
+"""Pairwise likelihood with codes that are near the centres of their classes: the objective of Deep Fisher Hashing."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot, softplus
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.losses._codes import signs
+from hashbench.losses._objective import LabelSupervision, OutputMemory, Supervision
+
+
+class MemoryObjective(OutputMemory):
+    """The objective of li2019push as its authors minimise it: a minibatch is compared with all training examples.
+
+    The mean over the M n pairs of an example of the batch and a training example of softplus(m - theta) if the pair is
+    similar, else softplus(m + theta), plus ``eta`` times the mean over examples and bits of (B - u)^2. theta = <u, U> /
+    2, U are the last outputs of all examples (0 before the first), m is ``margin``. B = sign(mu C y + u) are codes of
+    the batch that are pulled to the centres C of their classes; they have no gradient.
+
+    At each batch C moves by one ``swept`` over the classes; the last centres are part of the state. Centres are 0 at
+    first. An example with several labels has 1 / (their number) for each of them in Y; without labels it has 0.
+
+    ``supervision`` must be from labels (else HashbenchError), since a distance has no classes.
+    """
+
+    centres: Tensor
+    weights: Tensor
+
+    def __init__(
+        self, supervision: Supervision, bits: int, *, margin: float, mu: float, vul: float, eta: float
+    ) -> None:
+        super().__init__(supervision, bits)
+        if not isinstance(supervision, LabelSupervision):
+            raise HashbenchError("dfh: relevance by distance has no classes to have centres: classes or labels needed")
+        self.margin, self.mu, self.vul, self.eta = margin, mu, vul, eta
+        weights = label_weights(supervision.labels)
+        self.register_buffer("weights", weights, persistent=False)  # Y^T
+        self.register_buffer("centres", torch.zeros(weights.shape[1], bits, dtype=torch.float64))  # C^T
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64; the centres move."""
+        weights, wide = self.weights[rows], activations.double()
+        codes = signs(self.mu * weights @ self.centres + wide)
+        self.centres.copy_(swept(self.centres, codes, weights, self.vul))
+        theta = self.products(rows, activations) / 2
+        cost = softplus(self.margin + theta.where(self.supervision.levels(rows) == 0, -theta))
+        return cost.mean() + self.eta * (codes - wide).square().mean()
+
+
+def swept(centres: Tensor, codes: Tensor, weights: Tensor, vul: float) -> Tensor:
+    """The centres [C, bits] after one sweep: c_k = sign(sum_i y_ik b_i - sum over l != k of (Y Y^T_kl + vul) c_l).
+
+    That is one round of coordinate descent on ||C Y - B||^2 + vul (the sum over k != l of <c_k, c_l>), which would make
+    each two centres opposite. ``codes`` [M, bits] and ``weights`` [M, C] are B and Y of the batch; a class that the
+    batch does not have gets the opposite of the sum of the others. Where that sign is of 0, the entry is 0.
+    """
+    new, pull = centres.clone(), weights.T @ codes
+    push = weights.T @ weights + vul
+    push.fill_diagonal_(0)
+    for k in range(len(new)):
+        new[k] = (pull[k] - push[k] @ new).sign()
+    return new
+
+
+def label_weights(labels: Tensor) -> Tensor:
+    """Y^T, float64[n, C]: the classes or labels of each example, whose weights sum to 1, or to 0 without any."""
+    if labels.ndim == 1:
+        given = labels >= 0
+        _, classes = torch.unique(labels.where(given, labels.max()), return_inverse=True)
+        return one_hot(classes).double() * given[:, None]
+    hot = (labels > 0).double()
+    return hot / hot.sum(1, keepdim=True).clamp(min=1)

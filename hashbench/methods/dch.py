@@ -1,0 +1,32 @@
+"""DCH: likelihood under a Cauchy distribution of the distances of pairs (Cao, Long, Liu, Wang 2018)."""
+
+from functools import partial
+from typing import Literal
+
+from pydantic import Field
+
+from hashbench.methods._method import Objective, Supervision, deep_method
+from hashbench.training.settings import DeepSettings
+
+
+class Settings(DeepSettings):
+    """At the distance ``gamma`` a pair is as likely to be similar as not.
+
+    The cosine distance of binary codes is the Hamming distance, the (squared) Euclidean one is 4 times that.
+    """
+
+    distance: Literal["cosine", "euclidean"]
+    gamma: float = Field(gt=0)
+    # similar: those pairs weigh |S| / |S1|; both: dissimilar ones |S| / |S0| too
+    weighting: Literal["none", "similar", "both"]
+    eta: float = Field(ge=0)  # the weight of the quantisation term
+
+
+def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
+    from hashbench.losses import dch
+
+    cauchy = partial(dch.loss, distance=settings.distance, gamma=settings.gamma)
+    return partial(cauchy, weighting=settings.weighting, eta=settings.eta)
+
+
+METHOD = deep_method(__name__, Settings, _objective)

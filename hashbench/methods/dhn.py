@@ -1,0 +1,29 @@
+"""DHN: pairwise likelihood of cosines or inner products, with a quantisation term (Zhu, Long, Wang, Cao 2016)."""
+
+from functools import partial
+from typing import Literal
+
+from pydantic import Field
+
+from hashbench.methods._method import Objective, Supervision, deep_method
+from hashbench.training.settings import DeepSettings
+
+
+class Settings(DeepSettings):
+    """The likelihood is of ``similarity_scale`` times the ``similarity``."""
+
+    similarity: Literal["cosine", "inner_product"]
+    similarity_scale: float = Field(gt=0)
+    # similar: those pairs weigh |S| / |S1|; both: dissimilar ones |S| / |S0| too
+    weighting: Literal["none", "similar", "both"]
+    eta: float = Field(ge=0)  # the weight of the quantisation term, a mean over bits
+
+
+def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
+    from hashbench.losses import dhn
+
+    likelihood = partial(dhn.loss, similarity=settings.similarity, scale=settings.similarity_scale)
+    return partial(likelihood, weighting=settings.weighting, eta=settings.eta)
+
+
+METHOD = deep_method(__name__, Settings, _objective)

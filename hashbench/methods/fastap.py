@@ -1,0 +1,15 @@
+"""FastAP: average precision of a soft histogram, for codes (Cakir, He, Xia, Kulis, Sclaroff 2019)."""
+
+from functools import partial
+
+from hashbench.methods._method import Objective, Supervision, deep_method
+from hashbench.training.settings import PulseSettings
+
+
+def _objective(settings: PulseSettings, supervision: Supervision) -> Objective:  # noqa: ARG001
+    from hashbench.losses import fastap
+
+    return partial(fastap.loss, n_bins=settings.bins, delta=settings.delta)
+
+
+METHOD = deep_method(__name__, PulseSettings, _objective)

@@ -1,0 +1,26 @@
+"""HSWD: HashNet's likelihood, with quantisation by optimal transport to random signs (Doan, Yang, Li 2022)."""
+
+from pydantic import Field
+
+from hashbench.methods import hashnet
+from hashbench.methods._method import Objective, Supervision, deep_method
+
+
+class Settings(hashnet.Settings):
+    """HashNet's settings, and the weight of the transport.
+
+    With relaxation "identity" the likelihood is of the tanh of the outputs, and the transport of the outputs
+    themselves, as released; with "tanh" both are of the relaxed outputs, and ``tanh_schedule`` may sharpen them.
+    """
+
+    alpha: float = Field(ge=0)
+
+
+def _objective(settings: Settings, supervision: Supervision) -> Objective:
+    from hashbench.losses import as_row_objective, hswd
+
+    base = as_row_objective(hashnet.objective(settings, supervision), supervision)
+    return hswd.WithTransport(base, alpha=settings.alpha, squash=settings.relaxation == "identity")
+
+
+METHOD = deep_method(__name__, Settings, _objective)

@@ -1,0 +1,28 @@
+"""IDHN: pairwise likelihood, and squares for pairs that share some labels (Zhang, Zou, Lin, Chen, Wang 2019)."""
+
+from functools import partial
+
+from pydantic import Field
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods._method import Objective, Supervision, deep_method
+from hashbench.training.settings import DeepSettings
+
+
+class Settings(DeepSettings):
+    """Likelihoods of a <h_i, h_j>, a = ``similarity_scale`` / bits."""
+
+    similarity_scale: float = Field(gt=0)
+    gamma: float = Field(ge=0)  # the weight of pairs that are similar in part
+    eta: float = Field(ge=0)  # the weight of the quantisation term, a mean over bits
+
+
+def _objective(settings: Settings, supervision: Supervision) -> Objective:
+    from hashbench.losses import LabelSupervision, idhn
+
+    if not isinstance(supervision, LabelSupervision):
+        raise HashbenchError("idhn: what is near shares no labels to count: classes or labels are needed")
+    return partial(idhn.loss, scale=settings.similarity_scale, gamma=settings.gamma, eta=settings.eta)
+
+
+METHOD = deep_method(__name__, Settings, _objective)

@@ -241,6 +241,7 @@ class TrainingData:
     value_max: float  # the stored value that means 1.0: 255 for uint8 images
     seed: int
     folder: Path  # where checkpoints and the training log are written
+    ids: NDArray[np.int64] | None = None  # the numbers of the items in their data set; None: 0, 1, 2, ...
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0

@@ -93,6 +93,9 @@ class RowObjective(nn.Module):
         """The scalar to minimise, of the relaxed codes ``activations`` [M, bits] of the examples ``rows`` [M]."""
         raise NotImplementedError
 
+    def after_epoch(self, epoch: int) -> None:
+        """What the objective does when the epoch (from 0) is over, such as solving for codes; by default nothing."""
+
     def logged(self) -> dict[str, float]:
         """What the training log says about the objective, by name."""
         return {}

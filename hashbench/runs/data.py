@@ -56,6 +56,7 @@ class RunData:
         train, by_distance = self.ids.train_ids, self.run.method.supervision == "relevance"
         return TrainingData(
             items=self.items[train],
+            ids=train,
             labels=self.dataset.labels[train],
             value_max=self.value_max,
             seed=self.run.derived_seed,

@@ -129,6 +129,7 @@ class Trainer:
         for step, loss in enumerate(found, first):
             if not math.isfinite(loss):
                 raise self._failure(f"epoch {epoch}, step {step}: the loss is {loss}: a smaller lr may help")
+        self.objective.after_epoch(epoch)
         seconds = time.monotonic() - started
         return {
             "epoch": epoch,

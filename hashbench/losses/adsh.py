@@ -1,0 +1,56 @@
+"""Asymmetric Deep Supervised Hashing: the network's codes against learnt codes of all training examples."""
+
+import torch
+from torch import Tensor
+
+from hashbench.losses._discrete import coordinate_descent
+from hashbench.losses._objective import OutputMemory, Supervision
+
+ROWS = 1000  # examples whose relevance to all others is in memory at a time
+
+
+class Objective(OutputMemory):
+    """The objective of jiang2018asymmetric, for codes V of the training examples, ``codes`` [n, bits] of -1 and +1.
+
+    The mean of (<f_i, v_j> - bits s_ij)^2 over the M n pairs of an example i of the batch and a training example j, plus
+    ``gamma`` / n times the mean over the batch of ||v_i - f_i||^2, where f are the relaxed codes. s_ij is 1 for a
+    similar pair and -r for another, r the number of similar pairs over that of the others.
+
+    Each ``every`` epochs V is solved for, bit by bit, from the last relaxed codes of all examples; it is 0 at first, as
+    in the authors' code. They draw 2,000 of the searched items for each solution; here every training example counts.
+    """
+
+    codes: Tensor
+
+    def __init__(self, supervision: Supervision, bits: int, *, gamma: float, every: int) -> None:
+        super().__init__(supervision, bits)
+        self.gamma, self.every = gamma, every
+        self.register_buffer("codes", torch.zeros(supervision.n_examples, bits))
+        similar = sum(int(self._similar(rows).sum()) for rows in self._blocks())
+        self.contrast = similar / max(1, supervision.n_examples**2 - similar)
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64."""
+        self.remember(rows, activations)
+        wide, codes, bits = activations.double(), self.codes.double(), activations.shape[1]
+        cost = (wide @ codes.T - bits * self._wanted(rows)).square().mean()
+        own = (codes[rows] - wide).square().sum(1).mean()
+        return cost + self.gamma / len(codes) * own
+
+    def after_epoch(self, epoch: int) -> None:
+        """Solves for the codes if it is time: one sweep over the bits, from those of before."""
+        if (epoch + 1) % self.every:
+            return
+        outputs = self.outputs.double()
+        pull = torch.cat([self._wanted(rows) @ outputs for rows in self._blocks()])
+        target = outputs.shape[1] * pull + self.gamma * outputs
+        self.codes.copy_(coordinate_descent(self.codes.double(), outputs.T @ outputs, target))
+
+    def _wanted(self, rows: Tensor) -> Tensor:
+        return torch.where(self._similar(rows), 1.0, -self.contrast).double()
+
+    def _similar(self, rows: Tensor) -> Tensor:
+        return self.supervision.levels(rows) > 0
+
+    def _blocks(self) -> tuple[Tensor, ...]:
+        return torch.arange(self.supervision.n_examples, device=self.codes.device).split(ROWS)

@@ -1,0 +1,95 @@
+"""ADSH: codes of a network against learnt codes of the training examples (Jiang and Li 2018).
+
+The authors search the learnt codes themselves, of items that the network need not see again; a row says which ones it
+is of. In a protocol that trains on a part of the database, the others have the network's codes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.codes import Codes, binarize, pack
+from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, SavedHasher, SearchItems, TrainingData
+from hashbench.foundation.errors import retold
+from hashbench.foundation.files import write_arrays
+from hashbench.methods._method import Objective, Supervision, deep_method, load, require_torch
+from hashbench.training.settings import DeepSettings
+
+if TYPE_CHECKING:
+    from hashbench.training.hasher import DeepHasher
+
+LEARNT = "learnt.npz"
+
+
+class Settings(DeepSettings):
+    """``searched``: whether the training examples in the database have the learnt codes or the network's."""
+
+    gamma: float = Field(ge=0)
+    solve_every: int = Field(ge=1)  # epochs between two solutions for the learnt codes
+    searched: Literal["learnt", "encoded"]
+
+
+@dataclass(frozen=True, eq=False)
+class LearntHasher(BinaryHasher):
+    """The network, and the learnt codes of the items ``ids`` [n], ascending, of the data set that it was trained on."""
+
+    network: DeepHasher
+    ids: NDArray[np.int64]
+    codes: Codes
+
+    def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:
+        """Activations float32[n, bits], always the network's."""
+        return self.network.encode(items, progress=progress)
+
+    def output(self, data: SearchItems, *, progress: bool = False) -> BinaryOutput:
+        """The network's codes, and of the training examples in the database the learnt ones."""
+        found = super().output(data, progress=progress)
+        place = np.searchsorted(self.ids, data.database.ids).clip(max=len(self.ids) - 1)
+        is_learnt = self.ids[place] == data.database.ids
+        words = np.where(is_learnt[:, None], self.codes.words[place], found.database.words)
+        return replace(found, database=Codes(words, found.database.n_bits))
+
+    def save(self, folder: Path) -> None:
+        """Writes the network and the learnt codes."""
+        self.network.save(folder)
+        write_arrays(folder / LEARNT, "plain", ids=self.ids, codes=self.codes.bits())
+
+
+def _objective(settings: Settings, supervision: Supervision) -> Objective:
+    from hashbench.losses import adsh
+
+    return adsh.Objective(supervision, settings.bits, gamma=settings.gamma, every=settings.solve_every)
+
+
+def _fit(settings: Settings, data: TrainingData) -> BinaryHasher:
+    require_torch()
+    from hashbench.losses import adsh, supervision_of
+    from hashbench.training.loop import train
+
+    objective = _objective(settings, supervision_of(data))
+    assert isinstance(objective, adsh.Objective)
+    network = train(settings, objective, data, "adsh")
+    if settings.searched == "encoded":
+        return network
+    ids = np.arange(len(data.items)) if data.ids is None else data.ids
+    order = np.argsort(ids)
+    return LearntHasher(network, ids[order], binarize(objective.codes.cpu().numpy()[order]))
+
+
+def _load(settings: Settings, stored: SavedHasher) -> BinaryHasher:
+    network = load(settings, stored)
+    if settings.searched == "encoded":
+        return network
+    path = stored.folder / LEARNT
+    told = retold(lambda cause: f"{path}: {cause}", Exception, by=DamagedHasher)  # an archive can raise nearly anything
+    with told, path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        return LearntHasher(network, archive["ids"], pack(archive["codes"]))
+
+
+METHOD = replace(deep_method(__name__, Settings, _objective), fit=_fit, load=_load, several_processes=False)

@@ -12,7 +12,7 @@ ROWS = 1000  # examples whose relevance to all others is in memory at a time
 class Objective(OutputMemory):
     """The objective of jiang2018asymmetric, for codes V of the training examples, ``codes`` [n, bits] of -1 and +1.
 
-    The mean of (<f_i, v_j> - bits s_ij)^2 over the M n pairs of an example i of the batch and a training example j, plus
+    The mean of (<f_i, v_j> - bits s_ij)^2 over the M n pairs of a batch example i and a training example j, plus
     ``gamma`` / n times the mean over the batch of ||v_i - f_i||^2, where f are the relaxed codes. s_ij is 1 for a
     similar pair and -r for another, r the number of similar pairs over that of the others.
 
@@ -53,4 +53,4 @@ class Objective(OutputMemory):
         return self.supervision.levels(rows) > 0
 
     def _blocks(self) -> tuple[Tensor, ...]:
-        return torch.arange(self.supervision.n_examples, device=self.codes.device).split(ROWS)
+        return torch.split(torch.arange(self.supervision.n_examples, device=self.codes.device), ROWS)

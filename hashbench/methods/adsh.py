@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.codes import Codes, binarize, pack
-from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, SavedHasher, SearchItems, TrainingData
+from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, Hasher, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.errors import retold
 from hashbench.foundation.files import write_arrays
 from hashbench.methods._method import Objective, Supervision, deep_method, load, require_torch
@@ -67,7 +67,7 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
     return adsh.Objective(supervision, settings.bits, gamma=settings.gamma, every=settings.solve_every)
 
 
-def _fit(settings: Settings, data: TrainingData) -> BinaryHasher:
+def _fit(settings: Settings, data: TrainingData) -> Hasher:
     require_torch()
     from hashbench.losses import adsh, supervision_of
     from hashbench.training.loop import train
@@ -82,7 +82,7 @@ def _fit(settings: Settings, data: TrainingData) -> BinaryHasher:
     return LearntHasher(network, ids[order], binarize(objective.codes.cpu().numpy()[order]))
 
 
-def _load(settings: Settings, stored: SavedHasher) -> BinaryHasher:
+def _load(settings: Settings, stored: SavedHasher) -> Hasher:
     network = load(settings, stored)
     if settings.searched == "encoded":
         return network

@@ -105,8 +105,8 @@ def _check(kind: Kind, n_classes: int, bits: int) -> None:
         raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
     if kind == "half" and bits % 2:
         raise HashbenchError(f"{here}: an odd number of bits has no half: {ANY_LENGTH}")
-    of_half, of_hadamard = comb(bits, bits // 2), 2 * bits if n_classes <= 2 * bits else comb(bits, bits // 2)
-    codes = {"half": of_half, "hadamard": of_hadamard, "hadamard_first": of_hadamard}.get(kind, 2**bits)
+    of_half = comb(bits, bits // 2)
+    codes = {"bernoulli": 2**bits, "max_distance": 2**bits, "half": of_half}.get(kind, max(2 * bits, of_half))
     if codes < n_classes:
         raise HashbenchError(f"{here}: there are {codes} such codes: more bits, or fewer classes")
 

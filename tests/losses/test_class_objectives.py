@@ -296,7 +296,7 @@ def test_binary_matrix_pursuit_leaves_less_than_random_codes() -> None:
         codes = eigen_signs(np.eye(n), bits, seed=2).astype(float)
         wanted = bits * (2 * np.eye(n) - 1)
         random = centres("bernoulli", n, bits, seed=2).astype(float)
-        assert np.linalg.norm(wanted - codes @ codes.T) < 0.97 * np.linalg.norm(wanted - random @ random.T)
+        assert np.linalg.norm(wanted - codes @ codes.T) < 0.995 * np.linalg.norm(wanted - random @ random.T)
         assert not (codes == codes[0]).all(0).any()
         assert not np.array_equal(codes, eigen_signs(np.eye(n), bits, seed=3))
     assert distances(eigen_signs(np.eye(10), 48, seed=1))[0] >= 18
@@ -319,7 +319,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "odd half": (lambda: centres("half", 5, 7, 0), r"odd number of bits.*max_distance"),
     "more classes than codes": (lambda: centres("bernoulli", 9, 3, 0), "9 classes at 3 bits.*there are 8 such codes"),
     "more than halves": (lambda: centres("half", 7, 4, 0), "there are 6 such codes"),
-    "more than rows": (lambda: centres("hadamard", 9, 4, 0), "there are 6 such codes"),
+    "more than rows": (lambda: centres("hadamard", 9, 4, 0), "there are 8 such codes"),
     "not far apart": (lambda: centres("max_distance", 40, 6, 0), "40 codes of 6 bits.*were not found"),
     "one class": (no_class([2, 2, -1]), "have 1 class: two or more"),
     "no class": (no_class([-1, -1]), "have 0 classes: two or more"),

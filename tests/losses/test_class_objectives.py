@@ -213,7 +213,7 @@ def test_codes_of_ties_and_of_odd_batches() -> None:
     assert bernoulli(torch.tensor([0.0, 0.5, 1.0]), torch.tensor([0.0, 0.5, 0.99])).tolist() == [0, 0, 1]
 
 
-def test_orthohash_is_smallest_at_the_centres_and_csq_has_its_limit_there() -> None:
+def test_a_wrong_bit_costs_something_at_the_centres() -> None:
     for name in ("csq", "dpn", "hbmp", "orthocos", "orthoarc", "mds_centres"):
         objective = BUILD[name](ClassSupervision(IDS[IDS >= 0].repeat(2)[:M], seed=3), BITS).double()
         assert isinstance(objective, CentreObjective)

@@ -75,7 +75,7 @@ def test_a_classifier_is_trained_and_is_not_part_of_the_hasher(
 def test_its_rate_and_decay_follow_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for changes, rate, decay in (
         ({}, 1.0, 0.03),
-        ({"objective_lr": 0.1, "objective_weight_decay": 0.0}, 0.1, 0.0),
+        ({"objective_lr": 0.1, "objective_decay": 0.0}, 0.1, 0.0),
         ({"hash_weight_decay": 0.5}, 1.0, 0.5),
     ):
         own = trainer("ce", data(tmp_path), monkeypatch, weight_decay=0.03, **changes)

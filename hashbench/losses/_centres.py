@@ -28,7 +28,7 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
     code of yuan2020central, whose columns repeat: at 64 bits ten classes have 16 different bits. Both go on with
     ``half`` where there are more than 2 bits classes. ``bernoulli``: each bit is +1 with probability 1/2. ``half``:
     random codes with bits / 2 ones. ``max_distance``: random codes, kept if they are 0.61 bits away from all centres
-    before them, or, 0.01 bits less after each 10,000 that are not, as in the released code of fan2020deep.
+    before them, or, 0.01 bits less after each 10,000 that are not, as the code of an author of fan2020deep has it.
 
     A draw with a bit that is the same in all centres is repeated, up to 100 times; few classes have none without.
     Raises HashbenchError where there are fewer codes than classes, or no such codes of this length.
@@ -105,8 +105,8 @@ def _check(kind: Kind, n_classes: int, bits: int) -> None:
         raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
     if kind == "half" and bits % 2:
         raise HashbenchError(f"{here}: an odd number of bits has no half: {ANY_LENGTH}")
-    of_half, of_hadamard = comb(bits, bits // 2), 2 * bits if n_classes <= 2 * bits else comb(bits, bits // 2)
-    codes = {"half": of_half, "hadamard": of_hadamard, "hadamard_first": of_hadamard}.get(kind, 2**bits)
+    of_half = comb(bits, bits // 2)
+    codes = {"bernoulli": 2**bits, "max_distance": 2**bits, "half": of_half}.get(kind, max(2 * bits, of_half))
     if codes < n_classes:
         raise HashbenchError(f"{here}: there are {codes} such codes: more bits, or fewer classes")
 

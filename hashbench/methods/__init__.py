@@ -3,14 +3,18 @@
 from hashbench.methods._method import (
     METHODS,
     Base,
+    ClassSupervision,
     DeepSettings,
     Method,
     Objective,
+    RowObjective,
     Supervision,
+    class_method,
     deep_method,
     require_torch,
 )
 from hashbench.methods._shallow import HashFunction, Linear, ShallowSettings, linear_method, shallow_method
 
-__all__ = ["METHODS", "Base", "DeepSettings", "HashFunction", "Linear", "Method", "Objective", "ShallowSettings"]
-__all__ += ["Supervision", "deep_method", "linear_method", "require_torch", "shallow_method"]
+__all__ = ["METHODS", "Base", "ClassSupervision", "DeepSettings", "HashFunction", "Linear", "Method", "Objective"]
+__all__ += ["RowObjective", "ShallowSettings", "Supervision", "class_method", "deep_method", "linear_method"]
+__all__ += ["require_torch", "shallow_method"]

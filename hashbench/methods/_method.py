@@ -87,10 +87,11 @@ def class_method(
     def of_classes(chosen: Any, data: TrainingData) -> RowObjective:
         import torch
 
-        from hashbench.losses import ClassSupervision
+        from hashbench.losses import ClassSupervision, LabelSupervision
 
-        seed = derive_seed(data.given_seed, "classes")
-        return objective(chosen, ClassSupervision(torch.from_numpy(data.labels), seed))
+        labels = torch.from_numpy(data.labels)
+        LabelSupervision(labels)  # without two relevant examples a ranking cannot be learned from classes either
+        return objective(chosen, ClassSupervision(labels, derive_seed(data.given_seed, "classes")))
 
     return _trained(module, settings, of_classes, identity, "labels")
 

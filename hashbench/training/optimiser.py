@@ -23,7 +23,7 @@ def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module |
     backbone, *hash_layers = encoder.children()
     decay = settings.weight_decay
     hash_decay = decay if settings.hash_weight_decay is None else settings.hash_weight_decay
-    objective_decay = hash_decay if settings.objective_weight_decay is None else settings.objective_weight_decay
+    objective_decay = hash_decay if settings.objective_decay is None else settings.objective_decay
     groups: list[dict[str, Any]] = []
     for layers, rate, bias_rate, own_decay in (
         ([backbone], settings.backbone_lr, settings.bias_lr, decay),

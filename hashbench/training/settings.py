@@ -77,7 +77,7 @@ class TrainingSettings(CodeSettings):
     # of an objective with weights of its own, such as a classifier: the factor on the learning rate, and the weight
     # decay (None: that of the hash layer)
     objective_lr: float = Field(1.0, gt=0)
-    objective_weight_decay: float | None = Field(None, ge=0)
+    objective_decay: float | None = Field(None, ge=0)
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
         """The floating point type of the encoder in training; HashbenchError if settings and ``compute`` differ."""

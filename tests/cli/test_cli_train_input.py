@@ -21,7 +21,8 @@ from hashbench.training import checkpoint, log, loop
 from hashbench.training.settings import DeepSettings
 
 BITS = 8
-DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
+IS_DEEP = {name: METHODS.get(name) for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)}
+DEEP = [name for name, method in IS_DEEP.items() if method.supervision == "relevance"]  # others: test_training_input.py
 LISTS_AND_PAIRS = [name for name in DEEP if name != "dtsh"]
 QUICK = {"epochs": 2, "batch_size": 10}
 CHECKPOINTS = ("--checkpoint-every", "0")

@@ -20,6 +20,7 @@ from hashbench.training.settings import DeepSettings
 
 FAST = {"epochs": 3, "n_trees": 20}
 FEWER_ANCHORS = {"n_anchors": 100}  # there are 250 training examples, or 125
+ANY_LENGTH = {"centres": "bernoulli"}  # there is no Hadamard matrix of order 6
 # these draw no random numbers
 SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing"}
 # the others start from another method's hasher: test_sparse_methods.py
@@ -34,7 +35,10 @@ def training_data(folder: Path, seed: int = 3, every: int = 2) -> TrainingData:
 
 
 def resolved(method: str, **changes: int | str) -> Run:
-    given = {key: value for key, value in {**FAST, **FEWER_ANCHORS}.items() if key in hyperparameters_of(method)}
+    given: dict[str, int | str] = {
+        key: value for key, value in {**FAST, **FEWER_ANCHORS}.items() if key in hyperparameters_of(method)
+    }
+    given |= ANY_LENGTH if method == "csq" else {}
     return Run.resolve("digits", "s1", method, {"bits": 12, **given, **changes})
 
 

@@ -45,6 +45,8 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("talr_ndcg", {"chunk": 7}),
     ("dpsh", {"pairing": "memory"}),
     ("dtsh", {"pairing": "memory", "lr": 0.005}),
+    ("jmlh", {"objective_lr": 0.1}),
+    ("csq", {"centres": "bernoulli"}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 

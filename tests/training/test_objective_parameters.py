@@ -1,0 +1,164 @@
+"""Objectives with parameters and centres of their own, and batch normalisation after the hash layer, in training."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support import two_processes
+from support.together import together
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ALONE
+from hashbench.losses import RowObjective
+from hashbench.losses._classes import CentreObjective, HeadObjective
+from hashbench.methods import METHODS
+from hashbench.runs.run import Run
+from hashbench.training import loop
+from hashbench.training.loop import Trainer
+from hashbench.training.sampler import epoch_batches
+from hashbench.training.settings import DeepSettings
+
+ITEMS = np.random.default_rng(0).integers(0, 17, (60, 8, 8, 1), np.uint8)
+
+
+def settings(method: str, **changes: Any) -> DeepSettings:
+    chosen = Run.resolve("digits", "s1", method, {"bits": 8, "epochs": 2, "batch_size": 29, **changes}).settings
+    assert isinstance(chosen, DeepSettings)
+    return chosen
+
+
+def data(folder: Path, **changes: Any) -> TrainingData:
+    return TrainingData(ITEMS, np.arange(60) % 3, 16.0, **{"seed": 1, "folder": folder, "device": "cpu", **changes})
+
+
+def objective_of(method: str, given: TrainingData, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> RowObjective:
+    """The objective that the method gives to the training loop."""
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "train", lambda settings, objective, *_: objective)
+        found: Any = METHODS.get(method).fit(settings(method, **changes), given)
+    assert isinstance(found, RowObjective)
+    return found
+
+
+def trainer(method: str, given: TrainingData, monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Trainer:
+    objective = objective_of(method, given, monkeypatch, **changes)
+    return Trainer(settings(method, **changes), objective, given, method)
+
+
+@together("method", ["ce", "greedyhash", "bihalf", "jmlh"])
+def test_a_classifier_is_trained_and_is_not_part_of_the_hasher(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = trainer(method, data(tmp_path), monkeypatch)
+    assert isinstance(own.objective, HeadObjective)
+    before = {name: values.clone() for name, values in own.objective.named_parameters()}
+    assert set(before) == ({"head.weight"} if method == "greedyhash" else {"head.weight", "head.bias"})
+    rows = epoch_batches(60, 29, 1, 0)[0]
+    own.step(0, 0, rows, loop.Generators(1, 0))
+    for name, values in own.objective.named_parameters():
+        assert (values != before[name]).all(), name
+    assert own.hasher.state_dict().keys() == {
+        f"{part}.{name}" for part in ("normalised", "encoder") for name in getattr(own.hasher, part).state_dict()
+    }
+    assert not any("head" in name for name in own.hasher.state_dict())
+    # the same at the start of each run of one seed, whatever the network's
+    again = objective_of(method, data(tmp_path, seed=2), monkeypatch)
+    assert all(torch.equal(values, before[name]) for name, values in again.named_parameters())
+    other = objective_of(method, data(tmp_path, given_seed=1), monkeypatch)
+    assert not any(torch.equal(values, before[name]) for name, values in other.named_parameters())
+
+
+def test_its_rate_and_decay_follow_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for changes, rate, decay in (
+        ({}, 1.0, 0.03),
+        ({"objective_lr": 0.1, "objective_decay": 0.0}, 0.1, 0.0),
+        ({"hash_weight_decay": 0.5}, 1.0, 0.5),
+    ):
+        own = trainer("ce", data(tmp_path), monkeypatch, weight_decay=0.03, **changes)
+        groups = own.optimiser.param_groups
+        head = [group for group in groups if any(values.shape[0] == 3 for values in group["params"])]
+        assert [(group["lr_multiplier"], group["weight_decay"]) for group in head] == [(rate, decay)] * 2
+        assert sum(len(group["params"]) for group in groups) == len(list(own.hasher.encoder.parameters())) + 2
+
+
+@together("method", ["csq", "dpn", "hbmp", "orthohash", "mds_centres"])
+def test_centres_are_those_of_the_seed_and_in_the_log(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, same, other = (
+        objective_of(method, data(tmp_path, **changes), monkeypatch)
+        for changes in ({}, {"seed": 2}, {"given_seed": 5})  # a run and its base differ in their derived seeds
+    )
+    for each in (own, same, other):
+        assert isinstance(each, CentreObjective)
+    assert torch.equal(own.centres, same.centres)
+    assert not torch.equal(own.centres, other.centres)
+    assert "centres" in own.state_dict()
+    METHODS.get(method).fit(settings(method), data(tmp_path))
+    line = json.loads((tmp_path / "metrics.jsonl").read_text().splitlines()[-1])
+    apart = [int((own.centres[i] != own.centres[j]).sum()) for i in range(3) for j in range(i)]
+    assert line["centre_distance_min"] == min(apart)
+    assert line["centre_distance_mean"] == pytest.approx(sum(apart) / 3, abs=1e-3)
+
+
+RESUMED = {"greedyhash": {}, "jmlh": {}, "csq": {"centres": "bernoulli"}, "orthohash": {}, "mds_centres": {}}
+
+
+@together("method, changes", RESUMED.items())
+def test_a_run_that_was_killed_ends_as_an_unbroken_one(method: str, changes: dict[str, Any], tmp_path: Path) -> None:
+    expected = two_processes.fit(method, changes, tmp_path / "unbroken", ALONE)
+    found = two_processes.resumed(method, changes, tmp_path / "killed", ALONE)
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(values, expected[name]) for name, values in found.items())
+
+
+def test_the_checkpoint_has_the_parameters_and_the_centres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for method, name in (("ce", "head.weight"), ("csq", "centres")):
+        given = data(tmp_path / method, checkpoint_every_s=0)
+        given.folder.mkdir()
+        own = trainer(method, given, monkeypatch)
+        own.step(0, 0, epoch_batches(60, 29, 1, 0)[0], loop.Generators(1, 0))
+        own.epochs_done = 1
+        own.save_checkpoint_if_due()
+        again = trainer(method, given, monkeypatch)
+        again.objective.get_buffer(name).zero_() if name == "centres" else None
+        again.resume()
+        assert torch.equal(again.objective.state_dict()[name], own.objective.state_dict()[name])
+
+
+def test_codes_are_signs_after_batch_normalisation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = trainer("orthohash", data(tmp_path), monkeypatch)
+    _, hash_layer, norm = own.hasher.encoder
+    assert hash_layer.bias is None
+    assert isinstance(norm, torch.nn.BatchNorm1d)
+    assert settings("orthohash").hash_norm == "batch"
+    assert settings("csq").hash_norm == "none"
+    multipliers = {id(values): g["lr_multiplier"] for g in own.optimiser.param_groups for values in g["params"]}
+    assert {multipliers[id(values)] for values in (hash_layer.weight, norm.weight, norm.bias)} == {1.0}
+    with torch.no_grad():
+        norm.running_mean.fill_(2.0)
+        norm.bias.fill_(0.5)
+    own.hasher.eval()
+    before = own.hasher.encoder[:2](own.hasher.normalised(torch.from_numpy(ITEMS)))
+    expected = (before - 2) / (1 + norm.eps) ** 0.5 + 0.5
+    np.testing.assert_allclose(own.hasher.encode(ITEMS), expected.detach().numpy(), rtol=1e-4, atol=1e-4)
+
+
+def test_a_trained_head_has_the_norm_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = METHODS.get("orthohash").base
+    assert base is not None
+    chosen = settings("orthohash", model="resnet9", weights="sha256:" + "0" * 64, head="trained")
+    assert base.settings(chosen) == {
+        "bits": 8,
+        "hash_norm": "batch",
+        "model": "linear",
+        "features": "resnet9_000000000000",
+        "normalise": "unit_norm",
+    }
+    assert "hash_norm" not in (base.settings(chosen.model_copy(update={"hash_norm": "none"})) or {})
+    with pytest.raises(HashbenchError, match="hash_norm = 'none'"):
+        trainer("orthohash", data(tmp_path), monkeypatch, chunk=7)

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.models._model import Input
 
 _BLOCK = 1000  # training examples whose responses are summed at a time
@@ -250,3 +250,13 @@ def shape_of_answer(network: nn.Module, shape: tuple[int, ...]) -> tuple[int, ..
     answer = torch.func.functional_call(network.eval(), empty, torch.empty(1, *shape, device="meta"))
     network.train(training)
     return tuple(answer.shape[1:])
+
+
+def n_features(name: str, network: nn.Module, shape: tuple[int, ...]) -> int:
+    """The number of features of an image of ``shape``; HashbenchError if ``network`` takes no such image."""
+    refused = RuntimeError, ValueError, AssertionError
+    with retold(lambda cause: f"{name} does not take images of shape {shape}: {cause[:120]}", *refused):
+        found = shape_of_answer(network, shape)
+    if len(found) != 1:
+        raise HashbenchError(f"{name} does not end in one vector an image: it gives {found} before its last layer")
+    return found[0]

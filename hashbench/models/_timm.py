@@ -6,7 +6,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hashbench.foundation.errors import HashbenchError, one_line, retold
+from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.extras import how_to_install
 from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
@@ -55,20 +55,10 @@ def _backbone(name: str, fixed: tuple[int, int] | None, shape: tuple[int, ...]) 
         raise HashbenchError(f"timm:{name} takes RGB images, not items of shape {shape}")
     if fixed is not None and shape[1:] != fixed:
         raise HashbenchError(f"timm:{name} takes images of {fixed[0]} x {fixed[1]} pixels, not {shape[1]} x {shape[2]}")
+    from hashbench.models._layers import n_features
+
     network: nn.Module = _timm().create_model(name, pretrained=False, num_classes=0)
-    return network, _width(name, network, shape)
-
-
-def _width(name: str, network: nn.Module, shape: tuple[int, ...]) -> int:
-    """The number of features, which timm's own attributes do not say for every network."""
-    from hashbench.models._layers import shape_of_answer
-
-    refused = RuntimeError, ValueError, AssertionError
-    with retold(lambda cause: f"timm:{name} does not take images of shape {shape}: {cause[:120]}", *refused):
-        found = shape_of_answer(network, shape)
-    if len(found) != 1:
-        raise HashbenchError(f"timm:{name} does not end in one vector an image: it gives {found}")
-    return found[0]
+    return network, n_features(f"timm:{name}", network, shape)  # timm's own attributes do not say it for every network
 
 
 def _fetch(stem: str, config: Any, path: Path) -> None:

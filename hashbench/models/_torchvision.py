@@ -7,7 +7,7 @@ import warnings
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.errors import HashbenchError
 from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:
@@ -54,15 +54,10 @@ def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
     """The network without its last layer, for RGB images, and the number of its features."""
     if len(shape) != 3 or shape[0] != 3:
         raise HashbenchError(f"{name} takes RGB images, not items of shape {shape}")
-    from hashbench.models._layers import shape_of_answer
+    from hashbench.models._layers import n_features
 
-    headless, width = _headless(name)
-    refused = RuntimeError, ValueError, AssertionError
-    with retold(lambda cause: f"{name} does not take images of shape {shape}: {cause[:120]}", *refused):
-        found = shape_of_answer(headless, shape)
-    if found != (width,):
-        raise HashbenchError(f"{name} does not end in one vector an image: it gives {found} before its last layer")
-    return headless, width
+    headless = _headless(name)
+    return headless, n_features(name, headless, shape)
 
 
 def _weights(name: str) -> Any:
@@ -72,7 +67,7 @@ def _weights(name: str) -> Any:
     return choices["IMAGENET1K_V1"] if "IMAGENET1K_V1" in choices.__members__ else choices.DEFAULT
 
 
-def _headless(name: str) -> Backbone:
+def _headless(name: str) -> nn.Module:
     from torch import nn
     from torchvision import models
 
@@ -86,18 +81,18 @@ def _headless(name: str) -> Backbone:
             setattr(network, auxiliary, None)
             network.aux_logits = False  # type: ignore[assignment]
             network.transform_input = True  # type: ignore[assignment]  # as torchvision does with their weights
-    path, last = _last_layer(name, network)
+    path = _last_layer(name, network)
     parent, _, attribute = path.rpartition(".")
     setattr(network.get_submodule(parent), attribute, nn.Identity())
-    return network, last.in_features if isinstance(last, nn.Linear) else last.in_channels
+    return network
 
 
-def _last_layer(name: str, network: nn.Module) -> tuple[str, nn.Linear | nn.Conv2d]:
-    """The path and the module of the classification layer: linear, or (SqueezeNet) a convolution."""
+def _last_layer(name: str, network: nn.Module) -> str:
+    """The path of the classification layer: linear, or (SqueezeNet) a convolution."""
     from torch import nn
 
     for path, layer in reversed(list(network.named_modules())):
         is_linear = isinstance(layer, nn.Linear) and layer.out_features == N_CLASSES
         if is_linear or (isinstance(layer, nn.Conv2d) and layer.out_channels == N_CLASSES):
-            return path, layer
+            return path
     raise HashbenchError(f"{name}: no last layer of {N_CLASSES} classes is found")

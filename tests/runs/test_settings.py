@@ -27,6 +27,7 @@ QUICK: dict[str, Setting] = {
     "lr_decay": 0.9,
     "lr_decay_every": 1,
     "lr_unit": "epoch",
+    "optimiser": "sgd",
     "momentum": 0.5,
     "momentum_form": "lr_outside",
     "weight_decay": 0.001,

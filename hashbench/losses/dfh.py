@@ -39,9 +39,9 @@ class MemoryObjective(OutputMemory):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; the centres move."""
-        weights, wide = self.weights[rows], activations.double()
-        codes = signs(self.mu * weights @ self.centres + wide)
-        self.centres.copy_(swept(self.centres, codes, weights, self.vul))
+        weights, centres, wide = self.weights[rows].double(), self.centres.double(), activations.double()
+        codes = signs(self.mu * weights @ centres + wide)
+        self.centres.copy_(swept(centres, codes, weights, self.vul))
         theta = self.products(rows, activations) / 2
         cost = softplus(self.margin + theta.where(self.supervision.levels(rows) == 0, -theta))
         return cost.mean() + self.eta * (codes - wide).square().mean()

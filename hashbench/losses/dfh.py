@@ -2,9 +2,10 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot, softplus
+from torch.nn.functional import softplus
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.losses._classes import ClassSupervision
 from hashbench.losses._codes import signs
 from hashbench.losses._objective import LabelSupervision, OutputMemory, Supervision
 
@@ -39,9 +40,9 @@ class MemoryObjective(OutputMemory):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; the centres move."""
-        weights, wide = self.weights[rows], activations.double()
-        codes = signs(self.mu * weights @ self.centres + wide)
-        self.centres.copy_(swept(self.centres, codes, weights, self.vul))
+        weights, centres, wide = self.weights[rows].double(), self.centres.double(), activations.double()
+        codes = signs(self.mu * weights @ centres + wide)
+        self.centres.copy_(swept(centres, codes, weights, self.vul))
         theta = self.products(rows, activations) / 2
         cost = softplus(self.margin + theta.where(self.supervision.levels(rows) == 0, -theta))
         return cost.mean() + self.eta * (codes - wide).square().mean()
@@ -64,9 +65,5 @@ def swept(centres: Tensor, codes: Tensor, weights: Tensor, vul: float) -> Tensor
 
 def label_weights(labels: Tensor) -> Tensor:
     """Y^T, float64[n, C]: the classes or labels of each example, whose weights sum to 1, or to 0 without any."""
-    if labels.ndim == 1:
-        given = labels >= 0
-        _, classes = torch.unique(labels.where(given, labels.max()), return_inverse=True)
-        return one_hot(classes).double() * given[:, None]
-    hot = (labels > 0).double()
-    return hot / hot.sum(1, keepdim=True).clamp(min=1)
+    members = ClassSupervision(labels, seed=0).members(torch.arange(len(labels), device=labels.device))
+    return members / members.sum(1, keepdim=True).clamp(min=1)

@@ -10,7 +10,21 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import dpsh, dtsh, hashnet, mihash, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses import (
+    dbdh,
+    dch,
+    dhn,
+    dpsh,
+    dsh,
+    dtsh,
+    fastap,
+    hashnet,
+    lcdsh,
+    mihash,
+    qsmi,
+    tie_aware_ap,
+    tie_aware_ndcg,
+)
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -23,12 +37,20 @@ LISTWISE: dict[str, Loss] = {
     "ndcg_exact_wide": partial(tie_aware_ndcg.exact, n_bins=4, delta=1.5),
     "mihash": mihash.loss,
     "mihash_wide": partial(mihash.loss, n_bins=5, delta=2.0),
+    "fastap": fastap.loss,
 }
 LIKELIHOOD: dict[str, Loss] = {
     "dpsh": partial(dpsh.loss, eta=0.1),
     "dtsh": partial(dtsh.loss, margin=3.0, eta=0.1),
     "hashnet": partial(hashnet.loss, scale=10 / 6),
     "hashnet_released": partial(hashnet.loss, scale=10 / 6, weight_similar=5.0),
+    "dsh": partial(dsh.loss, margin=12.0, alpha=0.01),
+    "dhn": partial(dhn.loss, similarity="cosine", scale=10.0, weighting="similar", eta=0.1),
+    "dch": partial(dch.loss, distance="cosine", gamma=5.0, weighting="both", eta=0.1),
+    "dch_released": partial(dch.loss, distance="euclidean", gamma=20.0, weighting="similar", eta=0.1),
+    "dbdh": partial(dbdh.loss, binary=False, clip=0.0, scale=0.5, eta=0.1, over="items", power=2),
+    "qsmi": partial(qsmi.loss, clamped=True, alpha=0.01),
+    "lcdsh": partial(lcdsh.loss, eta=3.0),
 }
 LOSSES = LISTWISE | LIKELIHOOD
 every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -155,7 +177,7 @@ def test_a_gradient_step_lowers_it(loss: Loss) -> None:
     assert after.item() < before.item()
 
 
-@pytest.mark.parametrize("name", ["ap_simplified", "ap_exact", "mihash", "dpsh", "dtsh", "hashnet"])
+@pytest.mark.parametrize("name", ["ap_simplified", "ap_exact", "mihash", "fastap", *LIKELIHOOD])
 def test_binary_objectives_see_only_whether_a_level_is_above_zero(name: str) -> None:
     relaxed, relevance = batch(14, 8)
     assert (relevance > 1).any()

@@ -16,7 +16,17 @@ from hashbench.contract import TrainingData
 from hashbench.foundation import parallel
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ProcessGroup
-from hashbench.losses import LabelSupervision, dpsh, dtsh, hashnet, label_levels, mihash, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses import (
+    LabelSupervision,
+    dfh,
+    dpsh,
+    dtsh,
+    hashnet,
+    label_levels,
+    mihash,
+    tie_aware_ap,
+    tie_aware_ndcg,
+)
 from hashbench.losses._objective import OutputMemory
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
@@ -38,6 +48,7 @@ LISTWISE = {
 MEMORIES = {
     "dpsh_memory": partial(dpsh.MemoryObjective, eta=0.1),
     "dtsh_memory": partial(dtsh.MemoryObjective, margin=2.0, eta=0.1, batch_size=13),
+    "dfh_memory": partial(dfh.MemoryObjective, margin=0.5, mu=1.0, vul=1.0, eta=0.5),
 }
 ROUNDS = {"classes_per_batch": 3, "batch_size": 9, "steps_per_epoch": 4}
 TRAINED: list[tuple[str, dict[str, Any]]] = [
@@ -47,6 +58,8 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("dtsh", {"pairing": "memory", "lr": 0.005}),
     ("jmlh", {"objective_lr": 0.1}),
     ("csq", {"centres": "bernoulli"}),
+    ("dfh", {}),
+    ("hswd", {}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 

@@ -1,0 +1,354 @@
+"""Objectives of a batch (DSH, DHN, DCH, DBDH, QSMI, LCDSH, FastAP, IDHN, HSWD, DFH): formulas, gradients, effect."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support import batch_oracles as oracle
+from support.together import together
+from torch import Tensor
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.losses import (
+    LabelSupervision,
+    RowObjective,
+    as_row_objective,
+    dbdh,
+    dch,
+    dfh,
+    dhn,
+    dsh,
+    fastap,
+    hashnet,
+    hswd,
+    idhn,
+    label_levels,
+    lcdsh,
+    qsmi,
+    tie_aware_ap,
+)
+from hashbench.methods import METHODS
+from hashbench.relevance.distances import DistanceRelevance
+from hashbench.runs.run import Run
+
+BITS, CLASSES = 5, 3
+Loss = Callable[[Tensor, Tensor], Tensor]
+COSINE: Any = {"similarity": "cosine", "scale": 3.0, "weighting": "similar"}
+INNER: Any = {"similarity": "inner_product", "scale": 0.5, "weighting": "none"}
+BINARY: Any = {"binary": True, "clip": 1.0, "scale": 0.5, "over": "items", "power": 2}
+CLAMPED: Any = {"binary": False, "clip": 1.0, "scale": 0.3, "over": "bits", "power": 1}
+BOTH: Any = {"distance": "cosine", "gamma": 2.0, "weighting": "both"}
+RELEASED: Any = {"distance": "euclidean", "gamma": 8.0, "weighting": "similar"}
+# the loss, its transcription
+CASES: dict[str, tuple[Loss, Callable[[oracle.Rows, oracle.Labels], float]]] = {
+    "dsh": (partial(dsh.loss, margin=4.0, alpha=0.03), partial(oracle.dsh, m=4.0, alpha=0.03)),
+    "dhn_cosine": (
+        partial(dhn.loss, **COSINE, eta=0.2),
+        partial(oracle.dhn, cosines=True, a=3.0, weigh_similar=True, eta=0.2),
+    ),
+    "dhn_inner": (
+        partial(dhn.loss, **INNER, eta=0.2),
+        partial(oracle.dhn, cosines=False, a=0.5, weigh_similar=False, eta=0.2),
+    ),
+    "dch_cosine": (
+        partial(dch.loss, **BOTH, eta=0.2),
+        partial(oracle.dch, cosines=True, gamma=2.0, weighting="both", eta=0.2),
+    ),
+    "dch_euclidean": (
+        partial(dch.loss, **RELEASED, eta=0.2),
+        partial(oracle.dch, cosines=False, gamma=8.0, weighting="similar", eta=0.2),
+    ),
+    "dbdh_binary": (
+        partial(dbdh.loss, **BINARY, eta=0.4),
+        partial(oracle.dbdh, binary=True, scale=0.5, eta=0.4, over_items=True, power=2),
+    ),
+    "dbdh_clamped": (
+        partial(dbdh.loss, **CLAMPED, eta=0.4),
+        partial(oracle.dbdh, binary=False, scale=0.3, eta=0.4, over_items=False, power=1),
+    ),
+    "qsmi": (partial(qsmi.loss, clamped=True, alpha=0.01), partial(oracle.qsmi, clamped=True, alpha_of_sum=0.08)),
+    "qsmi_plain": (partial(qsmi.loss, clamped=False, alpha=0.0), partial(oracle.qsmi, clamped=False, alpha_of_sum=0)),
+    "lcdsh": (partial(lcdsh.loss, eta=3.0), partial(oracle.lcdsh, eta=3.0)),
+    "fastap": (partial(fastap.loss, n_bins=4), partial(oracle.fastap, n_bins=4)),
+    "idhn": (partial(idhn.loss, scale=5.0, gamma=0.3, eta=0.2), partial(oracle.idhn, scale=5.0, gamma=0.3, eta=0.2)),
+}
+SMOOTH = {name: loss for name, (loss, _) in CASES.items() if name != "dbdh_binary"}
+ONE = [{0}, {1}, {0}, {2}, {1}, {0}, {2}, {1}]
+SEVERAL = [{0, 1}, {1}, {0}, {0, 1, 2}, {2}, set(), {1, 2}, {0, 1}]
+
+
+def outputs(m: int = 8, bits: int = BITS, seed: int = 0, scale: float = 1.0) -> Tensor:
+    drawn = torch.randn(m, bits, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return scale * torch.tanh(drawn)
+
+
+def hot(labels: oracle.Labels) -> Tensor:
+    return torch.tensor([[int(k in own) for k in range(CLASSES)] for own in labels])
+
+
+def levels(labels: oracle.Labels) -> Tensor:
+    return label_levels(hot(labels))
+
+
+def gradient(loss: Callable[[Tensor], Tensor], activations: Tensor) -> Tensor:
+    leaf = activations.clone().requires_grad_()
+    loss(leaf).backward()
+    assert leaf.grad is not None
+    return leaf.grad
+
+
+@together(("name", "labels"), [(name, labels) for name in CASES for labels in (ONE, SEVERAL)])
+def test_it_is_the_formula_of_the_paper_in_loops(name: str, labels: oracle.Labels) -> None:
+    loss, slow = CASES[name]
+    for scale in (1.0,) if name == "fastap" else (1.0, 1.7):  # beyond 1 too
+        rows = outputs(scale=scale)
+        assert loss(rows, levels(labels)).item() == pytest.approx(slow(rows.tolist(), labels), rel=1e-10)
+
+
+@together(("name", "labels"), [(name, labels) for name in SMOOTH for labels in (ONE, SEVERAL)])
+def test_its_gradient_is_that_of_its_value(name: str, labels: oracle.Labels) -> None:
+    assert torch.autograd.gradcheck(partial(SMOOTH[name], relevance=levels(labels)), (outputs().requires_grad_(),))
+
+
+def test_dbdhs_gradient_is_that_of_its_codes_where_outputs_are_within_the_clip() -> None:
+    u, relevance = outputs(scale=1.6), levels(ONE)
+    assert 0 < (u.abs() > 1).sum() < u.numel()
+    at_codes = gradient(
+        lambda b: dbdh.loss(b, relevance, **{**BINARY, "binary": False, "clip": 0.0}, eta=0.4), u.sign()
+    )
+    for clip, passes in ((1.0, u.abs() <= 1), (0.0, torch.ones_like(u))):
+        found = gradient(partial(dbdh.loss, relevance=relevance, **{**BINARY, "clip": clip}, eta=0.4), u)
+        torch.testing.assert_close(found, at_codes * passes)
+
+
+@together("name", CASES)
+def test_small_and_uniform_batches_are_finite(name: str) -> None:
+    loss = CASES[name][0]
+    for labels in ([{0}], [set()], [{0}, {1}], [{0}, {0}], [set(), set()], [{0}, {1}, {2}], [{1}] * 6):
+        for scale in (0.0, 0.1, 1.0, 10.0):
+            leaf = outputs(len(labels), scale=scale).requires_grad_()
+            value = loss(leaf, levels(labels))
+            value.backward()
+            assert leaf.grad is not None
+            assert value.isfinite() and leaf.grad.isfinite().all(), (labels, scale)
+
+
+# the loss by the weight of its second term, and by how much that term grows if every bit is there twice
+TERMS: dict[str, tuple[Callable[..., Tensor], str, float]] = {
+    "dsh": (partial(dsh.loss, margin=4.0), "alpha", 2),
+    "dhn": (partial(dhn.loss, **COSINE), "eta", 1),
+    "dch_cosine": (partial(dch.loss, **BOTH), "eta", 0),  # 0: not in proportion
+    "dch_euclidean": (partial(dch.loss, **RELEASED), "eta", 0),
+    "dbdh_binary": (partial(dbdh.loss, **BINARY), "eta", 1),
+    "dbdh_clamped": (partial(dbdh.loss, **CLAMPED), "eta", 1),
+    "qsmi": (partial(qsmi.loss, clamped=True), "alpha", 2),
+    "lcdsh": (lcdsh.loss, "eta", 0),
+    "idhn": (partial(idhn.loss, scale=5.0, gamma=0.1), "eta", 1),
+}
+
+
+@together("name", TERMS)
+def test_each_term_has_a_gradient_and_its_scale(name: str) -> None:
+    loss, weight, growth = TERMS[name]
+
+    def with_weight(value: float) -> Callable[[Tensor], Tensor]:
+        return lambda u: loss(u, levels(SEVERAL), **{weight: value})
+
+    def term(u: Tensor) -> Tensor:
+        return with_weight(1.0)(u) - with_weight(0.0)(u)
+
+    u = outputs()
+    assert gradient(with_weight(0.0), u).abs().sum() > 1e-6
+    assert gradient(term, u).abs().sum() > 1e-6
+    if growth:
+        assert term(torch.cat([u, u], 1)).item() == pytest.approx(growth * term(u).item(), rel=1e-9)
+
+
+def test_partly_similar_pairs_of_idhn_have_a_gradient() -> None:
+    by_gamma = [partial(idhn.loss, relevance=levels(SEVERAL), scale=5.0, gamma=gamma, eta=0.0) for gamma in (0.0, 1.0)]
+    first, second = (gradient(loss, outputs()) for loss in by_gamma)
+    assert (first - second).abs().sum() > 1e-6
+
+
+def test_what_depends_on_the_length_of_the_outputs() -> None:
+    u, relevance = outputs(), levels(ONE)
+    free: dict[str, Loss] = {
+        "dhn without its term": partial(dhn.loss, **COSINE, eta=0.0),
+        "dch": partial(dch.loss, **BOTH, eta=0.3),
+        "qsmi without its term": partial(qsmi.loss, clamped=True, alpha=0.0),
+    }
+    for name, loss in free.items():
+        for scale in (0.1, 10.0):
+            assert loss(scale * u, relevance).item() == pytest.approx(loss(u, relevance).item(), rel=1e-9), name
+    for name in ("dsh", "dhn_cosine", "dhn_inner", "dch_euclidean", "qsmi", "lcdsh", "idhn"):
+        values = [CASES[name][0](scale * u, relevance).item() for scale in (0.1, 1.0, 3.0)]
+        assert len(set(values)) == 3 and np.isfinite(values).all(), name
+
+
+def test_at_perfect_codes_the_losses_are_at_their_least() -> None:
+    two = [{0}] * 4 + [{1}] * 4
+    codes = torch.tensor([[1.0, 1, -1, 1]] * 4 + [[-1.0, -1, 1, -1]] * 4, dtype=torch.float64)
+    assert dsh.loss(codes, levels(two), margin=8.0, alpha=0.01).item() == 0
+    assert fastap.loss(codes, levels(two)).item() == 0
+    assert lcdsh.loss(100 * codes, levels(two), eta=0.0).item() == pytest.approx(0)
+    # of similar pairs log(1 + .001 / gamma), of others log(1 + gamma / (4 + .001))
+    found = dch.loss(codes, levels(two), distance="cosine", gamma=2.0, weighting="both", eta=1.0)
+    assert found.item() == pytest.approx(np.log1p(0.0005) + np.log1p(2 / 4.001))
+
+
+def test_a_pair_that_is_half_similar_costs_idhn_nothing_at_its_inner_product() -> None:
+    half = torch.tensor([[2, 1], [1, 2]])  # s = 1/2: the inner product is to be bits (2 s - 1) = 0
+    u = torch.tensor([[9.0, 9.0], [9.0, -9.0]], dtype=torch.float64)
+    assert idhn.loss(u, half, scale=5.0, gamma=1.0, eta=0.0).item() == pytest.approx(0, abs=1e-12)
+    third = torch.tensor([[4, 3], [3, 4]])  # s = 3/4: bits / 2, of which h = (.9, .9) and (.9, x) have .81 + .9 x
+    x = (1 - 0.81) / 0.9
+    v = torch.tensor([[9.0, 9.0], [9.0, x / (1 - x)]], dtype=torch.float64)
+    assert idhn.loss(v, third, scale=5.0, gamma=1.0, eta=0.0).item() == pytest.approx(0, abs=1e-12)
+
+
+def draws(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def test_hswd_is_the_likelihood_of_the_tanh_and_the_transport_of_the_outputs() -> None:
+    rows, supervision = torch.arange(8), LabelSupervision(hot(SEVERAL))
+    base = as_row_objective(partial(hashnet.loss, scale=0.7), supervision)
+    signs = (2.0 * torch.randint(2, (8, BITS), generator=draws()) - 1).tolist()
+    u = outputs(scale=1.5)
+    for squash in (False, True):
+        objective = hswd.WithTransport(base, alpha=0.3, squash=squash)
+        squashed = (u.tanh() if squash else u).tolist()
+        expected = oracle.hashnet(squashed, SEVERAL, 0.7) + 0.3 * oracle.transport(u.tolist(), signs)
+        assert objective(u, rows, draws()).item() == pytest.approx(expected, rel=1e-10)
+        assert torch.autograd.gradcheck(lambda v, o=objective: o(v, rows, draws()), (u.clone().requires_grad_(),))
+
+
+def test_transport_pulls_half_of_each_bit_to_either_sign() -> None:
+    u = outputs(40, 50)
+    nearer = u - 0.1 * gradient(lambda v: hswd.transport(v, draws()), u) * u.numel() / 2
+    assert hswd.transport(nearer, draws()).item() == pytest.approx(0.81 * hswd.transport(u, draws()).item())
+    signs = 2.0 * torch.randint(2, u.shape, generator=draws()) - 1
+    assert hswd.transport(signs[torch.randperm(40)], draws()).item() == 0
+    assert 0.4 < (signs > 0).double().mean().item() < 0.6
+
+
+@together("labels", [ONE, SEVERAL])
+def test_dfh_is_the_loop_over_its_batches(labels: oracle.Labels) -> None:
+    weights: Any = {"margin": 0.5, "mu": 0.8, "vul": 0.3, "eta": 0.4}
+    slow = oracle.Dfh(labels, CLASSES, BITS, **weights)
+    given = hot(labels) if labels is SEVERAL else torch.tensor([10 * k for (k,) in labels])
+    objective = dfh.MemoryObjective(LabelSupervision(given), BITS, **weights).double()
+    for step, rows in enumerate(([0, 1, 2], [3, 4, 5, 6], [7, 0, 3], [2])):
+        u = outputs(len(rows), seed=step)
+        found = objective(u, torch.tensor(rows), draws())
+        assert found.item() == pytest.approx(slow.loss(u.tolist(), rows), rel=1e-10)
+        assert objective.centres.tolist() == slow.centres
+    assert set(objective.state_dict()) == {"outputs", "centres"}
+
+
+def test_dfhs_terms_have_a_gradient_and_centres_have_none() -> None:
+    def objective(**changes: float) -> dfh.MemoryObjective:
+        weights: Any = {"margin": 0.5, "mu": 0.8, "vul": 0.3, "eta": 0.0, **changes}
+        made = dfh.MemoryObjective(LabelSupervision(torch.tensor([0, 1, 2, 0])), BITS, **weights).double()
+        made.outputs.copy_(outputs(4, seed=1))
+        return made
+
+    u, rows = outputs(4), torch.arange(4)
+    likelihood, all_terms = (gradient(lambda v, w=w: objective(eta=w)(v, rows, draws()), u) for w in (0.0, 1.0))
+    assert likelihood.abs().sum() > 0.01
+    codes = u - (all_terms - likelihood) * u.numel() / 2  # of (B - u)^2, whose mean it is
+    torch.testing.assert_close(codes, codes.sign())
+
+
+def test_a_sweep_of_dfh_never_raises_what_it_descends() -> None:
+    generator = draws()
+    for vul in (0.0, 0.5, 5.0):
+        codes, start = (torch.randn(n, 16, generator=generator).double().sign() for n in (30, 7))
+        weights = dfh.label_weights((torch.rand(30, 7, generator=generator) < 0.3).long())
+
+        def cost(c: Tensor, codes: Tensor = codes, weights: Tensor = weights, vul: float = vul) -> float:
+            products = c @ c.T
+            apart = products.sum() - products.diagonal().sum()
+            return float((weights @ c - codes).square().sum() + vul * apart)
+
+        values = [cost(start)]
+        for _ in range(4):
+            start = dfh.swept(start, codes, weights, vul)
+            values.append(cost(start))
+        assert values == sorted(values, reverse=True) and values[0] > values[-1]
+
+
+def test_labels_weigh_one_in_all() -> None:
+    assert dfh.label_weights(torch.tensor([7, -1, 3, 7])).tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
+    assert dfh.label_weights(torch.tensor([[1, 1, 0], [0, 0, 0]])).tolist() == [[0.5, 0.5, 0], [0, 0, 0]]
+
+
+@together("method", ["dfh", "idhn"])
+def test_relevance_by_distance_is_refused_where_labels_are_needed(method: str, tmp_path: Any) -> None:
+    items = np.random.default_rng(0).integers(0, 17, (30, 8, 8, 1), np.uint8)
+    features = np.arange(30.0)[:, None]
+    near = DistanceRelevance(features, features, (3.0,), (1,))
+    data = TrainingData(items, np.arange(30), 16.0, seed=1, folder=tmp_path, device="cpu", relevance=near)
+    chosen = Run.resolve("digits", "s1", method, {"bits": 8, "epochs": 1, "batch_size": 5}).settings
+    with pytest.raises(HashbenchError, match=f"{method}: .*labels .*needed|{method}: .*labels needed") as caught:
+        METHODS.get(method).fit(chosen, data)
+    assert "\n" not in str(caught.value)
+
+
+@together("name", CASES)
+def test_the_order_of_a_batch_does_not_matter(name: str) -> None:
+    order = torch.tensor([3, 0, 7, 5, 1, 2, 6, 4])
+    u, relevance = outputs(), levels(SEVERAL)
+    value, moved = (CASES[name][0](v, r).item() for v, r in ((u, relevance), (u[order], relevance[order][:, order])))
+    assert moved == pytest.approx(value, rel=1e-12)
+
+
+WIDTH = 32
+LABEL = torch.arange(200) % 10
+# as the methods' files have them; whether the outputs are relaxed by tanh
+TRAINED: dict[str, tuple[bool, Callable[[LabelSupervision], Any]]] = {
+    "dsh": (False, lambda _: partial(dsh.loss, margin=2.0 * WIDTH, alpha=0.01)),
+    "dhn": (True, lambda _: partial(dhn.loss, **{**COSINE, "scale": 10.0}, eta=0.0)),
+    "dhn_inner": (True, lambda _: partial(dhn.loss, **INNER, eta=0.1)),
+    "dch": (True, lambda _: partial(dch.loss, **{**RELEASED, "gamma": 20.0}, eta=0.0)),
+    "dch_cosine": (False, lambda _: partial(dch.loss, **{**BOTH, "gamma": 20.0}, eta=0.1)),
+    "dbdh": (False, lambda _: partial(dbdh.loss, **BINARY, eta=0.1)),
+    "qsmi": (False, lambda _: partial(qsmi.loss, clamped=True, alpha=8e-5)),
+    "lcdsh": (False, lambda _: partial(lcdsh.loss, eta=3.0)),
+    "fastap": (True, lambda _: partial(fastap.loss, n_bins=10)),
+    "idhn": (False, lambda _: partial(idhn.loss, scale=5.0, gamma=0.1, eta=0.1)),
+    "hswd": (
+        False,
+        lambda of: hswd.WithTransport(
+            as_row_objective(partial(hashnet.loss, scale=10 / WIDTH), of), alpha=0.1, squash=True
+        ),
+    ),
+    "dfh": (False, lambda of: dfh.MemoryObjective(of, WIDTH, margin=0.0, mu=1.0, vul=1.0, eta=0.5)),
+}
+
+
+@together("name", TRAINED)
+def test_free_codes_are_ranked_by_their_classes_after_some_steps(name: str) -> None:
+    supervision = LabelSupervision(LABEL)
+    relax, build = TRAINED[name]
+    objective: RowObjective = as_row_objective(build(supervision), supervision)
+    u = (0.5 * torch.randn(200, WIDTH, generator=draws())).requires_grad_()
+    steps, rows, generator = torch.optim.Adam([u], 0.03), torch.arange(200), draws(1)
+
+    def ap() -> float:
+        codes = torch.where(u.detach() > 0, 1.0, -1.0).double()
+        return 1 - tie_aware_ap.exact(codes, label_levels(LABEL)).item()
+
+    start = ap()
+    assert start < 0.2
+    for step in range(300):
+        if step % 50 == 0 and ap() >= 0.98:  # it stays there: what takes longer is what is slow
+            break
+        steps.zero_grad()
+        objective(u.tanh() if relax else u, rows, generator).backward()
+        steps.step()
+    assert ap() >= 0.94

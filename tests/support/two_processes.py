@@ -59,6 +59,7 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("jmlh", {"objective_lr": 0.1}),
     ("csq", {"centres": "bernoulli"}),
     ("dfh", {}),
+    ("dsdh", {}),
     ("hswd", {}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]

@@ -238,6 +238,8 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
         ("dpsh", {"pairing": "memory"}),
         ("dtsh", {"pairing": "memory", "lr": 0.005}),
         ("dfh", {}),
+        ("dsdh", {}),
+        ("adsh", {"lr": 0.003}),
         ("hswd", {}),
         ("hashnet", {"pairing": "streams", "momentum_form": "lr_inside", "lr_unit": "step", "lr_decay_every": 3}),
         ("talr_ap", {"chunk": 7, "augment": "crop_flip", "nesterov": True}),

@@ -44,6 +44,16 @@ def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 150
 
 
+def test_lines_of_methods_are_counted_anew() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.* (\d+) \|$", (ROOT / "docs" / "methods.md").read_text(), re.MULTILINE)
+    folders = [ROOT / "hashbench" / name for name in ("losses", "methods")]
+    counted = {
+        method: sum(len((folder / f"{method}.py").read_text().splitlines()) for folder in folders) for method, _ in rows
+    }
+    assert len(rows) == 21
+    assert {method: int(lines) for method, lines in rows} == counted
+
+
 @pages
 def test_links_lead_somewhere(page: Path) -> None:
     for link in LINK.findall(without_blocks(page.read_text())):

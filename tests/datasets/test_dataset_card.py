@@ -123,6 +123,8 @@ ROLES = {  # queries, database, training
     "cifar10/s1_validation": (1_000, 58_000, 5_000),
     "cifar10/s2_validation": (1_000, 49_000, 49_000),
     "cifar10/s2_official": (10_000, 50_000, 50_000),
+    "cifar100/s1": (10_000, 50_000, 10_000),
+    "cifar100/s1_validation": (2_000, 48_000, 10_000),
     "cifar100/full": (10_000, 50_000, 50_000),
     "cifar100/sparse_hash": (10_000, 45_000, 45_000),
     "imagenet32/sparse_hash": (50_000, 1_153_044, 1_153_044),

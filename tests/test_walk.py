@@ -46,6 +46,7 @@ LEFT_OUT = {
     "hashbench pretrain cifar100 --model resnet9 --width 32": HOURS,
     f"hashbench features cifar10 --model resnet9 --weights {BACKBONE}": HOURS,
     f"{CIFAR10} --model linear --set features=resnet9_3cf3e660af66": HOURS,
+    f"{CIFAR10} --model efficientnet_lite0_128px_from_block11": HOURS,
     FINE_TUNED: HOURS,
     f"{FINE_TUNED} --set head=trained": HOURS,
     f"{CIFAR10} --model vggf": NETWORK,

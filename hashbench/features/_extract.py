@@ -20,7 +20,7 @@ from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.parallel import available_cores, slices
-from hashbench.foundation.progress import bar, note
+from hashbench.foundation.progress import bar
 from hashbench.models import MODELS, RANDOM_WEIGHTS, canonical_model
 from hashbench.training.settings import N_SHOWN, SHA256
 
@@ -85,8 +85,6 @@ def extract(
             return kept
         with _store.writing(path, identity, made_by or {}, shape, dtype) as part:
             began, started = part.rows, time.perf_counter()
-            if progress:
-                note(f"note: the features {stem} of {data.name} are extracted once, and stored")
             with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
                 for found in _in_order(built, items, began, batch or extractor.batch, chosen):
                     part.append(found)

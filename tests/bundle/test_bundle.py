@@ -209,7 +209,7 @@ def test_a_table_that_only_its_author_has(
     ("arguments", "complaint"),
     [
         (("digits",), "table digits: no run of its cells is stored in {tmp}/results/rows"),
-        (("digitz",), "unknown table 'digitz': did you mean digits? hashbench list tables shows all"),
+        (("digitz",), "unknown table 'digitz': did you mean digits or digits_all? hashbench list tables shows all"),
         (("digits", "-o", "{tmp}"), "{tmp}: a folder; name the file to be written with --out"),
     ],
 )

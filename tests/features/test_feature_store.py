@@ -110,7 +110,7 @@ import time
 from pathlib import Path
 import numpy as np
 from hashbench.features import _store
-with _store.writing(Path({path!r}), {identity!r}, {{}}, {shape!r}) as part:
+with _store.writing(Path({path!r}), {identity!r}, {{}}, {shape!r}, np.dtype("<f4")) as part:
     while True:
         part.append(np.full((20, {shape[1]}), 0.5, np.float32))
         time.sleep(0.01)
@@ -134,7 +134,7 @@ def test_features_whose_writer_was_killed_are_continued(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
-    with _store.writing(path, identity, {}, shape) as part:
+    with _store.writing(path, identity, {}, shape, np.dtype("<f4")) as part:
         assert part.rows >= 200
         assert (part.file["features"][: part.rows] == 0.5).all()
 

@@ -32,11 +32,11 @@ def parts(name: str) -> tuple[str, str | None, str]:
     return (found[1], found[2], found[3]) if found else (name, None, "")
 
 
-def cut(model: Model, whole: str, side: str, layer: str) -> Model:
-    """The part of ``model``, which is called ``whole``, before or from ``layer``; the name of the layer comes first."""
+def cut(model: Model, whole: str, part: str, layer: str) -> Model:
+    """The part of ``model``, which is called ``whole``, ``before`` or ``from`` the layer called ``layer``."""
     if model.pretrained is None:
         raise HashbenchError(f"{whole} has not seen ImageNet: there is no part of it that could stay as it is")
-    if side == "before":
+    if part == "before":
         summary = f"what {whole} computes before its layer {layer}, stored in float16"
         return replace(model, summary=summary, backbone=partial(_before, model, whole, layer), stored="float16")
     takes = f"{whole}_before_{layer}"
@@ -47,7 +47,7 @@ def cut(model: Model, whole: str, side: str, layer: str) -> Model:
 def _before(model: Model, whole: str, layer: str, shape: tuple[int, ...]) -> Backbone:
     from torch import nn
 
-    first, _, between = _halves(model, whole, layer, shape)
+    first, _, between, _ = _halves(model, whole, layer, shape)
     return nn.Sequential(OrderedDict(**first, flat=nn.Flatten())), prod(between)
 
 
@@ -57,23 +57,22 @@ def _following(model: Model, whole: str, layer: str, shape: tuple[int, ...]) -> 
     from hashbench.models._layers import FrozenStatistics
 
     assert model.pretrained is not None
-    _, last, between = _halves(model, whole, layer, (3, *model.pretrained.input.size))
+    _, last, between, width = _halves(model, whole, layer, (3, *model.pretrained.input.size))
     if shape != (prod(between),):
         taken = f"the {prod(between):,} activations before it, the features {whole}_before_{layer}"
         raise HashbenchError(f"{whole} from {layer} on takes {taken}, not items of shape {shape}")
-    width = model.backbone((3, *model.pretrained.input.size))[1]
     return FrozenStatistics(OrderedDict(unflat=nn.Unflatten(1, between), **last)), width
 
 
 def _halves(
     model: Model, whole: str, layer: str, shape: tuple[int, ...]
-) -> tuple[dict[str, nn.Module], dict[str, nn.Module], tuple[int, ...]]:
-    """The layers before ``layer`` and from it on, by name, and the shape of an item between them."""
+) -> tuple[dict[str, nn.Module], dict[str, nn.Module], tuple[int, ...], int]:
+    """The layers before ``layer`` and from it on, by name, the shape of an item between them, and the features."""
     from torch import nn
 
     from hashbench.models._layers import shape_of_answer
 
-    backbone, _ = model.backbone(shape)
+    backbone, width = model.backbone(shape)
     if type(backbone) is not nn.Sequential:
         raise HashbenchError(f"{whole} is not one chain of layers: it cannot be cut at {layer}")
     layers = dict(backbone.named_children())
@@ -82,4 +81,4 @@ def _halves(
         raise unknown(f"layer of {whole} at which it can be cut", layer, names[1:])
     place = names.index(layer)
     between = shape_of_answer(backbone[:place], shape)
-    return {key: layers[key] for key in names[:place]}, {key: layers[key] for key in names[place:]}, between
+    return {key: layers[key] for key in names[:place]}, {key: layers[key] for key in names[place:]}, between, width

@@ -21,19 +21,28 @@ class Objective(OutputMemory):
     """
 
     codes: Tensor
+    pulls: Tensor
+    constants: Tensor
 
     def __init__(self, supervision: Supervision, bits: int, *, gamma: float, every: int) -> None:
         super().__init__(supervision, bits)
-        self.gamma, self.every = gamma, every
-        self.register_buffer("codes", torch.zeros(supervision.n_examples, bits))
-        similar = sum(int(self._similar(rows).sum()) for rows in self._blocks())
-        self.contrast = similar / max(1, supervision.n_examples**2 - similar)
+        self.gamma, self.every, n = gamma, every, supervision.n_examples
+        self.register_buffer("codes", torch.zeros(n, bits, dtype=torch.float64))
+        self.register_buffer("pulls", torch.zeros(n, bits, dtype=torch.float64))  # sum_j s_ij v_j of each example i
+        similar = torch.cat([self._similar(rows).sum(1) for rows in self._blocks()]).double()
+        self.contrast = float(similar.sum()) / max(1, n**2 - int(similar.sum()))
+        constants = similar + self.contrast**2 * (n - similar)  # sum_j s_ij^2
+        self.register_buffer("constants", constants, persistent=False)
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
-        """The scalar to minimise, float64."""
+        """The scalar to minimise, float64.
+
+        The squares are multiplied out, sum_j (f v_j)^2 = f V^T V f, and so a step costs M bits^2, not M n bits.
+        """
         self.remember(rows, activations)
-        wide, codes, bits = activations.double(), self.codes.double(), activations.shape[1]
-        cost = (wide @ codes.T - bits * self._wanted(rows)).square().mean()
+        wide, codes, bits = activations.double(), self.codes, activations.shape[1]
+        squares = (wide @ (codes.T @ codes) * wide).sum(1) - 2 * bits * (wide * self.pulls[rows]).sum(1)
+        cost = (squares + bits**2 * self.constants[rows]).mean() / len(codes)
         own = (codes[rows] - wide).square().sum(1).mean()
         return cost + self.gamma / len(codes) * own
 
@@ -42,9 +51,13 @@ class Objective(OutputMemory):
         if (epoch + 1) % self.every:
             return
         outputs = self.outputs.double()
-        pull = torch.cat([self._wanted(rows) @ outputs for rows in self._blocks()])
-        target = outputs.shape[1] * pull + self.gamma * outputs
-        self.codes.copy_(coordinate_descent(self.codes.double(), outputs.T @ outputs, target))
+        target = outputs.shape[1] * self._pulled(outputs) + self.gamma * outputs
+        self.codes.copy_(coordinate_descent(self.codes, outputs.T @ outputs, target))
+        self.pulls.copy_(self._pulled(self.codes))
+
+    def _pulled(self, values: Tensor) -> Tensor:
+        """sum_j s_ij x_j of each example i, for the rows x_j of ``values`` [n, bits]."""
+        return torch.cat([self._wanted(rows) @ values for rows in self._blocks()])
 
     def _wanted(self, rows: Tensor) -> Tensor:
         return torch.where(self._similar(rows), 1.0, -self.contrast).double()

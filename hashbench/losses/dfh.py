@@ -43,9 +43,12 @@ class MemoryObjective(OutputMemory):
         weights, centres, wide = self.weights[rows].double(), self.centres.double(), activations.double()
         codes = signs(self.mu * weights @ centres + wide)
         self.centres.copy_(swept(centres, codes, weights, self.vul))
-        theta = self.products(rows, activations) / 2
-        cost = softplus(self.margin + theta.where(self.supervision.levels(rows) == 0, -theta))
-        return cost.mean() + self.eta * (codes - wide).square().mean()
+        self.remember(rows, activations)
+        sign = 1 - 2 * (self.supervision.levels(rows) > 0).to(activations.dtype)
+        # in the precision of the activations: float64 would take twice as long, and it is a mean of M n terms
+        theta = activations / 2 @ self.outputs.to(activations.dtype).T
+        cost = softplus(self.margin + sign * theta).mean().double()
+        return cost + self.eta * (codes - wide).square().mean()
 
 
 def swept(centres: Tensor, codes: Tensor, weights: Tensor, vul: float) -> Tensor:

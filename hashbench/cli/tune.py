@@ -200,7 +200,11 @@ def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> 
 
 
 def _search(name: str, question: "Question") -> "Search":
-    """The stored search of this name, with the methods of ``question`` too; HashbenchError if it is another one."""
+    """The stored search of this name, with the methods of ``question`` too; HashbenchError if it is another one.
+
+    It goes on with the queries that it left out when it began, so that all its methods have the same trials.
+    """
+    from hashbench.foundation.progress import note
     from hashbench.tables import spec
     from hashbench.tuning.search import NAME, Search, path_of
 
@@ -209,12 +213,16 @@ def _search(name: str, question: "Question") -> "Search":
     stored = Search.load(name)
     if stored is None:
         return Search(name, question)
-    for key in ("protocol", "left_out", "recipe", "settings", "fewer_bits"):
+    for key in ("protocol", "datasets", "recipe", "settings", "fewer_bits"):
         if (was := getattr(stored.question, key)) != (now := getattr(question, key)):
             raise HashbenchError(f"{path_of(name)}: its {key} is {was}, not {now}: give this search another --name")
+    for dataset, protocols in question.left_out.items():
+        if newer := sorted({*protocols} - {*stored.question.left_out[dataset]}):
+            shown = f"queries of {dataset} {', '.join(newer)}, which tables show now"
+            note(f"{name}: {shown}, may be in its lists, as when it began; a new --name leaves them out")
     for method in stored.question.spaces.keys() & question.spaces.keys():
         if stored.question.spaces[method] != question.spaces[method]:
             fault = f"its space of {method} is not the one of today's file or --set"
             raise HashbenchError(f"{path_of(name)}: {fault}: give this search another --name")
     spaces = {**stored.question.spaces, **question.spaces}
-    return Search(name, question.model_copy(update={"spaces": spaces}), stored.trials)
+    return Search(name, stored.question.model_copy(update={"spaces": spaces}), stored.trials)

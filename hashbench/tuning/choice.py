@@ -58,7 +58,7 @@ def on_each_dataset(search: Search, method: str) -> list[OnDataset]:
     """How well one choice serves each data set of the ``search``; empty if there is one data set only."""
     trials = search.of_method(method)
     scores = {n: {dataset: median(aps) for dataset, aps in _by_dataset(each).items()} for n, each in trials.items()}
-    datasets = sorted(search.question.left_out)
+    datasets = search.question.datasets
 
     def chosen_on(some: Sequence[str]) -> dict[str, float]:
         return scores[max(scores, key=lambda n: (mean(scores[n].get(each, 0.0) for each in some), -n))]

@@ -65,6 +65,11 @@ class Question(Strict):
     fewer_bits: dict[str, int] = {}  # of each data set whose items have fewer numbers
     spaces: dict[str, Space]
 
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets that are searched on, sorted."""
+        return sorted(self.left_out)
+
     def given(self, method: str, dataset: str | None = None) -> dict[str, Setting]:
         """The ``settings`` that the method has; of a shallow one the form of its hash functions is the model."""
         fields = METHODS.get(method).settings.model_fields

@@ -191,6 +191,28 @@ def test_another_search_of_the_same_name_is_one_line(
     assert path.read_bytes() == before
 
 
+def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_lines(made, slice(0, 3))
+    root = changed_root(tmp_path, monkeypatch)
+    with (root / "datasets" / "digits.toml").open("a") as card:
+        card.write('\n[protocols.later]\ntitle = "another draw"\ncitation = "hashbench"\n')
+        card.write("queries_per_class = 50\ntrain_per_class = 50\n")
+    (root / "experiments" / "tables").mkdir()
+    (root / "experiments" / "tables" / "shown.toml").write_text(
+        'title = "T"\npaper = "hashbench"\nsource = "shown"\n'
+        '[defaults]\ndataset = "digits"\nprotocol = "later"\nmetric = "ap"\ntie_aware = true\n'
+        "settings = { bits = 16 }\n"
+        '[[groups]]\nsection = "s"\ncolumns = [{ label = "AP" }]\nrows = [{ label = "LSH", method = "lsh" }]\n'
+    )
+    paths.read_again()
+    status, _, err = call(capsys, *BOTH, "--protocol", "s1")
+    assert status == 0 and "4 runs of 2 x 2 trials, 3 done, 1 to do" in err
+    assert "queries of digits later, which tables show now, may be in its lists" in err
+    assert lines(paths.results()) == lines(made)
+
+
 @together(
     ("file", "old", "new", "complaint"),
     [

@@ -1,7 +1,8 @@
 """COSDISH: codes of all examples whose products fit sampled columns of their relevance (Kang, Li, Zhou 2016).
 
 S_ij is 1 for a relevant pair and -r for another, so that the sampled columns sum to 0. It lowers ||bits S - B B_s^T||^2
-over the codes B_s [bits, bits] of the sample, bit by bit, by a binary quadratic program; then the codes of all other examples are sign(S B_s). A ridge regression of the standardised features gives the bits.
+over the codes B_s [bits, bits] of the sample, bit by bit, by a binary quadratic program; then the codes of all others
+are sign(S B_s). A ridge regression of the standardised features gives the bits.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""LFH: its steps against the paper's objective, its out-of-sample regression, and its memory."""
+"""LFH: its steps against the paper's objective, its out-of-sample regression; memory and refusals of COSDISH, too."""
 
 import tracemalloc
 from pathlib import Path
@@ -8,13 +8,18 @@ import pytest
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS, lfh
+from hashbench.methods import METHODS, cosdish, lfh
 from hashbench.methods._pairs import RelevantColumns
 
 RANDOM = np.random.default_rng(5)
 LABELS = np.arange(40) % 4
 FEATURES = RANDOM.standard_normal((4, 6))[LABELS] + RANDOM.standard_normal((40, 6))
 SETTINGS = lfh.Settings(features="pixels", bits=5, iterations=20, beta=30.0, ridge=1.0, regressed="factors")
+
+BOTH = {
+    "lfh": SETTINGS.model_copy(update={"iterations": 2}),
+    "cosdish": cosdish.Settings(features="pixels", bits=5, samples=1, alternations=1, ridge=1.0),
+}
 
 
 def data(labels: np.ndarray = LABELS, features: Floats = FEATURES) -> TrainingData:
@@ -76,17 +81,13 @@ def test_the_two_targets_differ() -> None:
     assert not np.allclose(first, second)
 
 
-def test_no_matrix_of_all_pairs_is_in_memory() -> None:
+@pytest.mark.parametrize("method", ["lfh", "cosdish"])
+def test_no_matrix_of_all_pairs_is_in_memory(method: str) -> None:
     n = 20_000  # all pairs take 400 MB as single bytes
-    features = np.random.default_rng(0).standard_normal((n, 8)).astype(np.float32)
+    features = np.random.default_rng(0).standard_normal((n, 8))
     tracemalloc.start()
     try:
-        for name in ("lfh", "cosdish"):
-            chosen = {"lfh": SETTINGS.model_copy(update={"iterations": 2})}.get(name)
-            if chosen is None:
-                kind = METHODS.get(name).settings
-                chosen = kind(features="pixels", bits=5, samples=1, alternations=1, ridge=1.0)  # type: ignore[call-arg,assignment]
-            METHODS.get(name).fit(chosen, data(np.arange(n) % 10, features))  # type: ignore[arg-type]
+        METHODS.get(method).fit(BOTH[method], data(np.arange(n) % 10, features))
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -95,13 +96,9 @@ def test_no_matrix_of_all_pairs_is_in_memory() -> None:
 
 @pytest.mark.parametrize("method", ["lfh", "cosdish"])
 def test_refusals(method: str) -> None:
-    settings = {"lfh": SETTINGS, "cosdish": None}[method]
-    if settings is None:
-        kind = METHODS.get(method).settings
-        settings = kind(features="pixels", bits=5, samples=2, alternations=1, ridge=1.0)  # type: ignore[call-arg,assignment]
-    fit = METHODS.get(method).fit
+    fit, settings = METHODS.get(method).fit, BOTH[method]
     with pytest.raises(HashbenchError, match="40 bits from 39 sampled columns, one fewer than training examples"):
-        fit(settings.model_copy(update={"bits": 40}), data())  # type: ignore[union-attr]
+        fit(settings.model_copy(update={"bits": 40}), data())
     with pytest.raises(TrainingFailed, match="is there one class only"):
         fit(settings, data(np.zeros(40, np.int64)))
     with pytest.raises(TrainingFailed, match="none of them is relevant to each other"):

@@ -47,10 +47,11 @@ def test_readme_is_short() -> None:
 def test_lines_of_methods_are_counted_anew() -> None:
     rows = re.findall(r"^\| `(\w+)` \|.* (\d+) \|$", (ROOT / "docs" / "methods.md").read_text(), re.MULTILINE)
     folders = [ROOT / "hashbench" / name for name in ("losses", "methods")]
-    counted = {
-        method: sum(len((folder / f"{method}.py").read_text().splitlines()) for folder in folders) for method, _ in rows
-    }
-    assert len(rows) == 21
+    counted = {}
+    for method, _ in rows:
+        files = [folder / f"{method}.py" for folder in folders]
+        counted[method] = sum(len(file.read_text().splitlines()) for file in files if file.exists())
+    assert len(rows) == 28
     assert {method: int(lines) for method, lines in rows} == counted
 
 

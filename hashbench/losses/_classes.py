@@ -6,9 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hashbench.codes.hadamard import Signs
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses._batch import mean_where
-from hashbench.losses._centres import Kind, Signs, centres, distances
+from hashbench.losses._centres import Kind, centres, distances
 from hashbench.losses._objective import RowObjective
 
 

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from hashbench.codes.hadamard import Signs
 from hashbench.losses._batch import mean_where
-from hashbench.losses._centres import Signs
 from hashbench.losses._classes import CentreObjective, ClassSupervision, majority
 
 

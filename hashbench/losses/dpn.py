@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from hashbench.losses._centres import Signs
+from hashbench.codes.hadamard import Signs
 from hashbench.losses._classes import CentreObjective, ClassSupervision, hinge
 
 

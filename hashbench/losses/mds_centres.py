@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from hashbench.codes.hadamard import Signs
 from hashbench.losses._batch import mean_where
-from hashbench.losses._centres import Signs
 from hashbench.losses._classes import CentreObjective, ClassSupervision
 
 _NEARLY_ONE = 1 - 1e-15  # the largest p whose log(1 - p) is taken

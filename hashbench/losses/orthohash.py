@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from hashbench.losses._centres import Signs
+from hashbench.codes.hadamard import Signs
 from hashbench.losses._classes import CentreObjective, ClassSupervision, soft_cross_entropy
 
 Form = Literal["cosine", "arc"]

@@ -6,24 +6,54 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.relevance.labels import from_labels
+from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.foundation.parallel import slices
+from hashbench.relevance.labels import Relevance, from_labels
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
+ROWS = 1000  # of the pairs that are checked at a time
+
 
 def relevant_pairs(data: TrainingData) -> Bools:
     """bool[n, n]: whether column j is relevant to row i; TrainingFailed if all pairs of two examples are, or none."""
-    relevance = from_labels(data.labels, data.labels) if data.relevance is None else data.relevance
     n = len(data.items)
-    pairs = relevance.block(slice(0, n), slice(0, n)) > 0
+    pairs = _relevance(data).block(slice(0, n), slice(0, n)) > 0
     others = pairs.sum() - pairs.diagonal().sum()
     if others in (0, n * (n - 1)):
-        which = "none of them is" if others == 0 else "all of them are (is there one class only?)"
-        needed = "relevant and irrelevant pairs are needed"
-        raise TrainingFailed(f"the {n} training examples: {which} relevant to each other; {needed}")
+        raise _one_kind(n, others > 0)
     return pairs
+
+
+class RelevantColumns:
+    """Columns of ``relevant_pairs``, which are never all in memory; TrainingFailed as there."""
+
+    def __init__(self, data: TrainingData) -> None:
+        self._relevance, self._n = _relevance(data), len(data.items)
+        kinds: set[bool] = set()
+        for rows in slices(self._n, ROWS):  # up to the first rows with both kinds
+            pairs = self._relevance.block(rows, slice(0, self._n)) > 0
+            others = pairs[np.arange(self._n) != np.arange(rows.start, rows.stop)[:, None]]
+            kinds |= set(np.unique(others).tolist())
+            if len(kinds) == 2:
+                return
+        raise _one_kind(self._n, True in kinds)
+
+    def of(self, ids: Ints) -> Floats:
+        """float64[n, m] of 0 and 1: whether each example is relevant to that of each column, ``ids`` [m]."""
+        everyone = slice(0, self._n)
+        return np.concatenate([self._relevance.block(slice(i, i + 1), everyone) > 0 for i in ids]).T.astype(np.float64)
+
+
+def _relevance(data: TrainingData) -> Relevance:
+    return from_labels(data.labels, data.labels) if data.relevance is None else data.relevance
+
+
+def _one_kind(n: int, are_relevant: bool) -> TrainingFailed:
+    which = "all of them are (is there one class only?)" if are_relevant else "none of them is"
+    needed = "relevant and irrelevant pairs are needed"
+    return TrainingFailed(f"the {n} training examples: {which} relevant to each other; {needed}")
 
 
 @dataclass(frozen=True, eq=False)

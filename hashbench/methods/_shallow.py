@@ -178,16 +178,19 @@ def linear_method(
 
 
 def inputs_of(
-    kind: str, features: Floats, n_anchors: int, random: np.random.Generator
+    kind: str, features: Floats, n_anchors: int, random: np.random.Generator, bandwidth: float = 0.0
 ) -> tuple[Floats, Callable[..., Linear]]:
-    """The inputs [n, m]: features, or (kernel) responses to random anchors; and what makes a Linear of the rest."""
+    """The inputs [n, m]: features, or (kernel) responses to random anchors; and what makes a Linear of the rest.
+
+    ``bandwidth`` is that of the responses; 0: the mean squared distance of the features to the anchors.
+    """
     if kind == "linear":
         return features, Linear
     require_anchors(n_anchors, len(features))
     anchors = features[random.choice(len(features), n_anchors, replace=False)]
     # the mean squared distance, not squared again, as in the released code of KSH (Liu et al. 2012)
-    bandwidth = np.asarray(squared_distances(features, anchors).mean())
-    return responses(features, anchors, bandwidth), partial(KernelLinear, anchors=anchors, bandwidth=bandwidth)
+    width = np.asarray(bandwidth or squared_distances(features, anchors).mean())
+    return responses(features, anchors, width), partial(KernelLinear, anchors=anchors, bandwidth=width)
 
 
 def responses(features: Floats, anchors: Floats, bandwidth: Floats) -> Floats:
@@ -219,6 +222,29 @@ def principal_components(features: Floats) -> tuple[Floats, Floats]:
     # along every other axis the features do not vary, and a sign there would be noise
     varies = scales > scales[0] * max(features.shape) * np.finfo(np.float64).eps
     return mean, axes[varies].T
+
+
+def signs(values: Floats) -> Floats:
+    """+1 where a value is above 0, else -1, as float64."""
+    return np.where(values > 0, 1.0, -1.0)
+
+
+def standardisation(features: Floats) -> tuple[Floats, Floats]:
+    """The mean [d] and the standard deviation [d] of ``features`` [n, d]; 1 for a constant feature."""
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[np.ptp(features, axis=0) == 0] = 1
+    return mean, scale
+
+
+def ridge_solution(inputs: Floats, ridge: float) -> Callable[[Floats], Floats]:
+    """What returns P [m, k] with the least ||T - X P||^2 + ``ridge`` ||P||^2 for T [n, k]; X = ``inputs`` [n, m].
+
+    With ``ridge`` = 0 and columns of X that depend on each other, it is the smallest such P.
+    """
+    from scipy.linalg import pinvh
+
+    inverse = pinvh(inputs.T @ inputs + ridge * np.eye(inputs.shape[1]))
+    return lambda targets: np.asarray(inverse @ (inputs.T @ targets))
 
 
 def columns(method: str, vectors: Iterable[Floats], bits: int, *, shown: bool) -> Floats:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, standardisation
 
 
 class Settings(ShallowSettings):
@@ -61,8 +61,7 @@ def logistic(features: Floats, labels: NDArray[np.intp], settings: Settings) -> 
     """The weight [d, classes] and the bias [classes] of multinomial logistic regression on standardised features."""
     from sklearn.linear_model import LogisticRegression
 
-    mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale[np.ptp(features, axis=0) == 0] = 1  # a constant feature
+    mean, scale = standardisation(features)
     c = 1 / (settings.penalty * len(features))
     model = LogisticRegression(C=c, max_iter=settings.iterations).fit((features - mean) / scale, labels)
     # for two classes scikit-learn gives the logit of the second one alone

@@ -18,13 +18,18 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
     mean = features.mean(axis=0)
     _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
     components = axes[: settings.bits].T
-    projected = (features - mean) @ components
-    rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((settings.bits, settings.bits)))
-    for _ in range(settings.iterations):  # B = sign(V R), then R by the orthogonal Procrustes problem
-        codes = np.where(projected @ rotation > 0, 1.0, -1.0)
-        left, _, right = np.linalg.svd(projected.T @ codes)
-        rotation = left @ right
-    return mean, components @ rotation
+    return mean, components @ rotation((features - mean) @ components, settings.bits, settings.iterations, seed)
+
+
+def rotation(projected: Floats, bits: int, iterations: int, seed: int) -> Floats:
+    """R [k, bits] with orthonormal rows and a small ||B - V R||^2, for V = ``projected`` [n, k], k <= ``bits``."""
+    drawn, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))
+    found: Floats = drawn[: projected.shape[1]]
+    for _ in range(iterations):  # B = sign(V R), then R by the orthogonal Procrustes problem
+        codes = np.where(projected @ found > 0, 1.0, -1.0)
+        left, _, right = np.linalg.svd(projected.T @ codes, full_matrices=False)
+        found = left @ right
+    return found
 
 
 METHOD = linear_method(Settings, _project)

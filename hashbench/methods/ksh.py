@@ -14,7 +14,15 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods._pairs import relevant_pairs
-from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, columns, inputs_of, shallow_method
+from hashbench.methods._shallow import (
+    KernelLinear,
+    Linear,
+    ShallowSettings,
+    columns,
+    inputs_of,
+    shallow_method,
+    signs,
+)
 
 MOST_RATE = 2.0**60  # of the reciprocal step; the search ends where the objective only falls with a smaller step
 
@@ -82,11 +90,6 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
         residual = residual._replace(codes=np.vstack([residual.codes, code]))
         form -= np.outer(whitened.T @ code, whitened.T @ code)
         yield vector
-
-
-def signs(values: Floats) -> Floats:
-    """+1 where a value is above 0, else -1, as float64."""
-    return np.where(values > 0, 1.0, -1.0)
 
 
 def _maximise(settings: Settings, responses: Floats, residual: Residual, start: Floats) -> Floats:

@@ -130,7 +130,7 @@ def require_supervision(run: Run) -> None:
     """Raises HashbenchError if the method needs labels or relevance and the data set has none."""
     supervision = run.method.supervision
     by_distance = isinstance(run.protocol.relevance, Percentiles)
-    if supervision == "labels" and by_distance and run.method.group == "deep":
+    if supervision == "labels" and by_distance:
         what = (
             f"{run.name.method} learns from class labels, and {run.name.dataset} {run.name.protocol} scores distances"
         )

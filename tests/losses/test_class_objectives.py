@@ -11,6 +11,7 @@ from support.together import together
 from torch import Tensor, nn
 
 from hashbench import score
+from hashbench.codes.hadamard import hadamard
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import (
@@ -26,7 +27,7 @@ from hashbench.losses import (
     mds_centres,
     orthohash,
 )
-from hashbench.losses._centres import Kind, centres, distances, eigen_signs, hadamard
+from hashbench.losses._centres import Kind, centres, distances, eigen_signs
 from hashbench.losses._classes import CentreObjective, ClassObjective, HeadObjective
 from hashbench.losses._codes import bernoulli, bi_half
 from hashbench.methods import METHODS

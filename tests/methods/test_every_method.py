@@ -21,6 +21,7 @@ from hashbench.training.settings import DeepSettings
 FAST = {"epochs": 3, "n_trees": 20}
 FEWER_ANCHORS = {"n_anchors": 100}  # there are 250 training examples, or 125
 ANY_LENGTH = {"centres": "bernoulli"}  # there is no Hadamard matrix of order 6
+ROWS = 12  # bits of hc_sdh: a row of a Hadamard matrix for each of ten classes
 # these draw no random numbers
 SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing"}
 # the others start from another method's hasher: test_sparse_methods.py
@@ -48,7 +49,8 @@ def hyperparameters_of(method: str) -> set[str]:
 
 @pytest.mark.parametrize("method", OF_BITS)
 def test_fit_encode_save_load(method: str, tmp_path: Path) -> None:
-    chosen, items = resolved(method, bits=6).settings, open_dataset(load_card("digits")).items[:100]
+    bits = ROWS if method == "hc_sdh" else 6
+    chosen, items = resolved(method, bits=bits).settings, open_dataset(load_card("digits")).items[:100]
     folders = [tmp_path / name for name in "abc"]
     for folder in folders:
         folder.mkdir()
@@ -58,7 +60,7 @@ def test_fit_encode_save_load(method: str, tmp_path: Path) -> None:
     first = hasher.encode(items)
     again = entry.fit(chosen, training_data(folders[1], every=every)).encode(items)
     other = entry.fit(chosen, training_data(folders[2], seed=4, every=every)).encode(items)
-    assert first.shape == (100, 6)
+    assert first.shape == (100, bits)
     assert first.dtype == np.float32
     assert np.isfinite(first).all()
     np.testing.assert_array_equal(first, again)

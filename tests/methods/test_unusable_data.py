@@ -20,8 +20,13 @@ def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]
     return TrainingData(features, labels, 1.0, 3, folder, device="cpu")
 
 
+def fewer_anchors(method: str) -> dict[str, int]:
+    """Not more than there are examples here."""
+    return {"n_anchors": 300} if "n_anchors" in METHODS.get(method).settings.model_fields else {}
+
+
 def fitted(method: str, given: TrainingData, bits: int = 4) -> NDArray[np.float32]:
-    settings = Run.resolve("digits", "s1", method, {"bits": bits}).settings
+    settings = Run.resolve("digits", "s1", method, {"bits": bits, **fewer_anchors(method)}).settings
     hasher = METHODS.get(method).fit(settings, given)
     return hasher.encode(given.items)  # type: ignore[attr-defined,no-any-return]
 
@@ -85,7 +90,7 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
 @pytest.mark.parametrize("method", SHALLOW)
 def test_items_of_another_width_are_refused(method: str, tmp_path: Path) -> None:
     given = data(tmp_path, features(), classes())
-    settings = Run.resolve("digits", "s1", method, {"bits": 4}).settings
+    settings = Run.resolve("digits", "s1", method, {"bits": 4, **fewer_anchors(method)}).settings
     hasher = METHODS.get(method).fit(settings, given)
     with pytest.raises(HashbenchError, match="the hasher takes 8"):
         hasher.encode(features(3, 9))  # type: ignore[attr-defined]

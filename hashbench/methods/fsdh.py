@@ -1,0 +1,25 @@
+"""FSDH: as SDH, with the labels regressed to the codes, so that no sweep is needed (Gui et al. 2018).
+
+It lowers ||B - Y W||^2 + lambda ||W||^2 + nu ||B - X P||^2; given W and P the codes are B = sign(Y W + nu X P).
+"""
+
+from functools import partial
+
+import numpy as np
+
+from hashbench.contract import Floats
+from hashbench.methods._discrete import AlternatingSettings, alternated, regressed_method
+from hashbench.methods._shallow import ridge_solution, signs
+
+
+def _learn(settings: AlternatingSettings, inputs: Floats, members: Floats, random: np.random.Generator) -> Floats:
+    return alternated(settings, inputs, members, random, partial(next_codes, settings))
+
+
+def next_codes(settings: AlternatingSettings, members: Floats, pulls: Floats, codes: Floats) -> Floats:
+    """B [n, bits] for the W that suits ``codes``; ``pulls`` are nu X P [n, bits]."""
+    weights = ridge_solution(members, settings.label_ridge)(codes)  # W [classes, bits]
+    return signs(members @ weights + pulls)
+
+
+METHOD = regressed_method(__name__, AlternatingSettings, _learn, several=True)

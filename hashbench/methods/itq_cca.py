@@ -1,0 +1,61 @@
+"""ITQ-CCA: canonical directions of the features and the labels, then ITQ's rotation (Gong, Lazebnik et al. 2013).
+
+A direction w of the features X has C_xy C_yy^-1 C_yx w = r^2 C_xx w, w^T C_xx w = 1, where ``ridge`` I is added to C_xx
+and C_yy; it is scaled by its correlation r. Y of C classes gives at most C - 1 directions (C for several labels).
+"""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods._members import labelled_examples
+from hashbench.methods._shallow import Linear, ShallowSettings, shallow_method
+from hashbench.methods.itq import rotation
+
+RANK = 1e-6  # a squared correlation below it is 0 up to rounding
+
+
+class Settings(ShallowSettings):
+    """``spread``: more bits than directions are signs of these, rotated into as many dimensions as bits."""
+
+    iterations: int = Field(ge=1)  # of the rotation
+    ridge: float = Field(gt=0)
+    more_bits: Literal["spread", "refused"]
+
+
+def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
+    labelled, members = labelled_examples("itq_cca", features, data, several=True)
+    scaled, bits = canonical(labelled, members, settings.ridge), settings.bits
+    rank = scaled.shape[1]
+    if settings.more_bits == "refused" and bits > rank:
+        given = f"{bits} bits from {rank} canonical directions of {members.shape[1]} classes"
+        raise HashbenchError(f"{given}: at most {rank} bits, or --set more_bits=spread")
+    mean = labelled.mean(axis=0)
+    return Linear(mean, rotated(labelled - mean, scaled, bits, settings.iterations, data.seed))
+
+
+def rotated(centred: Floats, scaled: Floats, bits: int, iterations: int, seed: int) -> Floats:
+    """The projections [d, bits] of ITQ-CCA from the ``scaled`` directions [d, rank]."""
+    used = scaled[:, :bits]
+    return used @ rotation(centred @ used, bits, iterations, seed)
+
+
+def canonical(features: Floats, members: Floats, ridge: float) -> Floats:
+    """The directions r w [d, rank] between ``features`` and ``members`` [n, classes], the largest correlation first."""
+    from scipy.linalg import cholesky, solve, solve_triangular
+
+    d = features.shape[1]
+    both = np.hstack([features - features.mean(axis=0), members - members.mean(axis=0)])
+    covariance = both.T @ both / (len(both) - 1) + ridge * np.eye(both.shape[1])
+    lower = cholesky(covariance[:d, :d], lower=True)
+    shared = solve_triangular(lower, covariance[:d, d:], lower=True)  # L^-1 C_xy
+    squares, vectors = np.linalg.eigh(shared @ solve(covariance[d:, d:], shared.T, assume_a="pos"))
+    kept = np.flatnonzero(squares > RANK)[::-1][: members.shape[1]]
+    directions: Floats = solve_triangular(lower, vectors[:, kept], lower=True, trans=1) * np.sqrt(squares[kept])
+    return directions
+
+
+METHOD = shallow_method(Settings, _fit, Linear, supervision="labels")

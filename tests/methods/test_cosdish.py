@@ -1,0 +1,128 @@
+"""COSDISH: its binary programs against the released algorithm and all codes, and the bits of the others."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.contract import Floats, TrainingData
+from hashbench.methods import METHODS, cosdish
+
+LABELS = np.arange(60) % 3
+SETTINGS = cosdish.Settings(features="pixels", bits=6, samples=10, alternations=3, ridge=1.0)
+
+
+def program(seed: int, m: int) -> tuple[Floats, Floats]:
+    random = np.random.default_rng(seed)
+    half = random.standard_normal((m, m))
+    return half + half.T, 3 * random.standard_normal(m)
+
+
+def cost(code: Floats, quadratic: Floats, linear: Floats) -> float:
+    """b^T Q b + p^T b without the diagonal of Q."""
+    m = len(code)
+    pairs = sum(quadratic[i, j] * code[i] * code[j] for i in range(m) for j in range(m) if i != j)
+    return float(pairs + linear @ code)
+
+
+def augmented(quadratic: Floats, linear: Floats) -> Floats:
+    """A [m + 1, m + 1] of the program in u, b = 2 u - 1."""
+    m = len(linear)
+    form = np.zeros((m + 1, m + 1))
+    for i in range(m):
+        for j in range(m):
+            form[i, j] = 4 * quadratic[i, j] * (i != j)
+        form[i, m] = form[m, i] = linear[i] - 2 * sum(quadratic[i, j] for j in range(m) if j != i)
+    return form
+
+
+def by_clustering(quadratic: Floats, linear: Floats) -> tuple[Floats, Floats]:
+    """The released algorithm on the columns of the Cholesky root; the columns, and whether each is chosen."""
+    form = augmented(quadratic, linear)
+    n = len(form)
+    points = np.linalg.cholesky(10_000 * np.eye(n) - form / np.abs(form).max()).T
+    best, least = np.zeros(n), np.inf
+    for centre in range(n):
+        distances = [((points[:, j] - points[:, centre]) ** 2).sum() for j in range(n - 1)]
+        chosen = np.zeros(n)
+        chosen[np.argsort(distances)[: (n + 1) // 2 - 1]] = 1
+        chosen[-1] = 1
+        scatter = scatter_of(points, chosen)
+        if scatter < least - 1e-9:
+            best, least = chosen, scatter
+    return points, best
+
+
+def scatter_of(points: Floats, chosen: Floats) -> float:
+    own = points[:, chosen > 0]
+    return float(((own - own.mean(axis=1, keepdims=True)) ** 2).sum())
+
+
+@pytest.mark.parametrize("m", [4, 5, 8])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_program_is_solved_as_released(m: int, seed: int) -> None:
+    quadratic, linear = program(seed, m)
+    _, chosen = by_clustering(quadratic, linear)
+    found = cosdish.half_ones(quadratic, linear)
+    assert cost(found, quadratic, linear) == pytest.approx(cost(2 * chosen[:-1] - 1, quadratic, linear))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_its_scatter_is_at_most_twice_the_least_of_all_balanced_codes(seed: int) -> None:
+    quadratic, linear = program(seed, 8)
+    # a root of lambda I - A with the least lambda: the bound says most there
+    form = augmented(quadratic, linear)
+    values, vectors = np.linalg.eigh(form)
+    points = (vectors * np.sqrt(np.maximum(values[-1] - values, 0))).T
+    points = vectors @ points
+    found = np.append(cosdish.half_ones(quadratic, linear) > 0, True).astype(float)
+    every = [np.append(np.isin(np.arange(8), ones), True).astype(float) for ones in combinations(range(8), 4)]
+    least = min(scatter_of(points, each) for each in every)
+    assert found[:-1].sum() == 4
+    assert least - 1e-9 <= scatter_of(points, found) <= 2 * least + 1e-9
+    costs = [cost(2 * each[:-1] - 1, quadratic, linear) for each in every]
+    assert cost(2 * found[:-1] - 1, quadratic, linear) < np.mean(costs)
+
+
+def test_the_programs_are_those_of_the_residual() -> None:
+    """For each bit ||R - b b^T||^2 + ||R' - c b^T||^2 is b^T Q b + p^T b and a constant."""
+    random = np.random.default_rng(0)
+    own, cross, others = (
+        random.standard_normal((4, 4)),
+        random.standard_normal((9, 4)),
+        random.choice([-1.0, 1], (9, 4)),
+    )
+    own = own + own.T
+    found = cosdish.sampled_codes(own, cross, others)
+    inner, outer = 4 * own, 4 * cross
+    for k in range(4):
+        balanced = [2.0 * np.isin(np.arange(4), ones) - 1 for ones in combinations(range(4), 2)]
+
+        def error(code: Floats, inner: Floats, outer: Floats, c: Floats) -> float:
+            return float(((inner - np.outer(code, code)) ** 2).sum() + ((outer - np.outer(c, code)) ** 2).sum())
+
+        quadratic, linear = -2 * inner, -2 * outer.T @ others[:, k]
+        errors = [error(code, inner, outer, others[:, k]) for code in balanced]
+        costs = [cost(code, quadratic, linear) for code in balanced]
+        np.testing.assert_allclose(np.diff(errors), np.diff(costs))
+        np.testing.assert_array_equal(found[:, k], cosdish.half_ones(quadratic, linear))
+        inner = inner - np.outer(found[:, k], found[:, k])
+        outer = outer - np.outer(others[:, k], found[:, k])
+
+
+def test_weights_of_pairs_sum_to_0() -> None:
+    relevant = (np.random.default_rng(0).random((30, 5)) < 0.2).astype(float)
+    weights = cosdish.balanced(relevant)
+    assert weights.sum() == pytest.approx(0)
+    assert (weights[relevant > 0] == 1).all() and len(np.unique(weights)) == 2
+    assert np.isfinite(cosdish.balanced(np.ones((3, 2)))).all()
+
+
+def test_codes_of_training_examples_of_one_class_agree() -> None:
+    features = 6 * np.eye(3)[LABELS] + np.random.default_rng(0).standard_normal((60, 3))
+    hasher = METHODS.get("cosdish").fit(SETTINGS, TrainingData(features, LABELS, 1.0, 0, Path()))
+    bits = hasher.encode(features) > 0  # type: ignore[attr-defined]
+    apart = (bits[:, None] != bits).mean(axis=2)
+    same = LABELS[:, None] == LABELS
+    assert apart[same].mean() < 0.05 < 0.3 < apart[~same].mean()

@@ -1,0 +1,208 @@
+"""SDH, FSDH and HC-SDH: their steps against the papers' formulas, the objectives, and what they refuse."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS, fsdh, hc_sdh, sdh
+from hashbench.methods._discrete import AlternatingSettings
+from hashbench.methods._shallow import KernelLinear, ridge_solution
+
+RANDOM = np.random.default_rng(7)
+LABELS = np.arange(60) % 4
+FEATURES = RANDOM.standard_normal((4, 5))[LABELS] + 0.7 * RANDOM.standard_normal((60, 5))
+MEMBERS = np.eye(4)[LABELS]
+REGRESSION = {"features": "pixels", "bits": 6, "n_anchors": 20, "sigma": 0.0, "offset": True, "ridge": 0.1}
+ALTERNATING = {**REGRESSION, "iterations": 5, "tolerance": 0.0, "label_ridge": 1.0, "pull": 0.3}
+SDH = sdh.Settings(**ALTERNATING, sweeps=10)
+FSDH = AlternatingSettings(**ALTERNATING)
+HC_SDH = hc_sdh.Settings(**{**REGRESSION, "bits": 8}, random_signs=False)
+
+
+def fitted(method: str, settings: object, labels: np.ndarray = LABELS) -> KernelLinear:
+    function = METHODS.get(method).fit(settings, TrainingData(FEATURES, labels, 1.0, 0, Path())).function  # type: ignore[attr-defined]
+    assert isinstance(function, KernelLinear)
+    return function
+
+
+def drawn_codes(bits: int = 6) -> Floats:
+    return np.random.default_rng(1).choice([-1.0, 1.0], (60, bits))
+
+
+def responses() -> Floats:
+    """X [60, 21], transcribed: RBF responses to 20 examples, and ones."""
+    anchors = FEATURES[np.random.default_rng(2).choice(60, 20, replace=False)]
+    squared = np.array([[sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for y in anchors] for x in FEATURES])
+    return np.column_stack([np.exp(-squared / (2 * squared.mean())), np.ones(60)])
+
+
+def sdh_objective(codes: Floats, weights: Floats, inputs: Floats, projection: Floats) -> float:
+    """||Y - B W||^2 + lambda ||W||^2 + nu ||B - X P||^2, and the ridge of P that the code has, too."""
+    total = sum(((MEMBERS[i] - codes[i] @ weights) ** 2).sum() for i in range(60)) + (weights**2).sum()
+    return float(total + 0.3 * (((codes - inputs @ projection) ** 2).sum() + 0.1 * (projection**2).sum()))
+
+
+def fsdh_objective(codes: Floats, weights: Floats, inputs: Floats, projection: Floats) -> float:
+    total = sum(((codes[i] - MEMBERS[i] @ weights) ** 2).sum() for i in range(60)) + (weights**2).sum()
+    return float(total + 0.3 * (((codes - inputs @ projection) ** 2).sum() + 0.1 * (projection**2).sum()))
+
+
+def test_the_ridge_solution_solves_the_normal_equations_and_is_the_smallest_without_a_ridge() -> None:
+    inputs = responses()
+    found = ridge_solution(inputs, 0.1)(drawn_codes())
+    np.testing.assert_allclose(inputs.T @ (inputs @ found - drawn_codes()) + 0.1 * found, 0, atol=1e-8)
+    twice = np.hstack([inputs[:, :3], inputs[:, :3]])
+    smallest = np.linalg.lstsq(twice, drawn_codes(), rcond=None)[0]
+    np.testing.assert_allclose(ridge_solution(twice, 0.0)(drawn_codes()), smallest, atol=1e-8)
+
+
+@pytest.mark.parametrize("bit", range(4))
+def test_each_bit_of_a_sweep_is_the_best_given_the_others(bit: int) -> None:
+    random = np.random.default_rng(3)
+    weights, pulls, codes = random.standard_normal((4, 3)), random.standard_normal((30, 4)), drawn_codes(4)[:30]
+    members = np.eye(3)[np.arange(30) % 3]
+    gram, target = weights @ weights.T, members @ weights.T + 0.3 * pulls
+
+    def cost(code: Floats, i: int) -> float:
+        """||y - W^T b||^2 + nu ||b - f||^2 of example i."""
+        return float(((members[i] - code @ weights) ** 2).sum() + 0.3 * ((code - pulls[i]) ** 2).sum())
+
+    new = sdh.swept(codes, gram, target)
+    for i in range(30):
+        during = np.concatenate([new[i, : bit + 1], codes[i, bit + 1 :]])
+        flipped = during.copy()
+        flipped[bit] *= -1
+        assert cost(during, i) <= cost(flipped, i)
+
+
+@pytest.mark.parametrize("coupled", [False, True])
+def test_sweeps_end_where_no_bit_can_change_in_the_best_of_all_codes_if_bits_are_not_coupled(coupled: bool) -> None:
+    random = np.random.default_rng(3)
+    weights, target = random.standard_normal((5, 4)), 2 * random.standard_normal((40, 5))
+    gram = weights @ weights.T if coupled else np.diag(np.square(weights).sum(axis=1))
+    every = np.array(list(product([-1.0, 1.0], repeat=5)))
+
+    def costs(codes: Floats) -> Floats:
+        """b^T G b - 2 q^T b of each of ``codes`` [m, 5], for each of the 40 targets."""
+        return np.einsum("ab,bc,ac->a", codes, gram, codes)[:, None] - 2 * codes @ target.T
+
+    least = costs(every).min(axis=0)
+    codes = drawn_codes(5)[:40]
+    first = costs(codes).diagonal()
+    for _ in range(30):
+        codes = sdh.swept(codes, gram, target)
+    np.testing.assert_array_equal(codes, sdh.swept(codes, gram, target))
+    last = costs(codes).diagonal()
+    assert (least - 1e-9 <= last).all() and (last <= first + 1e-9).all()
+    assert coupled or np.allclose(last, least)
+
+
+def test_the_objective_of_sdh_never_rises() -> None:
+    inputs, codes = responses(), drawn_codes()
+    solve, last = ridge_solution(inputs, 0.1), np.inf
+    for _ in range(6):
+        projection, weights = solve(codes), ridge_solution(codes, 1.0)(MEMBERS)
+        now = sdh_objective(codes, weights, inputs, projection)
+        assert now <= last + 1e-9
+        codes = sdh.next_codes(SDH, MEMBERS, 0.3 * inputs @ projection, codes)
+        assert sdh_objective(codes, weights, inputs, projection) <= now + 1e-9
+        last = sdh_objective(codes, weights, inputs, projection)
+
+
+def test_a_step_of_fsdh_is_the_best_code_of_each_example() -> None:
+    inputs, codes = responses(), drawn_codes()
+    projection = ridge_solution(inputs, 0.1)(codes)
+    weights = np.linalg.solve(MEMBERS.T @ MEMBERS + np.eye(4), MEMBERS.T @ codes)
+    new = fsdh.next_codes(FSDH, MEMBERS, 0.3 * inputs @ projection, codes)
+    best = fsdh_objective(new, weights, inputs, projection)
+    for i, bit in product(range(0, 60, 7), range(6)):
+        flipped = new.copy()
+        flipped[i, bit] *= -1
+        assert fsdh_objective(flipped, weights, inputs, projection) >= best
+    assert best <= fsdh_objective(codes, weights, inputs, projection)
+
+
+@pytest.mark.parametrize("method", ["sdh", "fsdh"])
+def test_fit_is_the_alternation_transcribed(method: str) -> None:
+    """From the random numbers on: anchors, then codes."""
+    random = np.random.default_rng(0)
+    anchors = FEATURES[random.choice(60, 20, replace=False)]
+    squared = ((FEATURES[:, None] - anchors) ** 2).sum(axis=2)
+    inputs = np.column_stack([np.exp(-squared / (2 * squared.mean())), np.ones(60)])
+    codes = random.choice([-1.0, 1.0], (60, 6))
+    for _ in range(5):
+        projection = np.linalg.solve(inputs.T @ inputs + 0.1 * np.eye(21), inputs.T @ codes)
+        if method == "fsdh":
+            weights = np.linalg.solve(MEMBERS.T @ MEMBERS + np.eye(4), MEMBERS.T @ codes)
+            codes = np.where(MEMBERS @ weights + 0.3 * inputs @ projection > 0, 1.0, -1.0)
+            continue
+        weights = np.linalg.solve(codes.T @ codes + np.eye(6), codes.T @ MEMBERS)
+        wanted = MEMBERS @ weights.T + 0.3 * inputs @ projection
+        for _ in range(10):
+            for k in range(6):
+                rest = [b for b in range(6) if b != k]
+                codes[:, k] = np.where(wanted[:, k] - codes[:, rest] @ weights[rest] @ weights[k] > 0, 1.0, -1.0)
+    expected = inputs @ np.linalg.solve(inputs.T @ inputs + 0.1 * np.eye(21), inputs.T @ codes)
+    found = fitted(method, {"sdh": SDH, "fsdh": FSDH}[method]).activations(FEATURES)
+    np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_sigma_is_that_of_the_kernel() -> None:
+    function = fitted("sdh", SDH.model_copy(update={"sigma": 0.4}))
+    assert float(function.bandwidth) == pytest.approx(0.16)
+
+
+def test_several_labels_are_a_row_of_ones() -> None:
+    several = np.eye(4, dtype=np.uint8)[LABELS]
+    several[:, 0] = 1
+    codes = [fitted(method, chosen, several).activations(FEATURES) for method, chosen in (("sdh", SDH), ("fsdh", FSDH))]
+    assert all(np.isfinite(each).all() for each in codes)
+    one_hot = fitted("sdh", SDH, np.eye(4, dtype=np.uint8)[LABELS])
+    np.testing.assert_array_equal(one_hot.projection, fitted("sdh", SDH).projection)
+    with pytest.raises(HashbenchError, match="hc_sdh needs one class for each training example; these have several"):
+        fitted("hc_sdh", HC_SDH, several)
+
+
+def test_hc_sdh_regresses_to_orthogonal_rows() -> None:
+    rows = hc_sdh.class_rows(4, 8)
+    np.testing.assert_array_equal(rows @ rows.T, 8 * np.eye(4))
+    assert (rows[0] == 1).all() and (rows[:, 0] == 1).all()  # the first class, and the bit that all classes share
+    function = fitted("hc_sdh", HC_SDH)
+    inputs = np.column_stack(
+        [np.exp(-((FEATURES[:, None] - function.anchors) ** 2).sum(axis=2) / (2 * function.bandwidth)), np.ones(60)]
+    )
+    expected = inputs @ np.linalg.solve(inputs.T @ inputs + 0.1 * np.eye(21), inputs.T @ rows[LABELS])
+    np.testing.assert_allclose(function.activations(FEATURES), expected, atol=1e-7)
+
+
+def test_random_signs_leave_distances_and_no_shared_bit() -> None:
+    codes = fitted(
+        "hc_sdh", HC_SDH.model_copy(update={"random_signs": True, "ridge": 1e-9, "n_anchors": 60})
+    ).activations(FEATURES)
+    rows = np.sign(codes[:4])  # 60 anchors of 60 examples: the regression is exact
+    np.testing.assert_array_equal(rows @ rows.T, 8 * np.eye(4))
+    assert (np.abs(rows.sum(axis=0)) < 4).any()
+
+
+def test_equal_anchors_are_no_fault_without_a_ridge() -> None:
+    twice = TrainingData(np.repeat(FEATURES, 2, axis=0), np.repeat(LABELS, 2), 1.0, 0, Path())
+    chosen = HC_SDH.model_copy(update={"ridge": 0.0, "n_anchors": 110})
+    hasher = METHODS.get("hc_sdh").fit(chosen, twice)
+    assert np.abs(hasher.encode(FEATURES)).max() < 10  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "complaint"),
+    [
+        ("sdh", SDH.model_copy(update={"n_anchors": 61}), "61 anchors from 60 training examples: --set n_anchors=60"),
+        ("hc_sdh", HC_SDH.model_copy(update={"bits": 6}), "no Hadamard matrix of order 6 is constructed here"),
+        ("hc_sdh", HC_SDH.model_copy(update={"bits": 2}), "4 classes at 2 bits: a class is a row, so at least 4 bits"),
+    ],
+)
+def test_what_they_cannot_give_is_refused(method: str, settings: object, complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint):
+        fitted(method, settings)

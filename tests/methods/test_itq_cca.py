@@ -1,0 +1,86 @@
+"""ITQ-CCA: its directions against scikit-learn's CCA and the eigenproblem, its rotation, and bits beyond the rank."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+from sklearn.cross_decomposition import CCA
+
+from hashbench.contract import Floats, TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS, Linear
+from hashbench.methods.itq import rotation
+from hashbench.methods.itq_cca import Settings, canonical
+
+RANDOM = np.random.default_rng(4)
+LABELS = np.arange(200) % 5
+FEATURES = RANDOM.standard_normal((5, 7))[LABELS] + RANDOM.standard_normal((200, 7)) + 3
+SEVERAL = np.hstack([np.eye(5)[LABELS], (FEATURES[:, :1] > 3).astype(float)])
+
+
+def fitted(labels: np.ndarray = LABELS, **changes: object) -> Linear:
+    chosen = Settings.model_validate(
+        {"features": "pixels", "bits": 4, "iterations": 20, "ridge": 1e-4, "more_bits": "spread", **changes}
+    )
+    function = METHODS.get("itq_cca").fit(chosen, TrainingData(FEATURES, labels, 1.0, 0, Path())).function  # type: ignore[attr-defined]
+    assert isinstance(function, Linear)
+    return function
+
+
+def covariances(members: Floats) -> tuple[Floats, Floats, Floats]:
+    both = np.cov(np.hstack([FEATURES, members]).T)
+    return both[:7, :7], both[:7, 7:], both[7:, 7:]
+
+
+def test_the_projections_are_those_of_scikit_learn() -> None:
+    scores = (FEATURES - FEATURES.mean(axis=0)) @ canonical(FEATURES, np.eye(5)[LABELS], 1e-9)
+    expected = CCA(4, max_iter=5000, tol=1e-12).fit(FEATURES, np.eye(5)[LABELS]).transform(FEATURES)
+    assert scores.shape == (200, 4)
+    correlated = np.corrcoef(scores.T, expected.T)[:4, 4:]
+    np.testing.assert_allclose(np.abs(correlated), np.eye(4), atol=1e-3)
+
+
+def test_directions_solve_the_eigenproblem_and_have_the_size_of_their_correlation() -> None:
+    c_xx, c_xy, c_yy = covariances(SEVERAL)
+    c_xx, c_yy = c_xx + 0.01 * np.eye(7), c_yy + 0.01 * np.eye(6)
+    squares, _ = eigh(c_xy @ np.linalg.solve(c_yy, c_xy.T), c_xx)
+    scaled = canonical(FEATURES, SEVERAL, 0.01)
+    np.testing.assert_allclose(scaled.T @ c_xx @ scaled, np.diag(squares[::-1][: scaled.shape[1]]), atol=1e-9)
+    left = c_xy @ np.linalg.solve(c_yy, c_xy.T) @ scaled
+    np.testing.assert_allclose(left, c_xx @ scaled * squares[::-1][: scaled.shape[1]], atol=1e-9)
+
+
+def test_several_labels_have_as_many_directions_as_labels() -> None:
+    assert canonical(FEATURES, np.eye(5)[LABELS], 1e-4).shape == (7, 4)
+    assert canonical(FEATURES, SEVERAL, 1e-4).shape == (7, 5)  # one label is 1 minus the four others of its five
+    assert fitted(SEVERAL.astype(np.uint8), bits=5).projection.shape == (7, 5)
+
+
+@pytest.mark.parametrize("bits", [4, 12])
+def test_the_rotation_has_orthonormal_rows_and_lowers_the_error(bits: int) -> None:
+    projected = RANDOM.standard_normal((300, 4)) @ np.diag([3.0, 2, 1, 1])
+    errors = []
+    for n in range(1, 12):
+        found = rotation(projected, bits, n, 0)
+        np.testing.assert_allclose(found @ found.T, np.eye(4), atol=1e-9)
+        rotated = projected @ found
+        errors.append(np.square(np.where(rotated > 0, 1, -1) - rotated).sum())
+    assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))
+    assert errors[-1] < errors[0]
+
+
+def test_bits_beyond_the_rank_are_spread_or_refused() -> None:
+    projection = fitted(bits=16).projection
+    assert np.linalg.matrix_rank(projection) == 4
+    assert np.isfinite(projection).all() and (np.linalg.norm(projection, axis=0) > 1e-3).all()
+    assert fitted(bits=4, more_bits="refused").projection.shape == (7, 4)
+    refused = "5 bits from 4 canonical directions of 5 classes: at most 4 bits, or --set more_bits=spread"
+    with pytest.raises(HashbenchError, match=refused):
+        fitted(bits=5, more_bits="refused")
+
+
+def test_fewer_bits_than_directions_take_the_most_correlated_ones() -> None:
+    projection, scaled = fitted(bits=2).projection, canonical(FEATURES, np.eye(5)[LABELS], 1e-4)
+    assert np.linalg.matrix_rank(np.hstack([projection, scaled[:, :2]]), tol=1e-8) == 2

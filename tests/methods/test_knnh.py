@@ -1,0 +1,100 @@
+"""KNNH: its objective transcribed, its gradient, its start and its descent."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS, knnh
+
+RANDOM = np.random.default_rng(6)
+LABELS = np.arange(45) % 3
+FEATURES = RANDOM.standard_normal((3, 5))[LABELS] + RANDOM.standard_normal((45, 5))
+SETTINGS = knnh.Settings(
+    features="pixels", bits=4, n_prototypes=2, theta_scale=0.3, alpha=1e-2, ridge=1e-6, iterations=50
+)
+CLASSES = np.repeat(np.arange(3), 2)
+SAME = LABELS[:, None] == CLASSES
+
+
+def plain(w: Floats, z: Floats, theta: float, alpha: float) -> float:
+    """The objective, one example and one prototype at a time."""
+    h, g = np.tanh(FEATURES @ w), np.tanh(z @ w)
+    weight = np.array([[np.exp(theta**2 * (h[i] @ g[j])) for j in range(6)] for i in range(45)])
+    total = 0.0
+    for i in range(45):
+        total -= np.log(sum(weight[i, j] for j in range(6) if SAME[i, j]) / weight[i].sum())
+    for j in range(6):
+        total -= alpha * np.log(sum(weight[i, j] for i in range(45) if SAME[i, j]) / weight[:, j].sum())
+    return float(total)
+
+
+def test_the_objective_is_the_papers() -> None:
+    w, z = RANDOM.standard_normal((5, 4)), RANDOM.standard_normal((6, 5))
+    found, _, _ = knnh.objective(FEATURES, w, z, SAME, 0.8, 0.3)
+    assert found == pytest.approx(plain(w, z, 0.8, 0.3))
+    large, *gradients = knnh.objective(FEATURES, 100 * w, z, SAME, 30.0, 0.3)
+    assert np.isfinite(large) and all(np.isfinite(each).all() for each in gradients)
+
+
+def test_its_gradient_is_that_of_differences() -> None:
+    w, z = RANDOM.standard_normal((5, 4)), RANDOM.standard_normal((6, 5))
+    _, by_w, by_z = knnh.objective(FEATURES, w, z, SAME, 0.8, 0.3)
+    for values, gradient in ((w, by_w), (z, by_z)):
+        for place in np.ndindex(values.shape):
+            kept, step = values[place], 1e-6
+            values[place] = kept + step
+            up = plain(w, z, 0.8, 0.3)
+            values[place] = kept - step
+            down = plain(w, z, 0.8, 0.3)
+            values[place] = kept
+            assert gradient[place] == pytest.approx((up - down) / (2 * step), abs=1e-5)
+
+
+def test_the_mean_distance_is_that_of_all_ordered_pairs() -> None:
+    activations = RANDOM.standard_normal((30, 5)) - 0.4
+    bits = activations > 0
+    assert knnh.mean_distance(activations) == pytest.approx((bits[:, None] != bits).sum(axis=2).mean())
+
+
+def test_prototypes_are_centres_of_their_class_or_fewer() -> None:
+    labels = np.array([0] * 10 + [1] * 4 + [2] * 2)
+    inputs = RANDOM.standard_normal((16, 3))
+    inputs[11:14] = inputs[10]
+    centres, classes = knnh.first_prototypes(inputs, np.eye(3)[labels], 3, 0)
+    assert classes == [0, 0, 0, 1, 2, 2]
+    np.testing.assert_allclose(centres[3], inputs[10])
+    np.testing.assert_allclose(np.sort(centres[4:, 0]), np.sort(inputs[14:, 0]))
+
+
+def test_training_lowers_the_objective() -> None:
+    def fit(iterations: int) -> Floats:
+        chosen = SETTINGS.model_copy(update={"iterations": iterations})
+        data = TrainingData(FEATURES, LABELS, 1.0, 0, Path())
+        projection: Floats = METHODS.get("knnh").fit(chosen, data).function.projection  # type: ignore[attr-defined]
+        return projection
+
+    centred = FEATURES - FEATURES.mean(axis=0)
+    prototypes = np.stack([centred[c == LABELS].mean(axis=0) for c in CLASSES])
+    first, last = (knnh.objective(centred, fit(n), prototypes, SAME, 1.0, 0.0)[0] for n in (1, 50))
+    assert last < first
+
+
+def test_scale_of_the_features_changes_nothing_but_rounding() -> None:
+    codes = []
+    for factor in (1.0, 64.0):
+        data = TrainingData(factor * FEATURES, LABELS, 1.0, 0, Path())
+        codes.append(METHODS.get("knnh").fit(SETTINGS, data).encode(factor * FEATURES) > 0)  # type: ignore[attr-defined]
+    assert (codes[0] == codes[1]).mean() > 0.99
+
+
+def test_refusals() -> None:
+    fit = METHODS.get("knnh").fit
+    several = np.ones((45, 3), np.uint8)
+    several[:, 0] = LABELS > 0
+    with pytest.raises(HashbenchError, match="knnh needs one class for each training example; these have several"):
+        fit(SETTINGS, TrainingData(FEATURES, several, 1.0, 0, Path()))
+    with pytest.raises(TrainingFailed, match="two classes or more; there are 1"):
+        fit(SETTINGS, TrainingData(FEATURES, np.zeros(45, np.int64), 1.0, 0, Path()))

@@ -1,0 +1,92 @@
+"""Shallow methods that learn from labels: separate classes, seeds, and labels that they refuse, all in one line."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench import score
+from hashbench.codes import binarize
+from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
+from hashbench.methods._members import labelled_examples
+from hashbench.runs.data import require_supervision
+from hashbench.runs.run import Run
+
+OF_CLASSES = ["fsdh", "hc_sdh", "itq_cca", "knnh", "sdh"]
+OF_PAIRS = ["cosdish", "lfh"]
+LABELS = np.arange(300) % 6
+CENTRES = np.random.default_rng(1).standard_normal((6, 10)) * 4
+
+
+def features(seed: int = 0) -> np.ndarray:
+    return CENTRES[LABELS] + np.random.default_rng(seed).standard_normal((300, 10))
+
+
+def encoded(method: str, labels: np.ndarray, seed: int = 0, items: np.ndarray | None = None) -> np.ndarray:
+    anchors = {"n_anchors": 100} if "n_anchors" in METHODS.get(method).settings.model_fields else {}
+    settings = Run.resolve("digits", "s1", method, {"bits": 16, **anchors}).settings
+    hasher = METHODS.get(method).fit(settings, TrainingData(features(), labels, 1.0, seed, Path()))
+    codes: np.ndarray = hasher.encode(features() if items is None else items)  # type: ignore[attr-defined]
+    return codes
+
+
+@pytest.mark.parametrize("method", [*OF_CLASSES, *OF_PAIRS])
+def test_separate_classes_are_ranked_first(method: str) -> None:
+    query, database = (binarize(encoded(method, LABELS, items=features(seed))) for seed in (1, 2))
+    assert score(query, database, LABELS, LABELS, metrics=["ap"]).value("ap").mean > 0.97  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("method", [*OF_CLASSES, *OF_PAIRS])
+def test_the_seed_decides_the_codes(method: str) -> None:
+    first, again, other = (encoded(method, LABELS, seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("method", OF_CLASSES)
+def test_examples_without_a_class_do_not_count(method: str) -> None:
+    some = np.where(np.arange(300) % 5 == 0, -1, LABELS)
+    kept = some >= 0
+    given = TrainingData(features(), some, 1.0, 0, Path())
+    found, members = labelled_examples(method, features(), given, several=True)
+    np.testing.assert_array_equal(found, features()[kept])
+    np.testing.assert_array_equal(members, np.eye(6)[LABELS[kept]])
+    assert np.isfinite(encoded(method, some)).all()
+
+
+@pytest.mark.parametrize("method", OF_CLASSES)
+@pytest.mark.parametrize("labels", [np.full(300, -1), np.zeros((300, 0), np.uint8), np.zeros((300, 3), np.uint8)])
+def test_missing_labels(method: str, labels: np.ndarray) -> None:
+    with pytest.raises(
+        HashbenchError, match=f"^{method} learns from class labels: the 300 training examples have none$"
+    ):
+        encoded(method, labels)
+
+
+@pytest.mark.parametrize("method", OF_CLASSES)
+def test_classes_of_one_example_each(method: str) -> None:
+    with pytest.raises(TrainingFailed, match=f"no two of the 300 training examples are of one class: {method} needs"):
+        encoded(method, np.arange(300))
+
+
+def test_labels_without_an_example_are_left_out() -> None:
+    several = np.eye(9, dtype=np.uint8)[LABELS + 2]
+    given = TrainingData(features(), several, 1.0, 0, Path())
+    np.testing.assert_array_equal(labelled_examples("sdh", features(), given, several=True)[1], np.eye(6)[LABELS])
+
+
+@pytest.mark.parametrize("method", OF_CLASSES)
+@pytest.mark.parametrize(
+    ("dataset", "protocol", "complaint"),
+    [
+        ("labelme", "s1", "labelme s1 scores distances"),
+        ("cifar10", "labelme_stand_in", "cifar10 labelme_stand_in scores distances"),
+    ],
+)
+def test_a_protocol_that_scores_distances_is_refused(method: str, dataset: str, protocol: str, complaint: str) -> None:
+    run = Run.resolve(dataset, protocol, method, {"bits": 16})
+    with pytest.raises(HashbenchError, match=f"^{method} learns from class labels, and {complaint}") as refused:
+        require_supervision(run)
+    assert "\n" not in str(refused.value)

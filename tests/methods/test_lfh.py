@@ -1,0 +1,105 @@
+"""LFH: its steps against the paper's objective, its out-of-sample regression; memory and refusals of COSDISH, too."""
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS, cosdish, lfh
+from hashbench.methods._pairs import RelevantColumns
+
+RANDOM = np.random.default_rng(5)
+LABELS = np.arange(40) % 4
+FEATURES = RANDOM.standard_normal((4, 6))[LABELS] + RANDOM.standard_normal((40, 6))
+SETTINGS = lfh.Settings(features="pixels", bits=5, iterations=20, beta=30.0, ridge=1.0, regressed="factors")
+
+BOTH = {
+    "lfh": SETTINGS.model_copy(update={"iterations": 2}),
+    "cosdish": cosdish.Settings(features="pixels", bits=5, samples=1, alternations=1, ridge=1.0),
+}
+
+
+def data(labels: np.ndarray = LABELS, features: Floats = FEATURES) -> TrainingData:
+    return TrainingData(features, labels, 1.0, 0, Path())
+
+
+def objective(factors: Floats, i: int, sample: np.ndarray, beta: float) -> float:
+    """The part of row i: both orders of its pairs with the sample, and its norm."""
+    total = 0.0
+    for j in sample:
+        t = factors[i] @ factors[j] / 2
+        total += 2 * (float(LABELS[i] == LABELS[j]) * t - np.log(1 + np.exp(t)))
+    return float(total - factors[i] @ factors[i] / (2 * beta))
+
+
+def test_a_step_raises_the_part_of_every_row_and_leaves_the_sample() -> None:
+    factors, columns = RANDOM.standard_normal((40, 5)), RelevantColumns(data())
+    for _ in range(10):
+        sample = RANDOM.choice(40, 5, replace=False)
+        new = lfh.stepped(factors, columns.of(sample), sample, 6.0)
+        np.testing.assert_array_equal(new[sample], factors[sample])
+        for i in set(range(40)) - set(sample.tolist()):
+            assert objective(new, i, sample, 6.0) >= objective(factors, i, sample, 6.0) - 1e-12
+        assert not np.array_equal(new, factors)
+        factors = new
+
+
+def test_a_step_follows_the_gradient_of_that_part() -> None:
+    factors, sample = RANDOM.standard_normal((40, 5)), np.arange(35, 40)
+    new = lfh.stepped(factors, RelevantColumns(data()).of(sample), sample, 6.0)
+    chosen = factors[sample]
+    for i in range(5):
+        gradient = np.empty(5)
+        for k in range(5):
+            up, down = factors.copy(), factors.copy()
+            up[i, k], down[i, k] = up[i, k] + 1e-6, down[i, k] - 1e-6
+            gradient[k] = (objective(up, i, sample, 6.0) - objective(down, i, sample, 6.0)) / 2e-6
+        bound = chosen.T @ chosen / 8 + np.eye(5) / 6
+        np.testing.assert_allclose(bound @ (new[i] - factors[i]), gradient, atol=1e-6)
+
+
+def test_more_bits_than_features_start_from_repeated_features() -> None:
+    np.testing.assert_array_equal(lfh.first_factors(FEATURES, 8), FEATURES[:, [0, 1, 2, 3, 4, 5, 0, 1]])
+    components = lfh.first_factors(FEATURES - FEATURES.mean(axis=0), 3)
+    np.testing.assert_allclose(components.T @ components, np.diag(np.diag(components.T @ components)), atol=1e-9)
+
+
+def test_columns_of_labels_are_those_of_all_pairs() -> None:
+    several = (RANDOM.random((40, 3)) < 0.4).astype(np.uint8)
+    for labels, same in ((LABELS, LABELS[:, None] == LABELS), (several, several @ several.T > 0)):
+        ids = np.array([3, 17, 5])
+        np.testing.assert_array_equal(RelevantColumns(data(labels)).of(ids), same[:, ids].astype(float))
+
+
+def test_the_two_targets_differ() -> None:
+    fit = METHODS.get("lfh").fit
+    codes = SETTINGS.model_copy(update={"regressed": "codes"})
+    first, second = (fit(chosen, data()).function.projection for chosen in (SETTINGS, codes))  # type: ignore[attr-defined]
+    assert not np.allclose(first, second)
+
+
+@pytest.mark.parametrize("method", ["lfh", "cosdish"])
+def test_no_matrix_of_all_pairs_is_in_memory(method: str) -> None:
+    n = 20_000  # all pairs take 400 MB as single bytes
+    features = np.random.default_rng(0).standard_normal((n, 8))
+    tracemalloc.start()
+    try:
+        METHODS.get(method).fit(BOTH[method], data(np.arange(n) % 10, features))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 150e6
+
+
+@pytest.mark.parametrize("method", ["lfh", "cosdish"])
+def test_refusals(method: str) -> None:
+    fit, settings = METHODS.get(method).fit, BOTH[method]
+    with pytest.raises(HashbenchError, match="40 bits from 39 sampled columns, one fewer than training examples"):
+        fit(settings.model_copy(update={"bits": 40}), data())
+    with pytest.raises(TrainingFailed, match="is there one class only"):
+        fit(settings, data(np.zeros(40, np.int64)))
+    with pytest.raises(TrainingFailed, match="none of them is relevant to each other"):
+        fit(settings, data(np.arange(40)))

@@ -61,6 +61,8 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("dfh", {}),
     ("dsdh", {}),
     ("hswd", {}),
+    ("greedyhash_u", {}),
+    ("bihalf_u", {"chunk": 7}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 

@@ -241,6 +241,8 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
         ("dsdh", {}),
         ("adsh", {"lr": 0.003}),
         ("hswd", {}),
+        ("greedyhash_u", {}),
+        ("bihalf_u", {"feature_dropout": 0.25}),
         ("hashnet", {"pairing": "streams", "momentum_form": "lr_inside", "lr_unit": "step", "lr_decay_every": 3}),
         ("talr_ap", {"chunk": 7, "augment": "crop_flip", "nesterov": True}),
     ],

@@ -1,0 +1,202 @@
+"""The objectives that learn from items alone, against loops over the formulas; what the training loop gives them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.together import together
+from torch import Tensor
+
+from hashbench.contract import TrainingData
+from hashbench.losses import ItemObjective, RowObjective, bihalf_u, greedyhash_u
+from hashbench.losses._codes import bi_half
+from hashbench.losses._halves import cosine_gap
+from hashbench.methods import METHODS
+from hashbench.runs.data import require_supervision
+from hashbench.runs.run import Run
+from hashbench.training.loop import Generators, Trainer
+
+Vectors = list[list[float]]
+BITS, WIDTH = 5, 7
+METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u")
+BUILD: dict[str, Callable[[], ItemObjective]] = {
+    "greedyhash_u": lambda: greedyhash_u.Objective(alpha=0.3),
+    "bihalf_u": lambda: bihalf_u.Objective(gamma=6.0),
+}
+
+
+def drawn(m: int, width: int, seed: int = 1) -> Tensor:
+    return 1.3 * torch.randn(m, width, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def value(objective: ItemObjective, activations: Tensor, items: Tensor) -> Tensor:
+    objective.items = items
+    return objective(activations, torch.arange(len(activations)), torch.Generator().manual_seed(4))
+
+
+def cosine(a: list[float], b: list[float]) -> float:
+    product = sum(x * y for x, y in zip(a, b, strict=True))
+    norms = math.hypot(*a) * math.hypot(*b)
+    return product / norms if norms else 0.0
+
+
+def halves(u: Vectors) -> Vectors:
+    n = len(u)
+    ranks = [[sum((u[j][t], -j) > (u[i][t], -i) for j in range(n)) for t in range(BITS)] for i in range(n)]
+    return [[1.0 if rank < n // 2 else -1.0 for rank in row] for row in ranks]
+
+
+def slow(name: str, u: Vectors, x: Vectors) -> float:
+    half, total = len(u) // 2, 0.0
+    codes = halves(u) if name == "bihalf_u" else [[1.0 if value > 0 else -1.0 for value in row] for row in u]
+    for i in range(half):
+        total += (cosine(codes[i], codes[i + half]) - cosine(x[i], x[i + half])) ** 2 / half
+    if name == "greedyhash_u":
+        total += 0.3 * sum(abs(abs(value) - 1) ** 3 for row in u for value in row) / (len(u) * BITS)
+    return total
+
+
+@together("name, m", [(name, m) for name in BUILD for m in (1, 2, 7, 8)])
+def test_the_loss_is_the_loop_over_its_formula(name: str, m: int) -> None:
+    activations, items = drawn(m, BITS), drawn(m, WIDTH, seed=2).abs()
+    activations[0, 0], items[-1] = 0.0, 0.0  # a sign of 0 is -1; an item of zeros has no direction
+    found = value(BUILD[name](), activations, items)
+    assert found.dtype == torch.float64
+    assert found.item() == pytest.approx(slow(name, activations.tolist(), items.tolist()), rel=1e-10, abs=1e-14)
+    assert torch.isfinite(value(BUILD[name](), 1e4 * activations, 1e4 * items))
+
+
+def test_the_gradient_of_the_gap_is_that_of_its_value() -> None:
+    for m in (2, 7):
+        codes, items = drawn(m, BITS).requires_grad_(), drawn(m, WIDTH, seed=2)
+        assert torch.autograd.gradcheck(lambda b, x=items: cosine_gap(b, x), codes)
+
+
+@together("name", METHODS_OF_ITEMS)
+def test_the_gradient_through_codes_is_the_stated_one(name: str) -> None:
+    for m in (1, 7, 8):
+        u, items = drawn(m, BITS).requires_grad_(), drawn(m, WIDTH, seed=2).requires_grad_()
+        value(BUILD[name](), u, items).backward()
+        v = u.detach()
+        codes = bi_half(v, 0.0) if name == "bihalf_u" else torch.where(v > 0, 1.0, -1.0).double()
+        codes.requires_grad_()
+        (of_codes,) = torch.autograd.grad(cosine_gap(codes, items.detach()), codes)
+        others = {
+            "bihalf_u": 6 * (v - codes.detach()) / (m * BITS),
+            "greedyhash_u": 0.9 * (v.abs() - 1).square() * (v.abs() - 1).sign() * v.sign() / (m * BITS),
+        }
+        torch.testing.assert_close(u.grad, of_codes + others[name])
+        assert (of_codes.count_nonzero() > 0) == (m > 1)
+        assert items.grad is None  # an item is a target, not what is learnt
+
+
+class Recording(ItemObjective):
+    """Takes down what it is given in each step."""
+
+    def __init__(self, n_views: int) -> None:
+        super().__init__()
+        self.n_views = n_views  # type: ignore[misc]
+        self.seen: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
+        self.seen.append((activations.detach().clone(), rows, self.items))
+        return activations.square().mean()
+
+
+def training_data(folder: Path, **changes: Any) -> TrainingData:
+    """Features without labels, the same vector but for its length in each item."""
+    items = (1 + np.arange(20, dtype=np.float32))[:, None] * np.ones((1, 50), np.float32)
+    return replace(TrainingData(items, np.full(20, -1), 1.0, 1, folder, device="cpu"), **changes)
+
+
+def one_epoch(objective: RowObjective, data: TrainingData, **changes: Any) -> Trainer:
+    given = {"bits": BITS, "epochs": 1, "batch_size": 8, "model": "linear", "lr": 1e-9, **changes}
+    settings = Run.resolve("digits", "s1", "greedyhash_u", given).settings
+    trainer = Trainer(settings, objective, data, "recording")  # type: ignore[arg-type]
+    trainer.epoch(0, type("Bar", (), {"update": lambda *_: None}))
+    return trainer
+
+
+@pytest.mark.parametrize("chunk", [0, 3])
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_the_objective_is_given_the_items_that_the_network_saw(n_views: int, chunk: int, tmp_path: Path) -> None:
+    objective, data = Recording(n_views), training_data(tmp_path)
+    trainer = one_epoch(objective, data, chunk=chunk, feature_dropout=0.25)
+    assert [len(rows) for _, rows, _ in objective.seen] == [8, 8, 4]
+    values = []
+    for activations, rows, items in objective.seen:
+        assert len(activations) == len(items) == n_views * len(rows)
+        own = torch.from_numpy(data.items)[rows.repeat(n_views)]
+        is_kept = items != 0
+        torch.testing.assert_close(items, own * is_kept / 0.75)
+        values.append(is_kept)
+        trainer.hasher.eval()
+        with torch.no_grad():
+            torch.testing.assert_close(
+                activations, trainer.hasher(trainer.hasher.normalised(items)), rtol=0.01, atol=1e-3
+            )
+    kept = torch.cat(values)
+    assert 0.65 < kept.float().mean() < 0.85
+    assert len({tuple(row) for row in kept.tolist()}) == len(kept)  # views, items and steps have their own
+
+
+def test_views_take_different_copies(tmp_path: Path) -> None:
+    copies = np.stack(
+        [np.full((20, 50), 100 * c, np.float32) + np.arange(20, dtype=np.float32)[:, None] for c in range(3)]
+    )
+    objective, pairs = Recording(2), set()
+    data = training_data(tmp_path, copies=copies)
+    trainer = one_epoch(objective, data, feature_dropout=0.0, features="gist", copies=3)
+    for _, rows, items in objective.seen:
+        copy, item = items[:, 0] // 100, items[:, 0] % 100
+        assert torch.equal(item, rows.repeat(2).float())
+        assert (copy[: len(rows)] != copy[len(rows) :]).all()
+        pairs |= set(zip(copy[: len(rows)].tolist(), copy[len(rows) :].tolist(), strict=True))
+    assert len(pairs) == 6
+    assert trainer.objective.n_views == 2
+
+
+def test_without_dropout_the_items_are_as_they_are_stored(tmp_path: Path) -> None:
+    objective, data = Recording(1), training_data(tmp_path)
+    one_epoch(objective, data, feature_dropout=0.0)
+    for _, rows, items in objective.seen:
+        assert torch.equal(items, torch.from_numpy(data.items)[rows])
+
+
+def test_dropout_takes_no_number_from_the_others() -> None:
+    with_dropout, without = Generators(3, 1), Generators(3, 1)
+    torch.rand(9, generator=with_dropout.dropout)
+    for name in ("augmentation", "objective"):
+        assert torch.equal(*(torch.rand(5, generator=getattr(each, name)) for each in (with_dropout, without)))
+
+
+@together("name", METHODS_OF_ITEMS)
+def test_it_learns_without_labels(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The codes of two bundles of vectors are nearer within a bundle, and labels change nothing."""
+    rng = np.random.default_rng(0)
+    ends = np.repeat(rng.standard_normal((2, 30)), 100, axis=0)
+    items = np.maximum(ends + 0.3 * rng.standard_normal((200, 30)), 0).astype(np.float32)
+    given = {"bits": 16, "epochs": 20, "lr": 0.01, "model": "linear", "feature_dropout": 0.0}
+    settings = Run.resolve("digits", "s1", name, given).settings
+    found = []
+    for labels in (np.full(200, -1), rng.integers(0, 5, 200)):
+        folder = tmp_path_factory.mktemp(name)
+        hasher: Any = METHODS.get(name).fit(settings, TrainingData(items, labels, 1.0, 1, folder, device="cpu"))
+        found.append(hasher.encode(items))
+    np.testing.assert_array_equal(*found)
+    signs = np.where(found[0] > 0, 1, -1)
+    products = signs @ signs.T
+    assert products[:100, :100].mean() > products[:100, 100:].mean() + 6
+
+
+@together("name", METHODS_OF_ITEMS)
+def test_a_data_set_without_labels_is_taken(name: str) -> None:
+    require_supervision(Run.resolve("sift1m", "structhash", name, {"bits": 16, "model": "linear"}))
+    require_supervision(
+        Run.resolve("cifar10", "labelme_stand_in", name, {"bits": 16, "model": "linear", "features": "gist"})
+    )

@@ -13,7 +13,8 @@ from support.together import together
 from torch import Tensor
 
 from hashbench.contract import TrainingData
-from hashbench.losses import ItemObjective, RowObjective, bihalf_u, greedyhash_u
+from hashbench.foundation.errors import HashbenchError
+from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u
 from hashbench.losses._codes import bi_half
 from hashbench.losses._halves import cosine_gap
 from hashbench.methods import METHODS
@@ -23,7 +24,7 @@ from hashbench.training.loop import Generators, Trainer
 
 Vectors = list[list[float]]
 BITS, WIDTH = 5, 7
-METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u")
+METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u", "cibhash")
 BUILD: dict[str, Callable[[], ItemObjective]] = {
     "greedyhash_u": lambda: greedyhash_u.Objective(alpha=0.3),
     "bihalf_u": lambda: bihalf_u.Objective(gamma=6.0),
@@ -77,7 +78,7 @@ def test_the_gradient_of_the_gap_is_that_of_its_value() -> None:
         assert torch.autograd.gradcheck(lambda b, x=items: cosine_gap(b, x), codes)
 
 
-@together("name", METHODS_OF_ITEMS)
+@together("name", BUILD)
 def test_the_gradient_through_codes_is_the_stated_one(name: str) -> None:
     for m in (1, 7, 8):
         u, items = drawn(m, BITS).requires_grad_(), drawn(m, WIDTH, seed=2).requires_grad_()
@@ -93,6 +94,55 @@ def test_the_gradient_through_codes_is_the_stated_one(name: str) -> None:
         torch.testing.assert_close(u.grad, of_codes + others[name])
         assert (of_codes.count_nonzero() > 0) == (m > 1)
         assert items.grad is None  # an item is a target, not what is learnt
+
+
+def divergence(p: float, q: float) -> float:
+    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
+
+
+def slow_cibhash(u: Vectors, codes: Vectors) -> float:
+    """Of the codes in place of the signs, so that a gradient can be checked; the temperature is 0.4, beta 0.3."""
+    n, total = len(u), 0.0
+    for i in range(n):
+        other = (i + n // 2) % n
+        powers = [math.exp(cosine(codes[i], codes[j]) / 0.4) for j in range(n)]
+        total -= math.log(powers[other] / (sum(powers) - powers[i])) / n
+        for x, y in zip(u[i], u[other], strict=True):
+            total += 0.3 * divergence(1 / (1 + math.exp(-x)), 1 / (1 + math.exp(-y))) / n
+    return total
+
+
+@together("m", [1, 4, 5])
+def test_cibhash_is_the_loop_over_its_formula_and_its_gradient_the_stated_one(m: int) -> None:
+    objective, u = cibhash.Objective(temperature=0.4, beta=0.3), drawn(2 * m, BITS).requires_grad_()
+    found = objective(u, torch.arange(m), torch.Generator())
+    codes = torch.where(u.detach() > 0, 1.0, -1.0).tolist()
+    assert found.item() == pytest.approx(slow_cibhash(u.tolist(), codes), rel=1e-10)
+    found.backward()
+    assert u.grad is not None
+    step, v = 1e-6, u.detach()
+    p, q = v.sigmoid(), v.roll(m, 0).sigmoid()
+    of_divergence = 0.3 * p * (1 - p) * ((p / (1 - p)).log() - (q / (1 - q)).log()) / (2 * m)  # only its first argument
+    for i in range(2 * m):
+        for t in range(BITS):
+            moved = [[list(row) for row in codes] for _ in range(2)]
+            moved[0][i][t] += step
+            moved[1][i][t] -= step
+            of_code = (slow_cibhash(v.tolist(), moved[0]) - slow_cibhash(v.tolist(), moved[1])) / (2 * step)
+            expected = (p * (1 - p))[i, t].item() * of_code + of_divergence[i, t].item()
+            assert u.grad[i, t].item() == pytest.approx(expected, rel=1e-5, abs=1e-9)
+    assert torch.isfinite(objective(1e4 * v, torch.arange(m), torch.Generator()))
+    assert torch.isfinite(objective(0 * v, torch.arange(m), torch.Generator()))
+
+
+def test_cibhash_needs_views_that_differ() -> None:
+    for changes, message in (
+        ({"feature_dropout": 0.0}, "two equal views"),
+        ({"features": "gist", "model": "mlp", "copies": 1}, "copies = 2 or more"),
+    ):
+        with pytest.raises(HashbenchError, match=message):
+            Run.resolve("digits", "s1", "cibhash", {"bits": 8, **changes})
+    Run.resolve("digits", "s1", "cibhash", {"bits": 8, "feature_dropout": 0.0, "augment": "flip"})
 
 
 class Recording(ItemObjective):
@@ -181,7 +231,7 @@ def test_it_learns_without_labels(name: str, tmp_path_factory: pytest.TempPathFa
     rng = np.random.default_rng(0)
     ends = np.repeat(rng.standard_normal((2, 30)), 100, axis=0)
     items = np.maximum(ends + 0.3 * rng.standard_normal((200, 30)), 0).astype(np.float32)
-    given = {"bits": 16, "epochs": 20, "lr": 0.01, "model": "linear", "feature_dropout": 0.0}
+    given = {"bits": 16, "epochs": 20, "lr": 0.01, "model": "linear", "feature_dropout": 0.2}
     settings = Run.resolve("digits", "s1", name, given).settings
     found = []
     for labels in (np.full(200, -1), rng.integers(0, 5, 200)):

@@ -63,6 +63,7 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("hswd", {}),
     ("greedyhash_u", {}),
     ("bihalf_u", {"chunk": 7}),
+    ("cibhash", {"augment": "crop_flip"}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 

@@ -243,6 +243,7 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
         ("hswd", {}),
         ("greedyhash_u", {}),
         ("bihalf_u", {"feature_dropout": 0.25}),
+        ("cibhash", {}),
         ("hashnet", {"pairing": "streams", "momentum_form": "lr_inside", "lr_unit": "step", "lr_decay_every": 3}),
         ("talr_ap", {"chunk": 7, "augment": "crop_flip", "nesterov": True}),
     ],

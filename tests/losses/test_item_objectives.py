@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u
+from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u, ssdh
 from hashbench.losses._codes import bi_half
 from hashbench.losses._halves import cosine_gap
 from hashbench.methods import METHODS
@@ -24,7 +24,7 @@ from hashbench.training.loop import Generators, Trainer
 
 Vectors = list[list[float]]
 BITS, WIDTH = 5, 7
-METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u", "cibhash")
+METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u", "cibhash", "ssdh")
 BUILD: dict[str, Callable[[], ItemObjective]] = {
     "greedyhash_u": lambda: greedyhash_u.Objective(alpha=0.3),
     "bihalf_u": lambda: bihalf_u.Objective(gamma=6.0),
@@ -143,6 +143,44 @@ def test_cibhash_needs_views_that_differ() -> None:
         with pytest.raises(HashbenchError, match=message):
             Run.resolve("digits", "s1", "cibhash", {"bits": 8, **changes})
     Run.resolve("digits", "s1", "cibhash", {"bits": 8, "feature_dropout": 0.0, "augment": "flip"})
+
+
+def slow_limits(x: Vectors, alpha: float, beta: float) -> tuple[float, float]:
+    """By a list of all distances, and mirrored ones."""
+    found = [max(0.0, 1 - cosine(a, b)) for a in x for b in x if a is not b]
+    bins = [int(distance / ssdh.BIN) for distance in found]
+    mode = ssdh.BIN * min(range(201), key=lambda one: (-bins.count(one), one))
+    left, right = ([d for d in found if (d <= mode) == is_left] for is_left in (True, False))
+    spread = [np.std([*side, *(2 * mode - d for d in side)]) if side else 0.0 for side in (left, right)]
+    return mode - alpha * spread[0], mode + beta * spread[1]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_ssdh_fits_both_halves_of_the_distances(signed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssdh, "_BLOCK", 7)  # which is no part of 30
+    items = drawn(30, WIDTH, seed=5) if signed else drawn(30, WIDTH, seed=5).abs()
+    found = ssdh.limits(items.view(30, 7, 1), 1.5, 0.5)
+    assert found == pytest.approx(slow_limits(items.tolist(), 1.5, 0.5), rel=1e-9)
+    assert ssdh.limits(torch.ones(4, 3), 2.0, 2.0) == pytest.approx(
+        (0.0, 0.0), abs=1e-12
+    )  # nothing is similar, and nothing dissimilar
+
+
+@pytest.mark.parametrize("m", [1, 6, 9])
+def test_ssdh_is_the_loop_over_its_formula_and_has_its_gradient(m: int) -> None:
+    h, x = drawn(m, BITS).tanh().requires_grad_(), drawn(m, WIDTH, seed=2).abs()
+    objective, kinds, total = ssdh.Objective(0.2, 0.4), set(), 0.0
+    for i in range(m):
+        for j in range(m):
+            distance = max(0.0, 1 - cosine(x[i].tolist(), x[j].tolist()))
+            s = 1 if distance < 0.2 else -1 if distance > 0.4 else 0
+            kinds.add(s)
+            product = sum(a * b for a, b in zip(h[i].tolist(), h[j].tolist(), strict=True))
+            total += abs(s) * (product / BITS - s) ** 2 / m**2
+    assert kinds == ({1} if m == 1 else {-1, 0, 1})
+    assert value(objective, h, x).item() == pytest.approx(total, rel=1e-10)
+    assert torch.autograd.gradcheck(lambda codes: value(objective, codes, x), h)
+    assert objective.logged() == {"similar_below": 0.2, "dissimilar_above": 0.4}
 
 
 class Recording(ItemObjective):

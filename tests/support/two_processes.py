@@ -64,6 +64,7 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("greedyhash_u", {}),
     ("bihalf_u", {"chunk": 7}),
     ("cibhash", {"augment": "crop_flip"}),
+    ("ssdh", {"chunk": 7}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 

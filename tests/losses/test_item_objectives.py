@@ -14,8 +14,8 @@ from torch import Tensor
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u, ssdh
-from hashbench.losses._codes import bi_half
+from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, greedyhash_u, ssdh, tbh
+from hashbench.losses._codes import Noise, bi_half
 from hashbench.losses._halves import cosine_gap
 from hashbench.methods import METHODS
 from hashbench.runs.data import require_supervision
@@ -24,7 +24,7 @@ from hashbench.training.loop import Generators, Trainer
 
 Vectors = list[list[float]]
 BITS, WIDTH = 5, 7
-METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u", "cibhash", "ssdh")
+METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u", "cibhash", "ssdh", "tbh")
 BUILD: dict[str, Callable[[], ItemObjective]] = {
     "greedyhash_u": lambda: greedyhash_u.Objective(alpha=0.3),
     "bihalf_u": lambda: bihalf_u.Objective(gamma=6.0),
@@ -181,6 +181,92 @@ def test_ssdh_is_the_loop_over_its_formula_and_has_its_gradient(m: int) -> None:
     assert value(objective, h, x).item() == pytest.approx(total, rel=1e-10)
     assert torch.autograd.gradcheck(lambda codes: value(objective, codes, x), h)
     assert objective.logged() == {"similar_below": 0.2, "dissimilar_above": 0.4}
+
+
+def small_tbh(reduction: tbh.Reduction, noise: Noise) -> tbh.Objective:
+    generator = torch.Generator().manual_seed(6)
+    layers = {"bottleneck": 4, "hidden": 3}
+    return tbh.Objective(
+        WIDTH, BITS, value_max=2.0, reduction=reduction, noise=noise, generator=generator, **layers
+    ).double()
+
+
+def layer(weights: Any, rows: Vectors) -> Vectors:
+    columns = list(zip(weights.weight.tolist(), weights.bias.tolist(), strict=True))
+    return [[sum(w * x for w, x in zip(own, row, strict=True)) + bias for own, bias in columns] for row in rows]
+
+
+def sigmoids(rows: Vectors) -> Vectors:
+    return [[1 / (1 + math.exp(-value)) for value in row] for row in rows]
+
+
+def slow_tbh(objective: Any, codes: Vectors, x: Vectors, parts: tuple[float, float]) -> float:
+    """The error times the first of ``parts``, plus the cross-entropies times the second."""
+    m, total = len(x), 0.0
+    x = [[value / 2.0 for value in row] for row in x]
+    z = sigmoids(layer(objective.to_z[2], [[max(0, v) for v in row] for row in layer(objective.to_z[0], x)]))
+    near = [
+        [1 - abs(sum(a * (1 - b) + b * (1 - a) for a, b in zip(p, q, strict=True))) / BITS for q in codes]
+        for p in codes
+    ]
+    graph = [[max(0, value) ** 1.4 for value in row] for row in near]
+    degree, values = [sum(row) for row in graph], layer(objective.graph, z)
+    g = sigmoids(
+        [
+            [sum(graph[i][j] / math.sqrt(degree[i] * degree[j]) * values[j][t] for j in range(m)) for t in range(4)]
+            for i in range(m)
+        ]
+    )
+    decoded = layer(objective.decoder[2], [[max(0, v) for v in row] for row in layer(objective.decoder[0], g)])
+    for one, other in zip(decoded, x, strict=True):
+        total += parts[0] * sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / 2
+    generator = torch.Generator().manual_seed(4)
+    torch.rand(m, BITS, generator=generator, dtype=torch.float64)  # the noise of the codes
+    for adversary, own, width in zip(objective.adversaries, (codes, g), (BITS, 4), strict=True):
+        real = torch.rand(m, width, generator=generator, dtype=torch.float64)
+        real = (real > 0.5).double() if width == BITS else real
+        for (of_real,), (of_own,) in zip(
+            sigmoids(layer(adversary, real.tolist())), sigmoids(layer(adversary, own)), strict=True
+        ):
+            total -= parts[1] * (math.log(of_real) + math.log(1 - of_own)) / m
+    return total
+
+
+@pytest.mark.parametrize(("m", "reduction", "noise"), [(1, "sum", "half"), (5, "sum", "uniform"), (6, "items", "half")])
+def test_tbh_is_the_loop_over_its_formula_and_both_players_have_their_gradients(
+    m: int, reduction: tbh.Reduction, noise: Noise
+) -> None:
+    objective, u, x = small_tbh(reduction, noise), drawn(m, BITS).requires_grad_(), drawn(m, WIDTH, seed=2).abs()
+    drawn_noise = torch.rand(m, BITS, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    threshold = drawn_noise if noise == "uniform" else 0.5
+    codes, share = (u.detach().sigmoid() > threshold).double().tolist(), 1.0 if reduction == "sum" else 1 / m
+    found = value(objective, u, x)
+    assert found.item() == pytest.approx(slow_tbh(objective, codes, x.tolist(), (share, 1.0)), rel=1e-10)
+    found.backward()
+    step = 1e-6
+
+    def slope(values: Tensor, sign: float) -> Tensor:
+        """By differences of the loop, in each of ``values``, with this sign of the adversaries' terms."""
+        flat, slopes = values.data.view(-1), []
+        for place in range(len(flat)):
+            ends = []
+            for moved in (step, -2 * step):
+                flat[place] += moved
+                ends.append(slow_tbh(objective, b.tolist(), x.tolist(), (share, sign)))
+            flat[place] += step
+            slopes.append((ends[0] - ends[1]) / (2 * step))
+        return torch.tensor(slopes, dtype=torch.float64).view(values.shape)
+
+    b = torch.tensor(codes, dtype=torch.float64)
+    for name, values in objective.named_parameters():  # the adversaries lower what the others raise
+        torch.testing.assert_close(
+            values.grad, slope(values, 1.0 if "adversaries" in name else -1.0), rtol=1e-5, atol=1e-7
+        )
+    if m > 1:
+        p = u.detach().sigmoid()
+        linear = b @ (1 - b).T  # the gradient of a code is that of the Hamming distance, which is bilinear in the codes
+        assert linear.count_nonzero() > 0
+        torch.testing.assert_close(u.grad, p * (1 - p) * slope(b, -1.0), rtol=1e-4, atol=1e-7)
 
 
 class Recording(ItemObjective):

@@ -65,6 +65,7 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("bihalf_u", {"chunk": 7}),
     ("cibhash", {"augment": "crop_flip"}),
     ("ssdh", {"chunk": 7}),
+    ("tbh", {"hidden": 20, "bottleneck": 10}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 

@@ -245,6 +245,7 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
         ("bihalf_u", {"feature_dropout": 0.25}),
         ("cibhash", {}),
         ("ssdh", {"sampled": 50}),
+        ("tbh", {"hidden": 20, "bottleneck": 10}),
         ("hashnet", {"pairing": "streams", "momentum_form": "lr_inside", "lr_unit": "step", "lr_decay_every": 3}),
         ("talr_ap", {"chunk": 7, "augment": "crop_flip", "nesterov": True}),
     ],

@@ -19,7 +19,7 @@ SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
 DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg"} | SIZES
 DRAWS = (
     *("per_class", "per_label", "random", "random_validation", "per_class_validation"),
-    *("parts", "listed", "stratified"),
+    *("parts", "listed", "stratified", "parts_drawn"),
 )
 GIVEN = ("parts", "listed")  # draws nothing: the ids are given, so there is one split
 HELD_OUT = "_held_out"  # the end of the name of a protocol for choosing settings that is derived from another one
@@ -209,12 +209,25 @@ class Stratified(_Protocol):
     validation: Positive
 
 
+class PartsDrawn(_Protocol):
+    """``queries`` random items of the range ``query``, whose others validate, and training items of each class.
+
+    These are in the range ``database``; all ranges are [first, last + 1].
+    """
+
+    draw: Literal["parts_drawn"]
+    query: Range
+    database: Range
+    queries: Positive
+    train_per_class: Positive
+
+
 def _is(base: "Protocol | None", kind: type[_Protocol], **due: Any) -> bool:
     """Whether ``base`` is drawn in this way, with these values."""
     return isinstance(base, kind) and all(getattr(base, key) == value for key, value in due.items())
 
 
-OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Listed | Stratified
+OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Listed | Stratified | PartsDrawn
 AnyProtocol = Annotated[OfCard, Field(discriminator="draw")]
 Protocol = OfCard | HeldOut
 HeldOut.model_rebuild()

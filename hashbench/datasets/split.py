@@ -160,6 +160,18 @@ def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: in
 
 
 @draw.register
+def _parts_drawn(protocol: rules.PartsDrawn, labels: Labels, salt: str, _seed: int) -> Split:
+    part, database = (_range(within, len(labels)) for within in (protocol.query, protocol.database))
+    if len(part) <= protocol.queries:
+        raise HashbenchError(f"{len(part)} items; {protocol.queries} queries and those that validate need more")
+    queries, validation = np.split(_order(part, salt), [protocol.queries])
+    if labels.ndim == 1:
+        labels = np.where(np.isin(np.arange(len(labels)), database), labels, -1)
+    (train,) = _drawn(_classes(labels), salt, {"to train": protocol.train_per_class})
+    return Split(np.sort(queries), database, np.sort(train), np.sort(validation))
+
+
+@draw.register
 def _held_out(protocol: rules.HeldOut, labels: Labels, salt: str, _seed: int) -> Split:
     """``salt`` begins with the data set, and with the seed of ``protocol`` decides the order of the queries."""
     splits = {name: split(labels, rule, salt.partition("/")[0], name) for name, rule in protocol.rules.items()}

@@ -3,6 +3,7 @@
 from hashbench.losses._classes import ClassSupervision, fixed_centres
 from hashbench.losses._objective import (
     DistanceSupervision,
+    ItemObjective,
     LabelSupervision,
     Objective,
     OutputMemory,
@@ -16,6 +17,7 @@ from hashbench.losses._objective import (
 __all__ = [
     "ClassSupervision",
     "DistanceSupervision",
+    "ItemObjective",
     "LabelSupervision",
     "Objective",
     "OutputMemory",

@@ -1,9 +1,11 @@
 """Codes in training, as they are made from activations: the sign, with a gradient that passes through it."""
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
+
+Noise = Literal["uniform", "half"]
 
 
 def signs(activations: Tensor) -> Tensor:
@@ -56,3 +58,9 @@ def bernoulli(probabilities: Tensor, noise: Tensor) -> Tensor:
     """
     codes = (probabilities.detach() > noise).to(probabilities.dtype)
     return codes + (probabilities - probabilities.detach())
+
+
+def noise_of(probabilities: Tensor, kind: Noise, generator: torch.Generator) -> Tensor:
+    """The noise of ``bernoulli`` in float64: 1/2 everywhere, or uniform in [0, 1), drawn for each example and bit."""
+    drawn = torch.rand(probabilities.shape, generator=generator, dtype=torch.float64)
+    return (drawn if kind == "uniform" else torch.full_like(drawn, 0.5)).to(probabilities.device)

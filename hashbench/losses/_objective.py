@@ -1,6 +1,7 @@
 """The relevance among training examples, and the types of objectives that are minimised with it."""
 
 from collections.abc import Callable
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -89,8 +90,13 @@ class RowObjective(nn.Module):
     Its parameters are trained with the network's, by the same optimiser; the saved hasher does not contain them.
     """
 
+    n_views: ClassVar[int] = 1  # how often a batch is encoded, each time with other copies, augmentation and dropout
+
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
-        """The scalar to minimise, of the relaxed codes ``activations`` [M, bits] of the examples ``rows`` [M]."""
+        """The scalar to minimise, of the relaxed codes ``activations`` [n_views M, bits] of the examples ``rows`` [M].
+
+        The codes of one view of all examples come after those of the view before.
+        """
         raise NotImplementedError
 
     def after_epoch(self, epoch: int) -> None:
@@ -116,6 +122,21 @@ class _BatchObjective(RowObjective):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         return self.loss(activations, self.supervision.levels(rows, rows))
+
+
+class ItemObjective(RowObjective):
+    """An objective that compares codes with items. The training loop sets ``items`` before it calls the objective.
+
+    ``items`` are the stored items [n_views M, ...] of the batch before normalisation: the copies that were drawn, and
+    after ``feature_dropout``, as the network sees them.
+    """
+
+    items: Tensor
+
+    @property
+    def vectors(self) -> Tensor:
+        """``items`` as vectors float64[n_views M, d]."""
+        return self.items.flatten(1).double()
 
 
 class OutputMemory(RowObjective):

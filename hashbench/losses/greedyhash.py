@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor
 
+from hashbench.losses._batch import quantisation
 from hashbench.losses._classes import ClassSupervision, HeadObjective
 from hashbench.losses._codes import straight_through
 
@@ -20,5 +21,5 @@ class Objective(HeadObjective):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, of activations [M, bits] before the sign; float64."""
-        penalty = (activations.double().abs() - 1).abs().pow(3).mean()
+        penalty = quantisation(activations, power=3, over_bits="mean")
         return self.cross_entropy(straight_through(activations), rows) + self.alpha * penalty

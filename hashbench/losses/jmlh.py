@@ -1,16 +1,13 @@
 """Cross-entropy of a linear classifier on random codes, with their divergence from fair coins: JMLH's objective."""
 
 import math
-from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from hashbench.losses._classes import ClassSupervision, HeadObjective
-from hashbench.losses._codes import bernoulli
-
-Noise = Literal["uniform", "half"]
+from hashbench.losses._codes import Noise, bernoulli, noise_of
 
 
 class Objective(HeadObjective):
@@ -29,7 +26,5 @@ class Objective(HeadObjective):
         """The scalar to minimise, of activations [M, bits] before the sign; float64."""
         wide = activations.double()
         p = wide.sigmoid()
-        drawn = torch.rand(wide.shape, generator=generator, dtype=torch.float64)
-        noise = drawn.to(wide.device) if self.noise == "uniform" else torch.full_like(wide, 0.5)
         divergence = (p * logsigmoid(wide) + (1 - p) * logsigmoid(-wide)).sum(1).mean() + wide.shape[1] * math.log(2)
-        return self.cross_entropy(bernoulli(p, noise), rows) + self.weight * divergence
+        return self.cross_entropy(bernoulli(p, noise_of(p, self.noise, generator)), rows) + self.weight * divergence

@@ -18,7 +18,7 @@ else:  # they are types of torch, which a method's file does not import before i
     ClassSupervision = Objective = RowObjective = Supervision = Any
 
 __all__ = ["METHODS", "Base", "ClassSupervision", "DeepSettings", "Method", "Objective", "RowObjective", "Supervision"]
-__all__ += ["class_method", "deep_method", "load", "require_torch"]
+__all__ += ["class_method", "deep_method", "item_method", "load", "require_torch"]
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,25 @@ def class_method(
     return _trained(module, settings, of_classes, identity, "labels")
 
 
+def item_method(
+    module: str,
+    settings: type[DeepSettings],
+    objective: Callable[[Any, TrainingData], RowObjective],
+    identity: tuple[str, ...] = (),
+) -> Method:
+    """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, data)``, without labels.
+
+    The objective does not ask ``data`` for labels or relevance, so that it trains where there are none.
+    """
+    return _trained(module, settings, objective, identity, "none")
+
+
 def _trained(
     module: str,
     settings: type[DeepSettings],
     objective: Callable[[Any, TrainingData], RowObjective],
     identity: tuple[str, ...],
-    supervision: Literal["labels", "relevance"],
+    supervision: Literal["none", "labels", "relevance"],
 ) -> Method:
     method = module.rpartition(".")[2]
 

@@ -11,14 +11,14 @@ from hashbench.contract import BitSettings, TrainingData, TrainingFailed
 from hashbench.foundation.config import derive_seed, digest
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.losses import RowObjective
+from hashbench.losses import ItemObjective, RowObjective
 from hashbench.training import checkpoint, distributed, optimiser
 from hashbench.training.device import pick_device, threads_for
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.inputs import draw_augmentation
 from hashbench.training.log import TITLES, Log
 from hashbench.training.optimiser import learning_rate, tanh_scale
-from hashbench.training.sampler import sampler
+from hashbench.training.sampler import different, sampler
 from hashbench.training.settings import TrainingSettings
 
 _EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each other after training
@@ -179,12 +179,18 @@ class Trainer:
         settings, group = self.settings, self.data.group
         sharing = {"item": 1, "round": settings.classes_per_batch, "batch": len(rows)}[settings.augment_per]
         spare = self.hasher.spare
-        augmentation = draw_augmentation(len(rows), settings.augment, generators.augmentation, sharing, spare)
+        views = rows.repeat(self.objective.n_views)
+        augmentation = draw_augmentation(len(views), settings.augment, generators.augmentation, sharing, spare)
         alpha = tanh_scale(settings, epoch, step)
-        examples = (rows,) if self.data.copies is None else (self._copies_of(rows, generators), rows)
+        examples = (views,) if self.data.copies is None else (self._copies_of(rows, generators), views)
+        kept = self._kept(len(views), generators) if settings.feature_dropout else None
+
+        def stored(part: slice) -> Tensor:
+            items = self.items[tuple(index[part] for index in examples)]
+            return items if kept is None else items * kept[part]
 
         def relaxed(part: slice) -> Tensor:
-            items = augmentation.cut(self.items[tuple(index[part] for index in examples)], part)
+            items = augmentation.cut(stored(part), part)
             inputs = augmentation.apply(self.hasher.normalised(items), part)
             inputs = inputs if self.data.compute.channels_last else inputs.contiguous()
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
@@ -193,6 +199,8 @@ class Trainer:
             return torch.tanh(alpha * activations) if settings.relaxation == "tanh" else activations
 
         def loss_of(codes: Tensor) -> Tensor:
+            if isinstance(self.objective, ItemObjective):
+                self.objective.items = stored(slice(None))
             try:
                 return self.objective.forward(codes, rows, generators.objective)
             except HashbenchError as error:
@@ -201,7 +209,7 @@ class Trainer:
         rate = learning_rate(settings, epoch, step, self.n_steps)
         optimiser.set_learning_rate(self.optimiser, settings, rate)
         self.optimiser.zero_grad(set_to_none=True)
-        loss = distributed.backward(relaxed, loss_of, len(rows), settings.chunk, group)
+        loss = distributed.backward(relaxed, loss_of, len(views), settings.chunk, group)
         # not those of the objective: each process computes the whole loss, and so their whole gradient
         distributed.sum_gradients(self.hasher.encoder.parameters(), group)
         if settings.clip_norm:
@@ -210,8 +218,19 @@ class Trainer:
         return loss
 
     def _copies_of(self, rows: Tensor, generators: "Generators") -> Tensor:
-        """The copy of each of ``rows`` that this step takes."""
-        return torch.randint(len(self.items), (len(rows),), generator=generators.augmentation).to(self.device)
+        """The copy of each of ``rows`` that this step takes; for several views different ones, view after view."""
+        n, n_views = len(self.items), self.objective.n_views
+        if n_views == 1:
+            found = torch.randint(n, (len(rows),), generator=generators.augmentation)
+        else:
+            found = different(torch.full((len(rows),), n), n_views, generators.augmentation).T.flatten()
+        return found.to(self.device)
+
+    def _kept(self, n: int, generators: "Generators") -> Tensor:
+        """The factors [n, ...] of the values of ``n`` items: 0 for those that are dropped, else 1 / (1 - dropout)."""
+        share = self.settings.feature_dropout
+        drawn = torch.rand(n, *self.data.items.shape[1:], generator=generators.dropout)
+        return ((drawn >= share) / (1 - share)).to(self.device)
 
 
 class Generators:
@@ -220,3 +239,4 @@ class Generators:
     def __init__(self, seed: int, epoch: int) -> None:
         self.augmentation = torch.Generator().manual_seed(derive_seed(seed, "augment", epoch))
         self.objective = torch.Generator().manual_seed(derive_seed(seed, "examples", epoch))
+        self.dropout = torch.Generator().manual_seed(derive_seed(seed, "feature_dropout", epoch))

@@ -38,6 +38,9 @@ class TrainingSettings(CodeSettings):
     augment: Literal["none", "flip", "crop_flip"]
     # so many augmented copies of each training image have their features stored, and each epoch draws one; 0: none
     copies: int = Field(0, ge=0, le=1000)
+    # so large a share of the values of an item is 0 at a step, and the others are divided by the rest: the dropout that
+    # a frozen network has on its features in training
+    feature_dropout: float = Field(0.0, ge=0, lt=1)
     # auto: bfloat16 autocast on a GPU, float32 on a CPU
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     relaxation: Literal["tanh", "identity"]

@@ -5,7 +5,7 @@ import pytest
 from support.together import together
 
 from hashbench.datasets.card import cards, load_card
-from hashbench.datasets.protocol import Parts, PerClassValidation, Random, RandomValidation, Stratified
+from hashbench.datasets.protocol import Parts, PartsDrawn, PerClassValidation, Random, RandomValidation, Stratified
 from hashbench.datasets.readers import READERS
 from hashbench.datasets.split import split
 from hashbench.foundation.errors import HashbenchError
@@ -54,6 +54,10 @@ def test_every_protocol_states_its_sizes(name, protocol):
     if isinstance(rule, Parts):
         sizes = [end - start for start, end in (rule.query, rule.database, rule.train)]
         assert [rule.n_queries, rule.n_database, rule.n_train] == sizes
+    elif isinstance(rule, PartsDrawn):
+        sizes = [rule.n_queries + rule.n_validation, rule.n_database, rule.n_train]
+        expected = [end - start for start, end in (rule.query, rule.database)]
+        assert sizes == [*expected, rule.train_per_class * card.n_classes]
     elif isinstance(rule, Stratified):
         assert rule.n_train + rule.n_validation == rule.pool[1] - rule.pool[0]
     else:

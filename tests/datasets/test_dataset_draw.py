@@ -11,6 +11,7 @@ from support.together import together
 
 from hashbench.datasets.protocol import (
     Parts,
+    PartsDrawn,
     PerClass,
     PerClassValidation,
     PerLabel,
@@ -174,6 +175,19 @@ def test_stratified_draws_what_the_sparse_hash_code_draws() -> None:
     assert np.bincount(labels[chosen.validation_ids]).tolist() == [50] * 100
 
 
+@given(st.integers(1, 7), st.integers(1, 3), st.integers(0, 2**32 - 1))
+def test_parts_drawn(queries: int, train: int, seed: int) -> None:
+    labels = np.random.default_rng(seed).permutation(np.repeat([0, 1, 2, -1], [3, 4, 5, 2]))
+    own = [*np.repeat([2, 0], 4), *labels.tolist()]  # the part of the queries comes first here
+    values = {"query": [0, 8], "database": [8, 22], "queries": queries, "train_per_class": train}
+    found = lists(split(np.array(own), PartsDrawn(**SAID, draw="parts_drawn", **values), "a", "s1"))
+    order, of_classes = by_name([*range(8)], "a/s1-0"), []
+    for label in range(3):
+        of_classes += by_name([item for item in range(8, 22) if own[item] == label], "a/s1-0")[:train]
+    expected = {"query": sorted(order[:queries]), "database": [*range(8, 22)], "train": sorted(of_classes)}
+    assert found == {**expected, "validation": sorted(order[queries:])}
+
+
 CLASSES = np.arange(120) % 6
 HOT = (np.arange(120)[:, None] % np.array([2, 3, 5, 7]) == 0).astype(np.uint8)
 GOLDEN = {  # written down once: an id list that changes is another benchmark
@@ -185,6 +199,7 @@ GOLDEN = {  # written down once: an id list that changes is another benchmark
     "per_class_validation": "e2cbd4ff22ece7f3db8d25967c3b5b297d4c669c7ef5d92a2a6ea75249694723",
     "parts": "76716a230720e6bf9bccf59bca49b0e07be108860e12a042c4ada59c6d7388ee",
     "stratified": "7b76c747e3a5eb82ddf0409c0351eb6c7aec8aa9ce99e8e253f04fc60a1b46b6",
+    "parts_drawn": "1e7e8e8ffb1304bccb15909124290e7cc6c6997b0ec810c004a185f17987fb3c",
 }
 VALIDATION = {"draw": "random_validation", "of": "s0", "left_out": 10, "train": 20}
 BY_CLASS = {"draw": "per_class_validation", "of": "s0", "left_out_per_class": 3, "train_per_class": 5}
@@ -197,6 +212,9 @@ RULES = {
     "per_class_validation": PerClassValidation(**SAID, **BY_CLASS, queries_per_class=2),
     "parts": Parts(**SAID, draw="parts", query=[100, 120], database=[0, 100], train=[0, 50]),
     "stratified": Stratified(**SAID, draw="stratified", query=[100, 120], pool=[0, 100], validation=15, seed=40),
+    "parts_drawn": PartsDrawn(
+        **SAID, draw="parts_drawn", query=[100, 120], database=[0, 100], queries=10, train_per_class=4
+    ),
 }
 
 
@@ -241,6 +259,18 @@ UNFIT = {
         np.repeat([0, 1], [9, 10]),
         "class 0 has 9 items; 3 that are left out, 5 to train, 2 queries and the database need 10",
     ),
+    "labels in drawn parts": (RULES["parts_drawn"], HOT, "splits by class need one class id an item"),
+    "drawn parts beyond": (RULES["parts_drawn"], CLASSES[:119], "the protocol needs ids 100 to 119"),
+    "nothing to validate": (
+        RULES["parts_drawn"].model_copy(update={"queries": 20}),
+        CLASSES,
+        "20 items; 20 queries and those that validate need more",
+    ),
+    "too few to train": (
+        RULES["parts_drawn"].model_copy(update={"train_per_class": 17}),
+        CLASSES,
+        "class 4 has 16 items; 17 to train",
+    ),
     "label too rare": (RULES["per_label"], HOT[:20], "label . has . items not drawn yet; 6 are needed"),
     "class too small": (
         RULES["per_class apart"],
@@ -278,6 +308,11 @@ def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
             Parts,
             {"draw": "parts", "query": [3, 6], "database": [0, 3], "train": [0, 3], "validation": [5, 8]},
             "held out .* and query",
+        ),
+        (
+            PartsDrawn,
+            {"draw": "parts_drawn", "query": [0, 9], "database": [8, 20], "queries": 1, "train_per_class": 1},
+            "held out .* and database",
         ),
         (Stratified, {"draw": "stratified", "query": [0, 9], "pool": [8, 20], "validation": 1}, "held out .* and pool"),
     ],

@@ -9,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
 
+from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.evaluation.conventions import CONVENTIONS, ConventionValue
 from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram import count
+from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 Order = list[int]  # the levels of the items, first rank first
@@ -112,6 +115,28 @@ def test_the_two_versions_of_hashnet_differ_in_a_query_that_finds_nothing_in_the
     )
     assert close(printed("hashnet", drawn, 1)["MAP@1"], 1.0)
     assert close(printed("hashnet-caffe", drawn, 1)["MAP@1"], 0.5)
+
+
+@pytest.mark.parametrize("cutoff", [1000, 5000])
+def test_a_query_without_a_hit_in_the_first_k_is_0_or_dropped(cutoff: int) -> None:
+    """The means over the retrieved at the cutoffs of methods without labels."""
+    rng = np.random.default_rng(cutoff)
+    labels = np.r_[np.full(40, 1), np.zeros(5960, np.int64), np.full(20, 2)]
+    near = np.r_[rng.integers(0, 2, (6000, 24)), np.ones((20, 24), np.int64)].astype(np.uint8)
+    queries = np.r_[rng.integers(0, 2, (6, 24)), np.zeros((4, 24), np.int64)].astype(np.uint8)
+    drawn = CodeSet(queries, near, ClassRelevance(np.r_[np.full(6, 1), np.full(4, 2)], labels))
+    sums, n_hit = 0.0, 0
+    for order in ordered(drawn, lambda row: np.argsort(row.astype(np.float32))):
+        sums += over_retrieved(order[:cutoff])
+        n_hit += any(order[:cutoff])
+    assert n_hit == 6  # all queries have relevant items, and four find none
+    assert close(printed("deephash", drawn, cutoff)[f"mAP@{cutoff}"], sums / 10)
+    assert close(printed("hashnet", drawn, cutoff)[f"MAP@{cutoff}"], sums / 6)
+    exact = metrics.evaluate(
+        count(pack(queries), pack(near), drawn.relevance), Metrics.parse([f"ap(norm=retrieved)@{cutoff}"])
+    )
+    ((_, per_query),) = exact.items()
+    assert (per_query[6:] == 0).all()  # it is counted, as in the first
 
 
 def without_the_first(order: Sequence[int]) -> float:

@@ -61,6 +61,11 @@ TRAINED: list[tuple[str, dict[str, Any]]] = [
     ("dfh", {}),
     ("dsdh", {}),
     ("hswd", {}),
+    ("greedyhash_u", {}),
+    ("bihalf_u", {"chunk": 7}),
+    ("cibhash", {"augment": "crop_flip"}),
+    ("ssdh", {"chunk": 7}),
+    ("tbh", {"hidden": 20, "bottleneck": 10}),
     ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
 ]
 

@@ -1,0 +1,28 @@
+"""SSDH: pairs are similar if their features are unusually near (Yang, Deng, Liu, Liu, Tao 2018)."""
+
+from pydantic import Field
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.config import derive_seed
+from hashbench.methods._method import DeepSettings, RowObjective, item_method
+
+
+class Settings(DeepSettings):
+    """Limits of similarity, in standard deviations from the most frequent distance of two items."""
+
+    alpha: float = Field(gt=0)  # nearer by so many: similar
+    beta: float = Field(gt=0)  # farther by so many: dissimilar
+    sampled: int = Field(ge=2)  # so many training items at most, drawn at random, give the distribution of distances
+
+
+def _objective(settings: Settings, data: TrainingData) -> RowObjective:
+    import torch
+
+    from hashbench.losses import ssdh
+
+    generator = torch.Generator().manual_seed(derive_seed(data.seed, "sampled"))
+    chosen = torch.randperm(len(data.items), generator=generator)[: settings.sampled]
+    return ssdh.Objective(*ssdh.limits(torch.from_numpy(data.items)[chosen], settings.alpha, settings.beta))
+
+
+METHOD = item_method(__name__, Settings, _objective)

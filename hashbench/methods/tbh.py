@@ -1,0 +1,37 @@
+"""TBH: an auto-encoder through a graph of binary codes (Shen, Qin, Chen, Yu, Liu, Zhu, Shen, Shao 2020).
+
+The probability of a bit is the sigmoid of its activation, so its threshold 1/2 is the activation 0.
+"""
+
+import math
+from typing import Literal
+
+from pydantic import Field
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.config import derive_seed
+from hashbench.methods._method import RowObjective, item_method
+from hashbench.training.settings import RawSettings
+
+
+class Settings(RawSettings):
+    """The layers of the auto-encoder, which the hasher does not keep."""
+
+    bottleneck: int = Field(ge=1)  # numbers of the continuous bottleneck
+    hidden: int = Field(ge=1)  # units between items and bottleneck, and between it and the reconstruction
+    noise: Literal["uniform", "half"]  # the threshold of a bit's probability in training: drawn, or 1/2
+    reduction: Literal["sum", "items"]  # the reconstruction error of a batch: its sum, or its mean over items
+
+
+def _objective(settings: Settings, data: TrainingData) -> RowObjective:
+    import torch
+
+    from hashbench.losses import tbh
+
+    layers = {key: getattr(settings, key) for key in ("bottleneck", "hidden", "noise", "reduction")}
+    generator = torch.Generator().manual_seed(derive_seed(data.seed, "objective"))
+    width = math.prod(data.items.shape[1:])
+    return tbh.Objective(width, settings.bits, value_max=data.value_max, generator=generator, **layers)
+
+
+METHOD = item_method(__name__, Settings, _objective)

@@ -1,7 +1,7 @@
 """Density sensitive hashing (Jin, Li, Lin, Cai 2014), not Deep Supervised Hashing, which is ``dsh``.
 
-A few iterations of k-means give groups of training examples. The candidates are the planes half way between each centre
-and one of its nearest centres; the bits are those that split the examples, counted by groups, into the most equal parts.
+A few iterations of k-means give groups of training examples. The candidates are the planes half way between each
+centre and one of its nearest centres; the bits are those that split the examples, counted by groups, most evenly.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """HH: harmonious hashing (Xu, Bu, Lin, Chen, He, Cai 2013).
 
-W = H H^T is the normalised graph of examples that share anchors. The projections are the top eigenvectors of X^T W X;
-one rotation then brings X P nearest to a random matrix with orthogonal columns of equal length, so that the variances of
-bits become alike.
+W = H H^T is the normalised graph of examples that share anchors. The projections P are the top eigenvectors of X^T W X;
+one rotation then brings X P nearest to a random matrix with orthogonal columns of equal length, so that the variances
+of bits become alike.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""SKLSH: locality-sensitive codes of a shift-invariant kernel (Raginsky, Lazebnik 2009); nothing is learned but a scale.
+"""SKLSH: locality-sensitive codes of a shift-invariant kernel (Raginsky, Lazebnik 2009); only a scale is learned.
 
-A bit is sgn(cos(w^T x + u) + t), w ~ N(0, gamma I), u uniform in [0, 2 pi], t uniform in [-1, 1]. The expected share of
-bits that differ rises with |x - y| alone: it is a function of the Gaussian kernel exp(-gamma |x - y|^2 / 2).
+A bit is sgn(cos(w^T x + u) + t), w ~ N(0, gamma I), u uniform in [0, 2 pi], t uniform in [-1, 1]. The expected share
+of bits that differ rises with |x - y| alone: it is a function of the Gaussian kernel exp(-gamma |x - y|^2 / 2).
 """
 
 from dataclasses import dataclass

@@ -16,10 +16,10 @@ RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.gamma(1.0, 1.0, (200, 4)) + 3
 
 
-def fitted(features: np.ndarray = FEATURES, **changes: float) -> Linear:
+def fitted(**changes: float) -> Linear:
     given = {"bits": 8, "groups_per_bit": 1.5, "nearest": 3, "kmeans_iterations": 3, **changes}
-    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 5, Path())
-    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined,no-any-return]
+    data = TrainingData(FEATURES, np.zeros(200, np.int64), 1.0, 5, Path())
+    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined]
 
 
 def test_bits_are_the_most_balanced_planes_between_neighbours() -> None:

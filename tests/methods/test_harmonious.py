@@ -21,7 +21,7 @@ FEATURES = RANDOM.standard_normal((100, 6)) * [5, 4, 3, 2, 1, 0] + 3
 def fitted(seed: int = 5, **changes: int) -> Linear:
     given = {"bits": 3, "n_anchors": 20, "nearest": 4, "kmeans_iterations": 5, **changes}
     data = TrainingData(FEATURES, np.zeros(100, np.int64), 1.0, seed, Path())
-    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined,no-any-return]
+    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined]
 
 
 def graph(seed: int = 5) -> np.ndarray:

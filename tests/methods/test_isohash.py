@@ -18,7 +18,7 @@ FIRST = np.linalg.qr(RANDOM.standard_normal((4, 4)))[0]
 
 
 def activations(bits: int, **changes: float) -> np.ndarray:
-    chosen = Settings(bits=bits, features="pixels", **{"iterations": 500, "tolerance": 1e-9, **changes})  # type: ignore[arg-type]
+    chosen = Settings(bits=bits, features="pixels", **{"iterations": 500, "tolerance": 1e-9, **changes})
     data = TrainingData(FEATURES, np.zeros(200, np.int64), 1.0, 0, Path())
     function = METHOD.fit(chosen, data).function  # type: ignore[attr-defined]
     return function.activations(FEATURES)  # type: ignore[no-any-return]

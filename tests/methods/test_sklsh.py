@@ -24,8 +24,12 @@ def settings(**changes: float) -> Settings:
     return Settings(features="pixels", **{"bits": 4096, "gamma": 0.7, "neighbours": 10, **changes})  # type: ignore[arg-type]
 
 
+def bits_of(features: np.ndarray) -> np.ndarray:
+    return binarize(METHOD.fit(settings(), data(features)).encode(features)).bits()  # type: ignore[attr-defined]
+
+
 def test_bits_differ_as_the_kernel_says() -> None:
-    bits = binarize(METHOD.fit(settings(), data()).encode(FEATURES)).bits()
+    bits = bits_of(FEATURES)
     distances = np.linalg.norm(FEATURES[:, None] - FEATURES, axis=2)
     unit = np.sort(distances, axis=1)[:, 10].mean()
     expected = np.zeros(distances.shape)
@@ -46,7 +50,7 @@ def test_the_unit_is_the_distance_to_a_neighbour() -> None:
 
 
 def test_codes_do_not_depend_on_the_scale_of_features() -> None:
-    codes = [binarize(METHOD.fit(settings(), data(x)).encode(x)).bits() for x in (FEATURES - 100, 3 * (FEATURES - 100))]
+    codes = [bits_of(x) for x in (FEATURES - 100, 3 * (FEATURES - 100))]
     assert (codes[0] != codes[1]).mean() < 1e-3
 
 

@@ -56,7 +56,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Circulant:
 
 
 def convolved(x: NDArray[np.complex128], spectrum: NDArray[np.complex128], d: int, bits: int) -> Floats:
-    """The first ``bits`` of the ``d`` values of R x, float64[n, bits], from the transforms of x [n, d / 2 + 1] and r."""
+    """The first ``bits`` of the ``d`` values of R x, float64[n, bits], from the transforms of x [n, d // 2 + 1], r."""
     return np.fft.irfft(x * spectrum, d)[:, :bits]
 
 

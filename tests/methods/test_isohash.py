@@ -21,7 +21,7 @@ def activations(bits: int, **changes: float) -> np.ndarray:
     chosen = Settings(bits=bits, features="pixels", **{"iterations": 500, "tolerance": 1e-9, **changes})
     data = TrainingData(FEATURES, np.zeros(200, np.int64), 1.0, 0, Path())
     function = METHOD.fit(chosen, data).function  # type: ignore[attr-defined]
-    return function.activations(FEATURES)  # type: ignore[no-any-return]
+    return function.activations(FEATURES)
 
 
 def test_all_bits_have_the_variance_of_the_mean_of_the_components() -> None:

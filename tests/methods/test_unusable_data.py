@@ -31,7 +31,7 @@ def settings_of(method: str, bits: int) -> BitSettings:
 def fitted(method: str, given: TrainingData, bits: int = 4) -> NDArray[np.float32]:
     settings = settings_of(method, bits)
     hasher = METHODS.get(method).fit(settings, given)
-    return hasher.encode(given.items)  # type: ignore[attr-defined,no-any-return]
+    return hasher.encode(given.items)  # type: ignore[attr-defined]
 
 
 def features(n: int = 400, d: int = 8) -> NDArray[np.float64]:

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method, squared_distances
+from hashbench.methods._anchors import AnchorEmbedding, clustered, mean_reach, require_nearest, weights
+from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method, squared_distances
 
 TRIVIAL = 1 - 1e-3  # eigenvalues of A above it belong to separate parts of the graph, as in the authors' code
 SMALLEST = 1e-10  # eigenvalues of A below it are 0 up to rounding
@@ -30,51 +29,25 @@ class Settings(ShallowSettings):
 
 
 @dataclass(frozen=True, eq=False)
-class AnchorGraph(HashFunction):
-    """Bits of y = z(x) @ projection, then of y - upper (y > 0) or lower - y; z(x) [m] are the ``weights``."""
+class AnchorGraph(AnchorEmbedding):
+    """Bits of y = z(x) @ projection, then of y - upper (y > 0) or lower - y."""
 
-    of_column = True
-    anchors: Floats  # [m, d]
-    bandwidth: Floats  # []
-    nearest: NDArray[np.int64]  # []
-    projection: Floats  # [m, bits of the first layer]
     upper: Floats  # [bits of the second layer]
     lower: Floats
 
     def activations(self, features: Floats) -> Floats:
         """Activations float64[n, bits] of ``features`` [n, d]."""
-        distances = squared_distances(features, self.anchors)
-        y = weights(distances, int(self.nearest), float(self.bandwidth)) @ self.projection
+        y = super().activations(features)
         split = y[:, : len(self.upper)]
         return np.hstack([y, np.where(split > 0, split - self.upper, self.lower - split)])
 
 
-def weights(distances: Floats, nearest: int, bandwidth: float) -> Floats:
-    """Z float64[n, m] from the squared ``distances`` [n, m] to the anchors."""
-    ids = np.argpartition(distances, nearest - 1, axis=1)[:, :nearest]
-    near = np.take_along_axis(distances, ids, axis=1)
-    # the nearest anchor has the weight 1 before the division, so that no sum is 0 for an item far from all anchors
-    unscaled = np.exp((near.min(axis=1, keepdims=True) - near) / bandwidth**2)
-    z = np.zeros(distances.shape)
-    np.put_along_axis(z, ids, unscaled / unscaled.sum(axis=1, keepdims=True), axis=1)
-    return z
-
-
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGraph:
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
-    n_anchors, nearest, distinct = settings.n_anchors, settings.nearest, len(np.unique(features, axis=0))
-    if nearest > n_anchors:
-        raise HashbenchError(f"nearest = {nearest}: there are {n_anchors} anchors")
-    if n_anchors > distinct:
-        raise HashbenchError(f"{n_anchors} anchors from {distinct} training examples that differ: too few")
-    # tol = 0: all iterations, without a warning where more would change the centres
-    rounds, seed = settings.kmeans_iterations, data.seed % 2**32
-    with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
-        kmeans = KMeans(n_anchors, n_init=1, max_iter=rounds, tol=0, random_state=seed).fit(features)
-    distances = squared_distances(features, kmeans.cluster_centers_)
-    bandwidth = np.sqrt(np.partition(distances, nearest - 1)[:, nearest - 1]).mean()
+    nearest = settings.nearest
+    require_nearest(nearest, settings.n_anchors)
+    anchors = clustered(features, settings.n_anchors, settings.kmeans_iterations, data.seed).cluster_centers_
+    distances = squared_distances(features, anchors)
+    bandwidth = mean_reach(distances, nearest)
     z = weights(distances, nearest, bandwidth)
     projection = eigenvectors(z)
     each = "one of each" if settings.layers == 1 else "two of each"
@@ -82,7 +55,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGrap
     n_second = settings.bits // 2 if settings.layers == 2 else 0
     projection = projection[:, : settings.bits - n_second]
     upper, lower = thresholds(z, z @ projection[:, :n_second])
-    return AnchorGraph(kmeans.cluster_centers_, np.asarray(bandwidth), np.asarray(nearest), projection, upper, lower)
+    return AnchorGraph(anchors, np.asarray(bandwidth), np.asarray(nearest), projection, upper, lower)
 
 
 def eigenvectors(z: Floats) -> Floats:

@@ -8,9 +8,9 @@ from hashbench.methods._shallow import ShallowSettings, linear_method, require_b
 
 
 class Settings(ShallowSettings):
-    """``iterations`` is how often the codes B and the rotation R are updated in turn."""
+    """``iterations`` is how often the codes B and the rotation R are updated in turn; 0 is PCA-RR, a random R."""
 
-    iterations: int = Field(ge=1)
+    iterations: int = Field(ge=0)
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:

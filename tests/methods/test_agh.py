@@ -9,8 +9,9 @@ from scipy.optimize import minimize_scalar
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
+from hashbench.methods._anchors import weights
 from hashbench.methods._shallow import squared_distances
-from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds, weights
+from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds
 
 METHOD = METHODS.get("agh")
 RANDOM = np.random.default_rng(0)

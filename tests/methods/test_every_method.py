@@ -122,6 +122,16 @@ def test_itq_rotates_the_principal_components(tmp_path: Path) -> None:
     assert quantisation(activations) < quantisation(plain)
 
 
+def test_itq_without_iterations_rotates_the_components_at_random(tmp_path: Path) -> None:
+    data = training_data(tmp_path)
+    plain = METHODS.get("pca_sign").fit(resolved("pca_sign").settings, data).function  # type: ignore[attr-defined]
+    turned = METHODS.get("itq").fit(resolved("itq", iterations=0).settings, data).function  # type: ignore[attr-defined]
+    rotation = plain.projection.T @ turned.projection
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(12), atol=1e-10)
+    np.testing.assert_allclose(plain.projection @ rotation, turned.projection, atol=1e-10)
+    assert np.abs(np.abs(rotation).max(axis=0) - 1).min() > 0.01  # no component alone
+
+
 def test_itq_refuses_more_bits_than_components(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match="at most 64 bits"):
         METHODS.get("itq").fit(resolved("itq", bits=65).settings, training_data(tmp_path))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.contract import BitSettings, TrainingData, TrainingFailed
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, ShallowSettings
 from hashbench.runs.run import Run
@@ -20,15 +21,19 @@ def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]
     return TrainingData(features, labels, 1.0, 3, folder, device="cpu")
 
 
-def fewer_anchors(method: str) -> dict[str, int]:
-    """Not more than there are examples here."""
-    return {"n_anchors": 300} if "n_anchors" in METHODS.get(method).settings.model_fields else {}
+def settings_of(method: str, bits: int) -> BitSettings:
+    has_anchors = "n_anchors" in METHODS.get(method).settings.model_fields
+    # not more than there are examples here; t-SNE of 400 anchors takes long
+    fewer: dict[str, Setting] = {"n_anchors": 100 if method == "imh" else 300} if has_anchors else {}
+    settings = Run.resolve("digits", "s1", method, {"bits": bits, **fewer}).settings
+    assert isinstance(settings, BitSettings)
+    return settings
 
 
 def fitted(method: str, given: TrainingData, bits: int = 4) -> NDArray[np.float32]:
-    settings = Run.resolve("digits", "s1", method, {"bits": bits, **fewer_anchors(method)}).settings
+    settings = settings_of(method, bits)
     hasher = METHODS.get(method).fit(settings, given)
-    return hasher.encode(given.items)  # type: ignore[attr-defined,no-any-return]
+    return hasher.encode(given.items)  # type: ignore[attr-defined]
 
 
 def features(n: int = 400, d: int = 8) -> NDArray[np.float64]:
@@ -90,7 +95,7 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
 @pytest.mark.parametrize("method", SHALLOW)
 def test_items_of_another_width_are_refused(method: str, tmp_path: Path) -> None:
     given = data(tmp_path, features(), classes())
-    settings = Run.resolve("digits", "s1", method, {"bits": 4, **fewer_anchors(method)}).settings
+    settings = settings_of(method, 4)
     hasher = METHODS.get(method).fit(settings, given)
     with pytest.raises(HashbenchError, match="the hasher takes 8"):
         hasher.encode(features(3, 9))  # type: ignore[attr-defined]

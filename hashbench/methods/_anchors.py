@@ -1,0 +1,67 @@
+"""Anchors: k-means centres of the training examples, and the weights by which an item belongs to the nearest ones."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.contract import Floats
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods._shallow import HashFunction, squared_distances
+
+if TYPE_CHECKING:
+    from sklearn.cluster import KMeans
+
+
+@dataclass(frozen=True, eq=False)
+class AnchorEmbedding(HashFunction):
+    """activations = z(x) @ projection, where z(x) [m] are the ``weights`` of an item x."""
+
+    of_column = True
+    anchors: Floats  # [m, d]
+    bandwidth: Floats  # []
+    nearest: NDArray[np.int64]  # []
+    projection: Floats  # [m, bits]
+
+    def activations(self, features: Floats) -> Floats:
+        """Activations float64[n, bits] of ``features`` [n, d]."""
+        distances = squared_distances(features, self.anchors)
+        z: Floats = weights(distances, int(self.nearest), float(self.bandwidth)) @ self.projection
+        return z
+
+
+def clustered(features: Floats, n_anchors: int, iterations: int, seed: int) -> "KMeans":
+    """k-means of ``features`` [n, d] after ``iterations``: ``cluster_centers_`` [m, d] and ``labels_`` [n]."""
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    distinct = len(np.unique(features, axis=0))
+    if n_anchors > distinct:
+        raise HashbenchError(f"{n_anchors} anchors from {distinct} training examples that differ: too few")
+    # tol = 0: all iterations, without a warning where more would change the centres
+    kmeans = KMeans(n_anchors, n_init=1, max_iter=iterations, tol=0, random_state=seed % 2**32)
+    with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
+        return kmeans.fit(features)
+
+
+def require_nearest(nearest: int, n_anchors: int) -> None:
+    """Raises HashbenchError if an item shall have weights for more anchors than there are."""
+    if nearest > n_anchors:
+        raise HashbenchError(f"nearest = {nearest}: there are {n_anchors} anchors")
+
+
+def mean_reach(distances: Floats, nearest: int) -> float:
+    """The mean distance of an item to its ``nearest``-th anchor, from the squared ``distances`` [n, m]."""
+    return float(np.sqrt(np.partition(distances, nearest - 1)[:, nearest - 1]).mean())
+
+
+def weights(distances: Floats, nearest: int, bandwidth: float) -> Floats:
+    """Z float64[n, m]: exp(-d^2 / bandwidth^2) of the ``nearest`` anchors, over its sum; ``distances`` are d^2."""
+    ids = np.argpartition(distances, nearest - 1, axis=1)[:, :nearest]
+    near = np.take_along_axis(distances, ids, axis=1)
+    # the nearest anchor has the weight 1 before the division, so that no sum is 0 for an item far from all anchors
+    unscaled = np.exp((near.min(axis=1, keepdims=True) - near) / bandwidth**2)
+    z = np.zeros(distances.shape)
+    np.put_along_axis(z, ids, unscaled / unscaled.sum(axis=1, keepdims=True), axis=1)
+    return z

@@ -1,0 +1,42 @@
+"""OK-means: orthogonal k-means (Norouzi, Fleet 2013), Cartesian k-means with two centres in each of ``bits`` subspaces.
+
+The centres of 2^bits cells are mean + R D b, b in {-1, 1}^bits, R with orthonormal columns, D diagonal: ITQ with a mean
+and a scale of each bit that are learned too. A cell is found by the signs of R^T (x - mean).
+"""
+
+import numpy as np
+from pydantic import Field
+
+from hashbench.contract import Floats
+from hashbench.methods._shallow import ShallowSettings, linear_method, principal_components, require_bits
+
+
+class Settings(ShallowSettings):
+    """``iterations`` is how often b and D, R, and the mean are updated in turn."""
+
+    iterations: int = Field(ge=1)
+
+
+def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
+    mean, axes = principal_components(features)
+    require_bits(settings.bits, axes.shape[1], "principal components along which the features vary")
+    axes = axes[:, : settings.bits]
+    first, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((settings.bits, settings.bits)))
+    shift, rotation = quantised((features - mean) @ axes, first, settings.iterations)
+    return mean + axes @ shift, axes @ rotation
+
+
+def quantised(x: Floats, rotation: Floats, iterations: int) -> tuple[Floats, Floats]:
+    """The mean [b] and R [b, b] of ``x`` [n, b] after ``iterations``, each of three exact minimisations."""
+    from scipy.linalg import polar
+
+    mean = np.zeros(x.shape[1])
+    for _ in range(iterations):
+        turned = (x - mean) @ rotation
+        centres = np.where(turned > 0, 1.0, -1.0) * np.abs(turned).mean(axis=0)
+        rotation = polar((x - mean).T @ centres)[0]
+        mean = (x - centres @ rotation.T).mean(axis=0)
+    return mean, rotation
+
+
+METHOD = linear_method(Settings, _project)

@@ -1,0 +1,61 @@
+"""BP: both projections stay orthonormal, their agreement with the codes rises, and an item is one projection."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
+from hashbench.methods.bilinear import Bilinear, Settings, factors, turned
+
+METHOD = METHODS.get("bilinear")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.gamma(1.0, 1.0, (60, 20))
+
+
+def fitted(features: np.ndarray = FEATURES, **changes: int) -> Bilinear:
+    given = {"bits": 6, "iterations": 4, "sample": 1000, **changes}
+    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 3, Path())
+    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined]
+
+
+def test_activations_are_one_projection_that_is_a_kronecker_product() -> None:
+    function = fitted()
+    assert (function.left.shape, function.right.shape) == ((4, 2), (5, 3))
+    expected = (FEATURES - FEATURES.mean(axis=0)) @ np.kron(function.left, function.right)
+    np.testing.assert_allclose(function.activations(FEATURES), expected, atol=1e-12)
+
+
+def test_the_agreement_with_the_codes_never_falls() -> None:
+    sums = []
+    for iterations in range(10):
+        function = fitted(iterations=iterations)
+        for side in (function.left, function.right):
+            np.testing.assert_allclose(side.T @ side, np.eye(side.shape[1]), atol=1e-12)
+        sums.append(np.abs(function.activations(FEATURES)).sum())
+    assert (np.diff(sums) >= -1e-9).all() and sums[-1] > 1.02 * sums[0]
+
+
+def test_one_iteration_by_hand() -> None:
+    x = RANDOM.standard_normal((30, 4, 5))
+    left, right = (np.linalg.qr(RANDOM.standard_normal(shape))[0] for shape in ((4, 2), (5, 3)))
+    codes = [np.sign(left.T @ each @ right) for each in x]
+    u, _, v = np.linalg.svd(sum(each.T @ left @ b for each, b in zip(x, codes, strict=True)), full_matrices=False)
+    new_right = u @ v
+    u, _, v = np.linalg.svd(sum(each @ new_right @ b.T for each, b in zip(x, codes, strict=True)), full_matrices=False)
+    for found, expected in zip(turned(x, left, right), (u @ v, new_right), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_sides_are_the_nearest_to_a_square() -> None:
+    assert factors(12) == [(3, 4), (4, 3), (2, 6), (6, 2), (1, 12), (12, 1)]
+    assert factors(64)[0] == (8, 8)
+    assert fitted(bits=5, iterations=1).left.shape == (4, 1)
+
+
+@pytest.mark.parametrize("bits", [7, 21, 18])
+def test_bits_that_are_no_product_of_the_sides_are_refused(bits: int) -> None:
+    with pytest.raises(HashbenchError, match=f"{bits} bits are no product of at most 4 and at most 5: the 20 features"):
+        fitted(bits=bits)

@@ -1,0 +1,82 @@
+"""HH: the projections are those of the whole graph, and the rotation is the nearest to a matrix of equal columns."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import polar
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS, Linear
+from hashbench.methods._anchors import clustered
+from hashbench.methods._shallow import squared_distances
+from hashbench.methods.harmonious import Settings, graph_root
+
+METHOD = METHODS.get("harmonious")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.standard_normal((100, 6)) * [5, 4, 3, 2, 1, 0] + 3
+
+
+def fitted(seed: int = 5, **changes: int) -> Linear:
+    given = {"bits": 3, "n_anchors": 20, "nearest": 4, "kmeans_iterations": 5, **changes}
+    data = TrainingData(FEATURES, np.zeros(100, np.int64), 1.0, seed, Path())
+    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined]
+
+
+def graph(seed: int = 5) -> np.ndarray:
+    """W [n, n], example by example."""
+    anchors = clustered(FEATURES, 20, 5, seed).cluster_centers_
+    z = np.zeros((100, 20))
+    for i, x in enumerate(FEATURES):
+        distances = np.linalg.norm(x - anchors, axis=1)
+        near = np.argsort(distances)[:4]
+        z[i, near] = 0.75 * (1 - (distances[near] / distances[near[-1]]) ** 2)
+    shared = z @ z.T
+    root = np.sqrt(shared.sum(axis=1))
+    return shared / root / root[:, None]
+
+
+def test_the_root_is_that_of_the_graph() -> None:
+    h = graph_root(squared_distances(FEATURES, clustered(FEATURES, 20, 5, 5).cluster_centers_), 4)
+    np.testing.assert_allclose(h @ h.T, graph(), atol=1e-12)
+    assert np.isfinite(graph_root(np.array([[2.0, 2.0, 2.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]), 3)).all()
+
+
+def test_projections_are_rotated_eigenvectors_of_the_graph() -> None:
+    centred = FEATURES - FEATURES.mean(axis=0)
+    _, vectors = np.linalg.eigh(centred.T @ graph() @ centred)
+    axes, p = vectors[:, :-4:-1], fitted().projection
+    rotation = axes.T @ p
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(axes @ rotation, p, atol=1e-9)
+
+
+def test_no_rotation_is_nearer_to_the_target() -> None:
+    target, _ = polar(np.random.default_rng(5).standard_normal((100, 3)))
+    np.testing.assert_allclose(target.T @ target, np.eye(3), atol=1e-12)
+    found = fitted().activations(FEATURES)
+    best = np.square(found - target).sum()
+    for scale in (0.01, 0.1, 1):
+        for _ in range(100):
+            other = np.linalg.qr(np.eye(3) + scale * RANDOM.standard_normal((3, 3)))[0]
+            assert np.square(found @ other - target).sum() >= best
+
+
+def test_variances_are_more_alike_than_those_of_the_eigenvectors() -> None:
+    top = np.sort(FEATURES.std(axis=0))[:-4:-1]
+    spreads = [np.ptp(fitted(seed).activations(FEATURES).std(axis=0)) for seed in range(10)]
+    assert np.mean(spreads) < np.ptp(top)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"bits": 6}, "6 bits from 5 directions along which the graph varies: at most 5 bits"),
+        ({"n_anchors": 101}, "101 anchors from 100 training examples that differ"),
+        ({"nearest": 21}, "nearest = 21: there are 20 anchors"),
+    ],
+)
+def test_what_it_cannot_give_is_refused(changes: dict[str, int], complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint):
+        fitted(**changes)

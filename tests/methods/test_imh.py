@@ -1,0 +1,101 @@
+"""IMH: the eigenmap is that of the paper's graph, the map that of the library, and an item the mean of its anchors."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.manifold import TSNE
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
+from hashbench.methods._anchors import AnchorEmbedding, clustered, weights
+from hashbench.methods._shallow import squared_distances
+from hashbench.methods.imh import Settings, eigenmap, map_of
+
+METHOD = METHODS.get("imh")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.standard_normal((90, 4)) + 2
+
+
+def settings(**changes: object) -> Settings:
+    given = {"bits": 6, "n_anchors": 20, "nearest": 3, "kmeans_iterations": 5, "embedding": "laplacian"}
+    return Settings(features="pixels", **{**given, "perplexity": 5, "neighbours": 4, **changes})  # type: ignore[arg-type]
+
+
+def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> AnchorEmbedding:
+    hasher = METHOD.fit(chosen, TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path()))
+    function = hasher.function  # type: ignore[attr-defined]
+    assert isinstance(function, AnchorEmbedding)
+    return function
+
+
+def kernel(items: np.ndarray, others: np.ndarray, nearest: int) -> np.ndarray:
+    """exp(-d^2 / sigma^2) of the nearest, sigma the mean distance to the last of them; 0 of the others."""
+    distances = np.linalg.norm(items[:, None] - others[None], axis=2)
+    sigma = np.sort(distances, axis=1)[:, nearest - 1].mean()
+    found = np.zeros(distances.shape)
+    for i, row in enumerate(distances):
+        for j in np.argsort(row)[:nearest]:
+            found[i, j] = np.exp(-(row[j] ** 2) / sigma**2)
+    return found
+
+
+def test_the_eigenmap_is_that_of_the_graph() -> None:
+    function = fitted(settings())
+    anchors = function.anchors
+    graph, joins = kernel(anchors, anchors, 4), kernel(FEATURES, anchors, 3)
+    graph = np.maximum(graph, graph.T)
+    m = np.diag(graph.sum(axis=1)) - graph
+    t = np.diag(joins.sum(axis=0)) - (joins / joins.sum(axis=1, keepdims=True)).T @ joins
+    values, _ = np.linalg.eigh(m + 2 * t)
+    v = function.projection
+    np.testing.assert_allclose((m + 2 * t) @ v, v * values[1:7], atol=1e-9)  # the first is constant
+    np.testing.assert_allclose(v.T @ v, np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(v.sum(axis=0), 0, atol=1e-9)
+
+
+def test_separate_parts_of_the_graph_give_no_bits() -> None:
+    anchors = np.vstack([FEATURES[:15], FEATURES[:15] + 1000])
+    z = weights(squared_distances(np.vstack([FEATURES, FEATURES + 1000]), anchors), 3, 1.0)
+    v = eigenmap(anchors, 4, z, np.ones(180))
+    assert v.shape[1] <= 28
+    np.testing.assert_allclose(v[:15].sum(axis=0), 0, atol=1e-6)
+
+
+def test_the_map_is_that_of_the_library_and_balanced() -> None:
+    anchors = clustered(FEATURES, 20, 5, 0).cluster_centers_
+    found = map_of(anchors, 3, 5, 7)
+    centred = anchors - anchors.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    signs = np.sign(np.abs(axes).max(axis=1))
+    other = TSNE(3, perplexity=5, method="exact", init="random", random_state=7)
+    expected = other.fit_transform(centred @ (axes.T * signs))
+    np.testing.assert_allclose(found, expected - expected.mean(axis=0), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_array_equal(found, map_of(anchors, 3, 5, 7))
+    assert np.abs(found - map_of(anchors, 3, 5, 8)).max() > 0.1
+
+
+def test_an_item_is_the_weighted_mean_of_its_nearest_anchors() -> None:
+    function = fitted(settings(embedding="tsne"))
+    items = RANDOM.standard_normal((10, 4)) + 2
+    for item, found in zip(items, function.activations(items), strict=True):
+        distances = np.linalg.norm(item - function.anchors, axis=1)
+        near = np.argsort(distances)[:3]
+        shares = np.exp(-(distances[near] ** 2) / float(function.bandwidth) ** 2)
+        np.testing.assert_allclose(found, shares @ function.projection[near] / shares.sum())
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"bits": 20}, "20 bits from 19 eigenvectors of the graph of anchors: at most 19 bits"),
+        ({"n_anchors": 91}, "91 anchors from 90 training examples that differ: too few"),
+        ({"nearest": 21}, "nearest = 21: there are 20 anchors"),
+        ({"embedding": "tsne", "perplexity": 20}, "perplexity = 20: it must be below the 20 anchors"),
+    ],
+)
+def test_what_it_cannot_give_is_refused(changes: dict[str, object], complaint: str) -> None:
+    with pytest.raises(HashbenchError, match=complaint):
+        fitted(settings(**changes))

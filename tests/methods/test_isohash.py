@@ -1,0 +1,59 @@
+"""IsoHash: a rotation with equal variances, found by exact projections that come nearer with each iteration."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.contract import TrainingData
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
+from hashbench.methods.isohash import Settings, isotropic
+
+METHOD = METHODS.get("isohash")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.standard_normal((200, 8)) * [9, 6, 4, 3, 2, 1, 0.5, 0] + 3
+VARIANCES = np.array([2.5, 1.0, 0.4, 0.1])
+FIRST = np.linalg.qr(RANDOM.standard_normal((4, 4)))[0]
+
+
+def activations(bits: int, **changes: float) -> np.ndarray:
+    chosen = Settings(bits=bits, features="pixels", **{"iterations": 500, "tolerance": 1e-9, **changes})
+    data = TrainingData(FEATURES, np.zeros(200, np.int64), 1.0, 0, Path())
+    function = METHOD.fit(chosen, data).function  # type: ignore[attr-defined]
+    return function.activations(FEATURES)
+
+
+def test_all_bits_have_the_variance_of_the_mean_of_the_components() -> None:
+    top = np.linalg.eigvalsh(np.cov(FEATURES.T, bias=True))[::-1][:6]
+    found = np.cov(activations(6).T, bias=True)
+    np.testing.assert_allclose(found.diagonal(), top.mean(), rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.eigvalsh(found)[::-1], top, rtol=1e-9)  # it is a rotation
+    assert np.cov(activations(6, iterations=1).T).diagonal().std() > 0.01
+
+
+def test_each_iteration_comes_nearer_and_stays_a_rotation() -> None:
+    gaps = []
+    for iterations in range(12):
+        q = isotropic(VARIANCES, FIRST, iterations, 0)
+        np.testing.assert_allclose(q.T @ q, np.eye(4), atol=1e-12)
+        turned = q.T @ np.diag(VARIANCES) @ q
+        gaps.append(np.square(turned.diagonal() - 1).sum())  # the squared distance of the two sets
+    assert (np.diff(gaps) <= 0).all() and gaps[-1] < 1e-3 * gaps[0]
+
+
+def test_an_iteration_is_the_nearest_matrix_with_the_eigenvalues() -> None:
+    lifted = FIRST.T @ np.diag(VARIANCES) @ FIRST
+    np.fill_diagonal(lifted, 1)
+    q = isotropic(VARIANCES, FIRST, 1, 0)
+    best = np.square(q.T @ np.diag(VARIANCES) @ q - lifted).sum()
+    for _ in range(300):
+        other = np.linalg.qr(RANDOM.standard_normal((4, 4)))[0]
+        near = np.linalg.qr(q + 0.05 * RANDOM.standard_normal((4, 4)))[0]
+        for each in (other, near):
+            assert np.square(each.T @ np.diag(VARIANCES) @ each - lifted).sum() >= best
+
+
+def test_more_bits_than_components_are_refused() -> None:
+    with pytest.raises(HashbenchError, match=r"8 bits from 7 principal components .*: at most 7 bits"):
+        activations(8)

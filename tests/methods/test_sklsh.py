@@ -1,0 +1,67 @@
+"""SKLSH: the share of bits that differ is the function of the Gaussian kernel that the paper derives."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.codes import binarize
+from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
+from hashbench.methods.sklsh import Settings, neighbour_distance
+
+METHOD = METHODS.get("sklsh")
+RANDOM = np.random.default_rng(0)
+FEATURES = RANDOM.standard_normal((60, 5)) * 7 + 100
+
+
+def data(features: np.ndarray = FEATURES) -> TrainingData:
+    return TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
+
+
+def settings(**changes: float) -> Settings:
+    return Settings(features="pixels", **{"bits": 4096, "gamma": 0.7, "neighbours": 10, **changes})  # type: ignore[arg-type]
+
+
+def bits_of(features: np.ndarray) -> np.ndarray:
+    return binarize(METHOD.fit(settings(), data(features)).encode(features)).bits()  # type: ignore[attr-defined]
+
+
+def test_bits_differ_as_the_kernel_says() -> None:
+    bits = bits_of(FEATURES)
+    distances = np.linalg.norm(FEATURES[:, None] - FEATURES, axis=2)
+    unit = np.sort(distances, axis=1)[:, 10].mean()
+    expected = np.zeros(distances.shape)
+    for m in range(1, 200):  # the series of the paper's h_K
+        expected += 8 / np.pi**2 * (1 - np.exp(-0.7 * (m * distances / unit) ** 2 / 2)) / (4 * m**2 - 1)
+    found = (bits[:, None] != bits).mean(axis=2)
+    np.testing.assert_allclose(found, expected, atol=0.04)
+    assert abs((found - expected).mean()) < 0.005
+    assert (found.max(), found.min()) == (pytest.approx(0.4, abs=0.1), 0)
+
+
+def test_the_unit_is_the_distance_to_a_neighbour() -> None:
+    distances = np.sort(np.linalg.norm(FEATURES[:, None] - FEATURES, axis=2), axis=1)
+    assert neighbour_distance(FEATURES, 10, RANDOM) == pytest.approx(distances[:, 10].mean())
+    many = RANDOM.standard_normal((1500, 2))
+    every = np.sort(np.linalg.norm(many[:, None] - many, axis=2), axis=1)[:, 5].mean()
+    assert neighbour_distance(many, 5, RANDOM) == pytest.approx(every, rel=0.05)
+
+
+def test_codes_do_not_depend_on_the_scale_of_features() -> None:
+    codes = [bits_of(x) for x in (FEATURES - 100, 3 * (FEATURES - 100))]
+    assert (codes[0] != codes[1]).mean() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("features", "neighbours", "complaint"),
+    [
+        (FEATURES[:10], 10, "neighbours = 10: a training example has 9 others"),
+        (np.repeat(FEATURES[:3], 12, axis=0), 10, "the 10 nearest others of each training example are equal to it"),
+    ],
+)
+def test_what_it_cannot_scale_is_refused(features: np.ndarray, neighbours: int, complaint: str) -> None:
+    error = TrainingFailed if "equal" in complaint else HashbenchError
+    with pytest.raises(error, match=complaint):
+        METHOD.fit(settings(neighbours=neighbours), data(features - 100))

@@ -12,7 +12,7 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, signs
 
 
 class Settings(ShallowSettings):
@@ -64,7 +64,7 @@ def turned(x: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
     """R1 and R2 after one iteration, from ``x`` [n, d1, d2], ``left`` [d1, b1] and ``right`` [d2, b2]."""
     from scipy.linalg import polar
 
-    codes = np.where(left.T @ (x @ right) > 0, 1.0, -1.0)
+    codes = signs(left.T @ (x @ right))
     right = polar(np.tensordot(x, left @ codes, axes=((0, 1), (0, 1))))[0]
     left = polar(np.tensordot(x @ right, codes, axes=((0, 2), (0, 2))))[0]
     return left, right

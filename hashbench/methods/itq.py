@@ -4,7 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, linear_method, require_bits
+from hashbench.methods._shallow import ShallowSettings, linear_method, require_bits, signs
 
 
 class Settings(ShallowSettings):
@@ -26,7 +26,7 @@ def rotation(projected: Floats, bits: int, iterations: int, seed: int) -> Floats
     drawn, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))
     found: Floats = drawn[: projected.shape[1]]
     for _ in range(iterations):  # B = sign(V R), then R by the orthogonal Procrustes problem
-        codes = np.where(projected @ found > 0, 1.0, -1.0)
+        codes = signs(projected @ found)
         left, _, right = np.linalg.svd(projected.T @ codes, full_matrices=False)
         found = left @ right
     return found

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, linear_method, principal_components, require_bits
+from hashbench.methods._shallow import ShallowSettings, linear_method, principal_components, require_bits, signs
 
 
 class Settings(ShallowSettings):
@@ -33,7 +33,7 @@ def quantised(x: Floats, rotation: Floats, iterations: int) -> tuple[Floats, Flo
     mean = np.zeros(x.shape[1])
     for _ in range(iterations):
         turned = (x - mean) @ rotation
-        centres = np.where(turned > 0, 1.0, -1.0) * np.abs(turned).mean(axis=0)
+        centres = signs(turned) * np.abs(turned).mean(axis=0)
         rotation = polar((x - mean).T @ centres)[0]
         mean = (x - centres @ rotation.T).mean(axis=0)
     return mean, rotation

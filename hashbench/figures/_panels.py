@@ -146,14 +146,14 @@ def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[st
     return {label: Line2D([], [], **look, **more) for label, look in looks.items()}
 
 
-def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool) -> None:
-    """A dot for each label from the top, hollow where published; its bar is the ``ranges`` over ties, or deviation."""
+def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool, stds: bool = True) -> None:
+    """A dot for each label from the top, hollow where published; with bars of ``ranges`` over ties, of deviations."""
     ax.use_sticky_edges = False  # a bar at the edge of the axes would look cut
     placed = [(place, point) for place, label in enumerate(labels) for point in panel.series.get(label, [])]
     if measured := [(point.mean, place, point.std) for place, point in placed if point.mean is not None]:
-        means, places, stds = zip(*measured, strict=True)
+        means, places, deviations = zip(*measured, strict=True)
         style: dict[str, Any] = {"color": DOT, "fmt": "o", "markersize": 3, "elinewidth": 0.8, "capsize": 1.5}
-        ax.errorbar(means, places, xerr=None if ranges else stds, **style)
+        ax.errorbar(means, places, xerr=deviations if stds else None, **style)
     for place, point in placed if ranges else []:
         if (of := point.measured) is not None and of.worst is not None and of.best is not None:
             ax.barh(place, of.best - of.worst, left=of.worst, height=0.55, color=BAR, edgecolor=EDGE, linewidth=0.5)

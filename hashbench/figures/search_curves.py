@@ -9,6 +9,8 @@ import numpy as np
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, nothing
 from hashbench.figures._panels import line_samples, looks_of
+from hashbench.foundation.errors import unknown
+from hashbench.methods import METHODS
 from hashbench.runs.row import Row
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
@@ -20,16 +22,31 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT_IN = 3.2
+MOST_BANDS = 6  # more would hide each other
 EXPLANATION = (
-    "{search}: the best AP of k of {n} trials, the mean over all their orders; the band is one standard deviation over "
-    "orders. A trial has the median AP of its studies. Where lines cross, the comparison depends on the budget."
+    "{search}: the best AP of k of {n} trials, the mean over all their orders; {band}. A trial has the median AP of "
+    "its studies. Where lines cross, the comparison depends on the budget."
 )
 
 
 class SearchFile(FigureFile):
-    """The keys of a figure of a search: the name of the search."""
+    """The keys of a figure of a search: its name, and the methods that are drawn (empty: all)."""
 
     search: str
+    methods: list[str] = []
+
+
+def drawn_methods(file: SearchFile, search: Search) -> dict[str, str]:
+    """The methods that are drawn, the best first, each with its title."""
+    found = [each.method for each in choices(search) if not file.methods or each.method in file.methods]
+    return {method: method_file(method).title for method in found}
+
+
+def check(figure: FigureSpec) -> None:
+    """Raises HashbenchError where the figure's file names an unknown method."""
+    for method in figure.file.methods:
+        if method not in METHODS.names:
+            raise figure.error(str(unknown("method", method, METHODS.names)))
 
 
 def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
@@ -37,16 +54,19 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     if search is None or not search.trials:
         return nothing(f"the search {figure.file.search} is not here: hashbench tune makes it")
     lines = {
-        method_file(each.method).title: best_after([score_of(t) for t in search.of_method(each.method).values()])
-        for each in choices(search)
+        title: best_after([score_of(t) for t in search.of_method(method).values()])
+        for method, title in drawn_methods(figure.file, search).items()
     }
+    if not lines:
+        return nothing(f"the search {figure.file.search} has no trial of {', '.join(figure.file.methods)}")
     points: list[Mapping[str, Value]] = [
         {"method": title, "trials": k, "best_ap": float(mean), "std": float(std)}
         for title, (means, stds) in lines.items()
         for k, (mean, std) in enumerate(zip(means, stds, strict=True), 1)
     ]
     n = max(len(means) for means, _ in lines.values())
-    text = EXPLANATION.format(search=", ".join(search.question.left_out), n=n)
+    band = "the band is one standard deviation over orders" if len(lines) <= MOST_BANDS else "without its deviation"
+    text = EXPLANATION.format(search=", ".join(search.question.left_out), n=n, band=band)
     return Drawing(points, (WIDTHS_IN[figure.file.width], HEIGHT_IN), partial(_draw, lines, text), len(points))
 
 
@@ -57,7 +77,8 @@ def _draw(lines: dict[str, tuple[Floats, Floats]], text: str, figure: "Figure") 
     for title, (means, stds) in lines.items():
         k = np.arange(1, len(means) + 1)
         ax.plot(k, means, **looks[title], markersize=3, markevery=max(1, len(k) // 8), linewidth=1.0)
-        ax.fill_between(k, means - stds, means + stds, color=looks[title]["color"], alpha=0.12, linewidth=0)
+        if len(lines) <= MOST_BANDS:
+            ax.fill_between(k, means - stds, means + stds, color=looks[title]["color"], alpha=0.12, linewidth=0)
     ax.set(xlabel="trials", ylabel="best AP of held-out queries", xlim=(1, None))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="y")
@@ -65,4 +86,4 @@ def _draw(lines: dict[str, tuple[Floats, Floats]], text: str, figure: "Figure") 
     explain(figure, text)
 
 
-KIND = Kind("the best AP of held-out queries after k trials of a search", SearchFile, _fill, lambda _: None)
+KIND = Kind("the best AP of held-out queries after k trials of a search", SearchFile, _fill, check)

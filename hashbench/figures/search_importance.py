@@ -8,12 +8,11 @@ import numpy as np
 
 from hashbench.figures._declared import FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
-from hashbench.figures.search_curves import SearchFile
+from hashbench.figures.search_curves import SearchFile, check, drawn_methods
 from hashbench.runs.row import Row
-from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.render_csv import Value
-from hashbench.tuning.choice import choices, importance
+from hashbench.tuning.choice import importance
 from hashbench.tuning.search import Search
 
 if TYPE_CHECKING:
@@ -29,7 +28,8 @@ EXPLANATION = (
 def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     if (search := Search.load(figure.file.search)) is None:
         return nothing(f"the search {figure.file.search} is not here: hashbench tune makes it")
-    found = {method_file(each.method).title: importance(search, each.method) for each in choices(search)}
+    methods = drawn_methods(figure.file, search)
+    found = {title: importance(search, method) for method, title in methods.items()}
     found = {title: each for title, each in found.items() if each}
     points: list[Mapping[str, Value]] = [
         {"method": title, "setting": setting, "explained": share}
@@ -60,4 +60,4 @@ def _draw(found: dict[str, dict[str, float]], figure: "Figure") -> None:
     explain(figure, EXPLANATION)
 
 
-KIND = Kind("how much of the AP of a search's trials each setting explains", SearchFile, _fill, lambda _: None)
+KIND = Kind("how much of the AP of a search's trials each setting explains", SearchFile, _fill, check)

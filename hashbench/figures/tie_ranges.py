@@ -1,7 +1,11 @@
-"""The range of AP over all orders of tied items: a bar for each method from the worst to the best, a dot at AP_T."""
+"""The range of AP over all orders of tied items: a bar for each method from the worst to the best, a dot at AP_T.
+
+With a ``search`` a line shows what tuning brings, and seeds have their deviation, so that one picture says how much of
+the difference between two methods is the methods, the tuning, the seed and the order of ties.
+"""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from hashbench.figures import _panels
@@ -11,16 +15,30 @@ from hashbench.figures._panels import Panel, Point
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import notation
+from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Table
+from hashbench.tuning.choice import best_after, score_of
+from hashbench.tuning.search import Search
 
+Tuning = Mapping[str, tuple[float, float]]  # of each label: the AP after one trial, and after all
+
+BELOW = 0.37  # the middle of a row, where the line of the tuning is
 ROW_IN, AROUND_IN = 0.17, 0.62  # the height of a bar, and of the title and the axis of a panel
+
+
+class RangesFile(CellsFile):
+    """The keys of the figure; where it names a ``search``, the methods are sorted by their AP."""
+
+    search: str | None = None
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published AP alone."""
     file, table = figure.file, _panels.filled(figure, rows, store)
-    panels = _by_bits(table)
+    panels, tuning = _by_bits(table), _tuning(table, file.search)
     labels = _panels.labels_of(panels)
+    if file.search is not None:
+        labels.sort(key=lambda label: -max((p.mean or 0 for panel in panels for p in panel.series[label]), default=0))
     published = "drawn: the published AP_T, without ranges, which the paper does not print"
     otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
     across = min(file.panels_across, len(panels))
@@ -28,13 +46,36 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     if table.has_measured:
         text = f"Bar: worst to best mAP over all orders of ties; dot: tie-aware AP ({notation.runs(table)})"
         text += "; hollow: published." if table.has_published else "."
+    if tuning:
+        text += (
+            " Thin line through the dot: the standard deviation over seeds. Line below: the AP of held-out queries in "
+            "the search of settings, from one trial (their mean) to the best of all."
+        )
+    is_drawn = table.n_measured or table.has_published
     return Drawing(
-        points=[line for panel in panels for line in panel.lines()] if table.n_measured or table.has_published else [],
+        points=[_with_tuning(line, tuning) for panel in panels for line in panel.lines()] if is_drawn else [],
         size_in=(WIDTHS_IN[file.width], 0.15 + (AROUND_IN + ROW_IN * len(labels)) * -(-len(panels) // across)),
-        draw=partial(_draw, panels, labels, text, across),
+        draw=partial(_draw, panels, labels, text, across, tuning),
         n_measured=table.n_measured,
         missing=_panels.share_missing(table, otherwise),
     )
+
+
+def _tuning(table: Table, name: str | None) -> Tuning:
+    """What the trials of the search called ``name`` gave each row's method; nothing without a search."""
+    if name is None or (search := Search.load(name)) is None:
+        return {}
+    found: dict[str, tuple[float, float]] = {}
+    for (row, _), cell in (item for section in table.sections for item in section.cells.items()):
+        if scores := [score_of(trial) for trial in search.of_method(cell.declared.method).values()]:
+            means, _ = best_after(scores)
+            found[row] = float(means[0]), float(means[-1])
+    return found
+
+
+def _with_tuning(line: dict[str, Value], tuning: Tuning) -> dict[str, Value]:
+    one, all_of = tuning.get(str(line["series"]), (None, None))
+    return {**line, "one_trial": one, "all_trials": all_of} if tuning else line
 
 
 def _check(figure: FigureSpec) -> None:
@@ -60,10 +101,13 @@ def _by_bits(table: Table) -> list[Panel]:
     ]
 
 
-def _draw(panels: list[Panel], labels: list[str], text: str, across: int, figure: Figure) -> None:
+def _draw(panels: list[Panel], labels: list[str], text: str, across: int, tuning: Tuning, figure: Figure) -> None:
+    places = [(place, tuning[label]) for place, label in enumerate(labels) if label in tuning]
     for ax, panel in zip(_panels.axes_of(figure, panels, across, share=True), panels, strict=True):
-        _panels.draw_dots(ax, panel, labels, ranges=True)
+        _panels.draw_dots(ax, panel, labels, ranges=True, stds=bool(tuning))
+        for place, (one, all_of) in places:
+            ax.plot([one, all_of], [place + BELOW] * 2, color=_panels.HOLLOW, marker="|", markersize=3, linewidth=0.8)
     explain(figure, text)
 
 
-KIND = Kind("AP over all orders of ties: a bar from the worst to the best, a dot at AP_T", CellsFile, _fill, _check)
+KIND = Kind("AP over all orders of ties: a bar from the worst to the best, a dot at AP_T", RangesFile, _fill, _check)

@@ -7,7 +7,8 @@ from support.declared_figures import declare
 from support.searches import SPACES, search_of
 
 from hashbench import figures
-from hashbench.figures import Drawing
+from hashbench.figures import Drawing, search_curves
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Store
 
 SCORES = {
@@ -16,8 +17,8 @@ SCORES = {
 }
 
 
-def drawn(folder: Path, kind: str) -> Drawing:
-    declare(folder, kind, 'search = "small"\n', cells="")
+def drawn(folder: Path, kind: str, more: str = "") -> Drawing:
+    declare(folder, kind, f'search = "small"\n{more}', cells="")
     figure = figures.load("tiny")
     store = Store.default()
     return figure.fill([], store)
@@ -60,3 +61,24 @@ def test_they_are_drawn(tmp_path: Path, kind: str) -> None:
     figure.savefig(tmp_path / "x.png")
     texts = " ".join(text.get_text() for text in figure.findobj(lambda each: hasattr(each, "get_text")))
     assert "LSH" in texts and ("ITQ" in texts) == (kind == "search_curves")
+
+
+@pytest.mark.parametrize("kind", ["search_curves", "search_importance"])
+def test_a_figure_can_name_its_methods(tmp_path: Path, kind: str) -> None:
+    search_of(SCORES).save()
+    assert {point["method"] for point in drawn(tmp_path, kind, 'methods = ["lsh"]\n').points} == {"LSH"}
+    none = drawn(tmp_path, kind, 'methods = ["ksh"]\n')
+    assert not list(none.points) and none.n_measured == 0
+    with pytest.raises(HashbenchError, match="unknown method 'lhs': did you mean lsh"):
+        drawn(tmp_path, kind, 'methods = ["lhs"]\n')
+
+
+@pytest.mark.parametrize(("most", "n_bands"), [(2, 2), (1, 0)])
+def test_many_lines_have_no_bands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, n_bands: int) -> None:
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(search_curves, "MOST_BANDS", most)
+    search_of(SCORES).save()
+    found = drawn(tmp_path, "search_curves")
+    found.draw(figure := Figure(figsize=found.size_in))
+    assert len(figure.axes[0].collections) == n_bands

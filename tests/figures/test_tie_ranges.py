@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.declared_figures import CELLS, axes_of, declare, filled, row_of, tiny
+from support.searches import search_of
 
 from hashbench import figures
 from hashbench.figures._panels import DOT
@@ -27,6 +28,22 @@ def test_a_bar_is_the_range_and_a_dot_the_tie_aware_value(tmp_path: Path) -> Non
     assert dots == {(0.25, DOT), (0.25, "none")}  # measured, and published
     assert short.get_xlim() == long.get_xlim()
     assert short.get_xlim()[0] < 0.15 and short.get_xlim()[1] > 0.79  # no bar ends on the frame
+
+
+def test_a_search_sorts_the_rows_and_draws_what_its_trials_bring(tmp_path: Path) -> None:
+    search_of({"lsh": [[0.1, 0.1], [0.5, 0.3]], "itq": [[0.2, 0.2]]}).save()
+    figure = tiny(tmp_path, "tie_ranges", 'search = "small"\n')
+    rows = [
+        row_of(figure, "LSH", "12 bits", ap=0.25, ap_worst=0.15, ap_best=0.79),
+        row_of(figure, "ITQ", "12 bits", ap=0.5, ap_worst=0.4, ap_best=0.55),
+    ]
+    drawing = filled(figure, *rows)
+    (panel,) = [ax for ax in axes_of(drawing).axes if ax.get_title(loc="left") == "12 bits"]
+    assert [label.get_text() for label in panel.get_yticklabels()] == ["ITQ", "LSH"]
+    lines = [line.get_xdata() for line in panel.get_lines() if line.get_marker() == "|" and len(line.get_xdata()) == 2]
+    assert [list(map(float, each)) for each in lines[-2:]] == [pytest.approx([0.2, 0.2]), pytest.approx([0.25, 0.4])]
+    (lsh,) = [point for point in drawing.points if point["series"] == "LSH" and point["x"] == 12]
+    assert (lsh["one_trial"], lsh["all_trials"]) == pytest.approx((0.25, 0.4))
 
 
 def test_where_nothing_is_measured_the_published_values_stand_without_ranges(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""HC-SDH: the codes of a class are a row of a Hadamard matrix, to which RBF responses are regressed (Koutaki 2018).
+"""HC-SDH: the codes of a class are a row of a Hadamard matrix, to which RBF responses are fitted (Koutaki et al. 2018).
 
 P = (X^T X)^-1 X^T B in closed form. It was first named FSDH, which is now another method.
 """

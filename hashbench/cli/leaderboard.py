@@ -34,13 +34,14 @@ def command(
     for many. --verdicts says instead which published values are reproduced, by paper and by method.
     """
     from hashbench.tables import leaderboard, render_leaderboard
+    from hashbench.tables.tracks import KINDS, task_of
 
     left_out, store = LeftOutRows(), rows_read()
     rows = list(store.rows(left_out))
     if verdicts:
         _verdicts(rows, output, as_json=as_json)
     else:
-        tasks = {task for task in map(leaderboard.task_of, rows) if task is not None}
+        tasks = {task for task in map(task_of, rows) if task is not None}
         lists: tuple[list[str], ...] = (dataset or [], protocol or [], features or [])
         for option, wanted, place in zip(("dataset", "protocol", "features"), lists, (0, 1, 3), strict=True):
             known = {str(task[place]) for task in tasks}
@@ -48,8 +49,8 @@ def command(
                 if name not in known:
                     raise HashbenchError(f"--{option}: {unknown(f'{option} of a stored row', name, known)}")
         for name in kind or []:
-            if name not in leaderboard.KINDS:
-                raise HashbenchError(f"--kind: {unknown('kind of method', name, leaderboard.KINDS)}")
+            if name not in KINDS:
+                raise HashbenchError(f"--kind: {unknown('kind of method', name, KINDS)}")
         chosen = leaderboard.Selection(lists[0], lists[1], bits or [], lists[2], kind or [], all_tracks)
         board = leaderboard.leaderboard(rows, chosen, store if queries else None).sorted_by(sort)
         if not board.lines:

@@ -3,69 +3,24 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from statistics import fmean, median, stdev
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench import metrics
-from hashbench.contract import PIXELS
-from hashbench.datasets.card import load_card
-from hashbench.features import FEATURES
-from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import unknown
 from hashbench.methods import METHODS
 from hashbench.metrics import Metrics
-from hashbench.models import MODELS, RANDOM_WEIGHTS
 from hashbench.runs.row import Row, processor_of
-from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.collect import kept_histogram
-from hashbench.tables.footnotes import search_in
+from hashbench.tables.resampling import LEVEL, SAMPLES, Floats, rank_intervals, ranks_of, share_above_zero
+from hashbench.tables.tracks import TUNED, Name, Task, is_pretrained, kinds_of, name_of, needs_of, protocol_of, task_of
 
-Floats = NDArray[np.float64]
-KINDS = ("supervised", "unsupervised", "shallow", "deep")
-FORMS = (
-    "linear",
-    "kernel",
-    "mlp",
-)  # hash functions of the items; any other model is a network with features of its own
-INPUT = (
-    "bits",
-    "features",
-    "normalise",
-    "model",
-    "width",
-    "weights",
-    "head",
-)  # what a method is given; all else is its own
-NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
-TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "as published", "by hand", "made elsewhere"
-SAMPLES, LEVEL = 1000, 0.95  # of the bootstrap; the share of them inside an interval
 FEWEST = 4  # of 3 tasks one sample in 27 has the worst one only: the interval of 95% would be from end to end
-
-
-class Task(NamedTuple):
-    """What methods are compared on: equal data, equal codes and equal input; ``features`` or a network of its own."""
-
-    dataset: str
-    protocol: str
-    bits: int
-    features: str
-
-    def __str__(self) -> str:
-        return f"{self.dataset} {self.protocol}, {self.bits} bits, {self.features}"
-
-
-class Name(NamedTuple):
-    """What a line is: a method, the settings that name its runs, and whose the others are."""
-
-    method: str
-    form: tuple[tuple[str, Setting], ...]
-    track: str
 
 
 @dataclass(frozen=True)
@@ -84,6 +39,11 @@ class Result:
     def std(self) -> float | None:
         """The sample deviation over seeds; None with one."""
         return stdev(self.of_seeds.values()) if len(self.of_seeds) > 1 else None
+
+    @property
+    def train_s(self) -> float | None:
+        """The median seconds of training; None of codes made elsewhere."""
+        return _median(map(_train_s, self.rows))
 
 
 @dataclass(frozen=True)
@@ -128,27 +88,23 @@ class Line:
     @property
     def pretrained(self) -> str:
         """Whether its input is of a pre-trained network, on all, some or none of its tasks."""
-        found = {_is_pretrained(row) for row in self.rows}
+        found = {is_pretrained(row) for row in self.rows}
         return "unknown" if None in found else "some" if len(found) > 1 else "yes" if found.pop() else "no"
 
     @property
     def train_s(self) -> float | None:
         """The median seconds of training."""
-        return _median(row.seconds.train if row.seconds else None for row in self._own_runs)
+        return _median(map(_train_s, self.rows))
 
     @property
     def items_per_s(self) -> float | None:
         """The median number of items that are encoded in a second."""
-        return _median(map(_items_per_s, self._own_runs))
+        return _median(map(_items_per_s, self.rows))
 
     @property
     def peak_memory(self) -> float | None:
         """The median of the peak memory of the process, in bytes."""
-        return _median(row.peak_memory for row in self._own_runs)
-
-    @property
-    def _own_runs(self) -> list[Row]:
-        return [row for row in self.rows if not row.is_imported]
+        return _median(None if row.is_imported else row.peak_memory for row in self.rows)
 
     def values(self) -> dict[str, Any]:
         """The columns before the tasks, as CSV and JSON have them."""
@@ -199,6 +155,15 @@ class Leaderboard:
     n_other: int = 0
 
     @property
+    def shared(self) -> list[str]:
+        """The parts that all tasks have."""
+        return [of.pop() for of in map(set, zip(*(task.parts for task in self.tasks), strict=True)) if len(of) == 1]
+
+    def title_of(self, task: Task) -> str:
+        """The parts of a task that tell it from others; all where it is the only one."""
+        return ", ".join(part for part in task.parts if part not in self.shared) or ", ".join(task.parts)
+
+    @property
     def notes(self) -> Iterator[str]:
         """What the numbers are, in sentences."""
         yield (
@@ -233,12 +198,15 @@ class Leaderboard:
 EVERYTHING = Selection()
 
 
-def leaderboard(
-    rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Store | None = None, *, samples: int = SAMPLES
-) -> Leaderboard:
+def leaderboard(rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Store | None = None) -> Leaderboard:
     """The leaderboard of the successful ``rows``; with ``store``, queries are resampled too where it has histograms."""
     found, n_other = _results(rows, chosen)
-    tasks = tuple(sorted({task for results in found.values() for task in results}))
+    tasks = tuple(
+        sorted(
+            {task for results in found.values() for task in results},
+            key=lambda task: (*task[:2], task.features, task.bits),
+        )
+    )
     having = {task: [name for name, results in found.items() if task in results] for task in tasks}
     shared = [task for task in tasks if len(having[task]) > 1]  # alone, a line would be the first for nothing
     ranks: dict[Name, dict[Task, float]] = {name: {} for name in found}
@@ -249,22 +217,25 @@ def leaderboard(
     lines = []
     for name, label in _labels(found).items():
         compared = {task: len(having[task]) for task in ranks[name]}
-        needs = _needs(next(iter(found[name].values())).rows[0])
+        needs = needs_of(next(iter(found[name].values())).rows[0])
         lines.append(Line(label, name.method, name.track, needs, found[name], ranks[name], compared))
     lines.sort(key=lambda line: (len(line.ranks) < FEWEST, -(line.beaten or 0), line.label))
-    lines = _with_intervals(lines, shared, samples)
-    compared_ = (replace(line, **_better(line, lines[n:], store, samples)) for n, line in enumerate(lines, 1))
+    of_seeds = {task: [_seeds_of(line.results.get(task)) for line in lines] for task in shared}
+    intervals = rank_intervals([*of_seeds.values()]) if shared else []
+    lines = [
+        replace(line, interval=of if _is_sure(line) else None) for line, of in zip(lines, intervals, strict=False)
+    ] or lines
+    compared_ = (replace(line, **_better(line, lines[n:], store)) for n, line in enumerate(lines, 1))
     return Leaderboard(tasks, tuple(compared_), n_other)
 
 
-def ranks_of(values: Floats) -> Floats:
-    """The ranks along the last axis, 1 for the greatest; equal values have their mean rank, NaN has none.
+def _seeds_of(result: Result | None) -> Floats | None:
+    return None if result is None else np.array([*result.of_seeds.values()])
 
-    >>> ranks_of(np.array([0.5, 0.7, np.nan, 0.5])).tolist()
-    [2.5, 1.0, nan, 2.5]
-    """
-    above, equal = ((op(values[..., None, :], values[..., :, None])).sum(-1) for op in (np.greater, np.equal))
-    return np.where(np.isnan(values), np.nan, above + (equal + 1) / 2)
+
+def _is_sure(line: Line) -> bool:
+    """Whether an interval of its mean rank says something: it has enough tasks, and seeds."""
+    return len(line.ranks) >= FEWEST and any(len(line.results[task].of_seeds) > 1 for task in line.ranks)
 
 
 def _results(rows: Iterable[Row], chosen: Selection) -> tuple[dict[Name, dict[Task, Result]], int]:
@@ -277,9 +248,9 @@ def _results(rows: Iterable[Row], chosen: Selection) -> tuple[dict[Name, dict[Ta
     n_other = 0
     for of_cell in cells.values():
         first = of_cell[0]
-        if not set(chosen.kinds) <= _kinds(first):
+        if not set(chosen.kinds) <= kinds_of(first):
             continue
-        if (name := _name(first)) is None:
+        if (name := name_of(first)) is None:
             n_other += 1
             continue
         tracks = places[task_of(first), name.method, name.form]
@@ -301,88 +272,6 @@ def _result(rows: list[Row]) -> Result:
     return Result({seed: fmean(of_seeds[seed]) for seed in sorted(of_seeds)}, tuple(rows))
 
 
-def task_of(row: Row) -> Task | None:
-    """The task of a row; None without an AP of binary codes, on another split, or where settings were chosen."""
-    value, protocol = row.metrics.get("ap"), load_card(row.dataset).protocols.get(row.protocol)
-    if row.status != "ok" or row.split_seed is not None or value is None or value.mean is None:
-        return None
-    if "bits" not in row.config["settings"] or getattr(protocol, "of", None) is not None:
-        return None
-    return Task(row.dataset, row.protocol, int(row.config["settings"]["bits"]), _input(row))
-
-
-def _input(row: Row) -> str:
-    """The features that it hashes, or the network that it trains."""
-    model, features = (row.config["settings"].get(key) for key in ("model", "features"))
-    return ELSEWHERE if row.is_imported else str(features or PIXELS) if model in (None, *FORMS) else str(model)
-
-
-def _name(row: Row) -> Name | None:
-    """The line of a row, by what the files of method and recipes give today; None for settings that no track has.
-
-    The form is what must be said beside the input: a loss, or a form of hash functions, but no value of a recipe.
-    """
-    if row.is_imported:
-        return Name(row.method, (), ELSEWHERE)
-    if row.method not in METHODS:
-        return None
-    try:
-        return next(filter(None, (_of_track(row, as_published=published) for published in (True, False))), None)
-    except HashbenchError:
-        return None
-
-
-def _of_track(row: Row, *, as_published: bool) -> Name | None:
-    settings = row.config["settings"]
-    given = {key: settings[key] for key in INPUT if key in settings}
-    resolve = partial(Run.resolve, row.dataset, row.protocol, row.method, as_published=as_published)
-    run = resolve(given)
-    sources, usual = run.sources(given), run.settings.model_dump()
-    own = {key: row.settings[key] for key in run.method.identity if key in row.settings}
-    form = {key: value for key, value in own.items() if usual[key] != value}
-    if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
-        return None  # a rate or a scale that somebody chose
-    if any(sources[key].recipe is not None for key in form):
-        return None
-    given |= form
-    run = resolve(given) if form else run
-    if run.name.cell_hash != row.cell_hash:
-        return None
-    form |= {"model": settings["model"]} if settings.get("model") in FORMS else {}
-    notes = "\n".join(each.note for each in run.sources(given).values())
-    track = PUBLISHED if as_published else TUNED if search_in(notes) else BY_HAND
-    return Name(row.method, tuple(sorted(form.items())), track)
-
-
-def _kinds(row: Row) -> set[str]:
-    if row.method not in METHODS or row.is_imported:
-        return set()
-    return {METHODS.get(row.method).group, "unsupervised" if _needs(row) == "none" else "supervised"}
-
-
-def _needs(row: Row) -> str:
-    if row.method not in METHODS or row.is_imported:
-        return "unknown"
-    if row.settings.get("supervised") is False:
-        return "none"
-    return NEEDS[METHODS.get(row.method).supervision]
-
-
-def _is_pretrained(row: Row) -> bool | None:
-    """Whether a network of its input has seen other data; None: not known, of codes made elsewhere."""
-    if row.is_imported:
-        return None
-    settings, given = row.config["settings"], _input(row)
-    if given == PIXELS or given in FEATURES.names:
-        return False
-    if given == settings.get("features"):
-        return True
-    weights = str(settings.get("weights", ""))
-    if weights in ("", RANDOM_WEIGHTS):
-        return weights == "" and given in MODELS and MODELS.get(given).pretrained is not None
-    return True
-
-
 def _labels(names: Iterable[Name]) -> dict[Name, str]:
     """The title of each method with the settings, and the track, that tell its lines apart."""
     of_method: dict[str, list[Name]] = defaultdict(list)
@@ -398,9 +287,13 @@ def _labels(names: Iterable[Name]) -> dict[Name, str]:
     return labels
 
 
+def _train_s(row: Row) -> float | None:
+    return None if row.is_imported or row.seconds is None else row.seconds.train
+
+
 def _items_per_s(row: Row) -> float | None:
-    n_database = getattr(load_card(row.dataset).protocols.get(row.protocol), "n_database", None)
-    if n_database is None or row.seconds is None or row.seconds.encode <= 0:
+    n_database = getattr(protocol_of(row), "n_database", None)
+    if n_database is None or row.is_imported or row.seconds is None or row.seconds.encode <= 0:
         return None
     return float((n_database + row.metrics["ap"].n_queries) / row.seconds.encode)
 
@@ -410,40 +303,10 @@ def _median(values: Iterable[float | None]) -> float | None:
     return float(median(known)) if known else None
 
 
-def _with_intervals(lines: Sequence[Line], tasks: Sequence[Task], samples: int) -> list[Line]:
-    """The lines with the intervals of their mean ranks.
-
-    In each sample the seeds of each result are drawn with replacement, line by line in task order; then the tasks.
-    """
-    if not lines or not tasks:
-        return list(lines)
-    rng = np.random.default_rng(0)
-    ranked = np.empty((samples, len(tasks), len(lines)))
-    for t, task in enumerate(tasks):
-        means = np.full((samples, len(lines)), np.nan)
-        for n, line in enumerate(lines):
-            if task in line.results:
-                seeds = np.array([*line.results[task].of_seeds.values()])
-                means[:, n] = seeds[rng.integers(len(seeds), size=(samples, len(seeds)))].mean(axis=1)
-        ranked[:, t] = ranks_of(means)
-    drawn = rng.integers(len(tasks), size=(samples, len(tasks)))
-    resampled = np.take_along_axis(ranked, drawn[..., None], axis=1)
-    tail = (1 - LEVEL) / 2
-    found = []
-    for n, line in enumerate(lines):
-        of_line = resampled[..., n]
-        is_known = np.isfinite(of_line).any(axis=1)
-        is_sure = len(line.ranks) >= FEWEST and any(len(line.results[task].of_seeds) > 1 for task in line.ranks)
-        ends = np.quantile(np.nanmean(of_line[is_known], axis=1), [tail, 1 - tail]).tolist() if is_sure else None
-        found.append(line if ends is None else replace(line, interval=(ends[0], ends[1])))
-    return found
-
-
-def _better(line: Line, below: Iterable[Line], store: Store | None, samples: int) -> dict[str, Any]:
+def _better(line: Line, below: Iterable[Line], store: Store | None) -> dict[str, Any]:
     """The probability that ``line`` has a higher mean AP_T than the next line, on common tasks with paired seeds.
 
-    That is the first one ``below`` with ``FEWEST`` pairs of seeds or more. In each sample the pairs of each task are
-    drawn with replacement, and the queries that they share; then the tasks.
+    That is the first one ``below`` with ``FEWEST`` pairs of seeds or more.
     """
     for other in below:
         common = [(line.results[task], other.results[task]) for task in line.results if task in other.results]
@@ -452,18 +315,10 @@ def _better(line: Line, below: Iterable[Line], store: Store | None, samples: int
     else:
         return {}
     pairs = [pair for pair in (_paired(a, b, store) for a, b in common) if pair.size]
-    rng = np.random.default_rng(0)
-    means = np.empty((samples, len(pairs)))
-    for t, pair in enumerate(pairs):
-        of_seeds, of_queries = (rng.multinomial(n, np.full(n, 1 / n), size=samples) / n for n in pair.shape)
-        means[:, t] = ((of_seeds @ pair) * of_queries).sum(axis=1)
-    drawn = rng.integers(len(pairs), size=(samples, len(pairs)))
-    differences = np.take_along_axis(means, drawn, axis=1).mean(axis=1)
-    probability = float((differences > 0).mean() + (differences == 0).mean() / 2)
     over = f"tasks {len(pairs)}, pairs of seeds {sum(map(len, pairs))}"
     if with_queries := sum(pair.shape[1] > 1 for pair in pairs):
         over += f", queries of {with_queries} tasks"
-    return {"better": probability, "better_than": other.label, "better_over": over}
+    return {"better": share_above_zero(pairs), "better_than": other.label, "better_over": over}
 
 
 def _paired(a: Result, b: Result, store: Store | None) -> Floats:

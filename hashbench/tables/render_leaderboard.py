@@ -7,6 +7,7 @@ from hashbench.tables import render_html, render_latex, render_markdown
 from hashbench.tables.leaderboard import Leaderboard, Line, Result
 from hashbench.tables.notation import split_evenly
 from hashbench.tables.render_csv import csv_lines
+from hashbench.tables.tracks import Task
 
 TITLE = "Leaderboard: AP with ties"
 GAP = "-"  # nothing is measured there
@@ -15,11 +16,17 @@ MIB = 2**20
 
 Columns = Mapping[str, Sequence[tuple[str, float | None]]]  # by heading: the text of each row, and what it is sorted by
 
-Renderer = Callable[[str, Sequence[str], str, Sequence[str], Columns], str]  # of title, notes, corner, labels, columns
+# of a title, notes, the heading of the labels, the labels, and blocks of columns
+Renderer = Callable[[str, Sequence[str], str, Sequence[str], Sequence[Columns]], str]
 
 
-def columns_of(board: Leaderboard) -> Columns:
-    """The columns after the method: the ranks, what they cost and need, and a task each."""
+def title_of(board: Leaderboard) -> str:
+    """The title, with what all tasks have in common."""
+    return f"{TITLE} ({', '.join(board.shared)})" if board.shared else TITLE
+
+
+def blocks_of(board: Leaderboard) -> list[Columns]:
+    """The columns after the method: the ranks with what they cost and need, and one for each task."""
     shown: dict[str, Callable[[Line], tuple[str, float | None]]] = {
         "settings": lambda line: (line.track, None),
         "needs": lambda line: (line.needs, None),
@@ -35,17 +42,20 @@ def columns_of(board: Leaderboard) -> Columns:
         "MiB": lambda line: _number(None if line.peak_memory is None else line.peak_memory / MIB, "{:,.0f}"),
     }
     found = {heading: [text(line) for line in board.lines] for heading, text in shown.items()}
-    return found | {str(task): [_result(line.results.get(task)) for line in board.lines] for task in board.tasks}
+    return [
+        found,
+        {board.title_of(task): [_result(line.results.get(task)) for line in board.lines] for task in board.tasks},
+    ]
 
 
 def render(board: Leaderboard, output: str) -> str:
     """The leaderboard as text in the format csv, markdown, latex or html."""
     if output == "csv":
         head = [*board.lines[0].values()] if board.lines else ["method"]
-        head += [text for task in board.tasks for text in (str(task), f"{task}: std", f"{task}: seeds")]
+        head += [text for task in board.tasks for text in _csv_heads(task)]
         return csv_lines(head, (_csv_line(board, line) for line in board.lines))
     labels = [line.label for line in board.lines]
-    return RENDERERS[output](TITLE, [*board.notes], "method", labels, columns_of(board))
+    return RENDERERS[output](title_of(board), [*board.notes], "method", labels, blocks_of(board))
 
 
 def json_leaderboard(board: Leaderboard) -> dict[str, Any]:
@@ -59,6 +69,10 @@ def _json_results(line: Line) -> list[dict[str, Any]]:
         {**task._asdict(), "ap": found.mean, "std": found.std, "rank": line.ranks.get(task), "seeds": [*found.of_seeds]}
         for task, found in line.results.items()
     ]
+
+
+def _csv_heads(task: Task) -> list[str]:
+    return [f"{', '.join(task.parts)}{of}" for of in ("", ": std", ": seeds")]
 
 
 def _csv_line(board: Leaderboard, line: Line) -> list[Any]:
@@ -77,17 +91,20 @@ def _result(found: Result | None) -> tuple[str, float | None]:
     return f"{found.mean:.3f}" + ("" if found.std is None else f"±{found.std:.3f}"), found.mean
 
 
-def markdown(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], columns: Columns) -> str:
+def markdown(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
     """A heading, the notes and the grids, cut to the width of a terminal."""
     escape = render_markdown.escape
-    texts = {head: [escape(head), *(escape(text) for text, _ in cells)] for head, cells in columns.items()}
-    grids = render_markdown.grids([corner, *map(escape, labels)], texts)
-    return "\n\n".join([f"## {escape(title)}", *map(escape, notes), *grids]) + "\n"
+    parts = [f"## {escape(title)}", *map(escape, notes)]
+    for columns in blocks:
+        texts = {head: [escape(head), *(escape(text) for text, _ in cells)] for head, cells in columns.items()}
+        parts += render_markdown.grids([corner, *map(escape, labels)], texts)
+    return "\n\n".join(parts) + "\n"
 
 
-def html(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], columns: Columns) -> str:
+def html(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
     """A heading, the notes and a table, whose columns the page of the report can sort; all text is escaped."""
     escape, kind = render_html.escape, ' class="number"'
+    columns = {head: cells for block in blocks for head, cells in block.items()}
     heads = "".join(f'<th scope="col"{kind}>{escape(head)}</th>' for head in columns)
     lines = [f"<h2>{escape(title)}</h2>", *(f'<p class="legend">{escape(note)}</p>' for note in notes)]
     lines += [
@@ -107,11 +124,11 @@ def _sorted_by(value: float | None) -> str:
     return "" if value is None else f' data-measured="{value:.6f}"'
 
 
-def latex(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], columns: Columns) -> str:
+def latex(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
     """Tabulars of at most ``ACROSS`` columns, one below the other, for a document that loads booktabs and longtable."""
     escape = render_latex.escape
     lines = [rf"\section*{{{escape(title)}}}", *(rf"\noindent {escape(note)}\par" for note in notes), r"\footnotesize"]
-    for piece in split_evenly(tuple(columns), ACROSS) if columns else []:
+    for columns, piece in ((of, piece) for of in blocks for piece in split_evenly(tuple(of), ACROSS)):
         heads = (rf"\parbox[b]{{16mm}}{{\raggedright {escape(head)}}}" for head in piece)
         lines += [rf"\begin{{longtable}}{{l{'r' * len(piece)}}}", r"\toprule"]
         lines += [" & ".join([corner, *heads]) + r" \\", r"\midrule", r"\endhead"]

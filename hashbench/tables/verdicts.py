@@ -5,8 +5,9 @@ reproduced with others only, not reproduced; and, as its own, what cannot be com
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from hashbench.foundation.errors import counted
@@ -17,18 +18,18 @@ from hashbench.tables.papers import OWN
 from hashbench.tables.render_csv import csv_lines, settings_text
 from hashbench.tables.render_leaderboard import Renderer
 from hashbench.tables.render_markdown import cite
-from hashbench.tables.spec import load, why_not_yet
+from hashbench.tables.spec import TableSpec, load, why_not_yet
 from hashbench.tables.status import LIKE, SIZE
 from hashbench.tables.table import Table, TableCell
 
-REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED = "reproduced", "with other settings only", "not reproduced"
-OTHER_INPUT, NOT_MEASURED = "other features: not compared", "not measured"
+REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED = "reproduced", "with other settings", "not reproduced"
+OTHER_INPUT, NOT_MEASURED = "not compared", "not measured"
 VERDICTS = (REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED, NOT_MEASURED, OTHER_INPUT)  # that which says most first
 TITLE = "Verdicts of reproduction"
 EXPLANATION = (
     "Reproduced: the mean over seeds is within the tolerance of the published value, with the network or features of "
-    "the paper. With other settings only: another cell of the same data, code size and metric is. Other features: "
-    "the published value stands beside ours for orientation, and has no tolerance. A cell counts once."
+    "the paper. With other settings: only another cell of the same data, network, code size and metric is. "
+    "Not compared: the published value is of other features, and has no tolerance. A published value counts once."
 )
 
 
@@ -61,7 +62,7 @@ def verdicts(tables: Iterable[Table]) -> list[Verdict]:
 
     A table of our own may repeat a published value beside another network, and a table at another budget repeats all.
     """
-    tables = list(tables)
+    tables, loaded = list(tables), cache(load)
     measured: dict[tuple[Any, ...], list[TableCell]] = defaultdict(list)
     for cell in (cell for table in tables for cell in table.cells() if cell.measured is not None):
         measured[_same_input(cell.declared)].append(cell)
@@ -70,7 +71,7 @@ def verdicts(tables: Iterable[Table]) -> list[Verdict]:
     for table in sorted(tables, key=lambda table: table.paper == OWN):
         for cell in table.cells():
             if (declared := cell.declared).published is not None:
-                verdict = _verdict(table.name, cell, measured[_same_input(declared)])
+                verdict = _verdict(table.name, cell, measured[_same_input(declared)], loaded)
                 key = (declared.citation, *_same_run(declared), declared.published)
                 if key not in found or VERDICTS.index(verdict.verdict) < VERDICTS.index(found[key].verdict):
                     found[key] = verdict
@@ -88,28 +89,25 @@ def _same_input(cell: Cell) -> tuple[Any, ...]:
     return *_same_run(cell), *(cell.settings.get(key) for key in LIKE)
 
 
-def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell]) -> Verdict:
+def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell], loaded: Callable[[str], TableSpec]) -> Verdict:
     declared = cell.declared
     if declared.tolerance is None:
         return Verdict(table, cell, OTHER_INPUT, "it has no tolerance")
     if cell.within_tolerance:
-        return Verdict(table, cell, REPRODUCED, f"{cell.difference:+.3f}")
+        return Verdict(table, cell, REPRODUCED, f"differs by {cell.difference:+.3f}")
+    # a row of the paper with a value of its own is another method to it, as the loss of StructHash
+    own_values = (None, declared.published)
     others = [other for other in alike if TableCell(declared, other.measured).within_tolerance]
-    if others:
+    if others := [other for other in others if other.declared.published in own_values]:
         own, other = declared.settings.items(), others[0].declared
         changed = {key: value for key, value in other.settings.items() if (key, value) not in own}
         how = settings_text(changed) or (f"budget {other.budget}" if other.budget != declared.budget else other.row)
         return Verdict(table, cell, OTHER_SETTINGS, how)
     if cell.measured is not None:
-        return Verdict(table, cell, NOT_REPRODUCED, f"{cell.difference:+.3f}")
-    return Verdict(table, cell, NOT_MEASURED, _missing(table, declared))
-
-
-def _missing(table: str, cell: Cell) -> str:
-    if (needs := why_not_yet(cell, load(table))) is not None:
-        return needs
-    given = cell.settings.get("model") or cell.settings.get("features") or "its items"
-    return f"no run on {cell.dataset} {cell.protocol} of {given}"
+        return Verdict(table, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
+    given = declared.settings.get("model") or declared.settings.get("features") or "its items"
+    no_run = f"no run on {declared.dataset} {declared.protocol} of {given}"
+    return Verdict(table, cell, NOT_MEASURED, why_not_yet(declared, loaded(table)) or no_run)
 
 
 def render(found: Sequence[Verdict], renderer: Renderer) -> str:
@@ -125,7 +123,7 @@ def render(found: Sequence[Verdict], renderer: Renderer) -> str:
             verdict: [(str(n), float(n)) for n in (of[each][verdict] for each in sorted(of))] for verdict in VERDICTS
         }
         notes = [EXPLANATION, *([f"Not measured: {why}."] if why else [])] if by == "citation" else []
-        parts.append(renderer(f"{TITLE}, by {corner}", notes, corner, sorted(of), columns))
+        parts.append(renderer(f"{TITLE}, by {corner}", notes, corner, sorted(of), [columns]))
     return "\n".join(parts)
 
 

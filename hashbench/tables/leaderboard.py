@@ -207,6 +207,7 @@ def leaderboard(rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Stor
             key=lambda task: (*task[:2], task.features, task.bits),
         )
     )
+    found = {name: {task: results[task] for task in tasks if task in results} for name, results in found.items()}
     having = {task: [name for name, results in found.items() if task in results] for task in tasks}
     shared = [task for task in tasks if len(having[task]) > 1]  # alone, a line would be the first for nothing
     ranks: dict[Name, dict[Task, float]] = {name: {} for name in found}
@@ -246,7 +247,7 @@ def _results(rows: Iterable[Row], chosen: Selection) -> tuple[dict[Name, dict[Ta
             cells[row.cell_hash].append(row)
     places: dict[tuple[Any, ...], dict[str, list[Row]]] = defaultdict(dict)
     n_other = 0
-    for of_cell in cells.values():
+    for _, of_cell in sorted(cells.items()):
         first = of_cell[0]
         if not set(chosen.kinds) <= kinds_of(first):
             continue
@@ -269,7 +270,9 @@ def _result(rows: list[Row]) -> Result:
     of_seeds: dict[int, list[float]] = defaultdict(list)
     for row in rows:
         of_seeds[row.seed].append(row.metrics["ap"].mean or 0.0)
-    return Result({seed: fmean(of_seeds[seed]) for seed in sorted(of_seeds)}, tuple(rows))
+    return Result(
+        {seed: fmean(of_seeds[seed]) for seed in sorted(of_seeds)}, tuple(sorted(rows, key=lambda row: row.run))
+    )
 
 
 def _labels(names: Iterable[Name]) -> dict[Name, str]:

@@ -127,7 +127,12 @@ def _sorted_by(value: float | None) -> str:
 def latex(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
     """Tabulars of at most ``ACROSS`` columns, one below the other, for a document that loads booktabs and longtable."""
     escape = render_latex.escape
-    lines = [rf"\section*{{{escape(title)}}}", *(rf"\noindent {escape(note)}\par" for note in notes), r"\footnotesize"]
+    lines = [
+        r"% needs \usepackage{booktabs,longtable}",
+        rf"\section*{{{escape(title)}}}",
+        *(rf"\noindent {escape(note)}\par" for note in notes),
+        r"\footnotesize",
+    ]
     for columns, piece in ((of, piece) for of in blocks for piece in split_evenly(tuple(of), ACROSS)):
         heads = (rf"\parbox[b]{{16mm}}{{\raggedright {escape(head)}}}" for head in piece)
         lines += [rf"\begin{{longtable}}{{l{'r' * len(piece)}}}", r"\toprule"]

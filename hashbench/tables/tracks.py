@@ -1,15 +1,17 @@
 """What a stored row is a result of: its task, and its line in a comparison (the method, and whose its settings are)."""
 
+import json
 from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import Protocol
+from hashbench.datasets.protocol import HELD_OUT, PerClassValidation, Protocol, RandomValidation
 from hashbench.features import FEATURES
-from hashbench.foundation.config import Setting
+from hashbench.foundation.config import Setting, canonical_json
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.paths import read_once
 from hashbench.methods import METHODS
 from hashbench.models import MODELS, RANDOM_WEIGHTS
 from hashbench.runs.row import Row
@@ -19,6 +21,7 @@ from hashbench.tables.footnotes import search_in
 KINDS = ("supervised", "unsupervised", "shallow", "deep")
 FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
 INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is given
+TO_CHOOSE = (PerClassValidation, RandomValidation)  # protocols whose queries choose settings
 NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
 TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "as published", "by hand", "made elsewhere"
 
@@ -50,7 +53,7 @@ def task_of(row: Row) -> Task | None:
     value, bits = row.metrics.get("ap"), row.config.get("settings", {}).get("bits")
     if row.status != "ok" or row.split_seed is not None or value is None or value.mean is None:
         return None
-    if not isinstance(bits, int) or getattr(protocol_of(row), "of", None) is not None:
+    if not isinstance(bits, int) or isinstance(protocol_of(row), TO_CHOOSE) or row.protocol.endswith(HELD_OUT):
         return None
     return Task(row.dataset, row.protocol, bits, _input(row))
 
@@ -77,19 +80,32 @@ def name_of(row: Row) -> Name | None:
         return Name(row.method, (), ELSEWHERE)
     if row.method not in METHODS:
         return None
+    names = (row.dataset, row.protocol, row.method)
+    return _name_of_cell(names, row.cell_hash, canonical_json([row.config["settings"], row.settings]))
+
+
+@read_once  # the page and its figures need it of the same rows
+def _name_of_cell(names: tuple[str, str, str], cell_hash: str, settings: str) -> Name | None:
     try:
-        return next(filter(None, (_of_track(row, as_published=published) for published in (True, False))), None)
+        tracks = (_of_track(names, cell_hash, *json.loads(settings), as_published=each) for each in (True, False))
+        return next(filter(None, tracks), None)
     except HashbenchError:
         return None
 
 
-def _of_track(row: Row, *, as_published: bool) -> Name | None:
-    settings = row.config["settings"]
+def _of_track(
+    names: tuple[str, str, str],
+    cell_hash: str,
+    settings: dict[str, Setting],
+    identity: dict[str, Setting],
+    *,
+    as_published: bool,
+) -> Name | None:
     given = {key: settings[key] for key in INPUT if key in settings}
-    resolve = partial(Run.resolve, row.dataset, row.protocol, row.method, as_published=as_published)
+    resolve = partial(Run.resolve, *names, as_published=as_published)
     run = resolve(given)
     sources, usual = run.sources(given), run.settings.model_dump()
-    own = {key: row.settings[key] for key in run.method.identity if key in row.settings}
+    own = {key: identity[key] for key in run.method.identity if key in identity}
     form = {key: value for key, value in own.items() if usual[key] != value}
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
         return None  # a rate or a scale that somebody chose
@@ -97,12 +113,12 @@ def _of_track(row: Row, *, as_published: bool) -> Name | None:
         return None
     given |= form
     run = resolve(given) if form else run
-    if run.name.cell_hash != row.cell_hash:
+    if run.name.cell_hash != cell_hash:
         return None
     form |= {"model": settings["model"]} if settings.get("model") in FORMS else {}
     notes = "\n".join(each.note for each in run.sources(given).values())
     track = PUBLISHED if as_published else TUNED if search_in(notes) else BY_HAND
-    return Name(row.method, tuple(sorted(form.items())), track)
+    return Name(names[2], tuple(sorted(form.items())), track)
 
 
 def kinds_of(row: Row) -> set[str]:

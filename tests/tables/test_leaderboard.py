@@ -17,6 +17,7 @@ from support.command_line import call
 from support.fake_rows import row_of_run
 
 from hashbench import metrics
+from hashbench.datasets.protocol import HELD_OUT
 from hashbench.foundation.provenance import Code
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
@@ -203,6 +204,9 @@ def test_rows_of_other_splits_and_of_searches_have_no_task() -> None:
     assert task_of(one.model_copy(update={"status": "failed"})) is None
     run = Run.resolve("cifar10", "s1_validation", "lsh", {"bits": 8, "features": "gist"})
     assert task_of(row_of_run(run, ap=0.3)) is None
+    assert task_of(one.model_copy(update={"protocol": f"s1{HELD_OUT}"})) is None
+    again = Run.resolve("cifar10", "labelme_stand_in", "lsh", {"bits": 8, "features": "gist"})
+    assert task_of(row_of_run(again, ap=0.3)) == Task("cifar10", "labelme_stand_in", 8, "gist")
 
 
 def test_kinds_and_needs() -> None:

@@ -36,6 +36,7 @@ COMMANDS = {
     "run": "Train and score the missing cells of tables.",
     "status": "Show what is done, missing or failed, of all tables or of one.",
     "table": "Print tables: published and measured values side by side.",
+    "leaderboard": "Rank the methods: on which task, how surely, at what cost.",
     "figure": "Draw figures of papers from the stored rows.",
     "bundle": "Pack the rows of a table with what scores them again.",
     "verify": "Score the rows of a bundle again and compare them.",

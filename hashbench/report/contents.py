@@ -19,6 +19,7 @@ from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import Rows, collect
+from hashbench.tables.leaderboard import Leaderboard, leaderboard
 from hashbench.tables.spec import TableSpec, names_to_come, why_not_yet
 from hashbench.tables.status import PastSeconds
 from hashbench.tables.table import Table
@@ -68,12 +69,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class Contents:
-    """All that the page shows. ``left_out`` has a line for each row, table or figure that cannot be read."""
+    """All that the page shows. ``left_out`` has a line for each row, table or figure that cannot be read.
+
+    ``board`` is the leaderboard of all rows; None on a page of some tables only.
+    """
 
     tables: Sequence[ReportedTable]
     pictures: Sequence[Picture]
     rows: Sequence[Row]
     left_out: Sequence[str]
+    board: Leaderboard | None = None
 
 
 def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
@@ -111,7 +116,8 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         used = {row.run for one in tables for measured in one.table.measured for row in measured.rows}
         rows = Rows(row for row in rows if row.run in used)
     # tables of which something is measured come first
-    return Contents(sorted(tables, key=lambda each: not each.table.has_measured), pictures, rows, left_out)
+    tables.sort(key=lambda each: not each.table.has_measured)
+    return Contents(tables, pictures, rows, left_out, None if only else leaderboard(rows))
 
 
 def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: PastSeconds) -> list[MissingRun]:

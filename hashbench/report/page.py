@@ -8,8 +8,11 @@ from pathlib import Path
 from hashbench.foundation.errors import counted
 from hashbench.report.contents import Contents, MissingRun, Picture
 from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, machine_of
+from hashbench.tables import render_leaderboard
 from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html
+from hashbench.tables.verdicts import render as verdicts_text
+from hashbench.tables.verdicts import verdicts
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
@@ -22,7 +25,7 @@ def render(contents: Contents) -> str:
     provenance = Provenance({row.run: row for row in contents.rows}, entries)
     tables = [render_html(each.table, counts=True, attributes=provenance.add(each)) for each in contents.tables]
     figures = _figures(contents.pictures, entries)
-    parts = [*_overview(contents), *tables, *figures, *_machines(contents), *_missing(contents)]
+    parts = [*_overview(contents), *_tables(contents), *tables, *figures, *_machines(contents), *_missing(contents)]
     data = f'<script type="application/json" id="data">{provenance.as_json()}</script>'
     foot = [
         '<aside id="provenance" role="status" hidden></aside>',
@@ -77,9 +80,17 @@ def _overview(contents: Contents) -> Iterator[str]:
     )
     yield (
         '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it.</p>'
-        '<nav><a href="#tables">Tables</a> <a href="#figures">Figures</a> <a href="#machines">Machines and runs</a> '
+        '<nav><a href="#leaderboard">Leaderboard</a> <a href="#tables">Tables</a> <a href="#figures">Figures</a> '
+        '<a href="#machines">Machines and runs</a> '
         '<a href="#missing">Missing</a></nav></header>'
     )
+    if contents.board is not None and contents.board.lines:
+        yield f'<section id="leaderboard">{render_leaderboard.render(contents.board, "html")}</section>'
+    if found := verdicts(each.table for each in contents.tables):
+        yield f'<section id="verdicts">{verdicts_text(found, render_leaderboard.html)}</section>'
+
+
+def _tables(contents: Contents) -> Iterator[str]:
     yield '<section id="tables"><h2>Tables</h2><div class="scroll"><table class="list sortable">'
     yield f"{_heading(['table'], ['measured', 'outside', 'missing'])}\n<tbody>"
     for each in contents.tables:

@@ -6,8 +6,11 @@ from hashbench.runs.settings import method_file
 from hashbench.tables import notation
 from hashbench.tables.footnotes import network_of
 from hashbench.tables.papers import OWN
+from hashbench.tables.render_leaderboard import markdown
 from hashbench.tables.render_markdown import cite, escape
 from hashbench.tables.table import Table
+from hashbench.tables.verdicts import render as verdicts_text
+from hashbench.tables.verdicts import verdicts
 from hashbench.tuning import search
 
 QUICKSTART = "digits"  # everybody's own rows, which are not committed
@@ -22,6 +25,7 @@ A published value is never printed as a measured one: a cell that is not measure
 """
 COLUMNS = "| table | what it is | measured | network or features | runs |\n| :--- | :--- | ---: | :--- | :--- |"
 OWN_HEAD = f"## Our own tables\n\n{COLUMNS}"
+DETAILS = "\n`hashbench leaderboard --verdicts --format csv` has a line for each published value."
 SEARCHES_HEAD = """## Searches of settings
 
 | search | queries held out of | methods | trials of each |
@@ -37,6 +41,8 @@ def results_readme(tables: Iterable[Table]) -> str:
     own = _lines(table for table in shown if table.paper == OWN)
     lines = [head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]
     searches = list(_searches())
+    found = verdicts(shown)
+    lines += [f"\n{verdicts_text(found, markdown).rstrip()}", DETAILS] if found else []
     return "\n".join([*lines, *([f"\n{SEARCHES_HEAD}", *searches] if searches else [])]) + "\n"
 
 

@@ -47,8 +47,13 @@ def _track(cell: Cell) -> str:
         return "unknown, of methods that are not installed here"
     if cell.track == "published":
         return PUBLISHED
-    search = re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", tuning_of(cell))
+    search = search_in(tuning_of(cell))
     return BY_HAND if search is None else f"tuned ({search[2]} trials of each method, search {search[1]})"
+
+
+def search_in(notes: str) -> re.Match[str] | None:
+    """The name of the search that the notes on settings name, and the number of its trials."""
+    return re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", notes)
 
 
 def processors(table: Table) -> str:

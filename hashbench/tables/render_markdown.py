@@ -1,7 +1,7 @@
 """A table as Markdown, aligned so that it can be read as plain text too."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hashbench.tables import notation
 from hashbench.tables.footnotes import made_how
@@ -66,10 +66,14 @@ def _pieces(section: Section, how: Notation, side_by_side: bool) -> list[str]:
                 published = how.published(cell)
                 text = both(published, text, cell) if side_by_side else text or published
             texts.append(text)
-    labels = ["", *map(escape, section.rows)]
+    return grids(["", *map(escape, section.rows)], columns)
+
+
+def grids(labels: Sequence[str], columns: Mapping[str, Sequence[str]]) -> list[str]:
+    """The fewest grids that fit the width, each with the ``labels`` of the rows; the first texts are the heading."""
     widths = {column: _width(texts) for column, texts in columns.items()}
     most = WIDTH - 1 - (_width(labels) + 3)
-    pieces = notation.fewest_pieces(section.columns, lambda piece: sum(widths[column] + 3 for column in piece) <= most)
+    pieces = notation.fewest_pieces(tuple(columns), lambda piece: sum(widths[column] + 3 for column in piece) <= most)
     return [_aligned([labels, *(columns[column] for column in piece)]) for piece in pieces]
 
 

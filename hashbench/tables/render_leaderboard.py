@@ -1,0 +1,146 @@
+"""The leaderboard as CSV, Markdown, LaTeX and HTML, and as a value for JSON; verdicts have the same grids."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hashbench.tables import render_html, render_latex, render_markdown
+from hashbench.tables.leaderboard import Leaderboard, Line, Result
+from hashbench.tables.notation import split_evenly
+from hashbench.tables.render_csv import csv_lines
+from hashbench.tables.tracks import Task
+
+TITLE = "Leaderboard: AP with ties"
+GAP = "-"  # nothing is measured there
+ACROSS = 7  # columns of one tabular of LaTeX
+MIB = 2**20
+
+Columns = Mapping[str, Sequence[tuple[str, float | None]]]  # by heading: the text of each row, and what it is sorted by
+
+# of a title, notes, the heading of the labels, the labels, and blocks of columns
+Renderer = Callable[[str, Sequence[str], str, Sequence[str], Sequence[Columns]], str]
+
+
+def title_of(board: Leaderboard) -> str:
+    """The title, with what all tasks have in common."""
+    return f"{TITLE} ({', '.join(board.shared)})" if board.shared else TITLE
+
+
+def blocks_of(board: Leaderboard) -> list[Columns]:
+    """The columns after the method: the ranks with what they cost and need, and one for each task."""
+    shown: dict[str, Callable[[Line], tuple[str, float | None]]] = {
+        "settings": lambda line: (line.track, None),
+        "needs": lambda line: (line.needs, None),
+        "pre-trained": lambda line: (line.pretrained, None),
+        "beats": lambda line: _number(line.beaten, "{:.0%}"),
+        "mean rank": lambda line: _number(line.rank, "{:.2f}"),
+        "interval": lambda line: ("{:.1f} to {:.1f}".format(*line.interval) if line.interval else line.too_few, None),
+        "tasks": lambda line: _number(len(line.ranks), "{:.0f}"),
+        "of": lambda line: _number(line.values()["n_compared"], "{:.1f}"),
+        "better than": lambda line: _number(line.better, f"{{:.2f}} than {line.better_than}"),
+        "train s": lambda line: _number(line.train_s, "{:,.1f}"),
+        "items/s": lambda line: _number(line.items_per_s, "{:,.0f}"),
+        "MiB": lambda line: _number(None if line.peak_memory is None else line.peak_memory / MIB, "{:,.0f}"),
+    }
+    found = {heading: [text(line) for line in board.lines] for heading, text in shown.items()}
+    return [
+        found,
+        {board.title_of(task): [_result(line.results.get(task)) for line in board.lines] for task in board.tasks},
+    ]
+
+
+def render(board: Leaderboard, output: str) -> str:
+    """The leaderboard as text in the format csv, markdown, latex or html."""
+    if output == "csv":
+        head = [*board.lines[0].values()] if board.lines else ["method"]
+        head += [text for task in board.tasks for text in _csv_heads(task)]
+        return csv_lines(head, (_csv_line(board, line) for line in board.lines))
+    labels = [line.label for line in board.lines]
+    return RENDERERS[output](title_of(board), [*board.notes], "method", labels, blocks_of(board))
+
+
+def json_leaderboard(board: Leaderboard) -> dict[str, Any]:
+    """The leaderboard as an object for JSON; a task that is not measured is not in a line's ``results``."""
+    lines = [{**line.values(), "results": _json_results(line)} for line in board.lines]
+    return {"notes": [*board.notes], "tasks": [task._asdict() for task in board.tasks], "lines": lines}
+
+
+def _json_results(line: Line) -> list[dict[str, Any]]:
+    return [
+        {**task._asdict(), "ap": found.mean, "std": found.std, "rank": line.ranks.get(task), "seeds": [*found.of_seeds]}
+        for task, found in line.results.items()
+    ]
+
+
+def _csv_heads(task: Task) -> list[str]:
+    return [f"{', '.join(task.parts)}{of}" for of in ("", ": std", ": seeds")]
+
+
+def _csv_line(board: Leaderboard, line: Line) -> list[Any]:
+    results = (line.results.get(task) for task in board.tasks)
+    of_tasks = ((None,) * 3 if each is None else (each.mean, each.std, len(each.of_seeds)) for each in results)
+    return [*line.values().values(), *(value for of_task in of_tasks for value in of_task)]
+
+
+def _number(value: float | None, form: str) -> tuple[str, float | None]:
+    return (GAP, None) if value is None else (form.format(value), float(value))
+
+
+def _result(found: Result | None) -> tuple[str, float | None]:
+    if found is None:
+        return GAP, None
+    return f"{found.mean:.3f}" + ("" if found.std is None else f"±{found.std:.3f}"), found.mean
+
+
+def markdown(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
+    """A heading, the notes and the grids, cut to the width of a terminal."""
+    escape = render_markdown.escape
+    parts = [f"## {escape(title)}", *map(escape, notes)]
+    for columns in blocks:
+        texts = {head: [escape(head), *(escape(text) for text, _ in cells)] for head, cells in columns.items()}
+        parts += render_markdown.grids([corner, *map(escape, labels)], texts)
+    return "\n\n".join(parts) + "\n"
+
+
+def html(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
+    """A heading, the notes and a table, whose columns the page of the report can sort; all text is escaped."""
+    escape, kind = render_html.escape, ' class="number"'
+    columns = {head: cells for block in blocks for head, cells in block.items()}
+    heads = "".join(f'<th scope="col"{kind}>{escape(head)}</th>' for head in columns)
+    lines = [f"<h2>{escape(title)}</h2>", *(f'<p class="legend">{escape(note)}</p>' for note in notes)]
+    lines += [
+        '<div class="scroll"><table class="list sortable">',
+        f'<thead><tr><th scope="col">{corner}</th>{heads}</tr></thead>',
+    ]
+    lines += ["<tbody>"]
+    for n, label in enumerate(labels):
+        row = (cells[n] for cells in columns.values())
+        cells = (f"<td{kind}{_sorted_by(value)}>{escape(text)}</td>" for text, value in row)
+        lines.append(f'<tr><th scope="row">{escape(label)}</th>{"".join(cells)}</tr>')
+    text = "\n".join([*lines, "</tbody></table></div>"]) + "\n"
+    return text.encode("ascii", "xmlcharrefreplace").decode()
+
+
+def _sorted_by(value: float | None) -> str:
+    return "" if value is None else f' data-measured="{value:.6f}"'
+
+
+def latex(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
+    """Tabulars of at most ``ACROSS`` columns, one below the other, for a document that loads booktabs and longtable."""
+    escape = render_latex.escape
+    lines = [
+        r"% needs \usepackage{booktabs,longtable}",
+        rf"\section*{{{escape(title)}}}",
+        *(rf"\noindent {escape(note)}\par" for note in notes),
+        r"\footnotesize",
+    ]
+    for columns, piece in ((of, piece) for of in blocks for piece in split_evenly(tuple(of), ACROSS)):
+        heads = (rf"\parbox[b]{{16mm}}{{\raggedright {escape(head)}}}" for head in piece)
+        lines += [rf"\begin{{longtable}}{{l{'r' * len(piece)}}}", r"\toprule"]
+        lines += [" & ".join([corner, *heads]) + r" \\", r"\midrule", r"\endhead"]
+        for n, label in enumerate(labels):
+            lines.append(" & ".join([escape(label), *(escape(columns[head][n][0]) for head in piece)]) + r" \\")
+        lines += [r"\bottomrule", r"\end{longtable}"]
+    return "\n".join(lines) + "\n"
+
+
+RENDERERS: dict[str, Renderer] = {"markdown": markdown, "html": html, "latex": latex}

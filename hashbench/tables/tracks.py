@@ -1,0 +1,152 @@
+"""What a stored row is a result of: its task, and its line in a comparison (the method, and whose its settings are)."""
+
+import json
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
+
+from hashbench.contract import PIXELS
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import HELD_OUT, PerClassValidation, Protocol, RandomValidation
+from hashbench.features import FEATURES
+from hashbench.foundation.config import Setting, canonical_json
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.paths import read_once
+from hashbench.methods import METHODS
+from hashbench.models import MODELS, RANDOM_WEIGHTS
+from hashbench.runs.row import Row
+from hashbench.runs.run import Run
+from hashbench.tables.footnotes import search_in
+
+KINDS = ("supervised", "unsupervised", "shallow", "deep")
+FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
+INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is given
+TO_CHOOSE = (PerClassValidation, RandomValidation)  # protocols whose queries choose settings
+NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
+TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "as published", "by hand", "made elsewhere"
+
+
+class Task(NamedTuple):
+    """What methods are compared on: equal data, equal codes and equal input; ``features`` or a network of its own."""
+
+    dataset: str
+    protocol: str
+    bits: int
+    features: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its parts as text."""
+        return self.dataset, self.protocol, f"{self.bits} bits", self.features
+
+
+class Name(NamedTuple):
+    """What a line is: a method, the settings that name its runs, and whose the others are."""
+
+    method: str
+    form: tuple[tuple[str, Setting], ...]
+    track: str
+
+
+def task_of(row: Row) -> Task | None:
+    """The task of a row; None without an AP of binary codes, on another split, or where settings were chosen."""
+    value, bits = row.metrics.get("ap"), row.config.get("settings", {}).get("bits")
+    if row.status != "ok" or row.split_seed is not None or value is None or value.mean is None:
+        return None
+    if not isinstance(bits, int) or isinstance(protocol_of(row), TO_CHOOSE) or row.protocol.endswith(HELD_OUT):
+        return None
+    return Task(row.dataset, row.protocol, bits, _input(row))
+
+
+def protocol_of(row: Row) -> Protocol | None:
+    """Its protocol; None where the card is not here."""
+    with suppress(HashbenchError):  # the card of a data set of somebody's own may not be here
+        return load_card(row.dataset).protocols.get(row.protocol)
+    return None
+
+
+def _input(row: Row) -> str:
+    """The features that it hashes, or the network that it trains."""
+    model, features = (row.config["settings"].get(key) for key in ("model", "features"))
+    return ELSEWHERE if row.is_imported else str(features or PIXELS) if model in (None, *FORMS) else str(model)
+
+
+def name_of(row: Row) -> Name | None:
+    """The line of a row, by what the files of method and recipes give today; None for settings that no track has.
+
+    The form is what must be said beside the input: a loss, or a form of hash functions, but no value of a recipe.
+    """
+    if row.is_imported:
+        return Name(row.method, (), ELSEWHERE)
+    if row.method not in METHODS:
+        return None
+    names = (row.dataset, row.protocol, row.method)
+    return _name_of_cell(names, row.cell_hash, canonical_json([row.config["settings"], row.settings]))
+
+
+@read_once  # the page and its figures need it of the same rows
+def _name_of_cell(names: tuple[str, str, str], cell_hash: str, settings: str) -> Name | None:
+    try:
+        tracks = (_of_track(names, cell_hash, *json.loads(settings), as_published=each) for each in (True, False))
+        return next(filter(None, tracks), None)
+    except HashbenchError:
+        return None
+
+
+def _of_track(
+    names: tuple[str, str, str],
+    cell_hash: str,
+    settings: dict[str, Setting],
+    identity: dict[str, Setting],
+    *,
+    as_published: bool,
+) -> Name | None:
+    given = {key: settings[key] for key in INPUT if key in settings}
+    resolve = partial(Run.resolve, *names, as_published=as_published)
+    run = resolve(given)
+    sources, usual = run.sources(given), run.settings.model_dump()
+    own = {key: identity[key] for key in run.method.identity if key in identity}
+    form = {key: value for key, value in own.items() if usual[key] != value}
+    if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
+        return None  # a rate or a scale that somebody chose
+    if any(sources[key].recipe is not None for key in form):
+        return None
+    given |= form
+    run = resolve(given) if form else run
+    if run.name.cell_hash != cell_hash:
+        return None
+    form |= {"model": settings["model"]} if settings.get("model") in FORMS else {}
+    notes = "\n".join(each.note for each in run.sources(given).values())
+    track = PUBLISHED if as_published else TUNED if search_in(notes) else BY_HAND
+    return Name(names[2], tuple(sorted(form.items())), track)
+
+
+def kinds_of(row: Row) -> set[str]:
+    """The kinds of its method; none where it is not known."""
+    if row.method not in METHODS or row.is_imported:
+        return set()
+    return {METHODS.get(row.method).group, "unsupervised" if needs_of(row) == "none" else "supervised"}
+
+
+def needs_of(row: Row) -> str:
+    """What its method learns from beside the items: none, classes, pairs, or unknown."""
+    if row.method not in METHODS or row.is_imported:
+        return "unknown"
+    if row.settings.get("supervised") is False:
+        return "none"
+    return NEEDS[METHODS.get(row.method).supervision]
+
+
+def is_pretrained(row: Row) -> bool | None:
+    """Whether a network of its input has seen other data; None: not known, of codes made elsewhere."""
+    if row.is_imported:
+        return None
+    settings, given = row.config["settings"], _input(row)
+    if given == PIXELS or given in FEATURES.names:
+        return False
+    if given == settings.get("features"):
+        return True
+    weights = str(settings.get("weights", ""))
+    if weights in ("", RANDOM_WEIGHTS):
+        return weights == "" and given in MODELS and MODELS.get(given).pretrained is not None
+    return True

@@ -1,0 +1,137 @@
+"""Which published figures hashbench reproduces: a verdict for each published cell, counted by paper and by method.
+
+The classes are those of Ali et al., "Bringing Light Into the Dark" (PyKEEN): reproduced with the reported settings,
+reproduced with others only, not reproduced; and, as its own, what cannot be compared and what was not measured.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hashbench.foundation.errors import counted
+from hashbench.methods import METHODS
+from hashbench.runs.settings import method_file
+from hashbench.tables.cell import Cell
+from hashbench.tables.papers import OWN
+from hashbench.tables.render_csv import csv_lines, settings_text
+from hashbench.tables.render_leaderboard import Renderer
+from hashbench.tables.render_markdown import cite
+from hashbench.tables.spec import TableSpec, load, why_not_yet
+from hashbench.tables.status import LIKE, SIZE
+from hashbench.tables.table import Table, TableCell
+
+REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED = "reproduced", "with other settings", "not reproduced"
+OTHER_INPUT, NOT_MEASURED = "not compared", "not measured"
+VERDICTS = (REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED, NOT_MEASURED, OTHER_INPUT)  # that which says most first
+TITLE = "Verdicts of reproduction"
+EXPLANATION = (
+    "Reproduced: the mean over seeds is within the tolerance of the published value, with the network or features of "
+    "the paper. With other settings: only another cell of the same data, network, code size and metric is. "
+    "Not compared: the published value is of other features, and has no tolerance. A published value counts once."
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A published cell of a table, its verdict, and why: the difference, or what is missing."""
+
+    table: str
+    cell: TableCell
+    verdict: str
+    why: str
+
+    def line(self) -> dict[str, Any]:
+        """The columns of the CSV and the keys of the JSON."""
+        declared, measured = self.cell.declared, self.cell.measured
+        keys = ("section", "row", "column", "dataset", "protocol", "method", "metric", "published", "tolerance")
+        named = {key: getattr(declared, key) for key in keys}
+        values = {"measured": measured.mean if measured else None, "verdict": self.verdict, "why": self.why}
+        return {
+            "table": self.table,
+            "citation": declared.citation,
+            **named,
+            "settings": settings_text(declared.settings),
+            **values,
+        }
+
+
+def verdicts(tables: Iterable[Table]) -> list[Verdict]:
+    """A verdict for each published cell of ``tables``; of cells with one published value that which says most.
+
+    A table of our own may repeat a published value beside another network, and a table at another budget repeats all.
+    """
+    tables, loaded = list(tables), cache(load)
+    measured: dict[tuple[Any, ...], list[TableCell]] = defaultdict(list)
+    for cell in (cell for table in tables for cell in table.cells() if cell.measured is not None):
+        measured[_same_input(cell.declared)].append(cell)
+    found: dict[tuple[Any, ...], Verdict] = {}
+    # the papers' tables first: only they say what would be right
+    for table in sorted(tables, key=lambda table: table.paper == OWN):
+        for cell in table.cells():
+            if (declared := cell.declared).published is not None:
+                verdict = _verdict(table.name, cell, measured[_same_input(declared)], loaded)
+                key = (declared.citation, *_same_run(declared), declared.published)
+                if key not in found or VERDICTS.index(verdict.verdict) < VERDICTS.index(found[key].verdict):
+                    found[key] = verdict
+    return list(found.values())
+
+
+def _same_run(cell: Cell) -> tuple[Any, ...]:
+    """What cells have in common that differ in the settings of the method, or in the network, only."""
+    size = (cell.settings.get(key) for key in SIZE)
+    return cell.dataset, cell.protocol, cell.method, cell.metric, cell.evaluation, *size
+
+
+def _same_input(cell: Cell) -> tuple[Any, ...]:
+    """The same of cells on the same network or features."""
+    return *_same_run(cell), *(cell.settings.get(key) for key in LIKE)
+
+
+def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell], loaded: Callable[[str], TableSpec]) -> Verdict:
+    declared = cell.declared
+    if declared.tolerance is None:
+        return Verdict(table, cell, OTHER_INPUT, "it has no tolerance")
+    if cell.within_tolerance:
+        return Verdict(table, cell, REPRODUCED, f"differs by {cell.difference:+.3f}")
+    # a row of the paper with a value of its own is another method to it, as the loss of StructHash
+    own_values = (None, declared.published)
+    others = [other for other in alike if TableCell(declared, other.measured).within_tolerance]
+    if others := [other for other in others if other.declared.published in own_values]:
+        own, other = declared.settings.items(), others[0].declared
+        changed = {key: value for key, value in other.settings.items() if (key, value) not in own}
+        how = settings_text(changed) or (f"budget {other.budget}" if other.budget != declared.budget else other.row)
+        return Verdict(table, cell, OTHER_SETTINGS, how)
+    if cell.measured is not None:
+        return Verdict(table, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
+    given = declared.settings.get("model") or declared.settings.get("features") or "its items"
+    no_run = f"no run on {declared.dataset} {declared.protocol} of {given}"
+    return Verdict(table, cell, NOT_MEASURED, why_not_yet(declared, loaded(table)) or no_run)
+
+
+def render(found: Sequence[Verdict], renderer: Renderer) -> str:
+    """How many cells of each paper, and of each method, have each verdict, as Markdown, LaTeX or HTML."""
+    waiting = Counter(each.why for each in found if each.verdict == NOT_MEASURED)
+    why = "; ".join(f"{counted(n, 'cell')}: {why}" for why, n in waiting.most_common())
+    parts = []
+    for by, corner, title_of in (("citation", "paper", cite), ("method", "method", _title)):
+        of: dict[str, Counter[str]] = defaultdict(Counter)
+        for each in found:
+            of[title_of(getattr(each.cell.declared, by))][each.verdict] += 1
+        columns = {
+            verdict: [(str(n), float(n)) for n in (of[each][verdict] for each in sorted(of))] for verdict in VERDICTS
+        }
+        notes = [EXPLANATION, *([f"Not measured: {why}."] if why else [])] if by == "citation" else []
+        parts.append(renderer(f"{TITLE}, by {corner}", notes, corner, sorted(of), [columns]))
+    return "\n".join(parts)
+
+
+def _title(method: str) -> str:
+    return method_file(method).title if method in METHODS else method
+
+
+def render_csv(found: Sequence[Verdict]) -> str:
+    """A line for each published cell."""
+    lines = [each.line() for each in found]
+    return csv_lines(lines[0] if lines else ["table"], (line.values() for line in lines))

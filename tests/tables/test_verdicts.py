@@ -1,0 +1,94 @@
+"""The verdicts of reproduction: one for each published value, in the overview of results, on the page and printed."""
+
+from pathlib import Path
+
+import pytest
+from support.command_line import call
+from support.fake_rows import row_of_cell
+from support.report_root import report_root
+
+from hashbench.report.readme import results_readme
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.tables.collect import collect
+from hashbench.tables.table import Table
+from hashbench.tables.verdicts import VERDICTS, verdicts
+
+# one published value of ``tiny`` with another setting, and one of its values without a tolerance
+REPEATED = """
+title = "Repeated"
+[defaults]
+dataset = "digits"
+protocol = "s1"
+metric = "ap"
+citation = "he2018tieaware"
+tie_aware = true
+settings = { bits = 12 }
+[[groups]]
+columns = [{ label = "12 bits" }]
+rows = [
+  { label = "ITQ, few", method = "itq", settings = { iterations = 5 } },
+  { label = "LSH", method = "lsh", values = [0.25] },
+]
+"""
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    return report_root(tmp_path, monkeypatch)
+
+
+def tables() -> list[Table]:
+    rows = list(Store.default().rows())
+    return [collect(spec.load(name), rows, None) for name in spec.names()]
+
+
+def found() -> dict[tuple[str, str, str], tuple[str, str]]:
+    of = verdicts(tables())
+    return {(v.table, v.cell.declared.row, v.cell.declared.column): (v.verdict, v.why) for v in of}
+
+
+def test_each_published_value_has_its_verdict() -> None:
+    assert found() == {
+        ("tiny", "LSH", "12 bits"): ("reproduced", "differs by +0.010"),
+        ("tiny", "LSH", "24 bits"): ("reproduced", "differs by +0.000"),
+        ("tiny", "ITQ", "12 bits"): ("not reproduced", "differs by +0.050"),
+        ("tiny", "ITQ", "24 bits"): ("not measured", "no run on digits s1 of its items"),
+        ("tiny", "Spherical", "12 bits"): ("not reproduced", "differs by +0.100"),
+        ("tiny", "Spherical", "24 bits"): ("not measured", "no run on digits s1 of its items"),
+        ("tiny", "Nothing", "12 bits"): ("not measured", "needs method nothing, still to come"),
+        ("tiny", "Nothing", "24 bits"): ("not measured", "needs method nothing, still to come"),
+        ("other", "LSH", "Digits"): ("not compared", "it has no tolerance"),
+        ("other", "LSH", "CIFAR-10"): ("not compared", "it has no tolerance"),
+    }
+
+
+def test_other_settings_may_reproduce_it_and_a_repeated_value_counts_once(root: Path) -> None:
+    (root / "experiments" / "tables" / "repeated.toml").write_text(REPEATED)
+    cell = spec.load("repeated").cells[0]
+    Store.default().write(row_of_cell(cell, ap=0.56))
+    verdict = found()
+    assert verdict["tiny", "ITQ", "12 bits"] == ("with other settings", "iterations=5")
+    assert len(verdict) == 10 and ("repeated", "LSH", "12 bits") not in verdict
+
+
+def test_another_row_of_the_paper_is_no_other_setting(root: Path) -> None:
+    text = REPEATED.replace("iterations = 5 } }", "iterations = 5 }, values = [0.3] }")
+    (root / "experiments" / "tables" / "repeated.toml").write_text(text)
+    Store.default().write(row_of_cell(spec.load("repeated").cells[0], ap=0.56))
+    assert found()["tiny", "ITQ", "12 bits"] == ("not reproduced", "differs by +0.050")
+
+
+def test_they_are_counted_in_the_overview_on_the_page_and_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    text = results_readme(tables())
+    row = next(line for line in text.splitlines() if line.startswith("| He et al. (2018)"))
+    assert [cell.strip() for cell in row.split("|")[2:-1]] == ["2", "0", "2", "4", "2"]
+    assert all(verdict in text for verdict in VERDICTS)
+    code, out, _ = call(capsys, "leaderboard", "--verdicts")
+    assert code == 0 and out.splitlines()[0] == "## Verdicts of reproduction, by paper" and row in out
+    code, out, _ = call(capsys, "leaderboard", "--verdicts", "--format", "csv")
+    assert len(out.splitlines()) == 11
+    assert call(capsys, "report")[0] == 0
+    page = (Store.default().folder / "report.html").read_text()
+    places = [page.index(f'<section id="{part}">') for part in ("leaderboard", "verdicts", "tables")]
+    assert places == sorted(places)

@@ -149,8 +149,8 @@ def test_the_protocol_is_needed_where_there_are_several(capsys: pytest.CaptureFi
     code, out, err = call(capsys, "train", "lsh", "cifar10", "--bits", "8")
     assert (code, out) == (2, "")
     assert err == (
-        "error: cifar10: which protocol? --protocol NAME is needed: one of labelme_stand_in, "
-        "s1, s1_54k, s1_validation, s2, s2_official, s2_validation, structhash, structhash_validation\n"
+        "error: cifar10: which protocol? --protocol NAME is needed: one of cibhash, labelme_stand_in, "
+        "s1, s1_54k, s1_validation, s2, s2_5k, s2_official, s2_validation, structhash, structhash_validation\n"
     )
     assert json.loads(call(capsys, *LSH, "--json")[1])["protocol"] == "s1"
 

@@ -90,7 +90,7 @@ def contributed(path: Path, say: Say) -> list[Row]:
 
 def protocol_here(row: Row) -> tuple[Split, Relevance]:
     """The ids and the relevance of a row's protocol; HashbenchError unless the row is of the data and ids here."""
-    unreadable = retold(lambda cause: f"{row.run}: its configuration cannot be read: {printable(cause, 100)}")
+    unreadable = retold(lambda cause: f"its configuration cannot be read: {printable(cause, 100)}")
     with unreadable, retold(str, CheckFailed):  # a bundle that does not fit is bad input
         card = load_card(row.dataset)
         own, on = card.protocol(row.protocol), f"{row.dataset} {row.protocol}"
@@ -109,7 +109,7 @@ def protocol_here(row: Row) -> tuple[Split, Relevance]:
             ),
         ):
             if here != stated:
-                raise HashbenchError(f"{row.run}: of {what} {printable(stated)}, and {on} has {here} here")
+                raise HashbenchError(f"of {what} {printable(stated, 64)}, and {on} has {here} here")
         _require_named_right(row)
         return ids, relevance_of(compared(card, data, rule), ids, rule)
 
@@ -121,9 +121,9 @@ def _require_named_right(row: Row) -> None:
         run = Run.from_row(row)
         values = run.settings.model_dump()
         if str(run.name) != row.run:
-            raise HashbenchError(f"{row.run}: a run of its configuration is called {run.name}")
+            raise HashbenchError(f"a run of its configuration is called {run.name}")
     if other := next((key for key, value in row.settings.items() if values.get(key, value) != value), None):
-        raise HashbenchError(f"{row.run}: setting {printable(other)} is another one in its configuration")
+        raise HashbenchError(f"setting {printable(other)} is another one in its configuration")
 
 
 def _other_values(row: Row, known: Row) -> str:

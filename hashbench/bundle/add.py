@@ -85,6 +85,8 @@ def contributed(path: Path, say: Say) -> list[Row]:
         raise HashbenchError(f"{path}: refused: no row of a successful run is in it")
     if n := len(rows) - len(good):
         say(f"{path}: {counted(n, 'failed run')} left out")
+    if manifest.maker is None and not all(row.maker for row in good):
+        say(f"note: {path}: it does not say who made its rows: hashbench bundle --by NAME does")
     return [row if row.maker else row.model_copy(update={"maker": manifest.maker}) for row in good]
 
 

@@ -13,6 +13,7 @@ import pytest
 from support import stored_rows
 from support.bundles import Change, changed, content, json_changed, names, row_changed, row_in
 from support.command_line import call
+from support.small_root import small_root
 
 from hashbench import metrics
 from hashbench.bundle.arrays import read_codes
@@ -21,9 +22,11 @@ from hashbench.foundation.config import digest
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import Metrics
 from hashbench.report import contents, page
+from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
+from tests.bundle.test_kinds_of_runs import SPARSE, declare, recipes
 
 MAKER = "<script>alert(1)</script> @all"
 ROWS = "results/rows/digits-s1.jsonl"
@@ -304,6 +307,33 @@ def test_a_method_that_is_not_installed_here_is_added(
     path, run = reconfigured(bundle, tmp_path / "b.zip", change)
     assert call(capsys, "--results", into, "results", "add", path)[0] == 0
     assert run in stored_rows.names(into)
+
+
+def test_rows_of_other_splits_and_without_a_maker(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, into: Path
+) -> None:
+    store, own = Store(tmp_path / "theirs"), Run.resolve("digits", "s1", "lsh", {"bits": 12})
+    runs = [own, Run.resolve("digits", "s1", "lsh", {"bits": 12}, split_seed=own.protocol.seed + 1)]
+    for run in runs:
+        row_of(run, store)
+    pack(Order("digits", n_splits=2), tmp_path / "b.zip", store, pytest.fail)
+    code, _, error = call(capsys, "--results", into, "results", "add", tmp_path / "b.zip")
+    assert code == 0 and error.endswith("b.zip: it does not say who made its rows: hashbench bundle --by NAME does\n")
+    assert {row.run: row for row in Store(into).rows()} == {row.run: row for row in store.rows()}
+    assert stored_rows.names(into) == sorted(str(run.name) for run in runs)
+
+
+def test_rows_of_a_bucket_search_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, into: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = small_root(tmp_path, monkeypatch)
+    recipes(root)
+    declare(root, "sparse_th", SPARSE, "suf")
+    store = Store(tmp_path / "theirs")
+    row = row_of(Run.resolve("digits", "s1", "sparse_th", SPARSE), store)
+    pack(Order("mine"), tmp_path / "b.zip", store, pytest.fail)
+    said = refused(capsys, into, tmp_path / "b.zip")
+    assert said.startswith(f"refused: {row.run}: ") and said.endswith("nothing that gives them is in the bundle")
 
 
 def test_a_hostile_archive_is_not_added(

@@ -22,6 +22,7 @@ from hashbench.contract import CODES
 from hashbench.foundation.config import Strict, json_object, parse
 from hashbench.foundation.errors import HashbenchError, counted, printable, retold
 from hashbench.foundation.provenance import Code
+from hashbench.runs.row import Maker
 
 README, MANIFEST = "README.md", "manifest.json"
 ROWS, RUNS, ROOT, ID_LISTS = "results/rows", "results/runs", "root", "splits"
@@ -73,6 +74,7 @@ class Manifest(Strict):
     codes: bool  # False: --no-codes
     code: Code  # the hashbench that packed it
     versions: dict[str, str | None]
+    maker: Maker | None = None  # who made the rows, as they call themselves
     packages: dict[Name, str] = {}  # of methods of other packages: the name and version of the package that brings each
     files: dict[str, Sha256]  # every file but this one
 

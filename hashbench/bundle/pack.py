@@ -25,7 +25,7 @@ from hashbench.foundation.registry import canonical
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
-from hashbench.runs.row import Row, to_line
+from hashbench.runs.row import Maker, Row, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.settings import RECIPES, method_path, recipes
 from hashbench.runs.store import Store
@@ -43,7 +43,8 @@ README = """\
 
 The table `{m.table}` of hashbench: its rows, and what is needed to render it and to score it again without training.
 
-hashbench {m.code.version} made this archive{commit}. Install that version: another one may name other runs.{packages}
+hashbench {m.code.version} made this archive{by}{commit}. Install that version: another one may name other runs.\
+{packages}
 
 Score the rows again from the packed histograms and codes, and compare every value:
 
@@ -98,6 +99,7 @@ class Order:
     n_splits: int = 1
     n_seeds: int | None = None
     codes: bool = True
+    maker: Maker | None = None
 
     def manifest(self, files: dict[str, str]) -> Manifest:
         """The manifest of the bundle whose ``files`` have these checksums."""
@@ -293,6 +295,7 @@ def _readme(order: Order, found: Packed) -> str:
         title=escape(found.spec.title),
         m=manifest,
         commit="" if commit is None else f" (commit {commit}{dirty})",
+        by=f" of rows by {escape(manifest.maker)}" if manifest.maker else "",
         packages=brought,
         folder=order.folder,
         n_rows=counted(len(found.rows), "row"),

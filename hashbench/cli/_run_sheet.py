@@ -64,6 +64,7 @@ def _facts(found: dict[str, Any]) -> dict[str, object]:
         "seed": found["seed"],
         "split": split_text(found["split_seed"]),
         "made": f"{made}{found['utc']} by hashbench {code['version']}, {commit}",
+        "by": found["maker"],
         "machine": _pairs(found["hardware"]),
         "threads": _pairs(found["threads"] or {}),
         "peak memory": f"{found['peak_memory'] / 2**30:.1f} GiB" if found["peak_memory"] else None,

@@ -8,7 +8,7 @@ from typer import Argument, Option, echo
 from hashbench.cli._options import AsJson, Budget, Splits
 from hashbench.cli._terminal import json_text, rows_read
 from hashbench.cli.catalogue import complete
-from hashbench.foundation.errors import counted
+from hashbench.foundation.errors import counted, retold
 from hashbench.foundation.files import is_stream, require_output
 from hashbench.foundation.progress import note
 
@@ -23,6 +23,7 @@ def command(
     splits: Splits = 1,
     budget: Budget = None,
     no_codes: Annotated[bool, Option("--no-codes", help="Leave the codes out.")] = False,
+    by: Annotated[str | None, Option("--by", metavar="NAME", help="Who made the rows; results add keeps it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Pack the rows of a table into one archive, with all that is needed to render it and to score it again.
@@ -31,8 +32,11 @@ def command(
     the table, its data sets and methods; id lists, checksums and a README.md. The same files give the same bytes.
     """
     from hashbench.bundle.pack import Order, pack
+    from hashbench.runs.row import maker_name
 
-    order = Order(table, budget, splits, seeds, not no_codes)
+    with retold(lambda fault: f"--by {fault}", ValueError):
+        by = None if by is None else maker_name(by)
+    order = Order(table, budget, splits, seeds, not no_codes, by)
     path = out or Path(f"{order.folder}.zip")
     require_output(path)
     packed = pack(order, path, rows_read(), note)

@@ -168,8 +168,9 @@ def run_entry(name: str, row: "Row") -> Entry:
     """A run with its first score and its day."""
     metrics = {metric: value.mean for metric, value in row.metrics.items()}
     score = next((f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None), row.status)
-    of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc"}
+    of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc", "maker"}
     marked = "  imported" if row.is_imported else ""
+    marked += f"  by {row.maker}" if row.maker else ""
     return Entry(name, f"{score}  {row.utc[:10]}{marked}", more={**row.model_dump(include=of_row), "metrics": metrics})
 
 

@@ -1,4 +1,4 @@
-"""``hashbench results``: lists, shows, compares, imports, merges and tidies the stored rows."""
+"""``hashbench results``: lists, shows, compares, imports, merges, adds and tidies the stored rows."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from hashbench.cli._options import (
 from hashbench.cli._terminal import LeftOutRows, json_text, rows_read
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, counted, printable
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical
 
@@ -189,6 +189,40 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
+
+
+@app.command("add", short_help="Add the rows of other people's bundles.")
+def add(
+    bundles: Annotated[list[Path], Argument(metavar="BUNDLE...", help="Archives that hashbench bundle wrote.")],
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Print the new rows beside reference rows; write nothing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add the rows of other people's bundles, scored again from their codes: all of them, or with one fault none.
+
+    A bundle is verified as hashbench verify does. Then its data, ids and protocol must be those that are here, and its
+    codes must give the same histograms and metrics by the labels that are here. A run that is stored with another
+    result is refused. Who made the rows (hashbench bundle --by) stays in them. --dry-run prints Markdown.
+    """
+    from hashbench.bundle.add import add as added
+    from hashbench.bundle.difference import markdown
+    from hashbench.runs.store import Store
+
+    into = Store.default()
+    done = added(bundles, into, note, dry_run=dry_run)
+    if as_json:
+        rows = [{"run": each.row.run, "outcome": each.outcome.name, "maker": each.row.maker} for each in done.rows]
+        values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, done.kept)]}
+        echo(json_text(values))
+        return
+    if dry_run and done.new:
+        echo(f"{markdown(done.new, into.rows())}\n")
+    for each in () if dry_run else done.new:
+        echo(f"added {shown(each.run)}{f', by {each.maker}' if each.maker else ''}")
+    would, n_known = "would be " if dry_run else "", len(done.rows) - len(done.new)
+    known = f"; {counted(n_known, 'row')} with these values already here: nothing to do" if n_known else ""
+    echo(f"{counted(len(done.new), 'row')} {would}added to {paths.shown(into.folder)}{known}")
 
 
 @app.command("import", short_help="Make a row of codes that were made elsewhere.")

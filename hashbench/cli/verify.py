@@ -39,7 +39,8 @@ def command(
 
 
 def _lines(manifest: "Manifest", report: "Report", *, rows_only: bool) -> Iterator[str]:
-    yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}"
+    of_maker = f", rows of {manifest.maker}" if manifest.maker else ""
+    yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}{of_maker}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"
     of_counts = f"{counted(report.n_histograms, 'histogram')}, {counted(report.n_retrievals, 'retrieval')}"
     yield f"{counted(report.n_values, 'metric')} computed again: {of_counts}, codes of {counted(report.n_codes, 'run')}"

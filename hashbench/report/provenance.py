@@ -130,7 +130,8 @@ def _run(row: Row, makers: dict[str, int]) -> list[Any]:
     commit = row.code.commit[:12] if row.code.commit else "unknown"
     code = f"hashbench {row.code.version}, commit {commit}{' with local changes' if row.code.dirty else ''}"
     code = f"codes made elsewhere, scored by {code}" if row.is_imported else code
-    maker = makers.setdefault(f"{code}; {machine_of(row)}", len(makers))
+    by = f"{row.maker}: " if row.maker else ""
+    maker = makers.setdefault(f"{by}{code}; {machine_of(row)}", len(makers))
     seconds = {} if row.seconds is None else row.seconds.model_dump()
     settings = row.config.get("settings", {})
     how = [f"{label} {settings[key]}" for key, label in TRAINED if key in settings]

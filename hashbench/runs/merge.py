@@ -38,18 +38,33 @@ class Merged:
 
 def merge(sources: Iterable[Store], into: Store, damaged: Damaged, *, dry_run: bool = False) -> list[Merged]:
     """What becomes of the rows of ``sources``, written ``into`` a store unless ``dry_run``; ``damaged`` gets errors."""
+    own = into.folder.resolve()
+    rows = [each for source in sources for each in _rows_of(source, source.folder.resolve() == own, damaged)]
+    found = merge_rows(rows, into, damaged, dry_run=dry_run)
+    for each in () if dry_run else found:
+        if each.loose is not None and each.outcome not in (MergeOutcome.same_values, MergeOutcome.failed):
+            each.loose.unlink()
+    return found
+
+
+def merge_rows(
+    rows: Iterable[tuple[Row, Path | None]],
+    into: Store,
+    damaged: Damaged,
+    *,
+    dry_run: bool = False,
+    check: Callable[[Merged], object] = lambda _: None,
+) -> list[Merged]:
+    """As :func:`merge`, of rows, each with its ``loose`` file; nothing is written where ``check`` raises an error."""
     by_file: dict[Path, list[tuple[Row, Path | None]]] = {}
-    for source in sources:
-        for row, loose in _rows_of(source, source.folder.resolve() == into.folder.resolve(), damaged):
-            by_file.setdefault(into.rows_path(row.dataset, row.protocol), []).append((row, loose))
+    for row, loose in rows:
+        by_file.setdefault(into.rows_path(row.dataset, row.protocol), []).append((row, loose))
     found: list[Merged] = []
-    for path, rows in by_file.items():
-        with nullcontext(read_lines(path)) if dry_run else into.changing(path) as lines:
-            merged = [each for row, loose in rows for each in _merged(row, loose, path, lines, damaged)]
-        found += merged
-        for each in () if dry_run else merged:
-            if each.loose is not None and each.outcome not in (MergeOutcome.same_values, MergeOutcome.failed):
-                each.loose.unlink()
+    with nullcontext({path: read_lines(path) for path in by_file}) if dry_run else into.changing_all(by_file) as lines:
+        for path, own in by_file.items():
+            for each in (each for row, loose in own for each in _merged(row, loose, path, lines[path], damaged)):
+                check(each)
+                found.append(each)
     return found
 
 

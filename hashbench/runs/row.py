@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
@@ -21,6 +21,8 @@ ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no cat
 
 IMPORTED = "imported"  # the budget of runs whose codes were made elsewhere: hashbench scored them and trained nothing
 
+MOST_OF_MAKER = 80  # characters
+
 REMEDY = "delete it and run it again, or restore it from git"
 
 # the queries search the database, also by weighted Hamming distances, or (sparse codes only) each other
@@ -28,6 +30,17 @@ Search = Literal["database", "weighted", "test"]
 # what a run leaves besides its codes: the counts of its searches, and the weights that a classifier learned
 Artefact = Literal["histogram", "retrieval", "retrieval_of_test", "weights"]
 HEADINGS: dict[Search, str] = {"database": "", "weighted": "weighted: ", "test": "among the queries: "}
+
+
+def maker_name(name: str) -> str:
+    """``name``, if it can be that of who made a row; else raises ValueError."""
+    if not (name and name.isprintable() and name == " ".join(name.split()) and len(name) <= MOST_OF_MAKER):
+        expected = f"a name on one line, of at most {MOST_OF_MAKER} characters that can be printed, is expected"
+        raise ValueError(f"{printable(repr(name))}: {expected}")
+    return name
+
+
+Maker = Annotated[str, AfterValidator(maker_name)]  # as they call themselves
 
 
 def read_text(path: Path, content: str) -> str:
@@ -94,6 +107,7 @@ class Row(Strict):
     arithmetic: Arithmetic | None = None  # of deep methods; older rows have none
     status: Literal["ok", "failed"]
     reason: str | None = None  # of a failure
+    maker: Maker | None = None  # of a row that somebody contributed
 
     @property
     def is_imported(self) -> bool:
@@ -136,7 +150,8 @@ def made_by(row: Row) -> str:
     where = ", ".join(str(part) for part in machine if part)
     commit = f"commit {row.code.commit[:7]}" if row.code.commit else f"hashbench {row.code.version}"
     did = "codes made elsewhere, imported" if row.is_imported else "trained"
-    return f"{did} {row.utc[:10]} on {where}, {commit}{' with changes' if row.code.dirty else ''}"
+    by = f" by {row.maker}" if row.maker else ""
+    return f"{did}{by} {row.utc[:10]} on {where}, {commit}{' with changes' if row.code.dirty else ''}"
 
 
 def provider_of(row: Row) -> str | None:
@@ -147,8 +162,8 @@ def provider_of(row: Row) -> str | None:
 
 
 def to_json(row: Row) -> str:
-    """The row as one line of JSON, keys sorted."""
-    return canonical_json(row.model_dump(by_alias=True))
+    """The row as one line of JSON, keys sorted; one without a maker is as before there were makers."""
+    return canonical_json(row.model_dump(by_alias=True, exclude={"maker"} if row.maker is None else None))
 
 
 # A line of a file of rows is {"run":NAME, all other keys sorted, "row_sha256":D}: D is the SHA-256 of the line's text

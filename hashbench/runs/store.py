@@ -1,8 +1,8 @@
 """The store of results: rows as JSON lines, a file for each protocol, and a folder for each run; light to import."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.foundation.files import holder_in, is_locked, locked, remove_parts, write_holder, write_text
+from hashbench.foundation.files import atomic, holder_in, is_locked, locked, remove_parts, write_holder
 from hashbench.foundation.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
@@ -183,15 +183,23 @@ class Store:
     @contextmanager
     def changing(self, path: Path) -> Iterator[list[Line]]:
         """The lines of the file ``path``; what the block makes of the list is written, sorted and under a lock."""
-        with locked(self.rows_folder / ".lock", wait=True):
-            before = read_lines(path)
-            lines = list(before)
-            yield lines
-            if lines and lines != before:
-                lines.sort(key=lambda line: line.name)  # a run comes before the further rows of it
-                write_text(path, "".join(f"{line.text}\n" for line in lines))
-            elif before and not lines:
-                path.unlink()
+        with self.changing_all([path]) as lines:
+            yield lines[path]
+
+    @contextmanager
+    def changing_all(self, paths: Iterable[Path]) -> Iterator[dict[Path, list[Line]]]:
+        """As ``changing``, of several files: no file takes its new content before all of them are written."""
+        with locked(self.rows_folder / ".lock", wait=True), ExitStack() as written:
+            before = {path: read_lines(path) for path in paths}
+            lines_of = {path: list(lines) for path, lines in before.items()}
+            yield lines_of
+            for path, lines in lines_of.items():
+                if lines and lines != before[path]:
+                    lines.sort(key=lambda line: line.name)  # a run comes before the further rows of it
+                    text = "".join(f"{line.text}\n" for line in lines)
+                    written.enter_context(atomic(path)).write_text(text, encoding="utf-8")
+                elif before[path] and not lines:
+                    path.unlink()
 
     def named(self, name: str) -> "Row":
         """The row called ``name``, or of the only run whose name starts so; else raises HashbenchError."""

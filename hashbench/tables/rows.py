@@ -19,7 +19,7 @@ STATE = {"budget": "string", "seed": "Int64", "split_seed": "Int64", "status": "
 COUNTS = {"n_queries": "Int64", "n_empty": "Int64", "distinct_queries": "Int64", "distinct_database": "Int64"}
 PROVENANCE = {
     **{"train_s": "float64", "encode_s": "float64", "score_s": "float64", "utc": "datetime64[ns, UTC]"},
-    **{"version": "string", "commit": "string", "dirty": "boolean"},
+    **{"version": "string", "commit": "string", "dirty": "boolean", "maker": "string"},
     **{"system": "string", "cpu": "string", "cores": "Int64", "device": "string", "gpu": "string"},
     **dict.fromkeys(("cell_hash", "config_hash", "data_sha256", "ids_sha256", "histogram_sha256"), "string"),
 }
@@ -41,7 +41,8 @@ def rows(results: str | Path | None = None) -> "DataFrame":
     - for each metric (``ap``, ``ndcg@100``, ...) its mean over queries, as a fraction, and its standard deviation over
       queries (``ap_std``, ...); ``test.`` begins metrics of sparse codes whose queries search each other;
     - ``train_s``, ``encode_s``, ``score_s``: seconds of wall time; ``utc``: when the run ended; ``version``, ``commit``
-      and ``dirty``: hashbench's code; ``system``, ``cpu``, ``cores``, ``device`` and ``gpu``: the machine;
+      and ``dirty``: hashbench's code; ``maker``: who contributed the row, if somebody did; ``system``, ``cpu``,
+      ``cores``, ``device`` and ``gpu``: the machine;
     - ``cell_hash``, the same for all seeds of one cell; ``config_hash``; checksums of the data, of the split's ids and
       of the histogram.
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from support import stored_rows
 from support.fake_rows import SAMPLE_CELLS, fake_row
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import atomic
 from hashbench.runs.row import Row, from_line, to_line
-from hashbench.runs.store import Store, lines_in, repeat_name
+from hashbench.runs.store import Line, Store, lines_in, repeat_name
 
 CELL = SAMPLE_CELLS[0]
 WRITE = """
@@ -60,13 +62,31 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
     def full(*_: object) -> None:
         raise HashbenchError("no space left")
 
-    monkeypatch.setattr("hashbench.runs.store.write_text", full)
+    monkeypatch.setattr("hashbench.runs.store.atomic", full)
     with pytest.raises(HashbenchError, match="no space left"):
         store.write(row(1, ap=0.5))
     monkeypatch.undo()
     assert stored_rows.texts(tmp_path) == before
     store.write(row(1, ap=0.5))
     assert len(stored_rows.names(tmp_path)) == 2
+
+
+def test_of_several_files_none_is_changed_where_one_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, write = Store(tmp_path), atomic
+    store.write(row(0, ap=0.5))
+    first, second = (store.rows_path("digits", protocol) for protocol in ("s1", "s2"))
+    before = first.read_text()
+
+    def full(path: Path) -> AbstractContextManager[Path]:
+        if path == second:
+            raise HashbenchError("no space left")
+        return write(path)
+
+    monkeypatch.setattr("hashbench.runs.store.atomic", full)
+    with pytest.raises(HashbenchError, match="no space left"), store.changing_all([first, second]) as lines:
+        for path, own in lines.items():
+            own.append(Line(path, 0, row(1).run, to_line(row(1, ap=0.5))))
+    assert first.read_text() == before and not second.exists() and not list(tmp_path.rglob("*.part"))
 
 
 def test_a_good_row_is_written_once_and_a_failed_one_gives_way(tmp_path: Path) -> None:

@@ -130,13 +130,21 @@ def means_of_seeds(cell: TableCell) -> list[float]:
     return [value.mean for value in values if value is not None and value.mean is not None]
 
 
-def test_every_number_of_the_prose_is_in_a_table_that_its_section_names_or_is_excused() -> None:
+def drawn(section: str) -> Iterator[float]:
+    """The numbers in the points of the figures that a section shows."""
+    for name in re.findall(r"\(figures/(\w+)\.png\)", section):
+        text = (REPOSITORY / "results" / "figures" / f"{name}.csv").read_text(encoding="utf-8")
+        yield from (float(number) for number in re.findall(r"(?<=,)\d\.\d+(?=[,\n])", text))
+
+
+def test_every_number_of_the_prose_is_in_a_table_or_figure_of_its_section_or_is_excused() -> None:
     wrong, excused = [], set()
     for section in SECTIONS:
         head, cells = section.splitlines()[0], [cell for table in named(section) for cell in tables()[table].cells()]
         known = [cell.measured.mean for cell in cells if cell.measured is not None]
         known += [cell.declared.published for cell in cells if cell.declared.published is not None]
         known += [mean for cell in cells for mean in means_of_seeds(cell)]
+        known += drawn(section)
         text = P_VALUES.sub("", re.sub(r"p [<>] \.\d+|± \.\d+", "", prose(section)))
         for number in NUMBER.findall(text):
             if any(number.removeprefix("0") in written(value, number) for value in known):

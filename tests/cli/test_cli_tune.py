@@ -136,7 +136,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
             "recipe mlp_digits is for mlp networks or hash functions, and lsh",
         ),
         (["lsh", "digits", "--set", "centr=true"], "unknown setting of lsh 'centr': did you mean centre?"),
-        (["itq", "digits", "--set", "iterations=0", "--trials", "1"], "itq on digits: iterations: "),
+        (["itq", "digits", "--set", "iterations=-1", "--trials", "1"], "itq on digits: iterations: "),
         (["sparse_th", "digits"], "sparse_th makes no binary codes, whose AP a search compares"),
         (["lsh", "digits", "--name", "../up"], "--name ../up: letters, digits, _, - and dots are expected"),
         (["lsh", "digits", "--name", "talr_table1"], "--name talr_table1: letters, digits, _, - and dots are expected"),

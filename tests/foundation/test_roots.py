@@ -174,7 +174,7 @@ def test_a_broken_entry_is_one_line_of_a_list(broken: Path, hashbench: Call) -> 
         at("datasets", "worse.toml"),
     ]
     code, out, err = hashbench("list", "methods")
-    assert code == 0 and "\n  lsh" in out and "\n  itq" not in out
+    assert code == 0 and "\n  lsh" in out and "\n  itq " not in out
     assert err.startswith(f"{at('experiments', 'methods', 'itq.toml')}: ") and err.count("\n") == 1
     code, out, err = hashbench("list", "tables")
     assert code == 0 and "\ngood" in out and "\nremoved" not in out and "talr_table1" in out

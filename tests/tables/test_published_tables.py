@@ -276,6 +276,9 @@ METHOD_OF_LABEL = {
     "sths": "sth",
     "bres": "bre",
     "spher": "spherical",
+    "pcah": "pca_sign",
+    "pca-rr": "itq",
+    "cbe-rand": "cbe",
 }
 SPARSE_METHOD = {"": "exhaustive_search", "Th": "sparse_th", "VQ": "sparse_vq", "Ours": "sparse_hash"}
 METRIC_OF_COLUMN = {

@@ -167,6 +167,9 @@ class PerClassValidation(_Protocol):
         return f"is not drawn by class with {sizes}, in the database, and the same seed and relevance"
 
 
+TO_CHOOSE = (RandomValidation, PerClassValidation)  # protocols of a card whose queries choose settings
+
+
 class HeldOut(_Protocol):
     """At most ``queries`` items held out of the database of the protocol ``of``, on which a search chooses settings.
 

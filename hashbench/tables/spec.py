@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hashbench.datasets.card import Card, cards
-from hashbench.datasets.protocol import PerClassValidation, RandomValidation
+from hashbench.datasets.protocol import TO_CHOOSE
 from hashbench.features import FEATURES, model_and_weights, split_checksum
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
@@ -123,10 +123,9 @@ def _without_packages(spec: TableSpec) -> TableSpec:
 
 def shown_protocols(card: Card, protocol: str) -> list[str]:
     """``protocol``, and those of the data set whose queries a declared table shows, sorted."""
-    to_choose = (PerClassValidation, RandomValidation)  # made to choose settings by
     cells = (cell for name in names() for cell in load(name).cells)
     shown = {cell.protocol for cell in cells if cell.dataset == card.name} & card.protocols.keys()
-    return sorted({protocol} | {name for name in shown if not isinstance(card.protocol(name), to_choose)})
+    return sorted({protocol} | {name for name in shown if not isinstance(card.protocol(name), TO_CHOOSE)})
 
 
 def names_of(cell: Cell) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import HELD_OUT, PerClassValidation, Protocol, RandomValidation
+from hashbench.datasets.protocol import HELD_OUT, TO_CHOOSE, Protocol
 from hashbench.features import FEATURES
 from hashbench.foundation.config import Setting, canonical_json
 from hashbench.foundation.errors import HashbenchError
@@ -21,7 +21,6 @@ from hashbench.tables.footnotes import search_in
 KINDS = ("supervised", "unsupervised", "shallow", "deep")
 FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
 INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is given
-TO_CHOOSE = (PerClassValidation, RandomValidation)  # protocols whose queries choose settings
 NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
 TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "as published", "by hand", "made elsewhere"
 

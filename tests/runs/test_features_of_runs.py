@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from support.stored_toy import parts, store_toy
 
 from hashbench.cli._app import main
 from hashbench.datasets.card import load_card
+from hashbench.datasets.store import path_of
 from hashbench.features import open_features
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
@@ -140,3 +142,21 @@ def test_a_saved_hasher_that_is_damaged_or_gone_is_fitted_again(
         == first.artefacts["histogram"]
     )
     assert (store.run_folder(str(spec.name)) / "hasher.npz").stat().st_size > 100
+
+
+def test_a_process_reads_data_and_features_once_until_the_file_changes(images: np.ndarray) -> None:
+    run = Run.resolve("toy", "s1", "lsh", {"bits": 8, "features": "gist"})
+    open_data(run)  # extracts them: the next call finds a file, and reads it
+    first, second = open_data(run), open_data(run.with_seed(1))
+    assert second.items is first.items
+    assert second.dataset is first.dataset
+    path = open_features(load_card("toy"), "gist").path
+    with h5py.File(path, "r+") as file:
+        file["features"][3, 0] += 1.0
+    mended = open_data(run)  # the damaged features were extracted again, not those that this process remembers
+    assert mended.items is not first.items
+    np.testing.assert_array_equal(mended.items, first.items)
+    with h5py.File(path_of(load_card("toy")), "r+") as file:
+        file["items"][0] = 255 - file["items"][0]
+    with pytest.raises(HashbenchError, match="another checksum"):
+        open_data(run)

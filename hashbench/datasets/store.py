@@ -16,6 +16,7 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic
+from hashbench.foundation.once import once
 from hashbench.relevance.labels import Labels
 
 if TYPE_CHECKING:
@@ -64,6 +65,10 @@ def open_dataset(card: Card) -> Dataset:
         gone = f"{path}: the data of {card.name} are gone: run {card.how_to_get}"
         missing = f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)"
         raise HashbenchError(gone if card.own else missing)
+    return cast("Dataset", once("data", path, card, lambda: _opened(card, path)))
+
+
+def _opened(card: Card, path: Path) -> Dataset:
     with stored_file.opened(path, card.how_to_get) as file:
         labels, names = stored_file.read_labels(card, file)
         items = stored_file.read_items(card, file, path)

@@ -1,6 +1,5 @@
 """The data of a run: the items in the form that the method takes, the ids of its protocol, and the relevance."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -13,10 +12,11 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
-from hashbench.datasets.store import Dataset, open_dataset, path_of
+from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.foundation import provenance
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.once import once
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
@@ -24,10 +24,6 @@ from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from hashbench.features import Features
-
-# The data set and the features that this process opened last, each with what it was opened for: a worker that executes
-# many runs reads and checks a file once, as long as the file is the same.
-_OPENED: dict[str, tuple[object, Any]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +73,7 @@ class RunData:
 def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     """The data, missing features extracted; HashbenchError without the data set, CheckFailed if it has changed."""
     card, protocol, name = run.card, run.protocol, run.name
-    dataset: Dataset = _once("data", (card, _state(path_of(card))), lambda: open_dataset(card))
+    dataset = open_dataset(card)
     ids = split(dataset.labels, protocol, name.dataset, name.protocol)
     # where a card pins no checksum yet, there is nothing to hold the data against
     rule, today = name.data["split"], protocol.deciding()
@@ -123,27 +119,9 @@ def _features(
         done = extract(card, model, weights, copies=copies, **how)
         return read(card.name, done.path.stem)
 
-    state = _state(path_of(card.name, name))
-    if copies is not None or state is None:
+    if copies is not None:
         return found()
-    return cast("Features", _once("features", (dataset.sha256, options.device, state), found))
-
-
-def _once(kind: str, wanted: object, opened: Callable[[], Any]) -> Any:
-    """The result of ``opened``, or what it gave this process before, if that was for the same ``wanted``."""
-    if kind not in _OPENED or _OPENED[kind][0] != wanted:
-        _OPENED.pop(kind, None)  # its memory is free before the next is read
-        _OPENED[kind] = wanted, opened()
-    return _OPENED[kind][1]
-
-
-def _state(path: Path) -> tuple[str, int, int, int] | None:
-    """What changes when a file does: its path, number, size and time of change; None without a file."""
-    try:
-        of = path.stat()
-    except OSError:
-        return None
-    return str(path), of.st_ino, of.st_size, of.st_mtime_ns
+    return cast("Features", once("features", path_of(card.name, name), (dataset.sha256, options.device), found))
 
 
 def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:

@@ -1,0 +1,31 @@
+"""What this process opened last, kept as long as the file is the same: many runs read and check their data once."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+_OPENED: dict[str, tuple[object, Any]] = {}
+
+
+def once(kind: str, path: Path, wanted: object, opened: Callable[[], Any]) -> Any:
+    """The result of ``opened``, which reads the file, or that of the last call of this ``kind`` if both are alike.
+
+    They are alike if ``wanted`` is equal and the file has the same path, number, size and time of change. Of a file
+    that is not there nothing is kept.
+    """
+    state = _state(path)
+    if state is None or _OPENED.get(kind, (None, None))[0] != (state, wanted):
+        _OPENED.pop(kind, None)  # its memory is free before the next is read
+        found = opened()
+        if state is not None:
+            _OPENED[kind] = (state, wanted), found
+        return found
+    return _OPENED[kind][1]
+
+
+def _state(path: Path) -> tuple[str, int, int, int] | None:
+    try:
+        of = path.stat()
+    except OSError:
+        return None
+    return str(path), of.st_ino, of.st_size, of.st_mtime_ns

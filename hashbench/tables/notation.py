@@ -91,9 +91,10 @@ class Notation:
         for position, cell in section.cells.items():
             declared = cell.declared
             if cell.measured is not None and not declared.named_metric.entry.is_bound:
-                among_queries = declared.evaluation == "test"  # whether distances are weighted is the method's affair
+                # whether distances are weighted is the method's affair; activations of the query are another input
+                search = "database" if declared.evaluation == "weighted" else declared.evaluation
                 size = (declared.settings.get(key) for key in CODE_SIZE)
-                same = (declared.dataset, declared.protocol, declared.metric, among_queries, declared.budget, *size)
+                same = (declared.dataset, declared.protocol, declared.metric, search, declared.budget, *size)
                 compared[same].append((cell.measured, self.measured(cell, cell.measured.mean), position))
         best = set()
         for values in compared.values():

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from support.fake_rows import row_of_run
 
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
@@ -28,6 +30,26 @@ def test_the_grid_of_a_table_is_its_distinct_runs() -> None:
     reasons = {(each.cell.method, each.unavailable) for each in cell_runs(waits, seeds=1)}
     assert ("lsh", "needs method lsh, still to come") in reasons
     assert ("itq", None) in reasons
+
+
+def test_a_column_of_asymmetric_distances_asks_it_of_the_runs_of_its_cells(tmp_path: Path) -> None:
+    digits = spec.load("digits")
+    asked = {cell.run_key for cell in digits.cells[:3]}
+    more = [cell.model_copy(update={"column": "more", "evaluation": "asymmetric"}) for cell in digits.cells[:3]]
+    runs = cell_runs(digits.model_copy(update={"cells": [*digits.cells, *more]}), seeds=2)
+    assert [str(run.name) for each in runs for run in each.runs] == [
+        str(run.name) for each in cell_runs(digits, seeds=2) for run in each.runs
+    ]
+    assert all(run.asymmetric == (each.cell.run_key in asked) for each in runs for run in each.runs)
+    run, store = lsh().with_asymmetric(), Store(tmp_path)
+    row = row_of_run(run, ap=0.5)
+    store.write(row)
+    assert (sort_out([run], store).missing, sort_out([lsh()], store).measured) == ([run], [lsh()])
+    store.write(row.model_copy(update={"searches": {"asymmetric": row.metrics}}))
+    assert sort_out([run], store).measured == [run]
+    assert store.find("digits", "s1", row.run).searches == {"database": row.metrics, "asymmetric": row.metrics}
+    with pytest.raises(HashbenchError, match="is written once"):
+        store.write(row)
 
 
 def test_runs_are_sorted_by_what_is_stored_of_them(tmp_path: Path) -> None:

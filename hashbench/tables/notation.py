@@ -59,6 +59,8 @@ class Notation:
         measured = cell.measured
         if not self.distinct or measured is None or cell.declared.named_metric.name.metric != "ap":
             return ""
+        if cell.declared.evaluation == "asymmetric":  # its queries are no codes
+            return ""
         if measured.distinct_queries is None or measured.distinct_database is None:
             return ""
         return f"{measured.distinct_queries:.0f}, {measured.distinct_database:.0f}"

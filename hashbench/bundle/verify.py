@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar, get_args
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,8 +31,8 @@ from hashbench.runs import store
 from hashbench.runs.row import REMEDY, Row, Search, from_line, read_schema_1
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
-NEEDED: dict[Ranked, str] = {"weighted": "weights of the bits", "asymmetric": "activations of the queries"}
 LAST_BITS = 2.0**-50  # all that differs where the counts are the same and another processor added: 5.6e-17 was seen
+NEEDED: dict[Ranked, str] = {"weighted": "weights of the bits", "asymmetric": "activations of the queries"}
 Here = Callable[[Row], tuple[Split, Relevance]]  # the ids and the relevance of a row's protocol on this machine
 
 T = TypeVar("T")
@@ -145,12 +145,12 @@ class RunCheck:
         if relevance is None or (counted := self._read(CODES, lambda _: codes.histogram(relevance))) is None:
             return None
         self.report.n_codes += 1
-        ranked = self._read(CODES, lambda _: codes.ranked(relevance)) or {}
-        for search in get_args(Ranked):
-            if (stated := self.row.searches.get(search)) and search in ranked:
-                self._compare(search, ranked[search], _known(stated), CODES)
-            elif stated:
-                self._say(f"{CODES} holds no {NEEDED[search]}, and the row has metrics by {search} distances")
+        if (ranked := self._read(CODES, lambda _: codes.ranked(relevance))) is not None:
+            for search, needed in NEEDED.items():
+                if (stated := self.row.searches.get(search)) and search in ranked:
+                    self._compare(search, ranked[search], _known(stated), CODES)
+                elif stated:
+                    self._say(f"{CODES} holds no {needed}, and the row has metrics by {search} distances")
         return counted if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram") else None
 
     def _check_beside(self, codes: RunCodes) -> None:

@@ -30,8 +30,12 @@ REMEDY = "delete it and run it again, or restore it from git"
 Search = Literal["database", "weighted", "asymmetric", "test"]
 # what a run leaves besides its codes: the counts of its searches, and the weights that a classifier learned
 Artefact = Literal["histogram", "retrieval", "retrieval_of_test", "weights"]
-HEADINGS: dict[Search, str] = {"database": "", "weighted": "weighted: ", "asymmetric": "asymmetric: "}
-HEADINGS |= {"test": "among the queries: "}
+HEADINGS: dict[Search, str] = {
+    "database": "",
+    "weighted": "weighted: ",
+    "asymmetric": "asymmetric: ",
+    "test": "among the queries: ",
+}
 
 
 def maker_name(name: str) -> str:

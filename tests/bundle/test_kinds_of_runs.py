@@ -150,7 +150,8 @@ def test_activations_of_queries(
         faults[fault] = {codes: written.getvalue()}
     for fault, changes in faults.items():
         code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", changes, listed=True))
-        assert code == 1 and f"difference: {row.run}: " in out and fault in out, (fault, out)
+        said = [line for line in out.splitlines() if line.startswith(f"difference: {row.run}: ")]
+        assert (code, any(fault in line for line in said), len(said) < 10) == (1, True, True), (fault, out)
 
 
 def test_relevance_by_distances(

@@ -6,10 +6,12 @@ import pytest
 from support.fake_rows import row_of_run
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.row import outcome_from_line, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
-from hashbench.tables.cell_runs import cell_runs, sort_out
+from hashbench.tables.cell_runs import cell_runs, run_of, sort_out
+from hashbench.tables.status import PastSeconds, table_status
 
 
 def lsh(seed: int = 0) -> Run:
@@ -50,6 +52,18 @@ def test_a_column_of_asymmetric_distances_asks_it_of_the_runs_of_its_cells(tmp_p
     assert store.find("digits", "s1", row.run).searches == {"database": row.metrics, "asymmetric": row.metrics}
     with pytest.raises(HashbenchError, match="is written once"):
         store.write(row)
+
+
+def test_a_stored_run_without_the_search_that_is_asked_for_is_missing() -> None:
+    digits = spec.load("digits")
+    cell = next(cell for cell in digits.cells if cell.method == "lsh")
+    asked = digits.model_copy(update={"cells": [cell.model_copy(update={"evaluation": "asymmetric"})]})
+    row = row_of_run(run_of(cell), ap=0.5)
+    for searches, done in ((row.searches, 0), ({**row.searches, "asymmetric": row.metrics}, 1)):
+        held = row.model_copy(update={"searches": searches})
+        for stored in (held, outcome_from_line(to_line(held), "x")):
+            counts = table_status(asked, {row.run: stored}, PastSeconds.of([])).counts()
+            assert (counts["done"], counts["missing"]) == (done, 1 - done)
 
 
 def test_runs_are_sorted_by_what_is_stored_of_them(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup, slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
-from hashbench.histogram.ranking import WeightedRankings
+from hashbench.histogram.ranking import Ranked, sorted_searches
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 
@@ -106,7 +106,7 @@ class Counted:
 
     database: Mapping[str, Counts]  # the queries search the database
     test: Mapping[str, Counts] = field(default_factory=dict)  # each query searches all other queries
-    weighted: Iterable[Histogram] | None = None  # rankings by learned weights of bits, which are too large to be saved
+    ranked: Mapping[Ranked, Iterable[Histogram]] = field(default_factory=dict)  # too large to be saved
     distinct: DistinctCodes | None = None  # None without codes
     weights_sha256: str | None = None  # of the file of weights that other runs can start from
 
@@ -207,6 +207,13 @@ class BinaryOutput:
     database: Codes
     data: SearchItems
     weights: Floats | None = None  # learned weights of the bits, float64[bits]
+    activations: NDArray[np.float32] | None = None  # [q, bits], of the queries, for the asymmetric distance
+
+    @property
+    def beside(self) -> dict[str, NDArray[Any]]:
+        """What the distances need beside the codes, by the names in the file: weights and activations."""
+        arrays = {files.BIT_WEIGHTS: self.weights, files.QUERY_ACTIVATIONS: self.activations}
+        return {name: array for name, array in arrays.items() if array is not None}
 
     def save(self, folder: Path) -> None:
         """Writes codes.npz."""
@@ -217,19 +224,18 @@ class BinaryOutput:
         queries, database = self.data.queries, self.data.database
         if queries.labels is not None and database.labels is not None:
             relevance = from_labels(queries.labels, database.labels)
-            return files.save(path, files.SavedCodes(self.query, self.database, relevance, weights=self.weights))
-        weights = {} if self.weights is None else {files.BIT_WEIGHTS: self.weights}
+            return files.save(path, files.SavedCodes(self.query, self.database, relevance, beside=self.beside))
         codes = {"query_codes": self.query.bits(), "database_codes": self.database.bits(), "n_bits": self.query.n_bits}
         ids = {"query_ids": queries.ids, "database_ids": database.ids, "dataset": self.data.dataset}
-        return write_arrays(path, **weights, **codes, **ids, layout="items-by-bits")
+        return write_arrays(path, **self.beside, **codes, **ids, layout="items-by-bits")
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
-        """The histogram of Hamming distances and relevance levels, and the rankings by weighted distances."""
-        codes, w = (self.query, self.database), self.weights
-        weighted = None if w is None else WeightedRankings(*codes, w, relevance, progress)
+        """The histogram of Hamming distances and relevance levels, and the rankings by distances that are sorted."""
+        codes, w, z = (self.query, self.database), self.weights, self.activations
+        ranked = sorted_searches(*codes, relevance, weights=w, activations=z, progress=progress)
         distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
         counted = histogram.count(*codes, relevance, progress=progress)
-        return Counted({"histogram": counted}, weighted=weighted, distinct=distinct)
+        return Counted({"histogram": counted}, ranked=ranked, distinct=distinct)
 
 
 @dataclass(frozen=True)

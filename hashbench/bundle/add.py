@@ -37,7 +37,8 @@ class Added:
     @property
     def new(self) -> list[Row]:
         """The rows that were not here."""
-        return [each.row for each in self.rows if each.outcome in (MergeOutcome.copied, MergeOutcome.replaced)]
+        new = MergeOutcome.copied, MergeOutcome.replaced, MergeOutcome.extended
+        return [each.row for each in self.rows if each.outcome in new]
 
 
 def add(paths: Sequence[Path], into: Store, say: Say, *, dry_run: bool = False) -> Added:

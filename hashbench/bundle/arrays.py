@@ -17,7 +17,7 @@ from hashbench.contract import CODES
 from hashbench.datasets.split import Split
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.histogram.ranking import WeightedRankings
+from hashbench.histogram.ranking import Ranked, WeightedRankings, sorted_searches
 from hashbench.histogram.retrieval import CUTOFFS, Retrieval
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.row import Row
@@ -31,7 +31,8 @@ RETRIEVAL = {"n_items", "contingency", *(f"{name}_{k}" for name in ("relevant", 
 LISTS = {"query_ids", "database_ids", "train_ids", "sha256"}
 BINARY = {"query_codes", "database_codes", "n_bits", "layout"}
 SPARSE = {"buckets", "d", "query_activations"}
-BESIDE = {"query_labels", "database_labels", "query_ids", "database_ids", "dataset", files.BIT_WEIGHTS}
+BESIDE = {"query_labels", "database_labels", "query_ids", "database_ids", "dataset"}
+BESIDE |= {files.BIT_WEIGHTS, files.QUERY_ACTIVATIONS}
 
 
 def read_counts(path: Path) -> Histogram | Retrieval:
@@ -72,6 +73,7 @@ class RunCodes:
     distinct: DistinctCodes
     relevance: Relevance | None = None  # by the labels of the file; None: it has none
     weights: NDArray[np.float64] | None = None
+    activations: NDArray[np.float32] | None = None  # of the queries
     ids: dict[str, NDArray[np.int64]] | None = None  # query_ids and database_ids
 
     def histogram(self, relevance: Relevance) -> Histogram:
@@ -83,18 +85,17 @@ class RunCodes:
         _require_memory(f"{CODES}: its histogram", 8 * shape[0] * (self.query.n_bits + 1) * len(relevance.levels))
         return histogram.count(self.query, self.database, relevance, progress=True)
 
-    def weighted(self, relevance: Relevance) -> WeightedRankings | None:
-        """The rankings by the weighted Hamming distance; None if no weights were learned."""
-        if self.weights is None:
-            return None
-        return WeightedRankings(self.query, self.database, self.weights, relevance, progress=True)
+    def ranked(self, relevance: Relevance) -> dict[Ranked, WeightedRankings]:
+        """The rankings by the distances that the file gives beside Hamming's; HashbenchError if they can be none."""
+        codes = self.query, self.database
+        return sorted_searches(*codes, relevance, weights=self.weights, activations=self.activations, progress=True)
 
 
 def read_codes(path: Path, row: Row) -> RunCodes:
     """The codes of the run of ``row`` in its file; raises an error unless they can be codes."""
     if "retrieval" in row.artefacts:
         return _sparse(path, row)
-    arrays, relevance, ids, weights = _arrays(path, BINARY, BESIDE), None, None, None
+    arrays, relevance, ids, weights, activations = _arrays(path, BINARY, BESIDE), None, None, None, None
     if "query_labels" in arrays:
         saved = files.load(path)
         query, database, relevance = saved.query, saved.database, saved.relevance
@@ -102,9 +103,14 @@ def read_codes(path: Path, row: Row) -> RunCodes:
         query, database, _ = files.load_codes(path)
         ids = {name: _ids(array) for name, array in arrays.items() if name in ("query_ids", "database_ids")}
     if files.BIT_WEIGHTS in arrays:
-        weights = files.weights_at(files.BIT_WEIGHTS, [path], query.n_bits)
+        weights = files.weights_at(files.BIT_WEIGHTS, [path], query)
+    if files.QUERY_ACTIVATIONS in arrays:
+        stored, shape = arrays[files.QUERY_ACTIVATIONS], (len(query), query.n_bits)
+        if (stored.dtype.str, stored.shape) != ("<f4", shape):
+            raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: float32 {shape} is expected")
+        activations = stored.whole()
     distinct = DistinctCodes(queries=count_distinct(query.words), database=count_distinct(database.words))
-    return RunCodes(query, database, distinct, relevance, weights, ids)
+    return RunCodes(query, database, distinct, relevance, weights, activations, ids)
 
 
 def _sparse(path: Path, row: Row) -> RunCodes:

@@ -23,6 +23,7 @@ from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly, retold
 from hashbench.foundation.progress import bar
 from hashbench.histogram import Histogram
+from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.metrics import Metrics, MetricValue, NamedMetric
 from hashbench.relevance.labels import Relevance
@@ -31,6 +32,7 @@ from hashbench.runs.row import REMEDY, Row, Search, from_line, read_schema_1
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 LAST_BITS = 2.0**-50  # all that differs where the counts are the same and another processor added: 5.6e-17 was seen
+NEEDED: dict[Ranked, str] = {"weighted": "weights of the bits", "asymmetric": "activations of the queries"}
 Here = Callable[[Row], tuple[Split, Relevance]]  # the ids and the relevance of a row's protocol on this machine
 
 T = TypeVar("T")
@@ -143,12 +145,12 @@ class RunCheck:
         if relevance is None or (counted := self._read(CODES, lambda _: codes.histogram(relevance))) is None:
             return None
         self.report.n_codes += 1
-        if stated := self.row.searches.get("weighted"):
-            rankings = codes.weighted(relevance)
-            if rankings is None:
-                self._say(f"{CODES} holds no weights of the bits, and the row has metrics by weighted distances")
-            else:
-                self._compare("weighted", rankings, _known(stated), CODES)
+        if (ranked := self._read(CODES, lambda _: codes.ranked(relevance))) is not None:
+            for search, needed in NEEDED.items():
+                if (stated := self.row.searches.get(search)) and search in ranked:
+                    self._compare(search, ranked[search], _known(stated), CODES)
+                elif stated:
+                    self._say(f"{CODES} holds no {needed}, and the row has metrics by {search} distances")
         return counted if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram") else None
 
     def _check_beside(self, codes: RunCodes) -> None:

@@ -77,7 +77,9 @@ def command(
     database_ids: Array = None,
     weights: Annotated[
         str | None,
-        MoreOption(metavar="KEY", help="Rank by weighted Hamming distance; KEY or FILE:KEY has a weight for each bit."),
+        MoreOption(
+            metavar="KEY", help="Rank by weights of the bits, or by activations of the queries, in KEY or FILE:KEY."
+        ),
     ] = None,
     train_codes: Annotated[
         str | None, MoreOption(metavar="FILE[:KEY]", help="Training codes: count queries with one and its label.")
@@ -187,7 +189,7 @@ def _scored(paths: list[Path], source: str, asked: Asked) -> "tuple[SavedCodes |
     if isinstance(saved, files.CodeStream):
         size = f"{saved.n_database:,} items of {saved.query.n_bits} bits"
         _refuse(asked.needs_all, f"a database that is read piece by piece ({size})", IN_MEMORY)
-    weights = None if asked.weights is None else files.weights_at(asked.weights, paths, saved.query.n_bits)
+    weights = None if asked.weights is None else files.weights_at(asked.weights, paths, saved.query)
     options: dict[str, Any] = {"ties": asked.ties, "empty": asked.empty, "weights": weights}
     scored = Scorer.of_saved(saved, asked.names, exclude_self=asked.exclude_self, device=asked.device, **options)
     print_notes([*saved.notes, *_hints(saved, scored, asked.exclude_self)])

@@ -68,7 +68,10 @@ def command(
     store = Store.default()
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
     cells = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
-    wanted = list({str(e.name): e for each in cells for e in each.runs if e.name.budget != IMPORTED}.values())
+    runs = sorted(
+        (run for each in cells for run in each.runs if run.name.budget != IMPORTED), key=lambda r: r.asymmetric
+    )
+    wanted = list({str(run.name): run for run in runs}.values())  # of two, that which asks for more
     if only:
         wanted = cell_runs.select(wanted, pairs_of(only, "--only", "bits=32"))
     stored = cell_runs.sort_out(wanted, store)

@@ -53,6 +53,9 @@ def command(
             min=0, metavar="N", help="Every N epochs, also score items that are not the queries. Default: 0, never."
         ),
     ] = 0,
+    asymmetric: Annotated[
+        bool, Option("--asymmetric", help="Also rank by the asymmetric distance: a query's activations against codes.")
+    ] = False,
     again: Annotated[bool, Option("--again", help="Train a stored run too, and compare; its row stays.")] = False,
     dry_run: _options.DryRun = False,
     as_json: _options.RowAsJson = False,
@@ -91,6 +94,7 @@ def command(
         found, file = _start(Run.resolve(dataset, protocol, method, own, **of_run), weights)
         given = {**found, **given, "weights": found["weights"]}
     run = Run.resolve(dataset, protocol, method, given, **of_run)
+    run = run.with_asymmetric() if asymmetric else run
     if eval_every and not isinstance(run.settings, DeepSettings):
         raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
     compute = parallel.ComputeOptions(precision=precision, compiled=compile_, channels_last=channels_last)

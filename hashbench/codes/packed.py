@@ -71,6 +71,13 @@ def binarize(activations: NDArray[np.floating]) -> Codes:
     return pack(activations > 0)
 
 
+def magnitudes(activations: NDArray[np.floating], query: Codes) -> NDArray[np.float64]:
+    """The absolute values of ``activations`` [q, bits]; raises HashbenchError if their signs are not the codes."""
+    if not np.array_equal(binarize(activations).words, query.words):
+        raise HashbenchError("the signs of the activations are not the codes of the queries")
+    return np.abs(activations, dtype=np.float64)
+
+
 def block_items(n_bits: int) -> int:
     """The number of items counted at a time; a piece of a database should have as many, or a multiple of it."""
     return max(LEAST_BLOCK, BLOCK_WORDS // -(-n_bits // 64))

@@ -193,8 +193,9 @@ def score(
     given for both; False is silent.
 
     ``device`` is where the pairs are counted; the scores are the same on every device. ``auto`` counts torch tensors
-    that are on a GPU on that GPU, and everything else on the CPU. ``weights`` [bits], each 0 or more, rank the database
-    by the weighted Hamming distance, on the CPU as ``ties="order"``; metrics at Hamming radii are then not defined.
+    that are on a GPU on that GPU, and everything else on the CPU. ``weights`` [bits], or [queries,
+    bits] for weights of each query, all 0 or more, rank the database by the weighted Hamming distance, on the CPU as
+    ``ties="order"``; metrics at Hamming radii are then not defined.
     Weights with a common unit (whole numbers, decimals, thirds) give exact ties; with others distances are told apart
     to 15 digits of the sum of the weights, up to 64 bits.
     Every error is a HashbenchError of one line.

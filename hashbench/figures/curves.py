@@ -42,7 +42,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 def _check(figure: FigureSpec) -> None:
     _of_runs.check(figure)
-    if other := next((cell for cell in figure.cells if cell.evaluation == "test"), None):
+    if other := next((cell for cell in figure.cells if cell.evaluation in ("test", "asymmetric")), None):
         raise figure.error(f"row {other.row!r}: evaluation {other.evaluation} has no histogram to draw")
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import Codes
+from hashbench.codes import Codes, magnitudes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import with_bar
@@ -17,6 +17,7 @@ from hashbench.relevance.labels import Relevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels
 Array = NDArray[Any]
+Ranked = Literal["weighted", "asymmetric"]  # searches whose distances are sorted
 Distances = Callable[[slice], Array]  # of a block of queries to the whole database, [q, n]
 
 PAIRS = 1 << 19  # query-database pairs sorted at a time: some tens of MB
@@ -185,3 +186,25 @@ class WeightedRankings:
     def __iter__(self) -> Iterator[RankingHistogram]:
         found, n = rankings(self.distances, self.relevance, self.own), len(self.query)
         return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
+
+
+def sorted_searches(
+    query: Codes,
+    database: Codes,
+    relevance: Relevance,
+    *,
+    weights: Array | None = None,
+    activations: Array | None = None,
+    progress: bool = False,
+) -> dict[Ranked, WeightedRankings]:
+    """The rankings by the distances that are sorted: by learned ``weights`` [bits], and by ``activations`` [q, bits].
+
+    The asymmetric distance of a query with activations z to an item with the code b in {-1, +1}^bits is -<z, b>, up to
+    a constant of the query [Gordo et al. 2014]. That is -sum |z_k| + 2 sum |z_k| over the bits that differ from the
+    signs of z, so it ranks as the weighted Hamming distance with the weights |z_k| of each query. Sums of float32
+    activations are exact where none but 0 is below 2^-31 of the query's sum. HashbenchError if they have other signs.
+    """
+    found: dict[Ranked, Array] = {} if weights is None else {"weighted": weights}
+    if activations is not None:
+        found["asymmetric"] = magnitudes(activations, query)
+    return {search: WeightedRankings(query, database, by, relevance, progress) for search, by in found.items()}

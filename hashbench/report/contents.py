@@ -13,7 +13,7 @@ from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.runs.command import command_of
-from hashbench.runs.row import Row
+from hashbench.runs.row import HEADINGS, Row
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell
@@ -136,11 +136,13 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
     row = stored.get(str(run.name))
     why = "not run yet" if row is None else f"failed: {row.reason or 'no reason given'}"
     if is_measured := row is not None and row.status == "ok":
-        why = f"its row does not hold {cell.metric}"
-        if cell.evaluation != "database":
+        why = f"its row does not hold {HEADINGS[cell.evaluation]}{cell.metric}"
+        if cell.evaluation in ("weighted", "test"):
             return MissingRun(cell, why)
-        why += ", and the histogram of the run is not here"
-    return MissingRun(cell, why, command_of(run.name, cell.settings, again=is_measured), past.of_run(run))
+        why += ", and the histogram of the run is not here" if cell.evaluation == "database" else ""
+    is_more = cell.evaluation == "asymmetric"
+    command = command_of(run.name, cell.settings, again=is_measured and not is_more, asymmetric=is_more)
+    return MissingRun(cell, why, command, past.of_run(run))
 
 
 def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:

@@ -36,7 +36,12 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
 
 
 def command_of(
-    run: Row | RunName, given: Mapping[str, Setting], program: Sequence[str] = PROGRAM, *, again: bool = False
+    run: Row | RunName,
+    given: Mapping[str, Setting],
+    program: Sequence[str] = PROGRAM,
+    *,
+    again: bool = False,
+    asymmetric: bool = False,
 ) -> str:
     """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it."""
     seed = ["--seed", str(run.seed)] if run.seed else []
@@ -55,7 +60,8 @@ def command_of(
     words += ["--split", str(run.split_seed)] if run.split_seed is not None else []
     words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], run))]
     words += [*seed, *(["--budget", run.budget] if run.budget != method_file(run.method).budget(None) else [])]
-    return shlex.join([*words, *_set(given, OPTIONS), *(["--again"] if again else [])])
+    asked = ["--asymmetric"] * (asymmetric or (isinstance(run, Row) and "asymmetric" in run.searches))
+    return shlex.join([*words, *_set(given, OPTIONS), *asked, *(["--again"] if again else [])])
 
 
 def _changed(run: Run, now: Run, prefix: str = "") -> dict[str, Setting]:

@@ -11,7 +11,7 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from hashbench import contract, metrics
-from hashbench.codes import Codes
+from hashbench.codes import Codes, binarize
 from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
 from hashbench.foundation import provenance
 from hashbench.foundation.config import json_object
@@ -34,10 +34,10 @@ Searches = dict[Search, dict[str, MetricValue]]
 # the keys of a row that are those of the run's name
 OF_NAME = ("dataset", "protocol", "method", "budget", "seed", "split_seed", "config", "config_hash", "cell_hash")
 # The metrics in every row of codes; the saved histogram gives any other metric later, without a new run. Then those by
-# weighted Hamming distances, of methods that learn weights of their bits; and those of sparse codes.
+# distances that are sorted, weighted or asymmetric; and those of sparse codes.
 OF_CODES = ["ap", "ap_worst", "ap_best", "ap(norm=retrieved)@1000", "ap(norm=retrieved)@5000", "ndcg", "ndcg@100"]
 OF_CODES += ["precision@100", "precision@r2", "recall@100"]
-OF_WEIGHTED = ("ap", "ndcg@100", "precision@100")
+OF_SORTED = ("ap", "ndcg@100", "precision@100")
 OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precision@4", "rerank_precision@16")
 
 
@@ -103,13 +103,22 @@ def encode(hasher: Hasher, data: RunData, options: Options) -> Output:
     """The output of ``hasher``: each process encodes its share, and every process returns all codes."""
     group, items = options.group, data.search_items
     if group.is_alone:
-        return hasher.output(items, progress=options.progress)
+        return _with_activations(hasher.output(items, progress=options.progress), hasher, data.run)
     binary = cast("BinaryHasher", hasher)  # only methods of binary codes have several_processes = True
     sides = items.queries, items.database
     shares = [replace(rows, ids=rows.ids[group.share(len(rows), WHOLE_BATCHES)], labels=None) for rows in sides]
     blocks = zip(sides, binary.encode_blocks(*shares, progress=options.progress), strict=True)
     query, database = [_gathered(own, len(rows), group) for rows, own in blocks]
-    return BinaryOutput(query, database, items, binary.bit_weights)
+    return _with_activations(BinaryOutput(query, database, items, binary.bit_weights), hasher, data.run)
+
+
+def _with_activations(output: Output, hasher: Hasher, run: Run) -> Output:
+    """``output``, with the activations of its queries if the asymmetric distance is asked for."""
+    if not run.asymmetric:
+        return output
+    binary, encode_ = cast("BinaryOutput", output), cast("BinaryHasher", hasher).encode
+    activations = np.concatenate([encode_(items) for items in binary.data.queries.blocks()])
+    return replace(binary, query=binarize(activations), activations=activations)
 
 
 def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
@@ -126,10 +135,12 @@ def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
 
 def score(evidence: Counted, of_protocol: Sequence[str] = ()) -> Searches:
     """The metrics of each search, computed from ``evidence``; codes have those ``of_protocol`` besides every row's."""
-    found = {"database": _metrics(evidence.database, of_protocol), "test": _metrics(evidence.test, of_protocol)}
-    if evidence.weighted is not None:
-        ranked = Metrics.parse([*OF_WEIGHTED, *of_protocol]).where(lambda metric: not metric.needs_radii)
-        found["weighted"] = metrics.mean_values(evidence.weighted, ranked)
+    found: Searches = {
+        "database": _metrics(evidence.database, of_protocol),
+        "test": _metrics(evidence.test, of_protocol),
+    }
+    ranked = Metrics.parse([*OF_SORTED, *of_protocol]).where(lambda metric: not metric.needs_radii)
+    found |= {search: metrics.mean_values(rankings, ranked) for search, rankings in evidence.ranked.items()}
     return {search: found[search] for search in get_args(Search) if found.get(search)}
 
 

@@ -13,7 +13,7 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_writable, write_text
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
-from hashbench.runs.execute import FITTED, encode, execute, fit
+from hashbench.runs.execute import FITTED, encode, execute, fit, scored
 from hashbench.runs.row import Row
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
 from hashbench.runs.store import Store
@@ -32,9 +32,9 @@ def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again:
 
 
 def stored_row(run: Run, store: Store) -> Row | None:
-    """The stored row of a run; None if there is none or if it failed."""
+    """The stored row of a run; None if there is none, if it failed, or if it lacks a search that is asked for."""
     row = store.find(run.name.dataset, run.name.protocol, str(run.name))
-    return row if row is not None and row.status == "ok" else None
+    return row if row is not None and row.status == "ok" and run.is_filled_by(row) else None
 
 
 def follow(run: Run, store: Store, options: Options) -> None:
@@ -104,14 +104,27 @@ def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) ->
     # the other processes of a group would wait for this one, and PyTorch ends that after some minutes
     with store.run_lock(names[2], wait=options.group.is_alone):
         row = store.find(*names)
-        is_stored = row is not None and (row.status == "ok" or row != before)  # perhaps by a process just waited for
-        if _is_needed(options, answer=again or not is_stored) or row is None:
+        is_done = row is not None and row.status == "ok"
+        is_filled = row is not None and (run.is_filled_by(row) if is_done else row != before)  # by one just waited for
+        if _is_needed(options, answer=again or not is_filled) or row is None:
             if again:
                 (folder / FITTED).unlink(missing_ok=True)  # a saved hasher would be loaded
-            stored, row = row, _executed(run, store, options)
-            if stored is None or stored.status != "ok":
+            stored = row if is_done else None
+            row = _executed(run, store, options) if again or stored is None else _searched(stored, run, store, options)
+            if stored is None or not run.is_filled_by(stored):
                 store.write(row)
     return row
+
+
+def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
+    """``row`` with the searches that ``run`` asks for, of codes by its saved hasher, or trained again without one."""
+    hasher = load_saved(run, store, options.device) if options.group.is_alone else None
+    if hasher is None:
+        return _executed(run, store, options)
+    data, folder = open_data(run, options), store.run_folder(row.run)
+    output = encode(hasher, data, options)
+    output.save(folder)
+    return row.model_copy(update=scored(output, data, folder, options))
 
 
 def _executed(run: Run, store: Store, options: Options) -> Row:

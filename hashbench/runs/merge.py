@@ -19,6 +19,7 @@ class MergeOutcome(StrEnum):
 
     copied = "copied"
     replaced = "copied in place of a failed row"
+    extended = "copied in place of the same row with fewer searches"
     beside = "kept beside the row here, which has other values or fewer"
     equal = "already here"
     same_values = "left out: the row here has the same values"
@@ -91,7 +92,7 @@ def _merged(row: Row, loose: Path | None, path: Path, lines: list[Line], damaged
     outcome = _outcome(row, known)
     if outcome is MergeOutcome.beside:
         new = replace(new, name=repeat_name(row.run, new.text))
-    if outcome in (MergeOutcome.copied, MergeOutcome.replaced, MergeOutcome.beside):
+    if outcome in (MergeOutcome.copied, MergeOutcome.replaced, MergeOutcome.extended, MergeOutcome.beside):
         lines[:] = [*(line for line in lines if line.name != new.name), new]
     yield Merged(outcome, row, path, new.name, loose)
 
@@ -105,4 +106,7 @@ def _outcome(row: Row, known: dict[str, Row]) -> MergeOutcome:
         return MergeOutcome.copied
     if row.status == "failed":
         return MergeOutcome.failed
-    return MergeOutcome.replaced if known[row.run].status == "failed" else MergeOutcome.beside
+    here = known[row.run]
+    if here == row.model_copy(update={"searches": {of: row.searches.get(of) for of in here.searches}}):
+        return MergeOutcome.extended
+    return MergeOutcome.replaced if here.status == "failed" else MergeOutcome.beside

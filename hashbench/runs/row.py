@@ -25,11 +25,17 @@ MOST_OF_MAKER = 80  # characters
 
 REMEDY = "delete it and run it again, or restore it from git"
 
-# the queries search the database, also by weighted Hamming distances, or (sparse codes only) each other
-Search = Literal["database", "weighted", "test"]
+# the queries search the database, also by weighted Hamming distances or by their activations, or (sparse codes only)
+# each other
+Search = Literal["database", "weighted", "asymmetric", "test"]
 # what a run leaves besides its codes: the counts of its searches, and the weights that a classifier learned
 Artefact = Literal["histogram", "retrieval", "retrieval_of_test", "weights"]
-HEADINGS: dict[Search, str] = {"database": "", "weighted": "weighted: ", "test": "among the queries: "}
+HEADINGS: dict[Search, str] = {
+    "database": "",
+    "weighted": "weighted: ",
+    "asymmetric": "asymmetric: ",
+    "test": "among the queries: ",
+}
 
 
 def maker_name(name: str) -> str:
@@ -120,7 +126,7 @@ class Row(Strict):
         return self.searches.get("database", {})
 
     def all_metrics(self) -> dict[str, MetricValue]:
-        """The metrics of all searches; the names of those by weighted distances and among the queries say so."""
+        """The metrics of all searches; the names of all but those of the database by Hamming distance say so."""
         found = ((heading, self.searches.get(search, {})) for search, heading in HEADINGS.items())
         return {heading + name: value for heading, values in found for name, value in values.items()}
 
@@ -134,6 +140,7 @@ class RowOutcome(BaseModel):
     dataset: str
     method: str
     config: dict[str, Any]
+    searches: dict[str, Any] = {}
     seconds: Seconds | None
     status: Literal["ok", "failed"]
     reason: str | None = None

@@ -17,7 +17,7 @@ from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
 from hashbench.models import MODELS, canonical_model
 from hashbench.runs import settings as settings_files
-from hashbench.runs.row import IMPORTED, Row, provider_of
+from hashbench.runs.row import IMPORTED, Row, RowOutcome, provider_of
 from hashbench.runs.settings import Sourced
 
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
@@ -95,10 +95,11 @@ class Run:
     method: Method
     settings: CodeSettings
     base: "Run | None" = None
+    asymmetric: bool = False  # whether its row has the metrics by asymmetric distances too; this names no other run
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The run without its method, whose functions cannot be sent to another process."""
-        return _received, (self.name, self.card, self.protocol, self.settings, self.base)
+        return _received, (self.name, self.card, self.protocol, self.settings, self.base, self.asymmetric)
 
     @property
     def derived_seed(self) -> int:
@@ -172,6 +173,17 @@ class Run:
         base = None if self.base is None else self.base.with_seed(seed)
         return replace(self, name=replace(self.name, seed=seed, base=None if base is None else base.name), base=base)
 
+    def with_asymmetric(self) -> "Run":
+        """The run whose row has asymmetric distances too; HashbenchError unless its codes are signs of activations."""
+        if self.name.budget == IMPORTED or not isinstance(self.settings, BitSettings):
+            fault = "its codes are not the signs of activations that are known here"
+            raise HashbenchError(f"{self.name}: {fault}, so that it has no asymmetric distances")
+        return replace(self, asymmetric=True)
+
+    def is_filled_by(self, row: Row | RowOutcome) -> bool:
+        """Whether its successful ``row`` has all searches that are asked for."""
+        return not self.asymmetric or "asymmetric" in row.searches
+
     def sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
         """All settings with their sources, the base's as ``base.KEY``; ``given`` are those of ``resolve``."""
         found = self._own_sources({key: value for key, value in given.items() if not key.startswith(BASE)})
@@ -219,8 +231,10 @@ def _entry(method: str, budget: str | None) -> Method:
     return Method(BitSettings, ("bits",), refuse, refuse, needs_torch=False)
 
 
-def _received(name: RunName, card: Card, protocol: Protocol, settings: CodeSettings, base: Run | None) -> Run:
-    return Run(name, card, protocol, _entry(name.method, name.budget), settings, base)
+def _received(
+    name: RunName, card: Card, protocol: Protocol, settings: CodeSettings, base: Run | None, asymmetric: bool
+) -> Run:
+    return Run(name, card, protocol, _entry(name.method, name.budget), settings, base, asymmetric)
 
 
 def _run(

@@ -89,7 +89,7 @@ class RunTask(Task):
     def _row_by_torchrun(self) -> Row:
         if (row := stored_row(self.spec, self.store)) is not None:
             return row
-        train = shlex.split(command_of(self.spec.name, self.spec.name.identity))[1:]
+        train = shlex.split(command_of(self.spec.name, self.spec.name.identity, asymmetric=self.spec.asymmetric))[1:]
         torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.processes}"]
         command = [sys.executable, *torchrun, "-m", "hashbench", *train, "--device", self.options.device]
         share = max(1, parallel.available_cores() // self.processes)

@@ -168,15 +168,24 @@ class Store:
         return None if line is None else line.row()
 
     def write(self, row: "Row") -> None:
-        """Stores the row in place of a failed one; raises HashbenchError if there is a successful row already."""
+        """Stores the row in place of a failed one; a successful row of the same codes only gets its further searches.
+
+        Raises HashbenchError if a successful row has all of them, or is of other codes.
+        """
         from hashbench.runs.row import to_line
 
         path = self.rows_path(row.dataset, row.protocol)
         with self.changing(path) as lines:
             for before in [line for line in lines if line.name == row.run]:
-                if before.row().status == "ok":
+                stored = before.row()
+                if stored.status == "ok" and row.searches.keys() <= stored.searches.keys():
                     advice = f"the row of {row.run} is written once: remove the line to measure it again"
                     raise HashbenchError(f"{before.place}: {advice}")
+                if stored.status == "ok" and row.artefacts != stored.artefacts:
+                    fault = f"made again, the codes of {row.run} are not those of its row, which gets no further search"
+                    raise HashbenchError(f"{before.place}: {fault}: remove the line to measure it anew")
+                if stored.status == "ok":
+                    row = stored.model_copy(update={"searches": {**row.searches, **stored.searches}})
                 lines.remove(before)
             lines.append(Line(path, 0, row.run, to_line(row)))
 

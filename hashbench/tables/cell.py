@@ -11,9 +11,9 @@ from hashbench.datasets.card import Card, load_card
 from hashbench.foundation.config import Setting, Strict, canonical_json, parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricName, NamedMetric
+from hashbench.runs.row import Search
 from hashbench.tables.papers import OWN
 
-Evaluation = Literal["database", "weighted", "test"]
 PrintedAs = Literal["fraction", "percent", "number"]
 Track = Literal["tuned", "published"]  # with the settings that recipes tune a method to, or with its authors'
 Published = float | Literal["-"]  # "-" where the paper prints none
@@ -33,8 +33,7 @@ class Cell(Strict):
     method: str
     settings: dict[str, Setting]
     metric: str
-    # what the queries search: the database, also by weighted distances, or (sparse codes only) each other
-    evaluation: Evaluation
+    evaluation: Search
     budget: str
     track: Track
     tolerance: float | None  # how far the measured mean may be from the published value
@@ -73,7 +72,7 @@ class CellKeys(Strict):
     method: str | None = None
     settings: dict[str, Setting] = {}  # these are merged key by key
     metric: str | None = None
-    evaluation: Evaluation | None = None
+    evaluation: Search | None = None
     budget: str | None = None
     track: Track | None = None
     tolerance: float | None = None
@@ -143,6 +142,7 @@ class TableFile(Strict):
 
     def cells(self, path: Path) -> Iterator[Cell]:
         """The cells of all groups, row by row; raises HashbenchError, with ``path``, for a wrong row or cell."""
+        asymmetric: dict[tuple[str, str], bool] = {}
         for group in self.groups:
             for row in group.rows:
                 n, values = len(group.columns), row.values or ["-"] * len(group.columns)
@@ -150,7 +150,12 @@ class TableFile(Strict):
                     raise HashbenchError(f"{path}: row {row.label!r} has {len(values)} values for {n} columns")
                 for column, value in zip(group.columns, values, strict=True):
                     keys = self._keys(group, column, row, value)
-                    yield parse(Cell, keys, f"{path}: cell ({row.label}, {column.label})")
+                    cell = parse(Cell, keys, f"{path}: cell ({row.label}, {column.label})")
+                    is_asymmetric, at = cell.evaluation == "asymmetric", (cell.section, cell.column)
+                    if asymmetric.setdefault(at, is_asymmetric) != is_asymmetric:
+                        fault = f"{path}: column {column.label!r} has asymmetric distances and others"
+                        raise HashbenchError(f"{fault}: activations of a query are more than bits: give each a column")
+                    yield cell
 
     def _keys(self, group: Group, column: FileColumn, row: FileRow, value: Published) -> dict[str, Any]:
         found: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}

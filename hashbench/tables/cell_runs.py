@@ -66,10 +66,12 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     cells: dict[str, Cell] = {}
     for cell in spec.cells:
         cells.setdefault(cell.run_key, cell)
+    asymmetric = {cell.run_key for cell in spec.cells if cell.evaluation == "asymmetric"}
     found = []
     for cell in cells.values():
         why = why_not_yet(cell, spec)
         first = [] if why is not None else [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
+        first = [run.with_asymmetric() for run in first] if cell.run_key in asymmetric else first
         found.append(CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], why))
     return found
 
@@ -125,5 +127,8 @@ def sort_out(runs: Iterable[Run], store: Store) -> Sorted:
     found = Sorted([], [], [])
     for run in runs:
         row = store.find(run.name.dataset, run.name.protocol, str(run.name))
-        (found.missing if row is None else found.measured if row.status == "ok" else found.failed).append(run)
+        if row is None or (row.status == "ok" and not run.is_filled_by(row)):
+            found.missing.append(run)
+        else:
+            (found.measured if row.status == "ok" else found.failed).append(run)
     return found

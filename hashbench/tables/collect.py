@@ -12,10 +12,10 @@ from hashbench import metrics
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
-from hashbench.runs.row import Row, provider_of
+from hashbench.runs.row import Row, Search, provider_of
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
-from hashbench.tables.cell import Cell, Evaluation
+from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import cell_hash, splits_of
 from hashbench.tables.spec import TableSpec, names_to_come
 from hashbench.tables.table import Measured, Position, Section, Table, TableCell
@@ -156,7 +156,7 @@ class _StoredResults:
         of_runs["of_splits"] = {of: fmean(mean for row, mean in found if row.split_seed == of) for of in splits}
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)
 
-    def _means(self, rows: list[Row], metric: str, evaluation: Evaluation) -> Iterator[tuple[Row, float]]:
+    def _means(self, rows: list[Row], metric: str, evaluation: Search) -> Iterator[tuple[Row, float]]:
         """The runs that give the metric, each by its first row, with the mean of all its measurements."""
         found: dict[str, tuple[Row, list[float]]] = {}
         for row in rows:

@@ -59,6 +59,8 @@ class Notation:
         measured = cell.measured
         if not self.distinct or measured is None or cell.declared.named_metric.name.metric != "ap":
             return ""
+        if cell.declared.evaluation == "asymmetric":  # its queries are no codes
+            return ""
         if measured.distinct_queries is None or measured.distinct_database is None:
             return ""
         return f"{measured.distinct_queries:.0f}, {measured.distinct_database:.0f}"
@@ -91,9 +93,10 @@ class Notation:
         for position, cell in section.cells.items():
             declared = cell.declared
             if cell.measured is not None and not declared.named_metric.entry.is_bound:
-                among_queries = declared.evaluation == "test"  # whether distances are weighted is the method's affair
+                # whether distances are weighted is the method's affair; activations of the query are another input
+                search = "database" if declared.evaluation == "weighted" else declared.evaluation
                 size = (declared.settings.get(key) for key in CODE_SIZE)
-                same = (declared.dataset, declared.protocol, declared.metric, among_queries, declared.budget, *size)
+                same = (declared.dataset, declared.protocol, declared.metric, search, declared.budget, *size)
                 compared[same].append((cell.measured, self.measured(cell, cell.measured.mean), position))
         best = set()
         for values in compared.values():

@@ -39,7 +39,8 @@ def rows(results: str | Path | None = None) -> "DataFrame":
     - ``n_queries``, and ``n_empty``: queries without a relevant item, which no mean counts;
     - ``distinct_queries`` and ``distinct_database``: the number of distinct codes; missing in older rows;
     - for each metric (``ap``, ``ndcg@100``, ...) its mean over queries, as a fraction, and its standard deviation over
-      queries (``ap_std``, ...); ``test.`` begins metrics of sparse codes whose queries search each other;
+      queries (``ap_std``, ...); ``weighted.`` and ``asymmetric.`` begin metrics by such distances, ``test.`` those of
+      sparse codes whose queries search each other;
     - ``train_s``, ``encode_s``, ``score_s``: seconds of wall time; ``utc``: when the run ended; ``version``, ``commit``
       and ``dirty``: hashbench's code; ``maker``: who contributed the row, if somebody did; ``system``, ``cpu``,
       ``cores``, ``device`` and ``gpu``: the machine;

@@ -127,11 +127,11 @@ def _cell_status(needed: CellRuns, stored: Mapping[str, Row | RowOutcome], todo:
         name, row = run.name, stored.get(str(run.name))
         found.runs.append(str(name))
         seed = name.seed if name.split_seed is None else f"{name.seed} of split {name.split_seed}"
-        if row is not None and row.status == "ok":
+        if row is not None and row.status == "ok" and run.is_filled_by(row):
             found.done.append(seed)
             continue
         todo += [run] * (name.budget != IMPORTED)  # nobody knows how long codes from elsewhere take
-        if row is None:
+        if row is None or row.status == "ok":
             found.missing.append(seed)
         else:
             found.failed[seed] = row.reason or "no reason given"

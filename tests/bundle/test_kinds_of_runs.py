@@ -116,6 +116,44 @@ def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, mon
     )
 
 
+def test_activations_of_queries(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = small_root(tmp_path, monkeypatch)
+    declare(root, "lsh", {"bits": 8}, "ap")
+    row = row_of(Run.resolve("digits", "s1", "lsh", {"bits": 8}).with_asymmetric(), Store(tmp_path / "results"))
+    path, name, codes = tmp_path / "b.zip", "results/rows/digits-s1.jsonl", f"results/runs/{row.run}/codes.npz"
+    assert call(capsys, "bundle", "mine", "-o", path)[0] == 0
+    code, out, _ = call(capsys, "verify", path)
+    n_values = len(row.metrics) + len(row.searches["asymmetric"])
+    assert (code, out.splitlines()[2:]) == (
+        0,
+        [f"{n_values} metrics computed again: 1 histogram, 0 retrievals, codes of 1 run", SAME],
+    )
+    edit = row_changed(lambda found: found["searches"]["asymmetric"]["ap"].update(mean=0.25), row.run)
+    ap = row.searches["asymmetric"]["ap"].mean
+    of_arrays = {
+        "holds no activations of the queries": lambda arrays: arrays.pop("query_activations"),
+        "the signs of the activations are not the codes": lambda arrays: arrays.update(
+            query_activations=-arrays["query_activations"]
+        ),
+        "float32 (500, 8) is expected": lambda arrays: arrays.update(query_activations=np.ones((3, 8), np.float32)),
+        f"asymmetric.ap.mean is {ap:.10g}, codes.npz gives": lambda arrays: arrays.update(
+            query_activations=np.sign(arrays["query_activations"])
+        ),
+    }
+    faults = {f"asymmetric.ap.mean is 0.25, codes.npz gives {ap:.10g}": {name: edit}}
+    for fault, change in of_arrays.items():
+        arrays = dict(np.load(io.BytesIO(content(path, codes))))
+        change(arrays)
+        np.savez(written := io.BytesIO(), **arrays)
+        faults[fault] = {codes: written.getvalue()}
+    for fault, changes in faults.items():
+        code, out, _ = call(capsys, "verify", changed(path, tmp_path / "worse.zip", changes, listed=True))
+        said = [line for line in out.splitlines() if line.startswith(f"difference: {row.run}: ")]
+        assert (code, any(fault in line for line in said), len(said) < 10) == (1, True, True), (fault, out)
+
+
 def test_relevance_by_distances(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 """``hashbench eval --weights``: the weighted Hamming distance, exact under ties, also in Python."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,7 @@ WEIGHTED_DISTANCES = [4, 1, 1, 2]
 def file(tmp_path: Path) -> Path:
     relevance = ClassRelevance(np.array([0]), LABELS)
     path = tmp_path / "codes.npz"
-    files.save(path, SavedCodes(pack(QUERY), pack(DATABASE), relevance, weights=WEIGHTS))
+    files.save(path, SavedCodes(pack(QUERY), pack(DATABASE), relevance, beside={BIT_WEIGHTS: WEIGHTS}))
     return path
 
 
@@ -49,6 +50,25 @@ def test_weights_rank_the_database(file: Path, tmp_path: Path) -> None:
     assert scores["ap"] == pytest.approx(truth)
     assert scores.interval("ap") == pytest.approx((7 / 12, 5 / 6))
     assert hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"])["ap"] != pytest.approx(truth)
+
+
+def test_activations_of_the_queries_rank_by_the_asymmetric_distance(file: Path, tmp_path: Path) -> None:
+    activations = np.array([[0.5, -0.25, 2.0], [-1.0, 0.5, 0.125]], np.float32)
+    relevance = ClassRelevance(np.array([0, 1]), LABELS)
+    saved = SavedCodes(pack(activations > 0), pack(DATABASE), relevance, beside={"query_activations": activations})
+    files.save(file, saved)
+    shown = CliRunner().invoke(app, [str(file), "--weights", "query_activations", "--metric", "ap", "--json"])
+    assert shown.exit_code == 0, shown.output
+    scores = hashbench.score(activations, DATABASE, [0, 1], LABELS, ["ap"], weights=np.abs(activations))
+    # -<z, b> is -2.25 + 4, 2.75, -2.25, ... of query 0: items 2, 3, 0, 1; of query 1: items 1, 3, 2, 0
+    by_hand = ((1 / 2 + 2 / 4) / 2 + (1 / 3 + 2 / 4) / 2) / 2
+    assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == scores["ap"] == pytest.approx(by_hand)
+    files.save(file, replace(saved, beside={"query_activations": -activations}))
+    shown = CliRunner().invoke(app, [str(file), "--weights", "query_activations"])
+    assert (shown.exit_code, str(shown.exception)) == (
+        1,
+        f"{file}: query_activations: the signs of the activations are not the codes of the queries",
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

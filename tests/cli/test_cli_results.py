@@ -146,6 +146,27 @@ def test_two_folders_differ_in_rows(results: Path, other: Path, capsys: pytest.C
     )
 
 
+def test_merging_takes_further_searches_of_the_same_row(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = [
+        each.model_copy(update={"searches": {**each.searches, "asymmetric": each.metrics}})
+        for each in (row(), row("itq"))
+    ]
+    write(results, row(), row("itq", ap=0.625))
+    write(other, *more)
+    lines = call(capsys, "results", "merge", other)[1].splitlines()
+    assert lines[2:] == [
+        "  1 copied in place of the same row with fewer searches",
+        "  1 kept beside the row here, which has other values or fewer",
+    ]
+    assert stored_rows.texts(results)[row().run] == stored_rows.texts(other)[row().run]
+    write(other / "before", row())
+    assert call(capsys, "results", "merge", other / "before")[1].splitlines()[1:] == [
+        "  1 left out: the row here has the same values"
+    ]
+
+
 def test_merging_copies_and_keeps_what_conflicts(
     results: Path, other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

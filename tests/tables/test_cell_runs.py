@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
 from support.fake_rows import row_of_run
 
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.row import outcome_from_line, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
-from hashbench.tables.cell_runs import cell_runs, sort_out
+from hashbench.tables.cell_runs import cell_runs, run_of, sort_out
+from hashbench.tables.status import PastSeconds, table_status
 
 
 def lsh(seed: int = 0) -> Run:
@@ -28,6 +32,38 @@ def test_the_grid_of_a_table_is_its_distinct_runs() -> None:
     reasons = {(each.cell.method, each.unavailable) for each in cell_runs(waits, seeds=1)}
     assert ("lsh", "needs method lsh, still to come") in reasons
     assert ("itq", None) in reasons
+
+
+def test_a_column_of_asymmetric_distances_asks_it_of_the_runs_of_its_cells(tmp_path: Path) -> None:
+    digits = spec.load("digits")
+    asked = {cell.run_key for cell in digits.cells[:3]}
+    more = [cell.model_copy(update={"column": "more", "evaluation": "asymmetric"}) for cell in digits.cells[:3]]
+    runs = cell_runs(digits.model_copy(update={"cells": [*digits.cells, *more]}), seeds=2)
+    assert [str(run.name) for each in runs for run in each.runs] == [
+        str(run.name) for each in cell_runs(digits, seeds=2) for run in each.runs
+    ]
+    assert all(run.asymmetric == (each.cell.run_key in asked) for each in runs for run in each.runs)
+    run, store = lsh().with_asymmetric(), Store(tmp_path)
+    row = row_of_run(run, ap=0.5)
+    store.write(row)
+    assert (sort_out([run], store).missing, sort_out([lsh()], store).measured) == ([run], [lsh()])
+    store.write(row.model_copy(update={"searches": {"asymmetric": row.metrics}}))
+    assert sort_out([run], store).measured == [run]
+    assert store.find("digits", "s1", row.run).searches == {"database": row.metrics, "asymmetric": row.metrics}
+    with pytest.raises(HashbenchError, match="is written once"):
+        store.write(row)
+
+
+def test_a_stored_run_without_the_search_that_is_asked_for_is_missing() -> None:
+    digits = spec.load("digits")
+    cell = next(cell for cell in digits.cells if cell.method == "lsh")
+    asked = digits.model_copy(update={"cells": [cell.model_copy(update={"evaluation": "asymmetric"})]})
+    row = row_of_run(run_of(cell), ap=0.5)
+    for searches, done in ((row.searches, 0), ({**row.searches, "asymmetric": row.metrics}, 1)):
+        held = row.model_copy(update={"searches": searches})
+        for stored in (held, outcome_from_line(to_line(held), "x")):
+            counts = table_status(asked, {row.run: stored}, PastSeconds.of([])).counts()
+            assert (counts["done"], counts["missing"]) == (done, 1 - done)
 
 
 def test_runs_are_sorted_by_what_is_stored_of_them(tmp_path: Path) -> None:

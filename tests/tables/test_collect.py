@@ -77,7 +77,7 @@ def test_rows_of_other_cells_never_count() -> None:
     assert measured(spec, [row for other in others for row in rows_of(other, 0.9)]) is None
 
 
-@pytest.mark.parametrize("evaluation", ["test", "weighted"])
+@pytest.mark.parametrize("evaluation", ["test", "weighted", "asymmetric"])
 def test_cell_of_another_evaluation_takes_no_value_of_the_unweighted_search(evaluation: str) -> None:
     spec = one_cell(evaluation=evaluation)
     (row,) = rows_of(spec, 0.5, metric=0.5)

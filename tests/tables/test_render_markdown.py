@@ -105,6 +105,35 @@ def test_the_caption_says_which_processors_and_how_many_cells_mix_rows_of_severa
     assert of_means(sample_spec(), [0.5]).count(" Processor: unknown.\n") == 1
 
 
+def test_asymmetric_distances_are_compared_with_each_other_only() -> None:
+    group = SAMPLE["groups"][0]
+    columns = [group["columns"][0], {**group["columns"][0], "label": "asymmetric", "evaluation": "asymmetric"}]
+    rows = [{**row, "values": ["-", "-"]} for row in group["rows"]]
+    spec = sample_spec(groups=[{**group, "columns": columns, "rows": rows}])
+    of_hamming = [cell for cell in spec.cells if cell.evaluation == "database"][:2]
+    found = [
+        fake_row(cell, seed, metric=value)
+        for cell, value in zip(of_hamming, (0.5, 0.6), strict=True)
+        for seed in (0, 1)
+    ]
+    found = [
+        row.model_copy(
+            update={
+                "searches": {
+                    **row.searches,
+                    "asymmetric": {
+                        name: value.model_copy(update={"mean": 1.3 - value.mean}) for name, value in row.metrics.items()
+                    },
+                }
+            }
+        )
+        for row in found
+    ]
+    text = render_markdown(collect(spec, found, None, hash_of=fake_hash))
+    first, second = (cells(text, cell.row) for cell in of_hamming)
+    assert [["**" in value for value in row] for row in (first, second)] == [[False, True], [True, False]]
+
+
 def test_values_by_weighted_distances_are_compared_with_the_others() -> None:
     group = SAMPLE["groups"][0]
     rows = [{**row, "evaluation": "weighted"} if row["label"] == "MIHash" else row for row in group["rows"]]

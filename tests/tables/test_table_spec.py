@@ -115,6 +115,21 @@ def test_row_wins_over_column_over_group_over_defaults() -> None:
     assert metric("row", "group") == "of row"
 
 
+def test_asymmetric_distances_have_a_column_of_their_own() -> None:
+    asymmetric = {"evaluation": "asymmetric"}
+    columns = [{"label": "a"}, {"label": "b", **asymmetric}]
+    apart = cells(table({**group(ROW, {**ROW, "label": "s"}), "columns": columns}))
+    assert [cell.evaluation for cell in apart] == ["database", "asymmetric"] * 2
+    same = table(group(ROW, {**ROW, "label": "s"}, **asymmetric))
+    assert {cell.evaluation for cell in cells(same)} == {"asymmetric"}
+    for mixed in (
+        table(group(ROW, {**ROW, "label": "s", **asymmetric})),
+        table(group(ROW), group({**ROW, "label": "s"}, **asymmetric)),
+    ):
+        with pytest.raises(HashbenchError, match=r"x\.toml: column 'a' has asymmetric distances and others"):
+            cells(mixed)
+
+
 def test_settings_are_merged_key_by_key() -> None:
     columns = [{"label": "a", "settings": {"bits": 16, "d": 1}}]
     rows = [{"label": "r", "settings": {"d": 2}}]

@@ -27,16 +27,28 @@ from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange
 from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes
 from hashbench.codes.files._stored import Arrays, StoredArray
-from hashbench.codes.packed import MAX_BITS, Codes
-from hashbench.foundation.errors import HashbenchError
+from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import write_arrays
 
-__all__ = ["BIT_WEIGHTS", "FORMATS", "NAMINGS", "Arrays", "CodeStream", "Explicit", "Ids", "SavedCodes", "StoredArray"]
+__all__ = [
+    "BIT_WEIGHTS",
+    "FORMATS",
+    "NAMINGS",
+    "QUERY_ACTIVATIONS",
+    "Arrays",
+    "CodeStream",
+    "Explicit",
+    "Ids",
+    "SavedCodes",
+    "StoredArray",
+]
 __all__ += ["array_at", "arrays_in", "files_of", "is_whole", "load", "load_codes", "load_ids", "opened", "parted"]
 __all__ += ["rows_of_ids", "save", "shape_of", "weights_at"]
 
 BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
+QUERY_ACTIVATIONS = "query_activations"  # and that of the activations of the queries, float32[q, bits]
 HELD_BYTES = 128 << 20  # a database that takes more is streamed by default
 
 Sources = Path | Sequence[Path]
@@ -88,7 +100,7 @@ def save(path: Path, saved: SavedCodes) -> None:
         "database_ids": saved.database_ids,
         "n_bits": saved.query.n_bits,
         "layout": LAYOUTS[0],
-        BIT_WEIGHTS: saved.weights,
+        **saved.beside,
     }
     write_arrays(path, **{name: array for name, array in arrays.items() if array is not None})
 
@@ -115,8 +127,12 @@ def load_ids(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple
     return _open(sources, explicit, with_labels=False).whole_ids()
 
 
-def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]:
-    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``."""
+def weights_at(place: str, sources: Sequence[Path], query: Codes) -> NDArray[Any]:
+    """The weights of the bits, [n_bits], at ``place``: FILE, FILE:KEY, or the array KEY in ``sources``.
+
+    Activations [q, n_bits], of which ``query`` are the signs, give weights [q, n_bits]: their absolute values.
+    """
+    n_bits = query.n_bits
     path, key = parted(place)
     if key is not None:
         stored = array_at(place, BIT_WEIGHTS, "--weights")
@@ -127,6 +143,9 @@ def weights_at(place: str, sources: Sequence[Path], n_bits: int) -> NDArray[Any]
         in_files = {source: arrays_in(source) for source in sources if source.is_file()}
         found = next((source for source, arrays in in_files.items() if place in arrays), next(iter(in_files), path))
         stored = array_of(in_files.get(found, {}), place, found)
+    if stored.shape == (len(query), n_bits) and len(query) > 1 and stored.dtype.kind == "f":
+        with retold(lambda fault: f"{stored.where}: {fault}", HashbenchError):
+            return magnitudes(stored.whole(), query)
     if stored.shape not in ((n_bits,), (1, n_bits), (n_bits, 1)) or stored.dtype.kind not in "uif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: {n_bits} weights are expected")
     weights = stored.small().ravel()  # of their own type, which says how many of their digits are meant

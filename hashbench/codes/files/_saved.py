@@ -1,6 +1,6 @@
 """Saved codes: in memory as a whole, or with a database that is read piece by piece, where it does not fit."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ class SavedCodes(_QueriesById):
     notes: tuple[str, ...] = ()
     query_ids: Ids | None = None
     database_ids: Ids | None = None
-    weights: NDArray[np.float64] | None = None  # of the bits, learned
+    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # other arrays of the file that is written
     class_names: NDArray[np.str_] | None = None  # of the class ids of the queries, where the file has names
 
     @property

@@ -1,0 +1,101 @@
+"""Asymmetric distances: activations of the queries against codes, exact, and what refuses to be one."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import oracles
+from support.strategies import CodeSet, code_sets
+
+from hashbench import metrics, score
+from hashbench.codes import binarize, pack
+from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram import count
+from hashbench.histogram.ranking import sorted_searches
+from hashbench.metrics import Metrics
+from hashbench.relevance.labels import ClassRelevance
+
+NAMES = ["ap", "ap_worst", "ap_best", "ndcg", "precision@2"]
+
+
+def inner_products(activations: np.ndarray, bits: np.ndarray) -> list[list[Fraction]]:
+    """-<z, b> of each query and item with b in {-1, +1}, exactly."""
+    signs = np.where(bits, 1, -1).tolist()
+    return [[-sum(Fraction(float(v)) * s for v, s in zip(z, b, strict=True)) for b in signs] for z in activations]
+
+
+def ranks(distances: list[Fraction]) -> np.ndarray:
+    """The number of each distance among those of a query that differ, so that equal ones have one."""
+    order = {value: n for n, value in enumerate(sorted(set(distances)))}
+    return np.array([order[value] for value in distances])
+
+
+@given(code_sets(max_items=25), st.sampled_from(["normal", "few", "wide"]), st.integers(0, 2**32 - 1))
+def test_the_tie_groups_are_those_of_the_inner_products_in_fractions(drawn: CodeSet, kind: str, seed: int) -> None:
+    rng, shape = np.random.default_rng(seed), drawn.query.shape
+    activations = {
+        "normal": rng.standard_normal(shape),
+        "few": rng.integers(-2, 3, shape) / 4,  # so that distances tie, also of codes that differ
+        "wide": rng.standard_normal(shape) * 2.0 ** rng.integers(-20, 3, shape),
+    }[kind].astype(np.float32)
+    query, database, relevance = binarize(activations), pack(drawn.database), drawn.relevance
+    found = sorted_searches(query, database, relevance, activations=activations)["asymmetric"]
+    truth = np.array([ranks(row) for row in inner_products(activations, drawn.database)])
+    distances = found.distances(slice(0, len(query)))
+    assert distances.dtype == np.int64
+    assert all(np.array_equal(ranks(row), rank) for row, rank in zip(distances.tolist(), truth, strict=True))
+    values = metrics.evaluate(found, Metrics.parse(NAMES))
+    level = relevance.block(slice(0, len(query)), slice(0, len(database)))
+    for q, rank in enumerate(truth):
+        one = oracles.histogram(rank.tolist(), relevance.levels[level[q]].tolist(), int(rank.max(initial=0)))
+        for name, value in metrics.evaluate(one, Metrics.parse(NAMES)).items():
+            np.testing.assert_allclose(values[name][q], value[0], atol=1e-14, err_msg=name)
+
+
+@given(code_sets(max_items=25))
+def test_activations_of_one_size_rank_as_plain_hamming(drawn: CodeSet) -> None:
+    activations = np.where(drawn.query, 0.3, -0.3).astype(np.float32)
+    query, database = pack(drawn.query), pack(drawn.database)
+    found = sorted_searches(query, database, drawn.relevance, activations=activations)
+    assert [*found] == ["asymmetric"]
+    plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), Metrics.parse(NAMES))
+    for name, value in metrics.evaluate(found["asymmetric"], Metrics.parse(NAMES)).items():
+        np.testing.assert_allclose(value, plain[name], atol=1e-14, err_msg=name)
+
+
+def test_the_size_of_a_query_changes_nothing() -> None:
+    rng = np.random.default_rng(0)
+    activations, database = rng.standard_normal((4, 20)).astype(np.float32), pack(rng.integers(0, 2, (50, 20)) > 0)
+    relevance = ClassRelevance(rng.integers(0, 3, 4), rng.integers(0, 3, 50))
+    by = [activations, activations * np.float32(1024)]
+    one, other = (sorted_searches(binarize(z), database, relevance, activations=z)["asymmetric"] for z in by)
+    for name, value in metrics.evaluate(one, Metrics.parse(NAMES)).items():
+        assert np.array_equal(value, metrics.evaluate(other, Metrics.parse(NAMES))[name])
+
+
+def test_python_scores_it_by_weights_of_each_query() -> None:
+    rng = np.random.default_rng(1)
+    activations, bits = rng.standard_normal((5, 9)).astype(np.float32), rng.integers(0, 2, (40, 9))
+    labels, of_items = rng.integers(0, 3, 5), rng.integers(0, 3, 40)
+    codes = binarize(activations), pack(bits > 0)
+    ranked = sorted_searches(*codes, ClassRelevance(labels, of_items), activations=activations)["asymmetric"]
+    scores = score(activations, bits, labels, of_items, metrics="ap", weights=np.abs(activations))
+    assert scores["ap"] == metrics.mean_values(ranked, Metrics.parse("ap"))["ap"].mean
+
+
+@pytest.mark.parametrize(
+    ("activations", "fault"),
+    [
+        ([[0.5, 0.5], [0.5, -0.5]], "signs of the activations are not the codes"),
+        ([[0.5, np.nan], [0.5, 0.5]], "not finite"),
+        ([[0.5, 0.5]], "signs of the activations are not the codes"),
+    ],
+)
+def test_activations_of_other_codes_are_refused(activations: list[list[float]], fault: str) -> None:
+    codes = pack(np.ones((2, 2), bool))
+    with pytest.raises(HashbenchError, match=fault):
+        sorted_searches(
+            codes, codes, ClassRelevance(*[np.zeros(2, np.int64)] * 2), activations=np.array(activations, np.float32)
+        )

@@ -1,0 +1,122 @@
+"""Runs whose rows have the asymmetric distance too: of new runs, and added to the rows of runs that have none."""
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from support.command_line import call
+from support.stored_toy import parts, small_images, store_toy
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs import execute
+from hashbench.runs.command import train_command
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+from hashbench.tables.cell_runs import sort_out
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """ITQ on random images."""
+    small_images(tmp_path / "root")
+    return Run.resolve("toy", "s1", "itq", {"bits": 8})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def refuse(*_: Any, **__: Any) -> NoReturn:
+    raise AssertionError("it is trained again")
+
+
+def plain_ap(path: Path) -> float:
+    """AP by -<z, b>, of the file of a run: a loop over queries, sorted; activations of 24 bits add up exactly."""
+    with np.load(path, allow_pickle=False) as file:
+        z, found = file["query_activations"].astype(np.float64), []
+        assert np.array_equal(z > 0, file["query_codes"])
+        for q, label in enumerate(file["query_labels"]):
+            distance = -(z[q] * (2.0 * file["database_codes"] - 1)).sum(axis=1)
+            order, expected, before = np.argsort(distance), 0.0, [0, 0]
+            is_relevant = file["database_labels"][order] == label
+            for start in np.flatnonzero(np.diff(distance[order], prepend=-np.inf) > 1e-9):
+                group = is_relevant[start:][np.abs(distance[order][start:] - distance[order][start]) < 1e-9]
+                n, r = len(group), int(group.sum())
+                for t in range(1, n + 1):  # an item at place t of the tie is relevant with probability r / n
+                    others = (t - 1) * (r - 1) / (n - 1) if n > 1 else 0.0
+                    expected += r / n * (before[1] + others + 1) / (before[0] + t)
+                before = [before[0] + n, before[1] + r]
+            found.append(expected / is_relevant.sum())
+    return float(np.mean(found))
+
+
+def test_a_row_has_it_only_where_it_is_asked_for(run: Run, store: Store) -> None:
+    asked, codes = run.with_asymmetric(), store.run_folder(str(run.name)) / "codes.npz"
+    assert (asked.name, asked.with_seed(3).asymmetric) == (run.name, True)
+    row = row_of(asked, store)
+    assert [*row.searches] == ["database", "asymmetric"]
+    assert [*row.searches["asymmetric"]] == ["ap", "ndcg@100", "precision@100"]
+    assert row.searches["asymmetric"]["ap"].mean == pytest.approx(plain_ap(codes), abs=1e-12)
+    assert row.searches["asymmetric"]["ap"].mean != row.metrics["ap"].mean
+    other = run.with_seed(1)
+    assert [*row_of(other, store).searches] == ["database"]
+    with np.load(store.run_folder(str(other.name)) / "codes.npz") as file:
+        assert "query_activations" not in file
+    assert "--asymmetric" in train_command(row) and "--asymmetric" not in train_command(row_of(other, store))
+
+
+def test_a_stored_row_gets_it_from_the_saved_hasher(run: Run, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, asked = row_of(run, store), run.with_asymmetric()
+    assert (sort_out([run], store).measured, sort_out([asked], store).missing) == ([run], [asked])
+    monkeypatch.setattr(execute, "fit", refuse)
+    after = row_of(asked, store)
+    assert after.searches["asymmetric"]["ap"].mean == pytest.approx(
+        plain_ap(store.run_folder(before.run) / "codes.npz"), abs=1e-12
+    )
+    changed = {"searches": {**before.searches, "asymmetric": after.searches["asymmetric"]}}
+    assert store.find("toy", "s1", before.run) == before.model_copy(update=changed)
+    assert sort_out([asked], store).measured == [asked]
+    monkeypatch.setattr(execute, "scored", refuse)
+    assert row_of(asked, store) == row_of(run, store) == store.find("toy", "s1", before.run)
+
+
+def test_without_a_hasher_it_is_trained_again(run: Run, store: Store) -> None:
+    before = row_of(run, store)
+    for path in store.run_folder(before.run).glob("*"):
+        path.unlink()
+    after = row_of(run.with_asymmetric(), store)
+    assert store.find("toy", "s1", before.run) == before.model_copy(update={"searches": after.searches})
+
+
+def test_a_row_gets_no_search_of_other_codes(run: Run, store: Store) -> None:
+    before, folder = row_of(run, store), store.run_folder(str(run.name))
+    other = row_of(run.with_seed(1), store)
+    for path in store.run_folder(other.run).glob("hasher.*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    with pytest.raises(HashbenchError, match=r"the codes of .* are not those of its row, which gets no further search"):
+        row_of(run.with_asymmetric(), store)
+    assert store.find("toy", "s1", before.run) == before
+
+
+def test_trained_again_it_is_compared_and_the_row_stays(run: Run, store: Store) -> None:
+    before = row_of(run.with_asymmetric(), store)
+    again = row_of(run.with_asymmetric(), store, again=True)
+    assert again.searches == before.searches
+    assert store.find("toy", "s1", before.run) == before
+
+
+def test_relevance_by_distances_has_it_too(tmp_path: Path, store: Store) -> None:
+    items = np.random.default_rng(0).standard_normal((80, 6)).astype(np.float32)
+    nearest = '\n[protocols.s1.relevance]\nkind = "nearest"\npercent = 5.0\n'
+    store_toy(tmp_path / "root", items, np.zeros((80, 0), np.uint8), parts(10, 30, 80) + nearest)
+    row = row_of(Run.resolve("toy", "s1", "lsh", {"bits": 8}).with_asymmetric(), store)
+    assert row.searches["asymmetric"]["ap"].mean > row.metrics["ap"].mean
+
+
+def test_sparse_codes_are_refused_before_training(capsys: pytest.CaptureFixture[str], run: Run) -> None:
+    code, _, error = call(capsys, "train", "sparse_th", "digits", "--set", "d=8", "--set", "k=2", "--asymmetric")
+    assert code == 2
+    assert "its codes are not the signs of activations" in error

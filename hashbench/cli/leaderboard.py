@@ -18,9 +18,12 @@ def command(
     bits: Annotated[list[int] | None, Option(min=1, help="Only codes of this length.")] = None,
     features: Annotated[list[str] | None, Option(help="Only on these features, or this network.")] = None,
     kind: Annotated[
-        list[str] | None, Option(help="Only supervised, unsupervised, shallow or deep methods; of several, all hold.")
+        list[Literal["supervised", "unsupervised", "shallow", "deep"]] | None,
+        Option(help="Only such methods; of several, all hold."),
     ] = None,
-    sort: Annotated[str, Option(help="beats, rank, method, tasks, train, encode or memory.")] = "beats",
+    sort: Annotated[
+        Literal["beats", "rank", "method", "tasks", "train", "encode", "memory"], Option(help="The order.")
+    ] = "beats",
     all_tracks: Annotated[bool, Option("--all-tracks", help="Tuned methods as published, too.")] = False,
     queries: Annotated[bool, Option("--queries", help="Resample queries too, where histograms are stored.")] = False,
     verdicts: Annotated[bool, Option("--verdicts", help="Count the published cells that are reproduced.")] = False,
@@ -34,29 +37,26 @@ def command(
     for many. --verdicts says instead which published values are reproduced, by paper and by method.
     """
     from hashbench.tables import leaderboard, render_leaderboard
-    from hashbench.tables.tracks import KINDS, task_of
+    from hashbench.tables.tracks import task_of
 
     left_out, store = LeftOutRows(), rows_read()
     rows = list(store.rows(left_out))
     if verdicts:
         _verdicts(rows, output, as_json=as_json)
-    else:
-        tasks = {task for task in map(task_of, rows) if task is not None}
-        lists: tuple[list[str], ...] = (dataset or [], protocol or [], features or [])
-        for option, wanted, place in zip(("dataset", "protocol", "features"), lists, (0, 1, 3), strict=True):
-            known = {str(task[place]) for task in tasks}
-            for name in wanted:
-                if name not in known:
-                    raise HashbenchError(f"--{option}: {unknown(f'{option} of a stored row', name, known)}")
-        for name in kind or []:
-            if name not in KINDS:
-                raise HashbenchError(f"--kind: {unknown('kind of method', name, KINDS)}")
-        chosen = leaderboard.Selection(lists[0], lists[1], bits or [], lists[2], kind or [], all_tracks)
-        board = leaderboard.leaderboard(rows, chosen, store if queries else None).sorted_by(sort)
-        if not board.lines:
-            raise HashbenchError("no stored row of binary codes has these tasks and kinds: hashbench results list")
-        json = render_leaderboard.json_leaderboard
-        echo(json_text(json(board)) if as_json else render_leaderboard.render(board, output).rstrip("\n"))
+        return left_out.check()
+    wanted = {"dataset": dataset or [], "protocol": protocol or [], "features": features or []}
+    tasks = [*filter(None, map(task_of, rows))]
+    for option, names in wanted.items():
+        known = {getattr(task, option) for task in tasks}
+        if wrong := next((name for name in names if name not in known), None):
+            raise HashbenchError(f"--{option}: {unknown(f'{option} of a stored row', wrong, known)}")
+    lists = dict(zip(("datasets", "protocols", "features"), wanted.values(), strict=True))
+    chosen = leaderboard.Selection(**lists, bits=bits or [], kinds=kind or [], all_tracks=all_tracks)
+    board = leaderboard.leaderboard(rows, chosen, store if queries else None).sorted_by(sort)
+    if not board.lines:
+        raise HashbenchError("no stored row of binary codes has these tasks and kinds: hashbench results list")
+    json = render_leaderboard.json_leaderboard
+    echo(json_text(json(board)) if as_json else render_leaderboard.render(board, output).rstrip("\n"))
     left_out.check()
 
 

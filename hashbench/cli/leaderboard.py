@@ -18,8 +18,7 @@ def command(
     bits: Annotated[list[int] | None, Option(min=1, help="Only codes of this length.")] = None,
     features: Annotated[list[str] | None, Option(help="Only on these features, or this network.")] = None,
     kind: Annotated[
-        list[Literal["supervised", "unsupervised", "shallow", "deep"]] | None,
-        Option(help="Only such methods; of several, all hold."),
+        list[str] | None, Option(help="Only supervised, unsupervised, shallow or deep methods; of several, all hold.")
     ] = None,
     sort: Annotated[
         Literal["beats", "rank", "method", "tasks", "train", "encode", "memory"], Option(help="The order.")
@@ -36,6 +35,7 @@ def command(
     mean rank has an interval of resampled tasks and seeds. --queries reads the histograms of runs, which takes minutes
     for many. --verdicts says instead which published values are reproduced, by paper and by method.
     """
+    from hashbench.foundation.config import parse
     from hashbench.tables import leaderboard, render_leaderboard
     from hashbench.tables.tracks import task_of
 
@@ -43,15 +43,15 @@ def command(
     rows = list(store.rows(left_out))
     if verdicts:
         _verdicts(rows, output, as_json=as_json)
-        return left_out.check()
-    wanted = {"dataset": dataset or [], "protocol": protocol or [], "features": features or []}
+        left_out.check()
+        return
     tasks = [*filter(None, map(task_of, rows))]
-    for option, names in wanted.items():
+    for option, names in (("dataset", dataset), ("protocol", protocol), ("features", features)):
         known = {getattr(task, option) for task in tasks}
-        if wrong := next((name for name in names if name not in known), None):
+        if wrong := next((name for name in names or [] if name not in known), None):
             raise HashbenchError(f"--{option}: {unknown(f'{option} of a stored row', wrong, known)}")
-    lists = dict(zip(("datasets", "protocols", "features"), wanted.values(), strict=True))
-    chosen = leaderboard.Selection(**lists, bits=bits or [], kinds=kind or [], all_tracks=all_tracks)
+    of_tasks = {"datasets": dataset or [], "protocols": protocol or [], "features": features or [], "bits": bits or []}
+    chosen = parse(leaderboard.Selection, {**of_tasks, "kinds": kind or [], "all_tracks": all_tracks}, "leaderboard")
     board = leaderboard.leaderboard(rows, chosen, store if queries else None).sorted_by(sort)
     if not board.lines:
         raise HashbenchError("no stored row of binary codes has these tasks and kinds: hashbench results list")

@@ -93,7 +93,7 @@ class Selection(Strict):
 
     def has(self, task: Task) -> bool:
         """Whether the task is one of them."""
-        wanted = (self.datasets, self.protocols, self.bits, self.features)
+        wanted: tuple[list[Any], ...] = (self.datasets, self.protocols, self.bits, self.features)
         return all(not some or part in some for part, some in zip(task, wanted, strict=True))
 
 
@@ -139,9 +139,8 @@ class Leaderboard:
 
     def sorted_by(self, column: str) -> "Leaderboard":
         """The lines by a column of ``SORTS``, those without a value last."""
-        values = ((SORTS[column](line), line) for line in self.lines)
-        ordered = sorted(values, key=lambda of: (of[0] is None, of[0]))
-        return replace(self, lines=tuple(line for _, line in ordered))
+        lines = sorted(self.lines, key=lambda line: ((value := SORTS[column](line)) is None, value))
+        return replace(self, lines=tuple(lines))
 
 
 EVERYTHING = Selection()
@@ -151,24 +150,26 @@ def leaderboard(rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Stor
     """The leaderboard of the successful ``rows``; with ``store``, queries are resampled too where it has histograms."""
     found, n_other = _results(rows, chosen)
     tasks = sorted({t for of in found.values() for t in of}, key=lambda t: (*t[:2], t.features, t.bits))
-    shared = []
+    found = {name: {task: of[task] for task in tasks if task in of} for name, of in found.items()}
     for task in tasks:
         having = [of for of in found.values() if task in of]
         if len(having) > 1:  # alone, a line would be the first for nothing
-            shared.append(task)
             ranks = ranks_of(np.array([[of[task].mean for of in having]]))[0].tolist()
             for of, rank in zip(having, ranks, strict=True):
                 of[task] = replace(of[task], rank=rank, n_compared=len(having))
     lines = [Line(_columns(label, name, found[name]), found[name]) for name, label in _labels(found).items()]
     lines.sort(key=lambda line: (line["n_tasks"] < FEWEST, -(line["beaten"] or 0), line["method"]))
-    of_seeds = [
-        [of and np.array([*of.of_seeds.values()]) for of in (line.results.get(t) for line in lines)] for t in shared
-    ]
-    for line, (low, high) in zip(lines, rank_intervals(of_seeds).tolist() if shared else [], strict=False):
+    all_seeds = [[_seeds(line.results.get(task)) for line in lines] for task in tasks]
+    shared = [of_task for of_task in all_seeds if sum(of is not None for of in of_task) > 1]
+    for line, (low, high) in zip(lines, rank_intervals(shared).tolist() if shared else [], strict=False):
         line.columns.update({} if line["why_no_interval"] else {"rank_low": low, "rank_high": high})
     for n, line in enumerate(lines, 1):
         line.columns.update(_better(line, lines[n:], store))
     return Leaderboard(tuple(tasks), tuple(lines), n_other)
+
+
+def _seeds(result: Result | None) -> Floats | None:
+    return None if result is None else np.array([*result.of_seeds.values()])
 
 
 def _results(rows: Iterable[Row], chosen: Selection) -> tuple[dict[Name, dict[Task, Result]], int]:
@@ -186,11 +187,12 @@ def _results(rows: Iterable[Row], chosen: Selection) -> tuple[dict[Name, dict[Ta
             n_other += 1
         elif len(cell) > len(best[name].get(task, ())):
             best[name][task] = cell
-    found = {}
+    tuned = {} if chosen.all_tracks else {name: of.keys() for name, of in best.items() if name.track == TUNED}
+    found: dict[Name, dict[Task, Result]] = defaultdict(dict)
     for name in sorted(best, key=str):
-        tuned = {} if chosen.all_tracks or name.track == TUNED else best.get(name._replace(track=TUNED), {})
-        shown = {task: sorted(cell, key=lambda row: row.run) for task, cell in best[name].items() if task not in tuned}
-        found |= {name: {task: Result(tuple(cell)) for task, cell in shown.items()}} if shown else {}
+        for task, cell in best[name].items():
+            if name in tuned or task not in tuned.get(name._replace(track=TUNED), ()):
+                found[name][task] = Result(tuple(sorted(cell, key=lambda row: row.run)))
     return found, n_other
 
 

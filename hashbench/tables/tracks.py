@@ -25,6 +25,10 @@ NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
 TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "as published", "by hand", "made elsewhere"
 
 
+Names = tuple[str, str, str]  # of a data set, a protocol and a method
+Values = dict[str, Setting]
+
+
 class Task(NamedTuple):
     """What methods are compared on: equal data, equal codes and equal input; ``features`` or a network of its own."""
 
@@ -36,8 +40,10 @@ class Task(NamedTuple):
     @staticmethod
     def of(row: Row) -> "Task":
         """The task of a row of binary codes, on whatever split; of other codes with 0 bits."""
-        bits = row.config.get("settings", {}).get("bits")
-        return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, _input(row))
+        bits, model, features = map(row.config.get("settings", {}).get, ("bits", "model", "features"))
+        given = str(features or PIXELS) if model in (None, *FORMS) else str(model)
+        given = ELSEWHERE if row.is_imported else given
+        return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, given)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -68,12 +74,6 @@ def protocol_of(row: Row) -> Protocol | None:
     return None
 
 
-def _input(row: Row) -> str:
-    """The features that it hashes, or the network that it trains."""
-    model, features = map(row.config.get("settings", {}).get, ("model", "features"))
-    return ELSEWHERE if row.is_imported else str(features or PIXELS) if model in (None, *FORMS) else str(model)
-
-
 def name_of(row: Row) -> Name | None:
     """The line of a row, by what the files of method and recipes give today; None for settings that no track has.
 
@@ -83,26 +83,20 @@ def name_of(row: Row) -> Name | None:
         return Name(row.method, (), ELSEWHERE)
     if row.method not in METHODS:
         return None
-    names = (row.dataset, row.protocol, row.method)
-    return _name_of_cell(names, row.cell_hash, canonical_json([row.config["settings"], row.settings]))
+    settings = canonical_json([row.config["settings"], row.settings])
+    return _name_of_cell((row.dataset, row.protocol, row.method), row.cell_hash, settings)
 
 
 @read_once  # the page and its figures need it of the same rows
-def _name_of_cell(names: tuple[str, str, str], cell_hash: str, settings: str) -> Name | None:
+def _name_of_cell(names: Names, cell_hash: str, settings: str) -> Name | None:
+    config, identity = json.loads(settings)
     with suppress(HashbenchError):
-        tracks = (_of_track(names, cell_hash, *json.loads(settings), as_published=each) for each in (True, False))
-        return next(filter(None, tracks), None)
+        found = (_of_track(names, cell_hash, config, identity, as_published) for as_published in (True, False))
+        return next(filter(None, found), None)
     return None
 
 
-def _of_track(
-    names: tuple[str, str, str],
-    cell_hash: str,
-    settings: dict[str, Setting],
-    identity: dict[str, Setting],
-    *,
-    as_published: bool,
-) -> Name | None:
+def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, as_published: bool) -> Name | None:
     given = {key: settings[key] for key in INPUT if key in settings}
     run = Run.resolve(*names, given, as_published=as_published)
     own, usual = {key: identity[key] for key in run.method.identity if key in identity}, run.settings.model_dump()
@@ -148,12 +142,10 @@ def is_pretrained(row: Row) -> bool | None:
     """Whether a network of its input has seen other data; None: not known, of codes made elsewhere."""
     if row.is_imported:
         return None
-    settings, given = row.config["settings"], _input(row)
+    given, settings = Task.of(row).features, row.config["settings"]
+    weights = settings.get("weights", "")
     if given == PIXELS or given in FEATURES.names:
         return False
-    if given == settings.get("features"):
+    if given == settings.get("features") or weights not in ("", RANDOM_WEIGHTS):
         return True
-    weights = str(settings.get("weights", ""))
-    if weights in ("", RANDOM_WEIGHTS):
-        return weights == "" and given in MODELS and MODELS.get(given).pretrained is not None
-    return True
+    return not weights and given in MODELS and MODELS.get(given).pretrained is not None

@@ -76,7 +76,7 @@ def _why_no_difference(board: Leaderboard) -> str:
     if len(board.tasks) < COMMON or len(_complete(board)) < 3:
         n = f"it has {len(board.tasks)} tasks, and {len(_complete(board))} methods have all of them"
         return f"{n}: a test of mean ranks needs {COMMON} tasks and 3 methods"
-    return "" if find_spec("scikit_posthocs") else "scikit-posthocs is not installed: pip install 'hashbench[posthocs]'"
+    return "" if find_spec("scikit_posthocs") else "scikit-posthocs is not installed: pip install -e '.[posthocs]'"
 
 
 def _difference(board: Leaderboard) -> Show:
@@ -99,8 +99,8 @@ def _draw_difference(ranks: Any, p: Any, n_tasks: int, n_out: int, figure: Figur
 
     ax = figure.add_subplot()
     ax.spines["top"].set_visible(True)
-    label = {"fontsize": 5.5, "parse_math": False}
-    drawn = critical_difference_diagram(ranks, p, ax=ax, alpha=1 - LEVEL, label_props=label)
+    looks = {"label_props": {"fontsize": 5.5, "parse_math": False}, "elbow_props": {"linewidth": 0.8}}
+    drawn = critical_difference_diagram(ranks, p, ax=ax, alpha=1 - LEVEL, marker_props={"s": 12}, **looks)
     for (bar,) in drawn["crossbars"]:
         bar.set_xdata(sorted(bar.get_xdata()))  # they come from a set, whose order is another each time
     explain(
@@ -164,7 +164,8 @@ def _draw_panels(points: Points, methods: Sequence[str], x: str, note: str, figu
             if own := [(of[x], of["ap"], of["std"] or 0.0) for of in of_panel if of["method"] == label]:
                 at, ap, std = zip(*own, strict=True)
                 ax.errorbar(at, ap, None if x == "train_s" else std, **look, markersize=4, linewidth=1, elinewidth=0.6)
-        ax.set(xlabel="seconds of training", xscale="log") if x == "train_s" else ax.set(xlabel=x)
+        is_time, ticks = x == "train_s", sorted({of[x] for of in of_panel})
+        ax.set(**{"xlabel": "seconds of training", "xscale": "log"} if is_time else {"xlabel": x, "xticks": ticks})
         ax.set_title(title, loc="left")
         ax.grid()
     for ax in axes[len(titles) :]:

@@ -98,7 +98,7 @@ def _name_of_cell(names: Names, cell_hash: str, settings: str) -> Name | None:
 
 def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, as_published: bool) -> Name | None:
     given = {key: settings[key] for key in INPUT if key in settings}
-    run = Run.resolve(*names, given, as_published=as_published)
+    run = _resolved(names, tuple(given.items()), as_published)
     own, usual = {key: identity[key] for key in run.method.identity if key in identity}, run.settings.model_dump()
     form = {key: value for key, value in own.items() if usual[key] != value}
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
@@ -108,13 +108,18 @@ def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, 
         if any(sources[key].recipe is not None for key in form):
             return None
         given |= form
-        run = Run.resolve(*names, given, as_published=as_published)
+        run = _resolved(names, tuple(given.items()), as_published)
     if run.name.cell_hash != cell_hash:
         return None
     form |= {"model": settings["model"]} if settings.get("model") in FORMS else {}
     is_tuned = any(search_in(each.note) for each in run.sources(given).values())
     track = PUBLISHED if as_published else TUNED if is_tuned else BY_HAND
     return Name(names[2], tuple(sorted(form.items())), track)
+
+
+@read_once  # the cells of a search differ in one value, and what is given is the same
+def _resolved(names: Names, given: tuple[tuple[str, Setting], ...], as_published: bool) -> Run:
+    return Run.resolve(*names, dict(given), as_published=as_published)
 
 
 def title_of(method: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -12,13 +13,17 @@ from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
 from hashbench.figures._panels import line_samples, looks_of
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.tables.leaderboard import Leaderboard, Line, Result, Selection, leaderboard
+from hashbench.tables.leaderboard import Leaderboard, Line, Selection, leaderboard
 from hashbench.tables.resampling import LEVEL
-from hashbench.tables.tracks import Task
 
 ROW_IN, AROUND_IN, PANEL_IN = 0.15, 0.9, 3.6  # the height of a line, of what is around the lines, and of a panel
 NAMES_IN = 1.6  # below a heat map, for the names of its tasks
 COMMON = 10  # tasks of a test of mean ranks: its normal approximation is for many
+NOT_INSTALLED = "scikit-posthocs is not installed: pip install -e '.[posthocs]'"
+COST = (
+    "Medians over seeds. Line: the Pareto front; no other method is as fast and has as high an AP. "
+    "Methods were not all measured on one machine."
+)
 
 Points = list[dict[str, Any]]
 Show = tuple[Points, float, Callable[[Figure], None]]  # what is drawn, its height in inches, and the function for it
@@ -36,7 +41,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # 
     if not any(map(_is_ranked, board.lines)):
         return nothing("no two methods have rows on one of its tasks: hashbench train and hashbench run make rows")
     if file.shows == "difference" and (why := _why_no_difference(board)):
-        return nothing(why, keeps_files=True)
+        return nothing(why, keeps_files=why == NOT_INSTALLED)
     points, height, draw = SHOWS[file.shows](board)
     return Drawing(points, (WIDTHS_IN[file.width], height), draw, len(points))
 
@@ -76,7 +81,7 @@ def _why_no_difference(board: Leaderboard) -> str:
     if len(board.tasks) < COMMON or len(_complete(board)) < 3:
         n = f"it has {len(board.tasks)} tasks, and {len(_complete(board))} methods have all of them"
         return f"{n}: a test of mean ranks needs {COMMON} tasks and 3 methods"
-    return "" if find_spec("scikit_posthocs") else "scikit-posthocs is not installed: pip install -e '.[posthocs]'"
+    return "" if find_spec("scikit_posthocs") else NOT_INSTALLED
 
 
 def _difference(board: Leaderboard) -> Show:
@@ -87,7 +92,7 @@ def _difference(board: Leaderboard) -> Show:
     ap = DataFrame({line["method"]: [line.results[task].mean for task in board.tasks] for line in lines})
     ranks, p = ap.rank(axis=1, ascending=False).mean(), posthoc_nemenyi_friedman(ap)
     points = [
-        {"method": name, "mean_rank": rank, "n_tasks": len(ap), "like": "; ".join(p.index[(p[name] >= 1 - LEVEL)])}
+        {"method": name, "mean_rank": rank, "n_tasks": len(ap), "like": "; ".join(p.index[p[name] >= 1 - LEVEL])}
         for name, rank in ranks.sort_values(kind="stable").items()
     ]
     n_out = len(board.lines) - len(lines)
@@ -111,49 +116,33 @@ def _draw_difference(ranks: Any, p: Any, n_tasks: int, n_out: int, figure: Figur
     )
 
 
-def _on_tasks(board: Leaderboard) -> list[tuple[Task, Line, Result]]:
-    """What is compared on each task."""
-    found = ((task, line, line.results.get(task)) for task in board.tasks for line in board.lines)
-    return [(task, line, result) for task, line, result in found if result is not None and result.rank is not None]
-
-
-def _cost(board: Leaderboard) -> Show:
-    known = [(*of, of[2].train_s or 0.0) for of in _on_tasks(board) if of[2].train_s is not None]
-    points = [
-        {"task": board.title_of(*task.parts), **_of_lines([line])[0], "train_s": seconds, "ap": of.mean, "std": of.std}
-        | {"is_on_front": not any(other == task and _is_better(a, s, of.mean, seconds) for other, _, a, s in known)}
-        for task, line, of, seconds in known
-    ]
-    note = (
-        "Medians over seeds. Line: the Pareto front; no other method is as fast and has as high an AP. "
-        "Methods were not all measured on one machine."
-    )
-    return _panels(board, points, "train_s", note)
-
-
-def _is_better(of: Result, seconds: float, than_ap: float, than_s: float) -> bool:
-    return of.mean >= than_ap and seconds <= than_s and (of.mean, seconds) != (than_ap, than_s)
-
-
-def _bits(board: Leaderboard) -> Show:
-    points = [
-        {"task": board.title_of(task.dataset, task.protocol, task.features), **_of_lines([line])[0]}
-        | {"bits": task.bits, "ap": of.mean, "std": of.std}
-        for task, line, of in _on_tasks(board)
-    ]
-    return _panels(board, points, "bits", "Mean and standard deviation over seeds.")
-
-
-def _panels(board: Leaderboard, points: Points, x: str, note: str) -> Show:
+def _panels(board: Leaderboard, x: str, note: str) -> Show:
+    points: Points = []
+    for task, line in product(board.tasks, board.lines):
+        of = line.results.get(task)
+        at = task.bits if x == "bits" else of and of.train_s
+        if of is not None and of.rank is not None and at is not None:
+            parts = (task.dataset, task.protocol, task.features) if x == "bits" else task.parts
+            named = {"task": board.title_of(*parts), **_of_lines([line])[0]}
+            points.append(named | {x: at, "ap": of.mean, "std": of.std})
+    if x == "train_s":
+        points = [of | {"is_on_front": not any(_is_better(other, of) for other in points)} for of in points]
     n_panels, methods = len({of["task"] for of in points}), [line["method"] for line in board.lines]
     height = max(PANEL_IN * -(-n_panels // 2), AROUND_IN + ROW_IN * len(methods))
     return points, height, partial(_draw_panels, points, methods, x, note)
 
 
+def _is_better(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether it has at most the seconds and at least the AP on the same task, and one of them better."""
+    (s, ap), (than_s, than_ap) = ((of["train_s"], of["ap"]) for of in (one, other))
+    return bool(one["task"] == other["task"] and s <= than_s and ap >= than_ap and (s, ap) != (than_s, than_ap))
+
+
 def _draw_panels(points: Points, methods: Sequence[str], x: str, note: str, figure: Figure) -> None:
     titles, drawn = list(dict.fromkeys(of["task"] for of in points)), {of["method"] for of in points}
-    of_points = {"linestyle": ""} if x == "train_s" else {}
-    looks = {label: look | of_points for label, look in looks_of(methods).items() if label in drawn}
+    is_time = x == "train_s"
+    looks = {label: look for label, look in looks_of(methods).items() if label in drawn}
+    looks = {label: look | ({"linestyle": ""} if is_time else {}) for label, look in looks.items()}
     across = min(2, len(titles))
     axes = figure.subplots(-(-len(titles) // across), across, squeeze=False, sharey=True).flatten()
     for ax, title in zip(axes, titles, strict=False):
@@ -163,8 +152,8 @@ def _draw_panels(points: Points, methods: Sequence[str], x: str, note: str, figu
         for label, look in looks.items():
             if own := [(of[x], of["ap"], of["std"] or 0.0) for of in of_panel if of["method"] == label]:
                 at, ap, std = zip(*own, strict=True)
-                ax.errorbar(at, ap, None if x == "train_s" else std, **look, markersize=4, linewidth=1, elinewidth=0.6)
-        is_time, ticks = x == "train_s", sorted({of[x] for of in of_panel})
+                ax.errorbar(at, ap, None if is_time else std, **look, markersize=4, linewidth=1, elinewidth=0.6)
+        ticks = sorted({of[x] for of in of_panel})
         ax.set(**{"xlabel": "seconds of training", "xscale": "log"} if is_time else {"xlabel": x, "xticks": ticks})
         ax.set_title(title, loc="left")
         ax.grid()
@@ -215,8 +204,8 @@ def _name_lines(ax: Axes, labels: Sequence[str]) -> None:
 SHOWS: dict[str, Callable[[Leaderboard], Show]] = {
     "ranks": _ranks,
     "difference": _difference,
-    "cost": _cost,
-    "bits": _bits,
+    "cost": partial(_panels, x="train_s", note=COST),
+    "bits": partial(_panels, x="bits", note="Mean and standard deviation over seeds."),
     "tasks": _tasks,
 }
 

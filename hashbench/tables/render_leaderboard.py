@@ -86,9 +86,8 @@ def _text(line: Line, column: str, form: str) -> tuple[str, float | None]:
 
 
 def _result(found: Result | None) -> tuple[str, float | None]:
-    if found is None:
-        return GAP, None
-    return f"{found.mean:.3f}" + ("" if found.std is None else f"±{found.std:.3f}"), found.mean
+    spread = "" if found is None or found.std is None else f"±{found.std:.3f}"
+    return (GAP, None) if found is None else (f"{found.mean:.3f}{spread}", found.mean)
 
 
 def markdown(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
@@ -107,11 +106,8 @@ def html(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], b
     columns = {head: cells for block in blocks for head, cells in block.items()}
     heads = "".join(f'<th scope="col"{kind}>{escape(head)}</th>' for head in columns)
     lines = [f"<h2>{escape(title)}</h2>", *(f'<p class="legend">{escape(note)}</p>' for note in notes)]
-    lines += [
-        '<div class="scroll"><table class="list sortable">',
-        f'<thead><tr><th scope="col">{corner}</th>{heads}</tr></thead>',
-    ]
-    lines += ["<tbody>"]
+    lines += ['<div class="scroll"><table class="list sortable">']
+    lines += [f'<thead><tr><th scope="col">{corner}</th>{heads}</tr></thead>', "<tbody>"]
     for n, label in enumerate(labels):
         row = (cells[n] for cells in columns.values())
         cells = (f"<td{kind}{_sorted_by(value)}>{escape(text)}</td>" for text, value in row)

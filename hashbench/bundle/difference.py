@@ -1,11 +1,13 @@
 """New rows beside the reference rows of the same task, as Markdown that can be posted as a comment."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 
 from hashbench.foundation.errors import counted
 from hashbench.runs.row import Row, processor_of
 from hashbench.tables.render_markdown import escape
+from hashbench.tables.tracks import Task
 
 REFERENCES = ("itq", "random_ranking", "classifier_codes")
 
@@ -28,24 +30,16 @@ def _line(row: Row, known: Sequence[Row]) -> str:
 
 
 def _differences(row: Row, metric: str, new: float | None, method: str, known: Sequence[Row]) -> Iterator[str]:
-    """A text for each kind of features of the reference; codes made elsewhere do not say which are theirs."""
-    found: dict[str, list[float]] = {}
+    """A text for the reference on the same input, or for each input: codes made elsewhere do not say theirs."""
+    task, found = Task.of(row), defaultdict[str, list[float]](list)
     for each in known:
-        value = each.metrics.get(metric)
-        if each.method == method and _task(each) == _task(row) and value is not None and value.mean is not None:
-            found.setdefault(_features(each), []).append(value.mean)
-    for features, means in sorted(found.items()):
-        if new is not None and (row.is_imported or features == _features(row)):
-            seeds = counted(len(means), "row")
-            yield f"{new - fmean(means):+.4f} ({fmean(means):.4f}, {seeds}, {features})"
-
-
-def _task(row: Row) -> tuple[object, ...]:
-    return row.dataset, row.protocol, row.split_seed, row.config["settings"].get("bits")
-
-
-def _features(row: Row) -> str:
-    return str(row.config["settings"].get("features", "pixels"))
+        value, same = each.metrics.get(metric), Task.of(each)[:3] == task[:3] and each.split_seed == row.split_seed
+        if each.method == method and same and value is not None and value.mean is not None:
+            found[Task.of(each).features].append(value.mean)
+    for features in [task.features] if task.features in found else sorted(found):
+        if new is not None:
+            mean, seeds = fmean(found[features]), counted(len(found[features]), "row")
+            yield f"{new - mean:+.4f} ({mean:.4f}, {seeds}, {features})"
 
 
 def _text(cell: str) -> str:

@@ -20,7 +20,9 @@ def command(
     kind: Annotated[
         list[str] | None, Option(help="Only supervised, unsupervised, shallow or deep methods; of several, all hold.")
     ] = None,
-    sort: Annotated[str, Option(help="beats, rank, method, tasks, train, encode or memory.")] = "beats",
+    sort: Annotated[
+        Literal["beats", "rank", "method", "tasks", "train", "encode", "memory"], Option(help="The order.")
+    ] = "beats",
     all_tracks: Annotated[bool, Option("--all-tracks", help="Tuned methods as published, too.")] = False,
     queries: Annotated[bool, Option("--queries", help="Resample queries too, where histograms are stored.")] = False,
     verdicts: Annotated[bool, Option("--verdicts", help="Count the published cells that are reproduced.")] = False,
@@ -33,30 +35,28 @@ def command(
     mean rank has an interval of resampled tasks and seeds. --queries reads the histograms of runs, which takes minutes
     for many. --verdicts says instead which published values are reproduced, by paper and by method.
     """
+    from hashbench.foundation.config import parse
     from hashbench.tables import leaderboard, render_leaderboard
-    from hashbench.tables.tracks import KINDS, task_of
+    from hashbench.tables.tracks import task_of
 
     left_out, store = LeftOutRows(), rows_read()
     rows = list(store.rows(left_out))
     if verdicts:
         _verdicts(rows, output, as_json=as_json)
-    else:
-        tasks = {task for task in map(task_of, rows) if task is not None}
-        lists: tuple[list[str], ...] = (dataset or [], protocol or [], features or [])
-        for option, wanted, place in zip(("dataset", "protocol", "features"), lists, (0, 1, 3), strict=True):
-            known = {str(task[place]) for task in tasks}
-            for name in wanted:
-                if name not in known:
-                    raise HashbenchError(f"--{option}: {unknown(f'{option} of a stored row', name, known)}")
-        for name in kind or []:
-            if name not in KINDS:
-                raise HashbenchError(f"--kind: {unknown('kind of method', name, KINDS)}")
-        chosen = leaderboard.Selection(lists[0], lists[1], bits or [], lists[2], kind or [], all_tracks)
-        board = leaderboard.leaderboard(rows, chosen, store if queries else None).sorted_by(sort)
-        if not board.lines:
-            raise HashbenchError("no stored row of binary codes has these tasks and kinds: hashbench results list")
-        json = render_leaderboard.json_leaderboard
-        echo(json_text(json(board)) if as_json else render_leaderboard.render(board, output).rstrip("\n"))
+        left_out.check()
+        return
+    tasks = [*filter(None, map(task_of, rows))]
+    for option, names in (("dataset", dataset), ("protocol", protocol), ("features", features)):
+        known = {getattr(task, option) for task in tasks}
+        if wrong := next((name for name in names or [] if name not in known), None):
+            raise HashbenchError(f"--{option}: {unknown(f'{option} of a stored row', wrong, known)}")
+    of_tasks = {"datasets": dataset or [], "protocols": protocol or [], "features": features or [], "bits": bits or []}
+    chosen = parse(leaderboard.Selection, {**of_tasks, "kinds": kind or [], "all_tracks": all_tracks}, "leaderboard")
+    board = leaderboard.leaderboard(rows, chosen, store if queries else None).sorted_by(sort)
+    if not board.lines:
+        raise HashbenchError("no stored row of binary codes has these tasks and kinds: hashbench results list")
+    json = render_leaderboard.json_leaderboard
+    echo(json_text(json(board)) if as_json else render_leaderboard.render(board, output).rstrip("\n"))
     left_out.check()
 
 

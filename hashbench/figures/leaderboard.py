@@ -1,7 +1,9 @@
-"""The leaderboard as a picture: the mean ranks with their intervals, AP against training time, or the rank by task."""
+"""The leaderboard as a picture: mean ranks, which of them differ, AP against training time or bits, ranks by task."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.util import find_spec
+from itertools import product
 from typing import Any, Literal
 
 import numpy as np
@@ -9,69 +11,60 @@ import numpy as np
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, legend, nothing
 from hashbench.figures._panels import line_samples, looks_of
-from hashbench.foundation.errors import unknown
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.leaderboard import Leaderboard, Line, Selection, leaderboard
-from hashbench.tables.render_csv import Value
 from hashbench.tables.resampling import LEVEL
-from hashbench.tables.tracks import KINDS
 
-ROW_IN, AROUND_IN, COST_IN = 0.15, 0.9, 3.6  # the height of a line, of what is around the lines, and of the costs
+ROW_IN, AROUND_IN, PANEL_IN = 0.15, 0.9, 3.6  # the height of a line, of what is around the lines, and of a panel
 NAMES_IN = 1.6  # below a heat map, for the names of its tasks
+COMMON = 10  # tasks of a test of mean ranks: its normal approximation is for many
+NOT_INSTALLED = "scikit-posthocs is not installed: pip install -e '.[posthocs]'"
+COST = (
+    "Medians over seeds. Line: the Pareto front; no other method is as fast and has as high an AP. "
+    "Methods were not all measured on one machine."
+)
+
+Points = list[dict[str, Any]]
+Show = tuple[Points, float, Callable[[Figure], None]]  # what is drawn, its height in inches, and the function for it
 
 
-class LeaderboardFile(FigureFile):
+class LeaderboardFile(FigureFile, Selection):
     """The keys of such a figure: what it shows, and the tasks and kinds of methods of it (none: all)."""
 
-    shows: Literal["ranks", "cost", "tasks"]
-    datasets: list[str] = []
-    protocols: list[str] = []
-    bits: list[int] = []
-    features: list[str] = []
-    kinds: list[str] = []
+    shows: Literal["ranks", "difference", "cost", "bits", "tasks"]
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # noqa: ARG001  (the rows are enough)
     file: LeaderboardFile = figure.file
-    chosen = (file.datasets, file.protocols, file.bits, file.features, file.kinds)
-    board = leaderboard(rows, Selection(*chosen))
-    points_of, draw, height = SHOWS[file.shows]
-    if not (points := list(points_of(board))):
+    board = leaderboard(rows, file)
+    if not any(map(_is_ranked, board.lines)):
         return nothing("no two methods have rows on one of its tasks: hashbench train and hashbench run make rows")
-    size = WIDTHS_IN[file.width], height(board)
-    return Drawing(points, size, partial(draw, board), len(points))
+    if file.shows == "difference" and (why := _why_no_difference(board)):
+        return nothing(why, keeps_files=why == NOT_INSTALLED)
+    points, height, draw = SHOWS[file.shows](board)
+    return Drawing(points, (WIDTHS_IN[file.width], height), draw, len(points))
 
 
-def _check(figure: FigureSpec) -> None:
-    if wrong := next((kind for kind in figure.file.kinds if kind not in KINDS), None):
-        raise figure.error(f"kinds: {unknown('kind of method', wrong, KINDS)}")
+def _of_lines(lines: Sequence[Line], *columns: str) -> Points:
+    return [{column: line[column] for column in ("method", "settings", *columns)} for line in lines]
 
 
-def _ranked(board: Leaderboard) -> list[Line]:
-    return [line for line in board.lines if line.rank is not None]
+def _ranks(board: Leaderboard) -> Show:
+    points = _of_lines([*filter(_is_ranked, board.lines)], "mean_rank", "rank_low", "rank_high", "n_tasks", "beaten")
+    return points, AROUND_IN + ROW_IN * len(points), partial(_draw_ranks, points)
 
 
-def _named(line: Line) -> dict[str, Value]:
-    return {"method": line.label, "settings": line.track}
-
-
-def _of_ranks(board: Leaderboard) -> Iterator[Mapping[str, Value]]:
-    for line in _ranked(board):
-        values = line.values()
-        yield _named(line) | {key: values[key] for key in ("mean_rank", "rank_low", "rank_high", "n_tasks", "beaten")}
-
-
-def _draw_ranks(board: Leaderboard, figure: Figure) -> None:
-    lines = _ranked(board)
+def _draw_ranks(points: Points, figure: Figure) -> None:
     ax = figure.add_subplot()
-    for place, line in enumerate(lines):
-        if line.interval is not None:
-            ax.plot(line.interval, (place, place), color="#56B4E9", linewidth=2.2, solid_capstyle="butt")
-        face = "#0072B2" if line.interval is not None else "white"
-        ax.plot([line.rank or 0.0], [place], "o", color="#0072B2", markerfacecolor=face, markersize=3)
-    _name_lines(ax, [f"{line.label}: {len(line.ranks)}" for line in lines])
-    ax.set(xlabel="mean rank, 1 is the best", ylim=(len(lines) - 0.4, -0.6))
+    for place, of in enumerate(points):
+        if is_sure := of["rank_low"] is not None:
+            interval = of["rank_low"], of["rank_high"]
+            ax.plot(interval, (place, place), color="#56B4E9", linewidth=2.2, solid_capstyle="butt")
+        face = "#0072B2" if is_sure else "white"
+        ax.plot([of["mean_rank"]], [place], "o", color="#0072B2", markerfacecolor=face, markersize=3)
+    _name_lines(ax, [f"{of['method']}: {of['n_tasks']}" for of in points])
+    ax.set(xlabel="mean rank, 1 is the best", ylim=(len(points) - 0.4, -0.6))
     ax.grid(axis="x")
     explain(
         figure,
@@ -80,96 +73,141 @@ def _draw_ranks(board: Leaderboard, figure: Figure) -> None:
     )
 
 
-def _of_cost(board: Leaderboard) -> Iterator[Mapping[str, Value]]:
-    for task in board.tasks:
-        of_task = [line for line in board.lines if task in line.ranks and line.results[task].train_s is not None]
-        front = _front([(line.results[task].train_s or 0.0, line.results[task].mean) for line in of_task])
-        for line, is_front in zip(of_task, front, strict=True):
-            result = line.results[task]
-            named = {"task": board.title_of(task), **_named(line), "train_s": line.results[task].train_s}
-            yield named | {"ap": result.mean, "std": result.std, "is_on_front": is_front}
+def _complete(board: Leaderboard) -> list[Line]:
+    return [line for line in board.lines if len(line.results) == len(board.tasks)]
 
 
-def _front(points: Sequence[tuple[float, float]]) -> list[bool]:
-    """Whether no other point has at most the seconds and at least the AP, and one of them better.
+def _why_no_difference(board: Leaderboard) -> str:
+    if len(board.tasks) < COMMON or len(_complete(board)) < 3:
+        n = f"it has {len(board.tasks)} tasks, and {len(_complete(board))} methods have all of them"
+        return f"{n}: a test of mean ranks needs {COMMON} tasks and 3 methods"
+    return "" if find_spec("scikit_posthocs") else NOT_INSTALLED
 
-    >>> _front([(1.0, 0.5), (2.0, 0.4), (3.0, 0.7), (3.0, 0.6)])
-    [True, False, True, False]
-    """
-    return [
-        not any(other_s <= s and other_ap >= ap and (other_s, other_ap) != (s, ap) for other_s, other_ap in points)
-        for s, ap in points
+
+def _difference(board: Leaderboard) -> Show:
+    from pandas import DataFrame
+    from scikit_posthocs import posthoc_nemenyi_friedman
+
+    lines = _complete(board)
+    ap = DataFrame({line["method"]: [line.results[task].mean for task in board.tasks] for line in lines})
+    ranks, p = ap.rank(axis=1, ascending=False).mean(), posthoc_nemenyi_friedman(ap)
+    points = [
+        {"method": name, "mean_rank": rank, "n_tasks": len(ap), "like": "; ".join(p.index[p[name] >= 1 - LEVEL])}
+        for name, rank in ranks.sort_values(kind="stable").items()
     ]
+    n_out = len(board.lines) - len(lines)
+    return points, AROUND_IN + ROW_IN * len(points), partial(_draw_difference, ranks, p, len(ap), n_out)
 
 
-def _draw_cost(board: Leaderboard, figure: Figure) -> None:
-    points: list[Any] = list(_of_cost(board))
-    tasks = list(dict.fromkeys(point["task"] for point in points))
-    looks = {label: look | {"linestyle": ""} for label, look in looks_of(line.label for line in board.lines).items()}
-    across = min(2, len(tasks))
-    axes = figure.subplots(-(-len(tasks) // across), across, squeeze=False, sharey=True).flat
-    for ax, task in zip(axes, tasks, strict=False):
-        of_task = [point for point in points if point["task"] == task]
-        front = sorted((point["train_s"], point["ap"]) for point in of_task if point["is_on_front"])
-        ax.step(*zip(*front, strict=True), where="post", color="0.6", linewidth=0.8, zorder=0)
-        for point in of_task:
-            ax.plot([point["train_s"]], [point["ap"]], **looks[point["method"]], markersize=4)
-        ax.set(xscale="log", xlabel="seconds of training")
-        ax.set_title(task, loc="left")
-        ax.grid()
-    for ax in list(axes)[len(tasks) :]:
-        ax.set_axis_off()
-    figure.axes[0].set_ylabel("AP with ties")
-    shown = {point["method"] for point in points}
-    legend(figure, line_samples({label: look for label, look in looks.items() if label in shown}), beside=True)
-    explain(
-        figure, "Medians over seeds. Line: the Pareto front; no other method is as fast and has as high an AP. "
-        "Methods were not all measured on one machine."
-    )  # fmt: skip
+def _draw_difference(ranks: Any, p: Any, n_tasks: int, n_out: int, figure: Figure) -> None:
+    from scikit_posthocs import critical_difference_diagram
 
-
-def _of_tasks(board: Leaderboard) -> Iterator[Mapping[str, Value]]:
-    for line in _ranked(board):
-        for task, rank in line.ranks.items():
-            yield _named(line) | {"task": board.title_of(task), "rank": rank, "of": line.n_compared[task]}
-
-
-def _draw_tasks(board: Leaderboard, figure: Figure) -> None:
-    lines = _ranked(board)
-    tasks = [task for task in board.tasks if any(task in line.ranks for line in lines)]
-    ranks = np.array([[line.ranks.get(task, np.nan) for task in tasks] for line in lines])
-    shares = (ranks - 1) / (np.array([max(line.n_compared.get(task, 0) for line in lines) for task in tasks]) - 1)
     ax = figure.add_subplot()
+    ax.spines["top"].set_visible(True)
+    looks = {"label_props": {"fontsize": 5.5, "parse_math": False}, "elbow_props": {"linewidth": 0.8}}
+    drawn = critical_difference_diagram(ranks, p, ax=ax, alpha=1 - LEVEL, marker_props={"s": 12}, **looks)
+    for (bar,) in drawn["crossbars"]:
+        bar.set_xdata(sorted(bar.get_xdata()))  # they come from a set, whose order is another each time
+    explain(
+        figure,
+        f"Mean ranks over the {n_tasks} tasks, 1 is the best. A bar joins methods that the test of Nemenyi does not "
+        f"tell apart at the level {1 - LEVEL:.2f}; it takes code lengths of one data set for independent. "
+        f"Not shown: {n_out} that lack a task.",
+    )
+
+
+def _panels(board: Leaderboard, x: str, note: str) -> Show:
+    points: Points = []
+    for task, line in product(board.tasks, board.lines):
+        of = line.results.get(task)
+        at = task.bits if x == "bits" else of and of.train_s
+        if of is not None and of.rank is not None and at is not None:
+            parts = (task.dataset, task.protocol, task.features) if x == "bits" else task.parts
+            named = {"task": board.title_of(*parts), **_of_lines([line])[0]}
+            points.append(named | {x: at, "ap": of.mean, "std": of.std})
+    if x == "train_s":
+        points = [of | {"is_on_front": not any(_is_better(other, of) for other in points)} for of in points]
+    n_panels, methods = len({of["task"] for of in points}), [line["method"] for line in board.lines]
+    height = max(PANEL_IN * -(-n_panels // 2), AROUND_IN + ROW_IN * len(methods))
+    return points, height, partial(_draw_panels, points, methods, x, note)
+
+
+def _is_better(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether it has at most the seconds and at least the AP on the same task, and one of them better."""
+    (s, ap), (than_s, than_ap) = ((of["train_s"], of["ap"]) for of in (one, other))
+    return bool(one["task"] == other["task"] and s <= than_s and ap >= than_ap and (s, ap) != (than_s, than_ap))
+
+
+def _draw_panels(points: Points, methods: Sequence[str], x: str, note: str, figure: Figure) -> None:
+    titles, drawn = list(dict.fromkeys(of["task"] for of in points)), {of["method"] for of in points}
+    is_time = x == "train_s"
+    looks = {label: look for label, look in looks_of(methods).items() if label in drawn}
+    looks = {label: look | ({"linestyle": ""} if is_time else {}) for label, look in looks.items()}
+    across = min(2, len(titles))
+    axes = figure.subplots(-(-len(titles) // across), across, squeeze=False, sharey=True).flatten()
+    for ax, title in zip(axes, titles, strict=False):
+        of_panel = sorted((of for of in points if of["task"] == title), key=lambda of: (of[x], of["ap"]))
+        if front := [(of[x], of["ap"]) for of in of_panel if of.get("is_on_front")]:
+            ax.step(*zip(*front, strict=True), where="post", color="0.6", linewidth=0.8, zorder=0)
+        for label, look in looks.items():
+            if own := [(of[x], of["ap"], of["std"] or 0.0) for of in of_panel if of["method"] == label]:
+                at, ap, std = zip(*own, strict=True)
+                ax.errorbar(at, ap, None if is_time else std, **look, markersize=4, linewidth=1, elinewidth=0.6)
+        ticks = sorted({of[x] for of in of_panel})
+        ax.set(**{"xlabel": "seconds of training", "xscale": "log"} if is_time else {"xlabel": x, "xticks": ticks})
+        ax.set_title(title, loc="left")
+        ax.grid()
+    for ax in axes[len(titles) :]:
+        ax.set_axis_off()
+    axes[0].set_ylabel("AP with ties")
+    legend(figure, line_samples(looks), beside=True)
+    explain(figure, note)
+
+
+def _tasks(board: Leaderboard) -> Show:
+    titles, lines = [board.title_of(*task.parts) for task in board.tasks], [*filter(_is_ranked, board.lines)]
+    points = [
+        _of_lines([line])[0] | {"task": board.title_of(*task.parts), "rank": of.rank, "of": of.n_compared}
+        for line in lines
+        for task, of in line.results.items()
+        if of.rank is not None
+    ]
+    return points, AROUND_IN + ROW_IN * len(lines) + NAMES_IN, partial(_draw_tasks, points, titles)
+
+
+def _draw_tasks(points: Points, titles: Sequence[str], figure: Figure) -> None:
+    methods, ranked = list(dict.fromkeys(of["method"] for of in points)), {of["task"] for of in points}
+    titles = [title for title in titles if title in ranked]
+    shares, ax = np.full((len(methods), len(titles)), np.nan), figure.add_subplot()
+    for of in points:
+        at = methods.index(of["method"]), titles.index(of["task"])
+        shares[at] = share = (of["rank"] - 1) / (of["of"] - 1)
+        colour = "white" if share < 0.4 else "black"
+        ax.text(*at[::-1], f"{of['rank']:g}", ha="center", va="center", fontsize=4.5, color=colour)
     ax.imshow(shares, cmap="Blues_r", vmin=0, vmax=1.2, aspect="auto")
-    for row, column in zip(*np.nonzero(~np.isnan(ranks)), strict=True):
-        colour = "white" if shares[row, column] < 0.4 else "black"
-        ax.text(column, row, f"{ranks[row, column]:g}", ha="center", va="center", fontsize=4.5, color=colour)
-    _name_lines(ax, [line.label for line in lines])
-    ax.set_xticks(range(len(tasks)), [board.title_of(task) for task in tasks], rotation=90, fontsize=5)
+    _name_lines(ax, methods)
+    ax.set_xticks(range(len(titles)), titles, rotation=90, fontsize=5)
     ax.tick_params(length=0)
     explain(
         figure, "Number: the rank on the task. Colour: the share of the others that is better. White: not measured."
     )
 
 
+def _is_ranked(line: Line) -> bool:
+    return bool(line["n_tasks"])
+
+
 def _name_lines(ax: Axes, labels: Sequence[str]) -> None:
     ax.set_yticks(range(len(labels)), labels, fontsize=5.5, parse_math=False)
 
 
-def _height(board: Leaderboard) -> float:
-    return AROUND_IN + ROW_IN * len(_ranked(board))
-
-
-def _cost_height(board: Leaderboard) -> float:
-    n_tasks = len({point["task"] for point in _of_cost(board)})
-    return max(COST_IN * -(-n_tasks // 2), AROUND_IN + ROW_IN * len(board.lines))
-
-
-Points = Callable[[Leaderboard], Iterator[Mapping[str, Value]]]
-SHOWS: dict[str, tuple[Points, Callable[[Leaderboard, Figure], None], Callable[[Leaderboard], float]]] = {
-    "ranks": (_of_ranks, _draw_ranks, _height),
-    "cost": (_of_cost, _draw_cost, _cost_height),
-    "tasks": (_of_tasks, _draw_tasks, lambda board: _height(board) + NAMES_IN),
+SHOWS: dict[str, Callable[[Leaderboard], Show]] = {
+    "ranks": _ranks,
+    "difference": _difference,
+    "cost": partial(_panels, x="train_s", note=COST),
+    "bits": partial(_panels, x="bits", note="Mean and standard deviation over seeds."),
+    "tasks": _tasks,
 }
 
-KIND = Kind("the leaderboard: mean ranks, AP against training time, or ranks by task", LeaderboardFile, _fill, _check)
+SUMMARY = "the leaderboard: mean ranks, which differ, AP against training time or bits, ranks by task"
+KIND = Kind(SUMMARY, LeaderboardFile, _fill, lambda _: None)

@@ -1,7 +1,7 @@
 """The leaderboard: methods down, tasks across, ranked by AP_T, with how sure the ranks are, what it cost and needs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, median, stdev
@@ -10,25 +10,33 @@ from typing import Any
 import numpy as np
 
 from hashbench import metrics
-from hashbench.foundation.errors import unknown
-from hashbench.methods import METHODS
+from hashbench.foundation.config import Strict
 from hashbench.metrics import Metrics
 from hashbench.runs.row import Row, processor_of
-from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
+from hashbench.tables import tracks
 from hashbench.tables.collect import kept_histogram
 from hashbench.tables.resampling import LEVEL, SAMPLES, Floats, rank_intervals, ranks_of, share_above_zero
-from hashbench.tables.tracks import TUNED, Name, Task, is_pretrained, kinds_of, name_of, needs_of, protocol_of, task_of
+from hashbench.tables.tracks import TUNED, Name, Task
 
 FEWEST = 4  # of 3 tasks one sample in 27 has the worst one only: the interval of 95% would be from end to end
 
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured of a method on a task: the AP_T of each seed, and the rows."""
+    """What was measured of a method on a task, and its rank there; a run that was measured twice counts once."""
 
-    of_seeds: Mapping[int, float]
     rows: tuple[Row, ...]
+    rank: float | None = None  # 1 is the best, equal means share a rank; None where no other line has the task
+    n_compared: int = 1  # the lines that have the task
+
+    @cached_property
+    def of_seeds(self) -> Mapping[int, float]:
+        """The AP_T of each seed."""
+        found: dict[int, list[float]] = defaultdict(list)
+        for row in self.rows:
+            found[row.seed].append(row.metrics["ap"].mean or 0.0)
+        return {seed: fmean(found[seed]) for seed in sorted(found)}
 
     @property
     def mean(self) -> float:
@@ -43,106 +51,49 @@ class Result:
     @property
     def train_s(self) -> float | None:
         """The median seconds of training; None of codes made elsewhere."""
-        return _median(map(_train_s, self.rows))
+        return _of(median, (row.seconds.train for row in self.own if row.seconds))
+
+    @property
+    def own(self) -> list[Row]:
+        """Its rows without those of codes made elsewhere, whose cost is not known."""
+        return [row for row in self.rows if not row.is_imported]
 
 
 @dataclass(frozen=True)
 class Line:
-    """A method with one source of its settings (its track); a task without a result is a gap."""
+    """A method with one source of its settings (its track): the columns before the tasks, and what each task has."""
 
-    label: str
-    method: str
-    track: str
-    needs: str  # of the training items: none, classes, pairs
-    results: Mapping[Task, Result]
-    ranks: Mapping[Task, float]  # on the tasks that another line has too, 1 is the best; equal means share a rank
-    n_compared: Mapping[Task, int]  # the lines on each of these tasks
-    interval: tuple[float, float] | None = None  # of the mean rank; None where it would say nothing
-    better: float | None = None  # the probability that it is better than the next line that it can be compared with
-    better_than: str = ""  # that line
-    better_over: str = ""  # what was resampled for it
+    columns: dict[str, Any]  # those of _columns, as CSV and JSON have them
+    results: Mapping[Task, Result]  # a task without one is a gap
 
-    @property
-    def rank(self) -> float | None:
-        """The mean rank."""
-        return fmean(self.ranks.values()) if self.ranks else None
-
-    @property
-    def beaten(self) -> float | None:
-        """The share of the other lines of a task that it beats, on average; an equal one counts half."""
-        shares = [1 - (rank - 1) / (self.n_compared[task] - 1) for task, rank in self.ranks.items()]
-        return fmean(shares) if shares else None
-
-    @property
-    def too_few(self) -> str:
-        """Why there is no interval."""
-        if self.interval is None:
-            return f"{len(self.ranks)} of {FEWEST} tasks" if len(self.ranks) < FEWEST else "one seed"
-        return ""
-
-    @cached_property
-    def rows(self) -> list[Row]:
-        """The rows of all tasks."""
-        return [row for result in self.results.values() for row in result.rows]
-
-    @property
-    def pretrained(self) -> str:
-        """Whether its input is of a pre-trained network, on all, some or none of its tasks."""
-        found = {is_pretrained(row) for row in self.rows}
-        return "unknown" if None in found else "some" if len(found) > 1 else "yes" if found.pop() else "no"
-
-    @property
-    def train_s(self) -> float | None:
-        """The median seconds of training."""
-        return _median(map(_train_s, self.rows))
-
-    @property
-    def items_per_s(self) -> float | None:
-        """The median number of items that are encoded in a second."""
-        return _median(map(_items_per_s, self.rows))
-
-    @property
-    def peak_memory(self) -> float | None:
-        """The median of the peak memory of the process, in bytes."""
-        return _median(None if row.is_imported else row.peak_memory for row in self.rows)
-
-    def values(self) -> dict[str, Any]:
-        """The columns before the tasks, as CSV and JSON have them."""
-        low, high = self.interval or (None, None)
-        named = {"method": self.label, "name": self.method, "settings": self.track, "needs": self.needs}
-        of_rank = {"mean_rank": self.rank, "rank_low": low, "rank_high": high, "why_no_interval": self.too_few}
-        n_compared = fmean(self.n_compared.values()) if self.ranks else None
-        of_rank |= {"n_tasks": len(self.ranks), "n_compared": n_compared, "beaten": self.beaten}
-        of_next = {key: getattr(self, key) for key in ("better", "better_than", "better_over")}
-        cost = {key: getattr(self, key) for key in ("train_s", "items_per_s", "peak_memory")}
-        return {**named, "pretrained": self.pretrained, **of_rank, **of_next, **cost}
+    def __getitem__(self, column: str) -> Any:
+        return self.columns[column]
 
 
 SORTS: dict[str, Callable[[Line], Any]] = {
-    "beats": lambda line: None if len(line.ranks) < FEWEST else -(line.beaten or 0),
-    "rank": lambda line: line.rank,
-    "method": lambda line: line.label.lower(),
-    "tasks": lambda line: -len(line.ranks),
-    "train": lambda line: line.train_s,
-    "encode": lambda line: None if line.items_per_s is None else -line.items_per_s,
-    "memory": lambda line: line.peak_memory,
+    "beats": lambda line: None if line["n_tasks"] < FEWEST else -(line["beaten"] or 0),
+    "rank": lambda line: line["mean_rank"],
+    "method": lambda line: line["method"].lower(),
+    "tasks": lambda line: -line["n_tasks"],
+    "train": lambda line: line["train_s"],
+    "encode": lambda line: None if line["items_per_s"] is None else -line["items_per_s"],
+    "memory": lambda line: line["peak_memory"],
 }
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Strict):
     """The tasks and the lines that are shown; empty: all. ``all_tracks``: also beside a tuned method as published."""
 
-    datasets: Sequence[str] = ()
-    protocols: Sequence[str] = ()
-    bits: Sequence[int] = ()
-    features: Sequence[str] = ()
-    kinds: Sequence[str] = ()
+    datasets: list[str] = []
+    protocols: list[str] = []
+    bits: list[int] = []
+    features: list[str] = []
+    kinds: list[tracks.Kind] = []
     all_tracks: bool = False
 
     def has(self, task: Task) -> bool:
         """Whether the task is one of them."""
-        wanted = (self.datasets, self.protocols, self.bits, self.features)
+        wanted: tuple[list[Any], ...] = (self.datasets, self.protocols, self.bits, self.features)
         return all(not some or part in some for part, some in zip(task, wanted, strict=True))
 
 
@@ -159,9 +110,9 @@ class Leaderboard:
         """The parts that all tasks have."""
         return [of.pop() for of in map(set, zip(*(task.parts for task in self.tasks), strict=True)) if len(of) == 1]
 
-    def title_of(self, task: Task) -> str:
-        """The parts of a task that tell it from others; all where it is the only one."""
-        return ", ".join(part for part in task.parts if part not in self.shared) or ", ".join(task.parts)
+    def title_of(self, *parts: str) -> str:
+        """Those of the ``parts`` of a task that tell it from others; all where none does."""
+        return ", ".join([part for part in parts if part not in self.shared] or parts)
 
     @property
     def notes(self) -> Iterator[str]:
@@ -181,18 +132,15 @@ class Leaderboard:
         yield "Settings: tuned by a search, as published, or by hand; where a method is tuned, only these are shown."
         if self.n_other:
             yield f"Left out: {self.n_other} cells with settings that are neither the tuned nor the published ones."
-        machines = Counter(processor_of(row) for line in self.lines for row in line.rows if not row.is_imported)
-        if machines:
+        rows = (row for line in self.lines for result in line.results.values() for row in result.own)
+        if machines := Counter(map(processor_of, rows)):
             named = ", ".join(f"{name} ({n:,} runs)" for name, n in machines.most_common())
             yield f"Medians of seconds, items and memory, comparable on one machine only: {named}."
 
     def sorted_by(self, column: str) -> "Leaderboard":
-        """The lines in another order, those without a value last; HashbenchError for an unknown column."""
-        if column not in SORTS:
-            raise unknown("column of --sort", column, SORTS)
-        values = {id(line): SORTS[column](line) for line in self.lines}
-        known = sorted((line for line in self.lines if values[id(line)] is not None), key=lambda each: values[id(each)])
-        return replace(self, lines=(*known, *(line for line in self.lines if values[id(line)] is None)))
+        """The lines by a column of ``SORTS``, those without a value last."""
+        lines = sorted(self.lines, key=lambda line: ((value := SORTS[column](line)) is None, value))
+        return replace(self, lines=tuple(lines))
 
 
 EVERYTHING = Selection()
@@ -201,109 +149,104 @@ EVERYTHING = Selection()
 def leaderboard(rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Store | None = None) -> Leaderboard:
     """The leaderboard of the successful ``rows``; with ``store``, queries are resampled too where it has histograms."""
     found, n_other = _results(rows, chosen)
-    tasks = tuple(
-        sorted(
-            {task for results in found.values() for task in results},
-            key=lambda task: (*task[:2], task.features, task.bits),
-        )
-    )
-    found = {name: {task: results[task] for task in tasks if task in results} for name, results in found.items()}
-    having = {task: [name for name, results in found.items() if task in results] for task in tasks}
-    shared = [task for task in tasks if len(having[task]) > 1]  # alone, a line would be the first for nothing
-    ranks: dict[Name, dict[Task, float]] = {name: {} for name in found}
-    for task in shared:
-        means = np.array([found[name][task].mean for name in having[task]])
-        for name, rank in zip(having[task], ranks_of(means).tolist(), strict=True):
-            ranks[name][task] = rank
-    lines = []
-    for name, label in _labels(found).items():
-        compared = {task: len(having[task]) for task in ranks[name]}
-        needs = needs_of(next(iter(found[name].values())).rows[0])
-        lines.append(Line(label, name.method, name.track, needs, found[name], ranks[name], compared))
-    lines.sort(key=lambda line: (len(line.ranks) < FEWEST, -(line.beaten or 0), line.label))
-    of_seeds = {task: [_seeds_of(line.results.get(task)) for line in lines] for task in shared}
-    intervals = rank_intervals([*of_seeds.values()]) if shared else []
-    lines = [
-        replace(line, interval=of if _is_sure(line) else None) for line, of in zip(lines, intervals, strict=False)
-    ] or lines
-    compared_ = (replace(line, **_better(line, lines[n:], store)) for n, line in enumerate(lines, 1))
-    return Leaderboard(tasks, tuple(compared_), n_other)
+    tasks = sorted({t for of in found.values() for t in of}, key=lambda t: (*t[:2], t.features, t.bits))
+    found = {name: {task: of[task] for task in tasks if task in of} for name, of in found.items()}
+    for task in tasks:
+        having = [of for of in found.values() if task in of]
+        if len(having) > 1:  # alone, a line would be the first for nothing
+            ranks = ranks_of(np.array([[of[task].mean for of in having]]))[0].tolist()
+            for of, rank in zip(having, ranks, strict=True):
+                of[task] = replace(of[task], rank=rank, n_compared=len(having))
+    lines = [Line(_columns(label, name, found[name]), found[name]) for name, label in _labels(found).items()]
+    lines.sort(key=lambda line: (line["n_tasks"] < FEWEST, -(line["beaten"] or 0), line["method"]))
+    all_seeds = [[_seeds(line.results.get(task)) for line in lines] for task in tasks]
+    shared = [of_task for of_task in all_seeds if sum(of is not None for of in of_task) > 1]
+    for line, (low, high) in zip(lines, rank_intervals(shared).tolist() if shared else [], strict=False):
+        line.columns.update({} if line["why_no_interval"] else {"rank_low": low, "rank_high": high})
+    for n, line in enumerate(lines, 1):
+        line.columns.update(_better(line, lines[n:], store))
+    return Leaderboard(tuple(tasks), tuple(lines), n_other)
 
 
-def _seeds_of(result: Result | None) -> Floats | None:
+def _seeds(result: Result | None) -> Floats | None:
     return None if result is None else np.array([*result.of_seeds.values()])
-
-
-def _is_sure(line: Line) -> bool:
-    """Whether an interval of its mean rank says something: it has enough tasks, and seeds."""
-    return len(line.ranks) >= FEWEST and any(len(line.results[task].of_seeds) > 1 for task in line.ranks)
 
 
 def _results(rows: Iterable[Row], chosen: Selection) -> tuple[dict[Name, dict[Task, Result]], int]:
     """The results of each line, and the number of cells without one; of two cells of one place that with more seeds."""
-    cells: dict[str, list[Row]] = defaultdict(list)
+    cells: dict[tuple[str, Task], list[Row]] = defaultdict(list)
     for row in rows:
-        if (task := task_of(row)) is not None and chosen.has(task):
-            cells[row.cell_hash].append(row)
-    places: dict[tuple[Any, ...], dict[str, list[Row]]] = defaultdict(dict)
+        if (task := tracks.task_of(row)) is not None and chosen.has(task):
+            cells[row.cell_hash, task].append(row)
+    best: dict[Name, dict[Task, list[Row]]] = defaultdict(dict)
     n_other = 0
-    for _, of_cell in sorted(cells.items()):
-        first = of_cell[0]
-        if not set(chosen.kinds) <= kinds_of(first):
+    for (_, task), cell in sorted(cells.items()):
+        if not set(chosen.kinds) <= tracks.kinds_of(cell[0]):
             continue
-        if (name := name_of(first)) is None:
+        if (name := tracks.name_of(cell[0])) is None:
             n_other += 1
-            continue
-        tracks = places[task_of(first), name.method, name.form]
-        if len(of_cell) > len(tracks.get(name.track, ())):
-            tracks[name.track] = of_cell
+        elif len(cell) > len(best[name].get(task, ())):
+            best[name][task] = cell
+    tuned = {} if chosen.all_tracks else {name: of.keys() for name, of in best.items() if name.track == TUNED}
     found: dict[Name, dict[Task, Result]] = defaultdict(dict)
-    for (task, method, form), tracks in places.items():
-        for track, of_cell in tracks.items():
-            if chosen.all_tracks or TUNED not in tracks or track == TUNED:
-                found[Name(method, form, track)][task] = _result(of_cell)
-    return {name: found[name] for name in sorted(found, key=str)}, n_other
-
-
-def _result(rows: list[Row]) -> Result:
-    """A run that was measured twice counts once, with the mean of both."""
-    of_seeds: dict[int, list[float]] = defaultdict(list)
-    for row in rows:
-        of_seeds[row.seed].append(row.metrics["ap"].mean or 0.0)
-    return Result(
-        {seed: fmean(of_seeds[seed]) for seed in sorted(of_seeds)}, tuple(sorted(rows, key=lambda row: row.run))
-    )
+    for name in sorted(best, key=str):
+        for task, cell in best[name].items():
+            if name in tuned or task not in tuned.get(name._replace(track=TUNED), ()):
+                found[name][task] = Result(tuple(sorted(cell, key=lambda row: row.run)))
+    return found, n_other
 
 
 def _labels(names: Iterable[Name]) -> dict[Name, str]:
     """The title of each method with the settings, and the track, that tell its lines apart."""
-    of_method: dict[str, list[Name]] = defaultdict(list)
+    names, labels = list(names), {}
     for name in names:
-        of_method[name.method].append(name)
-    labels = {}
-    for method, alike in of_method.items():
-        title = method_file(method).title if method in METHODS else method
-        for name in alike:
-            parts = [f"{key} {value}" for key, value in name.form if any((key, value) not in of.form for of in alike)]
-            parts += [name.track] if sum(of.form == name.form for of in alike) > 1 else []
-            labels[name] = f"{title} ({', '.join(parts)})" if parts else title
+        alike = [other for other in names if other.method == name.method]
+        parts = [f"{key} {value}" for key, value in name.form if any((key, value) not in of.form for of in alike)]
+        parts += [name.track] if sum(of.form == name.form for of in alike) > 1 else []
+        labels[name] = tracks.title_of(name.method) + (f" ({', '.join(parts)})" if parts else "")
     return labels
 
 
-def _train_s(row: Row) -> float | None:
-    return None if row.is_imported or row.seconds is None else row.seconds.train
+def _columns(label: str, name: Name, results: Mapping[Task, Result]) -> dict[str, Any]:
+    """The columns before the tasks; None where a value is not known, or would say nothing."""
+    own = [row for of in results.values() for row in of.own]
+    first, *_ = rows = [row for of in results.values() for row in of.rows]
+    pretrained = {tracks.is_pretrained(row) for row in rows}
+    ranked = [of for of in results.values() if of.rank is not None]
+    few = "" if any(len(of.of_seeds) > 1 for of in ranked) else "one seed"
+    return {
+        "method": label,
+        "name": name.method,
+        "settings": name.track,
+        "needs": tracks.needs_of(first),  # of the training items: none, classes, pairs
+        # whether its input is of a pre-trained network, on all, some or none of its tasks
+        "pretrained": {None: "unknown", True: "yes", False: "no"}[pretrained.pop()] if len(pretrained) == 1 else "some",
+        "mean_rank": _of(fmean, (of.rank for of in ranked)),
+        **dict.fromkeys(("rank_low", "rank_high")),  # its interval
+        "why_no_interval": few if len(ranked) >= FEWEST else f"{len(ranked)} of {FEWEST} tasks",
+        "n_tasks": len(ranked),
+        "n_compared": _of(fmean, (of.n_compared for of in ranked)),
+        # the share of the other lines of a task that it beats, on average; an equal one counts half
+        "beaten": _of(fmean, (1 - (of.rank - 1) / (of.n_compared - 1) for of in ranked if of.rank is not None)),
+        # the probability that it is better than the next line that it can be compared with, and what was resampled
+        **{"better": None, "better_than": "", "better_over": ""},
+        "train_s": _of(median, (row.seconds.train for row in own if row.seconds)),
+        "items_per_s": _of(median, map(_items_per_s, own)),
+        "peak_memory": _of(median, (row.peak_memory for row in own)),  # of the process, in bytes
+    }
 
 
 def _items_per_s(row: Row) -> float | None:
-    n_database = getattr(protocol_of(row), "n_database", None)
-    if n_database is None or row.is_imported or row.seconds is None or row.seconds.encode <= 0:
+    n_database = getattr(tracks.protocol_of(row), "n_database", None)
+    if n_database is None or row.seconds is None or row.seconds.encode <= 0:
         return None
     return float((n_database + row.metrics["ap"].n_queries) / row.seconds.encode)
 
 
-def _median(values: Iterable[float | None]) -> float | None:
+def _of(average: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
+    """The mean or the median of the values that are known; None where none is."""
     known = [value for value in values if value is not None]
-    return float(median(known)) if known else None
+    return float(average(known)) if known else None
 
 
 def _better(line: Line, below: Iterable[Line], store: Store | None) -> dict[str, Any]:
@@ -321,17 +264,17 @@ def _better(line: Line, below: Iterable[Line], store: Store | None) -> dict[str,
     over = f"tasks {len(pairs)}, pairs of seeds {sum(map(len, pairs))}"
     if with_queries := sum(pair.shape[1] > 1 for pair in pairs):
         over += f", queries of {with_queries} tasks"
-    return {"better": share_above_zero(pairs), "better_than": other.label, "better_over": over}
+    return {"better": share_above_zero(pairs), "better_than": other["method"], "better_over": over}
 
 
 def _paired(a: Result, b: Result, store: Store | None) -> Floats:
     """AP_T of a minus AP_T of b, [seeds that both have, 1]; [seeds, queries] where the histograms of all are stored."""
     seeds = [seed for seed in a.of_seeds if seed in b.of_seeds]
     if store is not None and seeds:
-        values = [[_of_queries(of, seed, store) for of in (a, b)] for seed in seeds]
-        known = [(one, other) for one, other in values if one is not None and other is not None]
-        if len(known) == len(seeds) and len({each.shape for pair in known for each in pair}) == 1:
-            paired = np.stack([one - other for one, other in known])
+        values = [_of_queries(of, seed, store) for of in (a, b) for seed in seeds]
+        known = [each for each in values if each is not None]
+        if len(known) == len(values) and len({each.shape for each in known}) == 1:
+            paired = np.stack(known[: len(seeds)]) - np.stack(known[len(seeds) :])
             return paired[:, np.isfinite(paired).all(axis=0)]  # without queries that have no relevant item
     return np.array([[a.of_seeds[seed] - b.of_seeds[seed]] for seed in seeds]).reshape(len(seeds), 1)
 

@@ -1,13 +1,13 @@
 """The leaderboard as CSV, Markdown, LaTeX and HTML, and as a value for JSON; verdicts have the same grids."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from hashbench.tables import render_html, render_latex, render_markdown
 from hashbench.tables.leaderboard import Leaderboard, Line, Result
 from hashbench.tables.notation import split_evenly
 from hashbench.tables.render_csv import csv_lines
-from hashbench.tables.tracks import Task
 
 TITLE = "Leaderboard: AP with ties"
 GAP = "-"  # nothing is measured there
@@ -27,68 +27,67 @@ def title_of(board: Leaderboard) -> str:
 
 def blocks_of(board: Leaderboard) -> list[Columns]:
     """The columns after the method: the ranks with what they cost and need, and one for each task."""
-    shown: dict[str, Callable[[Line], tuple[str, float | None]]] = {
-        "settings": lambda line: (line.track, None),
-        "needs": lambda line: (line.needs, None),
-        "pre-trained": lambda line: (line.pretrained, None),
-        "beats": lambda line: _number(line.beaten, "{:.0%}"),
-        "mean rank": lambda line: _number(line.rank, "{:.2f}"),
-        "interval": lambda line: ("{:.1f} to {:.1f}".format(*line.interval) if line.interval else line.too_few, None),
-        "tasks": lambda line: _number(len(line.ranks), "{:.0f}"),
-        "of": lambda line: _number(line.values()["n_compared"], "{:.1f}"),
-        "better than": lambda line: _number(line.better, f"{{:.2f}} than {line.better_than}"),
-        "train s": lambda line: _number(line.train_s, "{:,.1f}"),
-        "items/s": lambda line: _number(line.items_per_s, "{:,.0f}"),
-        "MiB": lambda line: _number(None if line.peak_memory is None else line.peak_memory / MIB, "{:,.0f}"),
+    shown: dict[str, tuple[str, str]] = {  # by heading: the column, and how it is written
+        "settings": ("settings", "{}"),
+        "needs": ("needs", "{}"),
+        "pre-trained": ("pretrained", "{}"),
+        "beats": ("beaten", "{:.0%}"),
+        "mean rank": ("mean_rank", "{:.2f}"),
+        "interval": ("why_no_interval", "{}"),
+        "tasks": ("n_tasks", "{:.0f}"),
+        "of": ("n_compared", "{:.1f}"),
+        "better than": ("better", "{:.2f} than {better_than}"),
+        "train s": ("train_s", "{:,.1f}"),
+        "items/s": ("items_per_s", "{:,.0f}"),
+        "MiB": ("peak_memory", "{:,.0f}"),
     }
-    found = {heading: [text(line) for line in board.lines] for heading, text in shown.items()}
-    return [
-        found,
-        {board.title_of(task): [_result(line.results.get(task)) for line in board.lines] for task in board.tasks},
-    ]
+    ranks = {head: [_text(line, *how) for line in board.lines] for head, how in shown.items()}
+    results = {task: [line.results.get(task) for line in board.lines] for task in board.tasks}
+    return [ranks, {board.title_of(*task.parts): [*map(_result, of)] for task, of in results.items()}]
 
 
 def render(board: Leaderboard, output: str) -> str:
     """The leaderboard as text in the format csv, markdown, latex or html."""
     if output == "csv":
-        head = [*board.lines[0].values()] if board.lines else ["method"]
-        head += [text for task in board.tasks for text in _csv_heads(task)]
+        head = [*board.lines[0].columns] if board.lines else ["method"]
+        head += [", ".join(task.parts) + of for task in board.tasks for of in ("", ": std", ": seeds")]
         return csv_lines(head, (_csv_line(board, line) for line in board.lines))
-    labels = [line.label for line in board.lines]
+    labels = [line["method"] for line in board.lines]
     return RENDERERS[output](title_of(board), [*board.notes], "method", labels, blocks_of(board))
 
 
 def json_leaderboard(board: Leaderboard) -> dict[str, Any]:
     """The leaderboard as an object for JSON; a task that is not measured is not in a line's ``results``."""
-    lines = [{**line.values(), "results": _json_results(line)} for line in board.lines]
+    lines = [{**line.columns, "results": _json_results(line)} for line in board.lines]
     return {"notes": [*board.notes], "tasks": [task._asdict() for task in board.tasks], "lines": lines}
 
 
 def _json_results(line: Line) -> list[dict[str, Any]]:
     return [
-        {**task._asdict(), "ap": found.mean, "std": found.std, "rank": line.ranks.get(task), "seeds": [*found.of_seeds]}
-        for task, found in line.results.items()
+        {**task._asdict(), "ap": of.mean, "std": of.std, "rank": of.rank, "seeds": [*of.of_seeds]}
+        for task, of in line.results.items()
     ]
-
-
-def _csv_heads(task: Task) -> list[str]:
-    return [f"{', '.join(task.parts)}{of}" for of in ("", ": std", ": seeds")]
 
 
 def _csv_line(board: Leaderboard, line: Line) -> list[Any]:
     results = (line.results.get(task) for task in board.tasks)
     of_tasks = ((None,) * 3 if each is None else (each.mean, each.std, len(each.of_seeds)) for each in results)
-    return [*line.values().values(), *(value for of_task in of_tasks for value in of_task)]
+    return [*line.columns.values(), *chain.from_iterable(of_tasks)]
 
 
-def _number(value: float | None, form: str) -> tuple[str, float | None]:
-    return (GAP, None) if value is None else (form.format(value), float(value))
+def _text(line: Line, column: str, form: str) -> tuple[str, float | None]:
+    value = line[column]
+    if column == "why_no_interval" and not value:
+        return "{rank_low:.1f} to {rank_high:.1f}".format(**line.columns), None
+    if value is None or isinstance(value, str):
+        return value or GAP, None
+    value /= MIB if column == "peak_memory" else 1
+    return form.format(value, **line.columns), float(value)
 
 
 def _result(found: Result | None) -> tuple[str, float | None]:
-    if found is None:
-        return GAP, None
-    return f"{found.mean:.3f}" + ("" if found.std is None else f"±{found.std:.3f}"), found.mean
+    spread = "" if found is None or found.std is None else f"±{found.std:.3f}"
+    return (GAP, None) if found is None else (f"{found.mean:.3f}{spread}", found.mean)
 
 
 def markdown(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:
@@ -107,11 +106,8 @@ def html(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], b
     columns = {head: cells for block in blocks for head, cells in block.items()}
     heads = "".join(f'<th scope="col"{kind}>{escape(head)}</th>' for head in columns)
     lines = [f"<h2>{escape(title)}</h2>", *(f'<p class="legend">{escape(note)}</p>' for note in notes)]
-    lines += [
-        '<div class="scroll"><table class="list sortable">',
-        f'<thead><tr><th scope="col">{corner}</th>{heads}</tr></thead>',
-    ]
-    lines += ["<tbody>"]
+    lines += ['<div class="scroll"><table class="list sortable">']
+    lines += [f'<thead><tr><th scope="col">{corner}</th>{heads}</tr></thead>', "<tbody>"]
     for n, label in enumerate(labels):
         row = (cells[n] for cells in columns.values())
         cells = (f"<td{kind}{_sorted_by(value)}>{escape(text)}</td>" for text, value in row)

@@ -10,38 +10,37 @@ SAMPLES, LEVEL = 1000, 0.95  # of the bootstrap; the share of them inside an int
 
 
 def ranks_of(values: Floats) -> Floats:
-    """The ranks along the last axis, 1 for the greatest; equal values have their mean rank, NaN has none.
+    """The ranks in each row of ``values``, 1 for the greatest; equal values have their mean rank, NaN has none.
 
-    >>> ranks_of(np.array([0.5, 0.7, np.nan, 0.5])).tolist()
-    [2.5, 1.0, nan, 2.5]
+    >>> ranks_of(np.array([[0.5, 0.7, np.nan, 0.5]])).tolist()
+    [[2.5, 1.0, nan, 2.5]]
     """
-    above, equal = ((op(values[..., None, :], values[..., :, None])).sum(-1) for op in (np.greater, np.equal))
-    return np.where(np.isnan(values), np.nan, above + (equal + 1) / 2)
+    from pandas import DataFrame
+
+    ranks: Floats = DataFrame(values).rank(axis=1, ascending=False).to_numpy()
+    return ranks
 
 
-def rank_intervals(results: Sequence[Sequence[Floats | None]], samples: int = SAMPLES) -> list[tuple[float, float]]:
-    """The interval of the mean rank of each line, of ``results`` [task][line]: the value of each seed; None: a gap.
+def rank_intervals(results: Sequence[Sequence[Floats | None]], samples: int = SAMPLES) -> Floats:
+    """The intervals of the mean ranks, [lines, 2], of ``results`` [task][line]: the value of each seed; None: a gap.
 
     In each sample the seeds of each result are drawn with replacement, task by task and line by line; then the tasks,
     with replacement too. A mean rank is over the drawn tasks that the line has; a sample without one is left out.
     """
     rng, n_tasks = np.random.default_rng(0), len(results)
-    ranked = np.empty((samples, n_tasks, len(results[0])))
+    means = np.full((samples, n_tasks, len(results[0])), np.nan)
     for t, of_task in enumerate(results):
-        means = np.full((samples, len(of_task)), np.nan)
         for n, seeds in enumerate(of_task):
             if seeds is not None:
-                means[:, n] = seeds[rng.integers(len(seeds), size=(samples, len(seeds)))].mean(axis=1)
-        ranked[:, t] = ranks_of(means)
+                means[:, t, n] = seeds[rng.integers(len(seeds), size=(samples, len(seeds)))].mean(axis=1)
+    ranks = ranks_of(means.reshape(-1, means.shape[2])).reshape(means.shape)
     drawn = rng.integers(n_tasks, size=(samples, n_tasks))
-    resampled = np.take_along_axis(ranked, drawn[..., None], axis=1)
+    ranks = np.take_along_axis(ranks, drawn[..., None], axis=1)
+    with np.errstate(invalid="ignore"):  # NaN of a sample in which the line has no task
+        mean_ranks = np.nansum(ranks, axis=1) / np.isfinite(ranks).sum(axis=1)
+    found = (of_line[np.isfinite(of_line)] for of_line in mean_ranks.T)
     tails = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    intervals = []
-    for of_line in np.moveaxis(resampled, 2, 0):
-        means = np.nanmean(of_line[np.isfinite(of_line).any(axis=1)], axis=1)
-        low, high = np.quantile(means, tails).tolist() if len(means) else (np.nan, np.nan)
-        intervals.append((low, high))
-    return intervals
+    return np.array([np.quantile(known, tails) if known.size else (np.nan, np.nan) for known in found])
 
 
 def share_above_zero(pairs: Sequence[Floats], samples: int = SAMPLES) -> float:

@@ -2,8 +2,7 @@
 
 import json
 from contextlib import suppress
-from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
@@ -16,13 +15,18 @@ from hashbench.methods import METHODS
 from hashbench.models import MODELS, RANDOM_WEIGHTS
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
+from hashbench.runs.settings import method_file
 from hashbench.tables.footnotes import search_in
 
-KINDS = ("supervised", "unsupervised", "shallow", "deep")
+Kind = Literal["supervised", "unsupervised", "shallow", "deep"]  # of a method
 FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
 INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is given
 NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
 TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "as published", "by hand", "made elsewhere"
+
+
+Names = tuple[str, str, str]  # of a data set, a protocol and a method
+Values = dict[str, Setting]
 
 
 class Task(NamedTuple):
@@ -32,6 +36,14 @@ class Task(NamedTuple):
     protocol: str
     bits: int
     features: str
+
+    @staticmethod
+    def of(row: Row) -> "Task":
+        """The task of a row of binary codes, on whatever split; of other codes with 0 bits."""
+        bits, model, features = map(row.config.get("settings", {}).get, ("bits", "model", "features"))
+        given = str(features or PIXELS) if model in (None, *FORMS) else str(model)
+        given = ELSEWHERE if row.is_imported else given
+        return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, given)
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -49,12 +61,10 @@ class Name(NamedTuple):
 
 def task_of(row: Row) -> Task | None:
     """The task of a row; None without an AP of binary codes, on another split, or where settings were chosen."""
-    value, bits = row.metrics.get("ap"), row.config.get("settings", {}).get("bits")
-    if row.status != "ok" or row.split_seed is not None or value is None or value.mean is None:
+    value, task = row.metrics.get("ap"), Task.of(row)
+    if row.status != "ok" or row.split_seed is not None or value is None or value.mean is None or not task.bits:
         return None
-    if not isinstance(bits, int) or isinstance(protocol_of(row), TO_CHOOSE) or row.protocol.endswith(HELD_OUT):
-        return None
-    return Task(row.dataset, row.protocol, bits, _input(row))
+    return None if isinstance(protocol_of(row), TO_CHOOSE) or row.protocol.endswith(HELD_OUT) else task
 
 
 def protocol_of(row: Row) -> Protocol | None:
@@ -62,12 +72,6 @@ def protocol_of(row: Row) -> Protocol | None:
     with suppress(HashbenchError):  # the card of a data set of somebody's own may not be here
         return load_card(row.dataset).protocols.get(row.protocol)
     return None
-
-
-def _input(row: Row) -> str:
-    """The features that it hashes, or the network that it trains."""
-    model, features = (row.config["settings"].get(key) for key in ("model", "features"))
-    return ELSEWHERE if row.is_imported else str(features or PIXELS) if model in (None, *FORMS) else str(model)
 
 
 def name_of(row: Row) -> Name | None:
@@ -79,45 +83,48 @@ def name_of(row: Row) -> Name | None:
         return Name(row.method, (), ELSEWHERE)
     if row.method not in METHODS:
         return None
-    names = (row.dataset, row.protocol, row.method)
-    return _name_of_cell(names, row.cell_hash, canonical_json([row.config["settings"], row.settings]))
+    settings = canonical_json([row.config["settings"], row.settings])
+    return _name_of_cell((row.dataset, row.protocol, row.method), row.cell_hash, settings)
 
 
 @read_once  # the page and its figures need it of the same rows
-def _name_of_cell(names: tuple[str, str, str], cell_hash: str, settings: str) -> Name | None:
-    try:
-        tracks = (_of_track(names, cell_hash, *json.loads(settings), as_published=each) for each in (True, False))
-        return next(filter(None, tracks), None)
-    except HashbenchError:
-        return None
+def _name_of_cell(names: Names, cell_hash: str, settings: str) -> Name | None:
+    config, identity = json.loads(settings)
+    with suppress(HashbenchError):
+        found = (_of_track(names, cell_hash, config, identity, as_published) for as_published in (True, False))
+        return next(filter(None, found), None)
+    return None
 
 
-def _of_track(
-    names: tuple[str, str, str],
-    cell_hash: str,
-    settings: dict[str, Setting],
-    identity: dict[str, Setting],
-    *,
-    as_published: bool,
-) -> Name | None:
+def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, as_published: bool) -> Name | None:
     given = {key: settings[key] for key in INPUT if key in settings}
-    resolve = partial(Run.resolve, *names, as_published=as_published)
-    run = resolve(given)
-    sources, usual = run.sources(given), run.settings.model_dump()
-    own = {key: identity[key] for key in run.method.identity if key in identity}
+    run = _resolved(names, tuple(given.items()), as_published)
+    own, usual = {key: identity[key] for key in run.method.identity if key in identity}, run.settings.model_dump()
     form = {key: value for key, value in own.items() if usual[key] != value}
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
         return None  # a rate or a scale that somebody chose
-    if any(sources[key].recipe is not None for key in form):
-        return None
-    given |= form
-    run = resolve(given) if form else run
+    if form:
+        sources = run.sources(given)
+        if any(sources[key].recipe is not None for key in form):
+            return None
+        given |= form
+        run = _resolved(names, tuple(given.items()), as_published)
     if run.name.cell_hash != cell_hash:
         return None
     form |= {"model": settings["model"]} if settings.get("model") in FORMS else {}
-    notes = "\n".join(each.note for each in run.sources(given).values())
-    track = PUBLISHED if as_published else TUNED if search_in(notes) else BY_HAND
+    is_tuned = any(search_in(each.note) for each in run.sources(given).values())
+    track = PUBLISHED if as_published else TUNED if is_tuned else BY_HAND
     return Name(names[2], tuple(sorted(form.items())), track)
+
+
+@read_once  # the cells of a search differ in one value, and what is given is the same
+def _resolved(names: Names, given: tuple[tuple[str, Setting], ...], as_published: bool) -> Run:
+    return Run.resolve(*names, dict(given), as_published=as_published)
+
+
+def title_of(method: str) -> str:
+    """The title of a method; its name where it is not installed here."""
+    return method_file(method).title if method in METHODS else method
 
 
 def kinds_of(row: Row) -> set[str]:
@@ -140,12 +147,10 @@ def is_pretrained(row: Row) -> bool | None:
     """Whether a network of its input has seen other data; None: not known, of codes made elsewhere."""
     if row.is_imported:
         return None
-    settings, given = row.config["settings"], _input(row)
+    given, settings = Task.of(row).features, row.config["settings"]
+    weights = settings.get("weights", "")
     if given == PIXELS or given in FEATURES.names:
         return False
-    if given == settings.get("features"):
+    if given == settings.get("features") or weights not in ("", RANDOM_WEIGHTS):
         return True
-    weights = str(settings.get("weights", ""))
-    if weights in ("", RANDOM_WEIGHTS):
-        return weights == "" and given in MODELS and MODELS.get(given).pretrained is not None
-    return True
+    return not weights and given in MODELS and MODELS.get(given).pretrained is not None

@@ -5,26 +5,26 @@ reproduced with others only, not reproduced; and, as its own, what cannot be com
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from hashbench.foundation.errors import counted
-from hashbench.methods import METHODS
-from hashbench.runs.settings import method_file
+from hashbench.foundation.paths import read_once
 from hashbench.tables.cell import Cell
 from hashbench.tables.papers import OWN
 from hashbench.tables.render_csv import csv_lines, settings_text
 from hashbench.tables.render_leaderboard import Renderer
 from hashbench.tables.render_markdown import cite
-from hashbench.tables.spec import TableSpec, load, why_not_yet
+from hashbench.tables.spec import load, why_not_yet
 from hashbench.tables.status import LIKE, SIZE
 from hashbench.tables.table import Table, TableCell
+from hashbench.tables.tracks import title_of
 
 REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED = "reproduced", "with other settings", "not reproduced"
 OTHER_INPUT, NOT_MEASURED = "not compared", "not measured"
 VERDICTS = (REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED, NOT_MEASURED, OTHER_INPUT)  # that which says most first
+OF_CELL = ("citation", "section", "row", "column", "dataset", "protocol", "method", "metric", "published", "tolerance")
 TITLE = "Verdicts of reproduction"
 EXPLANATION = (
     "Reproduced: the mean over seeds is within the tolerance of the published value, with the network or features of "
@@ -45,16 +45,9 @@ class Verdict:
     def line(self) -> dict[str, Any]:
         """The columns of the CSV and the keys of the JSON."""
         declared, measured = self.cell.declared, self.cell.measured
-        keys = ("section", "row", "column", "dataset", "protocol", "method", "metric", "published", "tolerance")
-        named = {key: getattr(declared, key) for key in keys}
-        values = {"measured": measured.mean if measured else None, "verdict": self.verdict, "why": self.why}
-        return {
-            "table": self.table,
-            "citation": declared.citation,
-            **named,
-            "settings": settings_text(declared.settings),
-            **values,
-        }
+        line = {"table": self.table, **{key: getattr(declared, key) for key in OF_CELL}}
+        line |= {"settings": settings_text(declared.settings), "measured": measured.mean if measured else None}
+        return {**line, "verdict": self.verdict, "why": self.why}
 
 
 def verdicts(tables: Iterable[Table]) -> list[Verdict]:
@@ -62,7 +55,7 @@ def verdicts(tables: Iterable[Table]) -> list[Verdict]:
 
     A table of our own may repeat a published value beside another network, and a table at another budget repeats all.
     """
-    tables, loaded = list(tables), cache(load)
+    tables = list(tables)
     measured: dict[tuple[Any, ...], list[TableCell]] = defaultdict(list)
     for cell in (cell for table in tables for cell in table.cells() if cell.measured is not None):
         measured[_same_input(cell.declared)].append(cell)
@@ -71,7 +64,7 @@ def verdicts(tables: Iterable[Table]) -> list[Verdict]:
     for table in sorted(tables, key=lambda table: table.paper == OWN):
         for cell in table.cells():
             if (declared := cell.declared).published is not None:
-                verdict = _verdict(table.name, cell, measured[_same_input(declared)], loaded)
+                verdict = _verdict(table.name, cell, measured[_same_input(declared)])
                 key = (declared.citation, *_same_run(declared), declared.published)
                 if key not in found or VERDICTS.index(verdict.verdict) < VERDICTS.index(found[key].verdict):
                     found[key] = verdict
@@ -89,7 +82,7 @@ def _same_input(cell: Cell) -> tuple[Any, ...]:
     return *_same_run(cell), *(cell.settings.get(key) for key in LIKE)
 
 
-def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell], loaded: Callable[[str], TableSpec]) -> Verdict:
+def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell]) -> Verdict:
     declared = cell.declared
     if declared.tolerance is None:
         return Verdict(table, cell, OTHER_INPUT, "it has no tolerance")
@@ -107,28 +100,20 @@ def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell], loaded: Ca
         return Verdict(table, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
     given = declared.settings.get("model") or declared.settings.get("features") or "its items"
     no_run = f"no run on {declared.dataset} {declared.protocol} of {given}"
-    return Verdict(table, cell, NOT_MEASURED, why_not_yet(declared, loaded(table)) or no_run)
+    return Verdict(table, cell, NOT_MEASURED, why_not_yet(declared, read_once(load)(table)) or no_run)
 
 
 def render(found: Sequence[Verdict], renderer: Renderer) -> str:
     """How many cells of each paper, and of each method, have each verdict, as Markdown, LaTeX or HTML."""
     waiting = Counter(each.why for each in found if each.verdict == NOT_MEASURED)
     why = "; ".join(f"{counted(n, 'cell')}: {why}" for why, n in waiting.most_common())
-    parts = []
-    for by, corner, title_of in (("citation", "paper", cite), ("method", "method", _title)):
-        of: dict[str, Counter[str]] = defaultdict(Counter)
-        for each in found:
-            of[title_of(getattr(each.cell.declared, by))][each.verdict] += 1
-        columns = {
-            verdict: [(str(n), float(n)) for n in (of[each][verdict] for each in sorted(of))] for verdict in VERDICTS
-        }
-        notes = [EXPLANATION, *([f"Not measured: {why}."] if why else [])] if by == "citation" else []
-        parts.append(renderer(f"{TITLE}, by {corner}", notes, corner, sorted(of), [columns]))
+    notes, parts = [EXPLANATION, *([f"Not measured: {why}."] if why else [])], []
+    for by, corner, title in (("citation", "paper", cite), ("method", "method", title_of)):
+        n = Counter((title(getattr(each.cell.declared, by)), each.verdict) for each in found)
+        labels = sorted({label for label, _ in n})
+        columns = {of: [(str(n[label, of]), float(n[label, of])) for label in labels] for of in VERDICTS}
+        parts.append(renderer(f"{TITLE}, by {corner}", notes if by == "citation" else [], corner, labels, [columns]))
     return "\n".join(parts)
-
-
-def _title(method: str) -> str:
-    return method_file(method).title if method in METHODS else method
 
 
 def render_csv(found: Sequence[Verdict]) -> str:

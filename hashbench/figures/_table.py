@@ -14,6 +14,7 @@ from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation, Words
 from hashbench.tables.table import Section, Table
 
+MOST_LINES = 20  # of a legend that can still be followed; 8 colours and 7 markers tell these apart
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 LINES_IN, LABEL_IN, AROUND_IN = 2.3, 0.17, 0.55  # the height of a panel of lines, of a dot, and around dots
 MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
@@ -39,16 +40,16 @@ class _Dots:
 def drawing_of_table(table: Table) -> Drawing | None:
     """The picture of what is measured of ``table``, with the published values; None where nothing is measured.
 
-    A section whose columns are code lengths is a panel with a line for each row, which a legend names. Any other has a
-    panel of dots for each column, or for each row where it has fewer rows and one metric.
+    A section whose columns are code lengths is a panel with a line for each row, which a legend names, if there are at
+    most 20 rows. Any other has a panel of dots for each column, or for each row where it has fewer rows and one metric.
     """
     sections = [section for section in table.sections if any(cell.measured for cell in section.cells.values())]
     how = Notation.of(table)
     if not sections:
         return None
-    if all(map(has_code_lengths, sections)):
-        panels = [_lines_of(section, how) for section in sections]
-        height = 0.5 + max(LINES_IN, 0.14 * len(_panels.labels_of(panels))) * -(-len(panels) // LINES_ACROSS)
+    panels = [_lines_of(section, how) for section in sections if has_code_lengths(section)]
+    if len(panels) == len(sections) and len(labels := _panels.labels_of(panels)) <= MOST_LINES:
+        height = 0.5 + max(LINES_IN, 0.14 * len(labels)) * -(-len(panels) // LINES_ACROSS)
         return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_lines, table, panels), table.n_measured)
     rows = _rows_of_panels([_dots_of(section, how) for section in sections])
     height = 0.5 + sum(map(_height_in, rows))

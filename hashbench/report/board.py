@@ -43,10 +43,10 @@ def render_board(board: Leaderboard, provenance: Provenance) -> Iterator[str]:
 
 
 def _result(board: Leaderboard, line: Line, task: Task, text: str, value: float | None, provenance: Provenance) -> str:
+    if value is None:
+        return f'<td class="missing">{escape(text)}</td>'
     attributes = filter_attributes(task.dataset, line.method, task.bits, features=task.features)
     attributes |= {"data-kinds": " ".join(sorted(kinds_of(line.rows[0])))}
-    if value is None:
-        return f'<td class="missing"{element_attributes(attributes)}>{escape(text)}</td>'
     name = result_id(board, line, task)
     provenance.add_result(name, line, task)
     named = {"id": name, "class": "measured", **attributes}

@@ -17,7 +17,7 @@ from hashbench.report.page import Beside, figure, head
 from hashbench.report.provenance import Provenance
 from hashbench.runs.declared import other_values_of, settings_of
 from hashbench.runs.settings import method_file
-from hashbench.tables.leaderboard import Leaderboard, Line
+from hashbench.tables.leaderboard import FEWEST, Leaderboard, Line
 from hashbench.tables.papers import VENUE, Paper, cited
 from hashbench.tables.render_html import escape
 from hashbench.tables.render_leaderboard import blocks_of
@@ -54,7 +54,7 @@ class Cards:
         for name, card in self.provenance.cards.items():
             file, method = method_file(name), METHODS.get(name)
             best = max(
-                (line.beaten for line in board.lines if line.method == name and line.beaten is not None), default=None
+                (line.beaten for line in board.lines if line.method == name and len(line.ranks) >= FEWEST), default=None
             )
             n_rows = sum(row.method == name for row in self.contents.rows)
             of_method = [

@@ -2,7 +2,7 @@
 // The state of the page is in its address (#dataset=usps&sort=tiny.0:2:desc&cell=tiny.5): a view can be sent as a link.
 
 const source = document.getElementById("data"); // the data, or the address of the file that holds them
-let data = { cells: {}, runs: [], groups: [], cards: {} };
+let data = { cells: {}, runs: [], groups: [], cards: {}, kinds: {} };
 const form = document.getElementById("filter");
 const box = document.getElementById("provenance");
 const tables = [...document.querySelectorAll(".hashbench-table table")];
@@ -63,8 +63,19 @@ function filterTable(table, all) {
   table.parentElement.hidden = columns.size === 1;
 }
 
+let wasFiltered = false;
+
 function filter() {
   const all = !form.elements.measured.checked && FILTERS.every((key) => !form.elements[key].value);
+  if (!all || wasFiltered) filterTables(all); // at the start nothing is hidden
+  wasFiltered = !all;
+  showRows();
+  const cells = [...document.querySelectorAll(".hashbench-table td[id]")];
+  const shown = all ? cells.length : cells.filter(matches).length;
+  form.querySelector("output").value = `${shown.toLocaleString("en")} of ${cells.length.toLocaleString("en")} cells`;
+}
+
+function filterTables(all) {
   tables.forEach((table) => filterTable(table, all));
   for (const section of document.querySelectorAll(".hashbench-table")) {
     section.hidden = !section.querySelector(".scroll:not([hidden])");
@@ -74,44 +85,36 @@ function filter() {
   for (const line of document.querySelectorAll("li[data-dataset], tr[data-dataset]")) line.hidden = !all && !matches(line);
   for (const group of document.querySelectorAll("#missing details"))
     group.hidden = !group.querySelector("li:not([hidden])");
-  const cells = tables.flatMap((table) => [...table.querySelectorAll("td[id]")]);
-  const shown = cells.filter((cell) => all || matches(cell)).length;
-  showRows();
-  form.querySelector("output").value = `${shown.toLocaleString("en")} of ${cells.length.toLocaleString("en")} cells`;
 }
 
 // ---- rows
 
-const ROW = ["dataset", "method", "bits", "features"].map((key, n) => [key, [0, 2, 3, 4][n]]);
-const kindsOf = new Map();
-for (const cell of document.querySelectorAll("[data-kinds]")) kindsOf.set(cell.dataset.method, cell.dataset.kinds);
-
+const OF_GROUP = { method: 0, dataset: 1, bits: 2, features: 4 }; // what the filter knows of a row
+const cellsOf = (run) => [...data.groups[run[4]].slice(0, 3), run[1], run[5], ...data.groups[run[4]].slice(3, 6)];
+const [SEED, AP] = [3, 4]; // columns of numbers
 function rowMatches(run) {
   const group = data.groups[run[4]];
   const kind = form.elements.kinds.value;
-  if (kind && !(kindsOf.get(group[2]) ?? "").split(" ").includes(kind)) return false;
-  return ROW.every(([key, at]) => !form.elements[key].value || group[at] === form.elements[key].value);
+  if (kind && !(data.kinds[group[0]] ?? "").split(" ").includes(kind)) return false;
+  return Object.entries(OF_GROUP).every(([key, at]) => !form.elements[key].value || group[at] === form.elements[key].value);
 }
 
 function showRows() {
   const [column, direction] = state.sorts.get(rowsTable.dataset.sort) ?? [];
-  const valueOf = (run) => (column < 6 ? data.groups[run[4]][column] : run[column === "6" ? 1 : 5]);
   const sign = direction === "desc" ? -1 : 1;
   const text = (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
   const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : text(a, b));
   const found = data.runs.filter(rowMatches);
-  if (column) found.sort((a, b) => sign * compare(valueOf(a), valueOf(b)));
+  if (column) found.sort((a, b) => sign * compare(cellsOf(a)[column], cellsOf(b)[column]));
   const at = found.findIndex((run) => `run.${run[0]}` === state.cell);
   const shown = found.slice(0, Math.max(state.rows, at + 1)).map((run) => {
-    const group = data.groups[run[4]];
-    const cells = group.slice(0, 6).map((value) => element("td", value));
-    cells[2] = element("td", "", linkToCard(group[2]) ?? group[2]);
-    const value = element("td", typeof run[5] === "number" ? run[5].toFixed(4) : run[5]);
-    value.id = `run.${run[0]}`;
-    value.tabIndex = 0;
-    const numbers = [element("td", String(run[1])), value];
-    numbers.forEach((cell) => (cell.className = "number"));
-    return element("tr", "", ...cells, ...numbers);
+    const [method, ...values] = cellsOf(run);
+    const texts = values.map((value) => (value === run[5] && typeof value === "number" ? value.toFixed(4) : String(value)));
+    const cells = [element("td", "", linkToCard(method) ?? method), ...texts.map((text) => element("td", text))];
+    cells[SEED].className = cells[AP].className = "number";
+    cells[AP].id = `run.${run[0]}`; // what opens the row
+    cells[AP].tabIndex = 0;
+    return element("tr", "", ...cells);
   });
   rowsTable.tBodies[0].replaceChildren(...shown);
   more.hidden = shown.length === found.length;
@@ -128,7 +131,6 @@ const sortable = [...tables, ...document.querySelectorAll("table.sortable")];
 sortable.forEach((table) => {
   const section = table.closest("section");
   table.dataset.sort = `${section.id}.${[...section.querySelectorAll("table")].indexOf(table)}`;
-  [...table.tBodies[0].rows].forEach((row, at) => (row.dataset.at = at));
   for (const heading of table.tHead.rows[0].cells) {
     const button = document.createElement("button");
     button.type = "button";
@@ -155,11 +157,17 @@ function valueOf(cell, key) {
   return value === undefined ? null : Number(value);
 }
 
+const places = new Map(); // the rows of each table that was sorted, as they were written
+
 function sort(table) {
   const [column, direction] = state.sorts.get(table.dataset.sort) ?? [];
   mark(table, column, direction);
   if (table === rowsTable) return showRows();
-  const rows = [...table.tBodies[0].rows].sort((a, b) => a.dataset.at - b.dataset.at);
+  if (!places.has(table)) {
+    if (column === undefined) return; // it is as it was written
+    places.set(table, [...table.tBodies[0].rows]);
+  }
+  const rows = [...places.get(table)];
   if (table.tHead.rows[0].cells[column]) {
     const key = keyOf(table, column);
     const sign = direction === "desc" ? -1 : 1;
@@ -177,7 +185,7 @@ function sort(table) {
 function sortBy(heading) {
   const table = heading.closest("table");
   const [column, direction] = state.sorts.get(table.dataset.sort) ?? [];
-  const isNumber = table === rowsTable ? heading.cellIndex > 6 : keyOf(table, heading.cellIndex);
+  const isNumber = table === rowsTable ? heading.cellIndex === AP : keyOf(table, heading.cellIndex);
   const order = isNumber && heading.dataset.first !== "asc" ? ["desc", "asc"] : ["asc", "desc"];
   const next = order[order.indexOf(Number(column) === heading.cellIndex ? direction : "") + 1];
   if (next) state.sorts.set(table.dataset.sort, [String(heading.cellIndex), next]);
@@ -209,7 +217,7 @@ function aboutOf(id) {
   if (!id.startsWith("run.")) return data.cells[id];
   const place = data.runs.findIndex((run) => run[0] === id.slice(4));
   if (place < 0) return undefined;
-  const [dataset, protocol, method, bits, input, whose, settings] = data.groups[data.runs[place][4]];
+  const [method, dataset, bits, protocol, input, whose, settings] = data.groups[data.runs[place][4]];
   const facts = { method: `${method} on ${dataset}, protocol ${protocol}`, input, "settings are": whose, settings };
   return { facts, runs: [place], of: { dataset, method, bits } };
 }
@@ -299,7 +307,7 @@ document.addEventListener("click", (event) => {
 });
 
 // one cell of each table is reached by the tab key, the others from there by the arrows
-tables.forEach((table) => table.querySelectorAll("td[id]").forEach((cell, n) => (cell.tabIndex = n ? -1 : 0)));
+tables.forEach((table) => table.querySelector("td[id]")?.setAttribute("tabindex", "0"));
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 function neighbour(cell, [down, right]) {
@@ -310,12 +318,18 @@ function neighbour(cell, [down, right]) {
   return rows[y]?.cells[x];
 }
 
+function focusOn(cell) {
+  if (!cell) return;
+  cell.tabIndex = cell.tabIndex === 0 ? 0 : -1;
+  cell.focus();
+}
+
 document.addEventListener("keydown", (event) => {
   const cell = cellOf(event);
   if (event.key === "Escape") return pinned() ? pin(null) : show(null);
   if (!cell) return;
   if (event.key === "Enter" || event.key === " ") pin(cell.id === state.cell ? null : cell);
-  else if (STEPS[event.key]) neighbour(cell, STEPS[event.key])?.focus();
+  else if (STEPS[event.key]) focusOn(neighbour(cell, STEPS[event.key]));
   else return;
   event.preventDefault();
 });

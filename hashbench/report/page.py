@@ -22,7 +22,7 @@ COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could 
 LIBRARIES = ("python", "numpy", "torch", "cuda")
 DATA = "data.json"  # the data of the page, beside it
 SOURCE = f' data-source="{DATA}"'
-COLUMNS = ["data set", "protocol", "method", "bits", "input", "settings"]  # of the rows, before the numbers
+COLUMNS = ["method", "data set", "bits"], ["seed", "AP"], ["protocol", "input", "settings"]  # of the rows
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,10 @@ def head(title: str, beside: Beside | None = None, *, script: bool = True) -> It
     policy = f"img-src data:; style-src {_hash_of(STYLE)}; script-src {_hash_of(SCRIPT)}"
     parts = f"<style>{STYLE}</style>"
     if beside:
-        policy = "img-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'"
-        parts = f'<link rel="stylesheet" href="{beside.top}page.css">'
+        policy = "img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'"
+        parts = (
+            f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{beside.top}page.css">'  # no request for one
+        )
         if script:
             parts += f'\n<link rel="preload" href="{DATA}" as="fetch" crossorigin><script src="page.js" defer></script>'
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
@@ -133,8 +135,8 @@ def _overview(contents: Contents, provenance: Provenance, beside: Beside | None)
         f"<p>{n_measured:,} of {n_cells:,} cells of {counted(len(contents.tables), 'table')} are measured. "
         f"The {counted(len(contents.rows), 'stored run')} were made on {counted(n_machines, 'machine')}. "
         "A cell of a table shows published / measured: the mean over runs ± standard deviation, and the (number of "
-        "runs). Below: how many cells of each table are measured, how many of these lie outside their tolerance, and how many "
-        "runs are missing.</p>"
+        "runs). Below: how many cells of each table are measured, how many of these lie outside their tolerance, and "
+        "how many runs are missing.</p>"
     )
     if found := verdicts(each.table for each in contents.tables):
         yield f'<section id="verdicts">{verdicts_text(found, render_leaderboard.html)}</section>'
@@ -191,10 +193,10 @@ def _image(each: Picture, beside: Beside | None) -> str:
 def _rows() -> Iterator[str]:
     """The list of all rows, which the script fills, some at a time."""
     yield '<section id="rows"><h2>Rows</h2>'
-    yield '<p class="legend">A row is the stored result of one run. Settings: tuned by a search, as published, or by hand; '
-    yield "empty for others, and for a row that is on no task of the leaderboard.</p>"
+    yield '<p class="legend">A row is the stored result of one run. Settings: tuned by a search, as published, or by '
+    yield "hand; empty for others, and for a row that is on no task of the leaderboard.</p>"
     yield '<div class="scroll"><table class="list sortable" data-rows>'
-    yield f"{_heading(COLUMNS, ['seed', 'AP'])}<tbody></tbody></table></div>"
+    yield f"{_heading(*COLUMNS)}<tbody></tbody></table></div>"
     yield '<button type="button" id="more" hidden>More</button></section>'
 
 

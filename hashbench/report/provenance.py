@@ -157,6 +157,7 @@ class Provenance:
             "makers": list(makers),
             "missing": [[run.why, run.command] for run in self.missing],
             "cards": self.cards,
+            "kinds": {method: _kinds(method) for method in sorted({row.method for row in self.rows.values()})},
         }
         return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
@@ -179,8 +180,9 @@ def _run(row: Row, makers: dict[str, int], groups: dict[tuple[str, ...], int]) -
     how = [f"{label} {settings[key]}" for key, label in TRAINED if key in settings]
     how += [f"{part} {value:,.1f} s" for part, value in seconds.items()]
     line = name_of(row) if task_of(row) else None
-    names = row.dataset, row.protocol, row.method, str(settings.get("bits", "")), input_of(row)
-    group = groups.setdefault((*names, line.track if line else "", all_as_typed(settings)), len(groups))
+    whose = ", ".join([line.track, *(f"{key} {value}" for key, value in line.form)]) if line else ""
+    names = row.method, row.dataset, str(settings.get("bits", "")), row.protocol, input_of(row), whose
+    group = groups.setdefault((*names, all_as_typed(settings)), len(groups))
     ap = row.metrics["ap"].mean if row.status == "ok" and "ap" in row.metrics else None
     return [row.run, row.seed, ", ".join(how), maker, group, row.status if ap is None else round(ap, DECIMALS)]
 

@@ -45,13 +45,14 @@ def command(
     named = [spec.load(name).name for name in tables or []]  # a wrong one is no line of the page, but an error
     broken = print_each_error_once()
     contents = gather(store, broken, named)
+    left_out = list(contents.left_out)
     if site is None:
         path = out or store.folder / "report.html"
         write_text(path, render(contents))
     else:
-        write_site(site, contents, store.folder, broken)
+        left_out += write_site(site, contents, store.folder, broken)
         path = site / "index.html"
-    shown, left_out = contents.tables, list(contents.left_out)
+    shown = contents.tables
     n_cells, n_measured = (sum(getattr(each.table, n) for each in shown) for n in ("n_cells", "n_measured"))
     n_figures, n_missing = sum(bool(each.data_uri) for each in contents.pictures), sum(len(t.missing) for t in shown)
     counts = {"tables": len(shown), "cells": n_cells, "measured": n_measured, "figures": n_figures}

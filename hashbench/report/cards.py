@@ -54,7 +54,8 @@ class Cards:
         for name, card in self.provenance.cards.items():
             file, method = method_file(name), METHODS.get(name)
             best = max(
-                (line.beaten for line in board.lines if line.method == name and len(line.ranks) >= FEWEST), default=None
+                (line.beaten or 0 for line in board.lines if line.method == name and len(line.ranks) >= FEWEST),
+                default=None,
             )
             n_rows = sum(row.method == name for row in self.contents.rows)
             of_method = [

@@ -70,7 +70,7 @@ function filter() {
   if (!all || wasFiltered) filterTables(all); // at the start nothing is hidden
   wasFiltered = !all;
   showRows();
-  const cells = [...document.querySelectorAll(".hashbench-table td[id]")];
+  const cells = [...document.querySelectorAll(".hashbench-table:not(#leaderboard) td[id]")];
   const shown = all ? cells.length : cells.filter(matches).length;
   form.querySelector("output").value = `${shown.toLocaleString("en")} of ${cells.length.toLocaleString("en")} cells`;
 }
@@ -107,13 +107,13 @@ function showRows() {
   const found = data.runs.filter(rowMatches);
   if (column) found.sort((a, b) => sign * compare(cellsOf(a)[column], cellsOf(b)[column]));
   const at = found.findIndex((run) => `run.${run[0]}` === state.cell);
-  const shown = found.slice(0, Math.max(state.rows, at + 1)).map((run) => {
+  const shown = found.slice(0, Math.max(state.rows, at + 1)).map((run, n) => {
     const [method, ...values] = cellsOf(run);
     const texts = values.map((value) => (value === run[5] && typeof value === "number" ? value.toFixed(4) : String(value)));
     const cells = [element("td", "", linkToCard(method) ?? method), ...texts.map((text) => element("td", text))];
     cells[SEED].className = cells[AP].className = "number";
     cells[AP].id = `run.${run[0]}`; // what opens the row
-    cells[AP].tabIndex = 0;
+    cells[AP].tabIndex = n ? -1 : 0;
     return element("tr", "", ...cells);
   });
   rowsTable.tBodies[0].replaceChildren(...shown);

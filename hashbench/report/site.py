@@ -22,16 +22,23 @@ HOW_TO_ADD = (
 )
 
 
-def write_site(folder: Path, contents: Contents, results: Path, broken: Broken) -> None:
+def write_site(folder: Path, contents: Contents, results: Path, broken: Broken) -> list[str]:
     """Writes the site of ``contents`` to ``folder``, with the bundles in ``results``/bundles.
 
-    ``broken`` is called for a method that cannot be read, and for a bundle that is none; they are left out.
+    ``broken`` is called for a method that cannot be read, and for a bundle that is none; they are left out, and a line
+    for each is returned.
     """
+    left_out: list[str] = []
+
+    def leave_out(error: HashbenchError) -> None:
+        left_out.append(str(error).replace(f"{results}/", ""))
+        broken(error)
+
     pictures = dict(_pictures(folder, contents))
-    methods = [name for name, _ in each_usable(METHODS.names, _method, broken)]
+    methods = [name for name, _ in each_usable(METHODS.names, _method, leave_out)]
     provenance = provenance_of(contents, {name: f"methods/{name}.html" for name in methods})
     cards = Cards(contents, provenance, pictures)
-    parts = {"Methods": cards.overview(), "Bundles": _bundles(folder, results, broken)}
+    parts = {"Methods": cards.overview(), "Bundles": _bundles(folder, results, leave_out)}
     pages = {
         "index.html": compose(contents, provenance, Beside("", pictures, parts))
     }  # before the cards: it names cells
@@ -39,6 +46,7 @@ def write_site(folder: Path, contents: Contents, results: Path, broken: Broken) 
     pages |= {"page.css": STYLE, "page.js": SCRIPT, DATA: provenance.as_json()}
     for name, text in pages.items():
         _write(folder / name, text.encode())
+    return left_out
 
 
 def _method(name: str) -> str:

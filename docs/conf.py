@@ -27,10 +27,12 @@ nitpick_ignore_regex = [
     # the site is built without the internet, so the documentation of other packages is not at hand
     (
         "py:.*",
-        r"(annotated_types|collections|concurrent|contextlib|h5py|numpy|pandas|pathlib|pydantic|torch|types|typing|zipfile)\..*",
+        r"(annotated_types|collections|concurrent|contextlib|h5py|numpy|pandas|pathlib|pydantic|re|torch|types|typing|zipfile)\..*",
     ),
     # types in modules with a leading underscore are not documented
     ("py:.*", r"hashbench\.(\w+\.)*_\w+.*"),
+    # the check of a name, which Pydantic shows as its type
+    ("py:class", r"hashbench\.runs\.row\.maker_name"),
     # a name without its module is what autodoc makes of a forward reference, or of a type variable
     ("py:class", r"\w+|nn\.\w+|hashbench\.(\w+\.)*[A-Z]"),
     # an alias whose parts have a tag

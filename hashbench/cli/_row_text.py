@@ -5,10 +5,9 @@ from dataclasses import asdict
 
 from typer import Exit, echo
 
-from hashbench.cli._sheet import setting
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting, canonical_json
+from hashbench.foundation.config import Setting, as_typed, canonical_json
 from hashbench.foundation.errors import printable
 from hashbench.metrics import MetricValue
 from hashbench.runs.diff import diff_rerun
@@ -54,7 +53,7 @@ def print_settings(run: Run, given: Mapping[str, Setting], stored: Row | None, *
             echo(f"{key:{width}}  {value}")
     for key, found in settings.items():
         source = found.source if found.recipe is None else f"recipe {found.recipe}"
-        echo(f"{key:{width}}  {setting(found.value):14}  {source}")
+        echo(f"{key:{width}}  {as_typed(found.value):14}  {source}")
 
 
 def distinct_text(codes: DistinctCodes) -> str:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hashbench.cli import _sheet
 from hashbench.cli._row_text import distinct_text, split_text
 from hashbench.cli._sheet import Block, Sheet
 from hashbench.cli.catalogue import card_of
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
+from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import HEADINGS, IMPORTED, Row
 from hashbench.runs.store import Store
@@ -58,7 +58,7 @@ def _facts(found: dict[str, Any]) -> dict[str, object]:
     made = "elsewhere; imported and scored " if found["budget"] == IMPORTED else ""
     return {
         "status": found["status"] + (f": {found['reason']}" if found["reason"] else ""),
-        "settings": _sheet.settings(found["settings"]),
+        "settings": all_as_typed(found["settings"]),
         "budget": found["budget"],
         "distinct codes": distinct_text(DistinctCodes(**codes)) if (codes := found["distinct_codes"]) else None,
         "seed": found["seed"],
@@ -84,7 +84,7 @@ def _blocks(found: dict[str, Any]) -> Iterator[Block]:
     for search, heading in HEADINGS.items():
         yield f"{heading}scores", ((name, _score(value)) for name, value in found["searches"].get(search, {}).items())
     values = {key: value for key, value in found["config"].get("settings", {}).items() if key not in found["settings"]}
-    others = ((key, _sheet.setting(value)) for key, value in sorted(values.items()))
+    others = ((key, as_typed(value)) for key, value in sorted(values.items()))
     yield "other settings that are not the defaults of the code", others
     sources = {key: found[f"{key}_sha256"] for key in ("data", "features", "ids")}
     yield "checksums", {**found["artefacts"], **{key: value for key, value in sources.items() if value}}.items()

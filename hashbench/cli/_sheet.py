@@ -2,15 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashbench.cli._terminal import in_columns, print_error, rows_read, wrapped
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting
-
-if TYPE_CHECKING:
-    from hashbench.methods import Method
-    from hashbench.runs.settings import MethodFile
+from hashbench.foundation.config import all_as_typed, as_typed
 
 Block = tuple[str, Iterable[tuple[str, str]]]  # a heading, and names with a text each
 
@@ -66,33 +62,20 @@ def _paper(key: str) -> str:
     return ": ".join([*([] if authors == key else [authors]), f"{entries[key].title} [{key}]"])
 
 
-def setting(value: "Setting | None") -> str:
-    """The value of a setting as --set takes it."""
-    if value is None or value == "":
-        return "-"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def settings(values: Mapping[str, Setting]) -> str:
-    return ", ".join(f"{key} {setting(value)}" for key, value in values.items())
-
-
 def method(name: str) -> Sheet:
     from hashbench.methods import METHODS
-    from hashbench.runs.settings import method_file, method_path, tuned
+    from hashbench.runs.declared import other_values_of, settings_of
+    from hashbench.runs.settings import method_file, method_path
 
     method, file, path = METHODS.get(name), method_file(name), paths.shown(method_path(name))
     starts_from_another = method.base is not None and method.base.method != name
     base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
-    others = [(each.when.names, each.parameters, each.why) for each in file.variants]
-    others += [({"recipe": recipe}, each.parameters, each.reason) for recipe, each in tuned(name).items()]
-    variants = [(names, {key: own.value for key, own in values.items()}, why) for names, values, why in others]
-    known = _settings_of(method, file)
+    known, others = settings_of(name), other_values_of(name)
     values: dict[str, Any] = {
         **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch", "several_processes")},
         **file.model_dump(include={"title", "summary", "paper", "budgets"}),
         **{"name": name, "base": base, "package": package, "file": path, "settings": known},
-        "variants": [{"conditions": names, "why": why, "values": changed} for names, changed, why in variants],
+        "variants": [{"conditions": each.conditions, "why": each.why, "values": each.values} for each in others],
     }
     needs = "the extra train (PyTorch)" if method.needs_torch else "the base installation"
     facts = {
@@ -103,9 +86,9 @@ def method(name: str) -> Sheet:
         "of package": package,
         "file": path,
     }
-    width = max(len(setting(each["value"])) for each in known.values())
-    when = [" ".join(f"{key} {value}" for key, value in names.items()) for names, _, _ in variants]
-    rows = zip(when, (f"{settings(own)} ({why})" for _, own, why in variants), strict=True)
+    width = max(len(as_typed(each["value"])) for each in known.values())
+    when = [" ".join(f"{key} {value}" for key, value in each.conditions.items()) for each in others]
+    rows = zip(when, (f"{all_as_typed(each.values)} ({each.why})" for each in others), strict=True)
     blocks = [
         ("budgets, the first is the default", file.budgets.items()),
         ("settings: value, source, note", [(key, _setting(each, width)) for key, each in known.items()]),
@@ -116,21 +99,11 @@ def method(name: str) -> Sheet:
     return Sheet(f"{name} ({method.group} method): {file.title}: {file.summary}", values, facts, blocks, commands)
 
 
-def _settings_of(method: "Method", file: "MethodFile") -> dict[str, dict[str, Any]]:
-    """All settings: first those that are required, then those that the file gives, then those with a default."""
-    given = {key: each.model_dump(exclude_none=True) for key, each in file.parameters.items()}
-    left = {key: field for key, field in method.settings.model_fields.items() if key not in given}
-    required = {key: {"value": None, "source": "required", "note": ""} for key, f in left.items() if f.is_required()}
-    optional = {key: f.default for key, f in left.items() if key not in required}
-    defaults = {key: {"value": value, "source": "default", "note": ""} for key, value in optional.items()}
-    return {**required, **given, **defaults}
-
-
 def _setting(each: dict[str, Any], width: int) -> str:
     if each["source"] == "required":
         return "none: you give it, or a recipe (experiments/recipes/) does"
     note = f": {each['note']}" if each["note"] else ""
-    return f"{setting(each['value']):{width}}  {each['source']}{note}"
+    return f"{as_typed(each['value']):{width}}  {each['source']}{note}"
 
 
 def dataset(name: str) -> Sheet:

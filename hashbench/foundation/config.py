@@ -44,6 +44,22 @@ def toml_value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON may hold DEL as it is
 
 
+def as_typed(value: Setting | None) -> str:
+    """The value of a setting as --set takes it.
+
+    >>> as_typed(True), as_typed(0.5), as_typed(None)
+    ('true', '0.5', '-')
+    """
+    if value is None or value == "":
+        return "-"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def all_as_typed(values: Mapping[str, Setting]) -> str:
+    """Settings on one line."""
+    return ", ".join(f"{key} {as_typed(value)}" for key, value in values.items())
+
+
 def load(model: type[M], path: Path) -> M:
     """The TOML file ``path`` as an instance of ``model``. The same text is parsed once: the result is cached."""
     loaded = _loaded(model, path, _text(path))

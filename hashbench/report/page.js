@@ -1,12 +1,17 @@
 "use strict";
 // The state of the page is in its address (#dataset=usps&sort=tiny.0:2:desc&cell=tiny.5): a view can be sent as a link.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+const source = document.getElementById("data"); // the data, or the address of the file that holds them
+let data = { cells: {}, runs: [], groups: [], cards: {}, kinds: {} };
 const form = document.getElementById("filter");
 const box = document.getElementById("provenance");
 const tables = [...document.querySelectorAll(".hashbench-table table")];
-const FILTERS = ["dataset", "method", "bits"];
-const state = { sorts: new Map(), cell: "" };
+const rowsTable = document.querySelector("table[data-rows]");
+const more = document.getElementById("more");
+const FILTERS = ["dataset", "method", "bits", "features", "kinds"];
+const LISTS = ["bits", "kinds"]; // of these an element may have several
+const STEP = 100; // rows that are shown at a time
+const state = { sorts: new Map(), cell: "", see: "", rows: STEP };
 let opened = null; // the cell whose provenance is shown
 
 // ---- the address
@@ -18,6 +23,7 @@ function readAddress() {
   form.elements.measured.checked = asked.has("measured");
   state.sorts = new Map(asked.getAll("sort").map((text) => text.split(":")).map(([id, ...how]) => [id, how]));
   state.cell = asked.get("cell") ?? "";
+  state.see = asked.get("see") ?? ""; // the part of the page that is scrolled into sight
 }
 
 function writeAddress() {
@@ -37,25 +43,39 @@ function matches(element) {
   if (form.elements.measured.checked && element.matches("td.missing")) return false;
   return FILTERS.every((key) => {
     const wanted = form.elements[key].value;
-    return !wanted || (key === "bits" ? (has.bits ?? "").split(" ").includes(wanted) : has[key] === wanted);
+    return !wanted || (LISTS.includes(key) ? (has[key] ?? "").split(" ").includes(wanted) : has[key] === wanted);
   });
 }
+
+const isFact = (cell) => cell.classList.contains("fact"); // of a line of the leaderboard, not of a task
 
 function filterTable(table, all) {
   const columns = new Set([0]);
   for (const row of table.tBodies[0].rows) {
-    const cells = [...row.cells].slice(1);
+    const cells = [...row.cells].slice(1).filter((cell) => !isFact(cell));
     const found = cells.filter((cell) => all || matches(cell));
     found.forEach((cell) => columns.add(cell.cellIndex));
     cells.forEach((cell) => cell.classList.toggle("other", !found.includes(cell)));
     row.hidden = found.length === 0;
   }
-  for (const row of table.rows) for (const cell of row.cells) cell.hidden = !columns.has(cell.cellIndex);
+  const hides = (cell) => !columns.has(cell.cellIndex) && !isFact(cell);
+  for (const row of table.rows) for (const cell of row.cells) cell.hidden = hides(cell);
   table.parentElement.hidden = columns.size === 1;
 }
 
+let wasFiltered = false;
+
 function filter() {
   const all = !form.elements.measured.checked && FILTERS.every((key) => !form.elements[key].value);
+  if (!all || wasFiltered) filterTables(all); // at the start nothing is hidden
+  wasFiltered = !all;
+  showRows();
+  const cells = [...document.querySelectorAll(".hashbench-table:not(#leaderboard) td[id]")];
+  const shown = all ? cells.length : cells.filter(matches).length;
+  form.querySelector("output").value = `${shown.toLocaleString("en")} of ${cells.length.toLocaleString("en")} cells`;
+}
+
+function filterTables(all) {
   tables.forEach((table) => filterTable(table, all));
   for (const section of document.querySelectorAll(".hashbench-table")) {
     section.hidden = !section.querySelector(".scroll:not([hidden])");
@@ -65,9 +85,44 @@ function filter() {
   for (const line of document.querySelectorAll("li[data-dataset], tr[data-dataset]")) line.hidden = !all && !matches(line);
   for (const group of document.querySelectorAll("#missing details"))
     group.hidden = !group.querySelector("li:not([hidden])");
-  const cells = tables.flatMap((table) => [...table.querySelectorAll("td[id]")]);
-  const shown = cells.filter((cell) => all || matches(cell)).length;
-  form.querySelector("output").value = `${shown.toLocaleString("en")} of ${cells.length.toLocaleString("en")} cells`;
+}
+
+// ---- rows
+
+const OF_GROUP = { method: 0, dataset: 1, bits: 2, features: 4 }; // what the filter knows of a row
+const cellsOf = (run) => [...data.groups[run[4]].slice(0, 3), run[1], run[5], ...data.groups[run[4]].slice(3, 6)];
+const [SEED, AP] = [3, 4]; // columns of numbers
+function rowMatches(run) {
+  const group = data.groups[run[4]];
+  const kind = form.elements.kinds.value;
+  if (kind && !(data.kinds[group[0]] ?? "").split(" ").includes(kind)) return false;
+  return Object.entries(OF_GROUP).every(([key, at]) => !form.elements[key].value || group[at] === form.elements[key].value);
+}
+
+function showRows() {
+  const [column, direction] = state.sorts.get(rowsTable.dataset.sort) ?? [];
+  const sign = direction === "desc" ? -1 : 1;
+  const text = (a, b) => String(a).localeCompare(String(b), "en", { numeric: true });
+  const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : text(a, b));
+  const found = data.runs.filter(rowMatches);
+  if (column) found.sort((a, b) => sign * compare(cellsOf(a)[column], cellsOf(b)[column]));
+  const at = found.findIndex((run) => `run.${run[0]}` === state.cell);
+  const shown = found.slice(0, Math.max(state.rows, at + 1)).map((run, n) => {
+    const [method, ...values] = cellsOf(run);
+    const texts = values.map((value) => (value === run[5] && typeof value === "number" ? value.toFixed(4) : String(value)));
+    const cells = [element("td", "", linkToCard(method) ?? method), ...texts.map((text) => element("td", text))];
+    cells[SEED].className = cells[AP].className = "number";
+    cells[AP].id = `run.${run[0]}`; // what opens the row
+    cells[AP].tabIndex = n ? -1 : 0;
+    return element("tr", "", ...cells);
+  });
+  rowsTable.tBodies[0].replaceChildren(...shown);
+  more.hidden = shown.length === found.length;
+  more.textContent = `Show more of ${found.length.toLocaleString("en")} rows`;
+}
+
+function linkToCard(method) {
+  return data.cards[method] ? link(method, data.cards[method]) : null;
 }
 
 // ---- sorting
@@ -76,7 +131,6 @@ const sortable = [...tables, ...document.querySelectorAll("table.sortable")];
 sortable.forEach((table) => {
   const section = table.closest("section");
   table.dataset.sort = `${section.id}.${[...section.querySelectorAll("table")].indexOf(table)}`;
-  [...table.tBodies[0].rows].forEach((row, at) => (row.dataset.at = at));
   for (const heading of table.tHead.rows[0].cells) {
     const button = document.createElement("button");
     button.type = "button";
@@ -85,6 +139,12 @@ sortable.forEach((table) => {
     heading.append(button);
   }
 });
+
+function mark(table, column, direction) {
+  const headings = [...table.tHead.rows[0].cells];
+  headings.forEach((cell) => cell.removeAttribute("aria-sort"));
+  headings[column]?.setAttribute("aria-sort", direction === "desc" ? "descending" : "ascending");
+}
 
 // what a column is sorted by: what was measured, else what was published, else its text
 function keyOf(table, column) {
@@ -97,13 +157,18 @@ function valueOf(cell, key) {
   return value === undefined ? null : Number(value);
 }
 
+const places = new Map(); // the rows of each table that was sorted, as they were written
+
 function sort(table) {
   const [column, direction] = state.sorts.get(table.dataset.sort) ?? [];
-  const rows = [...table.tBodies[0].rows].sort((a, b) => a.dataset.at - b.dataset.at);
-  const headings = [...table.tHead.rows[0].cells];
-  headings.forEach((cell) => cell.removeAttribute("aria-sort"));
-  if (headings[column]) {
-    headings[column].setAttribute("aria-sort", direction === "desc" ? "descending" : "ascending");
+  mark(table, column, direction);
+  if (table === rowsTable) return showRows();
+  if (!places.has(table)) {
+    if (column === undefined) return; // it is as it was written
+    places.set(table, [...table.tBodies[0].rows]);
+  }
+  const rows = [...places.get(table)];
+  if (table.tHead.rows[0].cells[column]) {
     const key = keyOf(table, column);
     const sign = direction === "desc" ? -1 : 1;
     rows.sort((a, b) => {
@@ -120,7 +185,8 @@ function sort(table) {
 function sortBy(heading) {
   const table = heading.closest("table");
   const [column, direction] = state.sorts.get(table.dataset.sort) ?? [];
-  const order = keyOf(table, heading.cellIndex) ? ["desc", "asc"] : ["asc", "desc"];
+  const isNumber = table === rowsTable ? heading.cellIndex === AP : keyOf(table, heading.cellIndex);
+  const order = isNumber && heading.dataset.first !== "asc" ? ["desc", "asc"] : ["asc", "desc"];
   const next = order[order.indexOf(Number(column) === heading.cellIndex ? direction : "") + 1];
   if (next) state.sorts.set(table.dataset.sort, [String(heading.cellIndex), next]);
   else state.sorts.delete(table.dataset.sort);
@@ -136,14 +202,30 @@ function element(name, text, ...children) {
   return made;
 }
 
+function link(text, address) {
+  const made = element("a", text);
+  made.href = address;
+  return made;
+}
+
 function line(label, ...content) {
   return [element("dt", label), element("dd", "", ...content)];
 }
 
+// what is said of a cell: of one of the rows, its settings
+function aboutOf(id) {
+  if (!id.startsWith("run.")) return data.cells[id];
+  const place = data.runs.findIndex((run) => run[0] === id.slice(4));
+  if (place < 0) return undefined;
+  const [method, dataset, bits, protocol, input, whose, settings] = data.groups[data.runs[place][4]];
+  const facts = { method: `${method} on ${dataset}, protocol ${protocol}`, input, "settings are": whose, settings };
+  return { facts, runs: [place], of: { dataset, method, bits } };
+}
+
 function describe(cell) {
-  const { facts, runs = [], missing } = data.cells[cell.id];
+  const { facts, runs = [], missing, of = cell.dataset } = aboutOf(cell.id);
   const list = element("dl", "");
-  for (const [label, text] of Object.entries(facts)) list.append(...line(label, text));
+  for (const [label, text] of Object.entries(facts)) if (text) list.append(...line(label, text));
   if (missing !== undefined) {
     const [why, command] = data.missing[missing];
     list.append(...line("missing", why));
@@ -155,6 +237,14 @@ function describe(cell) {
     list.append(...line(`seed ${seed}`, element("code", name), element("span", ` ${how}`)));
     said = maker;
   }
+  const rows = new URLSearchParams({ dataset: of.dataset, method: of.method });
+  if (of.bits) rows.set("bits", of.bits);
+  rows.set("see", "rows");
+  const links = [runs.length ? link("rows alike", `#${rows}`) : null];
+  if (data.cards[of.method]) links.push(link("card", data.cards[of.method]));
+  if (data.cards[of.method]) links.push(link("settings with sources", `${data.cards[of.method]}#settings`));
+  const shown = links.filter(Boolean).flatMap((each) => [each, " "]);
+  if (shown.length) list.append(...line("see", ...shown));
   const row = cell.parentElement.cells[0].textContent;
   const column = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
   const close = element("button", "Close");
@@ -169,7 +259,7 @@ function show(cell) {
   box.hidden = !cell;
   box.style.maxHeight = "";
   box.classList.toggle("pinned", Boolean(cell) && cell.id === state.cell);
-  if (!cell) return;
+  if (!cell || !aboutOf(cell.id)) return void (box.hidden = true); // the data may not be here yet
   cell.classList.add("open");
   describe(cell);
   if (matchMedia("(max-width: 640px)").matches) return keepAbove(cell);
@@ -187,7 +277,7 @@ function keepAbove(cell) {
   if (covered > 0 && cell.id === state.cell) scrollBy(0, covered);
 }
 
-const pinned = () => (state.cell in data.cells ? document.getElementById(state.cell) : null);
+const pinned = () => (state.cell && aboutOf(state.cell) ? document.getElementById(state.cell) : null);
 const cellOf = (event) => event.target.closest?.("td[id]");
 
 function pin(cell) {
@@ -210,13 +300,14 @@ document.addEventListener("focusout", (event) => {
 });
 document.addEventListener("click", (event) => {
   const cell = cellOf(event);
+  if (event.target.closest("a")) return;
   if (cell) pin(cell.id === state.cell ? null : cell);
   else if (event.target.closest("thead button")) sortBy(event.target.closest("th, td"));
   else if (event.target.closest(".close") || (pinned() && !box.contains(event.target))) pin(null);
 });
 
 // one cell of each table is reached by the tab key, the others from there by the arrows
-tables.forEach((table) => table.querySelectorAll("td[id]").forEach((cell, n) => (cell.tabIndex = n ? -1 : 0)));
+tables.forEach((table) => table.querySelector("td[id]")?.setAttribute("tabindex", "0"));
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 function neighbour(cell, [down, right]) {
@@ -227,12 +318,18 @@ function neighbour(cell, [down, right]) {
   return rows[y]?.cells[x];
 }
 
+function focusOn(cell) {
+  if (!cell) return;
+  cell.tabIndex = cell.tabIndex === 0 ? 0 : -1;
+  cell.focus();
+}
+
 document.addEventListener("keydown", (event) => {
   const cell = cellOf(event);
   if (event.key === "Escape") return pinned() ? pin(null) : show(null);
   if (!cell) return;
   if (event.key === "Enter" || event.key === " ") pin(cell.id === state.cell ? null : cell);
-  else if (STEPS[event.key]) neighbour(cell, STEPS[event.key])?.focus();
+  else if (STEPS[event.key]) focusOn(neighbour(cell, STEPS[event.key]));
   else return;
   event.preventDefault();
 });
@@ -244,10 +341,18 @@ function apply() {
   sortable.forEach(sort);
   show(pinned());
   pinned()?.scrollIntoView({ block: "center" });
+  document.getElementById(state.see)?.scrollIntoView();
   show(pinned());
 }
 
+function begin(found) {
+  data = found;
+  apply();
+  performance.mark("ready");
+}
+
 form.addEventListener("input", () => {
+  state.rows = STEP;
   filter();
   writeAddress();
 });
@@ -263,6 +368,17 @@ addEventListener("hashchange", () => {
   apply();
 });
 
+more.addEventListener("click", () => {
+  state.rows += STEP;
+  showRows();
+});
+
 form.hidden = false;
 readAddress();
-apply();
+if (!source.dataset.source) begin(JSON.parse(source.textContent));
+else {
+  apply();
+  fetch(source.dataset.source).then((answer) => answer.json()).then(begin, () => {
+    rowsTable.closest("section").append("The rows are in a file that a browser reads from a web server only: python -m http.server");
+  });
+}

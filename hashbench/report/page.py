@@ -1,48 +1,95 @@
-"""The report as one page of HTML that needs nothing else: no network, no file beside it."""
+"""The report as one page of HTML that needs nothing else, or as the first page of a site, with its files beside it."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from hashbench.foundation.errors import counted
+from hashbench.report.board import render_board
 from hashbench.report.contents import Contents, MissingRun, Picture
-from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, machine_of
+from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, input_of, machine_of
 from hashbench.tables import render_leaderboard
 from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html
+from hashbench.tables.tracks import KINDS
 from hashbench.tables.verdicts import render as verdicts_text
 from hashbench.tables.verdicts import verdicts
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
 LIBRARIES = ("python", "numpy", "torch", "cuda")
+DATA = "data.json"  # the data of the page, beside it
+SOURCE = f' data-source="{DATA}"'
+COLUMNS = ["method", "data set", "bits"], ["seed", "AP"], ["protocol", "input", "settings"]  # of the rows
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The files beside a page of the site: the folder of the site from there, and the addresses of its pictures.
+
+    ``parts`` are more sections of the first page, by their headings.
+    """
+
+    top: str
+    pictures: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str] = field(default_factory=dict)
 
 
 def render(contents: Contents) -> str:
     """The page; the same contents give the same text."""
-    entries = papers(broken=str)  # str: a broken entry is cited by its key
-    provenance = Provenance({row.run: row for row in contents.rows}, entries)
+    provenance = provenance_of(contents)
+    return compose(contents, provenance)
+
+
+def provenance_of(contents: Contents, cards: dict[str, str] | None = None) -> Provenance:
+    """What the page will say of the rows; a broken paper is cited by its key."""
+    return Provenance({row.run: row for row in contents.rows}, papers(broken=str), cards or {})
+
+
+def compose(contents: Contents, provenance: Provenance, beside: Beside | None = None) -> str:
+    """The page, whose cells are added to ``provenance``; with ``beside``, its data are in data.json, not in it."""
+    overview = [*_overview(contents, provenance, beside)]
     tables = [render_html(each.table, counts=True, attributes=provenance.add(each)) for each in contents.tables]
-    figures = _figures(contents.pictures, entries)
-    parts = [*_overview(contents), *_tables(contents), *tables, *figures, *_machines(contents), *_missing(contents)]
-    data = f'<script type="application/json" id="data">{provenance.as_json()}</script>'
+    figures = _figures(contents.pictures, provenance.entries, beside)
+    parts = [*overview, *_tables(contents), *tables, *figures, *_rows(), *_machines(contents), *_missing(contents)]
+    if beside:
+        parts += [
+            f'<section id="{name.lower()}"><h2>{name}</h2>{text}</section>' for name, text in beside.parts.items()
+        ]
     foot = [
         '<aside id="provenance" role="status" hidden></aside>',
-        data,
-        f"<script>{SCRIPT}</script>\n</body>\n</html>",
+        f'<script type="application/json" id="data"{SOURCE}></script>' if beside else _inline(provenance),
+        "</body>\n</html>",
     ]
-    return "\n".join([*_head(), *_filter(contents), "<main>", *parts, "</main>", *foot]) + "\n"
+    return (
+        "\n".join([*head("hashbench: results", beside), *_filter(contents), "<main>", *parts, "</main>", *foot]) + "\n"
+    )
 
 
-def _head() -> Iterator[str]:
+def _inline(provenance: Provenance) -> str:
+    data = f'<script type="application/json" id="data">{provenance.as_json()}</script>'
+    return f"{data}\n<script>{SCRIPT}</script>"
+
+
+def head(title: str, beside: Beside | None = None, *, script: bool = True) -> Iterator[str]:
+    """The page up to its body; it may load only its own style, script, pictures and data."""
     # nothing but the page's own script and style can act, even if a name of a foreign row were not escaped
-    policy = f"default-src 'none'; img-src data:; style-src {_hash_of(STYLE)}; script-src {_hash_of(SCRIPT)}"
+    policy = f"img-src data:; style-src {_hash_of(STYLE)}; script-src {_hash_of(SCRIPT)}"
+    parts = f"<style>{STYLE}</style>"
+    if beside:
+        policy = "img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'"
+        parts = (
+            f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{beside.top}page.css">'  # no request for one
+        )
+        if script:
+            parts += f'\n<link rel="preload" href="{DATA}" as="fetch" crossorigin><script src="page.js" defer></script>'
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; {policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
-    yield f"<title>hashbench: results</title>\n<style>{STYLE}</style>\n</head>\n<body>"
+    yield f"<title>{escape(title)}</title>\n{parts}\n</head>\n<body>"
 
 
 def _hash_of(text: str) -> str:
@@ -51,14 +98,17 @@ def _hash_of(text: str) -> str:
 
 def _filter(contents: Contents) -> Iterator[str]:
     """The form that the script acts on; it is hidden where there is no script."""
-    cells = [cell.declared for each in contents.tables for cell in each.table.cells()]
-    bits = ascending(cell.settings["bits"] for cell in cells if "bits" in cell.settings)
-    datasets, methods = sorted({cell.dataset for cell in cells}), sorted({cell.method for cell in cells})
+    found = [(cell.declared, cell.declared.settings) for each in contents.tables for cell in each.table.cells()]
+    cells = [*found, *((row, row.config.get("settings", {})) for row in contents.rows)]
+    bits = ascending(settings["bits"] for _, settings in cells if "bits" in settings)
+    datasets, methods = (sorted({getattr(each, key) for each, _ in cells}) for key in ("dataset", "method"))
     yield '<form id="filter" hidden>'
     for name, label, values in (
         ("dataset", "Data set", datasets),
         ("method", "Method", methods),
         ("bits", "Bits", bits),
+        ("features", "Input", sorted({input_of(row) for row in contents.rows} - {""})),
+        ("kinds", "Kind", KINDS),
     ):
         options = "".join(f"<option>{escape(value)}</option>" for value in values)
         yield f'<label>{label}<select name="{name}"><option value="">all</option>{options}</select></label>'
@@ -66,26 +116,28 @@ def _filter(contents: Contents) -> Iterator[str]:
     yield '<button type="reset">Reset</button> <output></output></form>'
 
 
-def _overview(contents: Contents) -> Iterator[str]:
+def _overview(contents: Contents, provenance: Provenance, beside: Beside | None) -> Iterator[str]:
     n_cells = sum(each.table.n_cells for each in contents.tables)
     n_measured = sum(each.table.n_measured for each in contents.tables)
     n_machines = len({machine_of(row) for row in contents.rows})
+    has_board = contents.board is not None and bool(contents.board.lines)
+    links = {"Leaderboard": "#leaderboard"} if has_board else {}
+    links |= {"Tables": "#tables", "Figures": "#figures", "Rows": "#rows", "Machines and runs": "#machines"}
+    links |= {"Missing": "#missing", **({name: f"#{name.lower()}" for name in beside.parts} if beside else {})}
+    links |= {"Documentation": "docs/index.html"} if beside else {}
     yield "<header><h1>hashbench: results</h1>"
+    nav = " ".join(f'<a href="{to}">{name}</a>' for name, to in links.items())
+    yield f'<nav>{nav}</nav><p class="hint">Point at a cell, or tap it, to see the runs behind it. '
+    yield "The head of a column sorts by it.</p></header>"
+    if contents.board is not None and has_board:
+        yield from render_board(contents.board, provenance)
     yield (
         f"<p>{n_measured:,} of {n_cells:,} cells of {counted(len(contents.tables), 'table')} are measured. "
         f"The {counted(len(contents.rows), 'stored run')} were made on {counted(n_machines, 'machine')}. "
-        "A cell shows published / measured: the mean over runs ± standard deviation, and the (number of runs). "
-        "Below: how many cells of each table are measured, how many of these lie outside their tolerance, and how many "
-        "runs are missing.</p>"
+        "A cell of a table shows published / measured: the mean over runs ± standard deviation, and the (number of "
+        "runs). Below: how many cells of each table are measured, how many of these lie outside their tolerance, and "
+        "how many runs are missing.</p>"
     )
-    yield (
-        '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it.</p>'
-        '<nav><a href="#leaderboard">Leaderboard</a> <a href="#tables">Tables</a> <a href="#figures">Figures</a> '
-        '<a href="#machines">Machines and runs</a> '
-        '<a href="#missing">Missing</a></nav></header>'
-    )
-    if contents.board is not None and contents.board.lines:
-        yield f'<section id="leaderboard">{render_leaderboard.render(contents.board, "html")}</section>'
     if found := verdicts(each.table for each in contents.tables):
         yield f'<section id="verdicts">{verdicts_text(found, render_leaderboard.html)}</section>'
 
@@ -114,23 +166,38 @@ def _heading(*labels: Sequence[str]) -> str:
     return f"<thead><tr>{cells}</tr></thead>"
 
 
-def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper]) -> Iterator[str]:
+def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper], beside: Beside | None) -> Iterator[str]:
     yield '<section id="figures"><h2>Figures</h2>'
-    for each in pictures:
-        file = each.spec.file
-        where = f"{cited(file.paper, entries)}, {file.source}"
-        notes = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [each.missing])])
-        yield f'<figure id="figure-{escape(each.spec.name)}">{_image(each)}'
-        yield f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(notes)}</figcaption></figure>"
+    yield from (figure(each, entries, beside) for each in pictures)
     yield "</section>"
 
 
-def _image(each: Picture) -> str:
+def figure(each: Picture, entries: Mapping[str, Paper], beside: Beside | None) -> str:
+    """A figure with its caption; its picture is in the page, or beside it."""
+    file = each.spec.file
+    where = f"{cited(file.paper, entries)}, {file.source}"
+    notes = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [each.missing])])
+    caption = f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(notes)}</figcaption>"
+    return f'<figure id="figure-{escape(each.spec.name)}">{_image(each, beside)}{caption}</figure>'
+
+
+def _image(each: Picture, beside: Beside | None) -> str:
     if not each.data_uri:
         return ""
+    address = f"{beside.top}{beside.pictures[each.spec.name]}" if beside else each.data_uri
     (width, height), wide = each.size, ' class="wide"' if each.size[0] > COLUMN else ""
-    image = f'<img src="{each.data_uri}" width="{width}" height="{height}"{wide} alt="{escape(each.spec.file.title)}">'
-    return f'<div class="scroll">{image}</div>'
+    size = f'width="{width}" height="{height}"{wide} loading="lazy"'
+    return f'<div class="scroll"><img src="{address}" {size} alt="{escape(each.spec.file.title)}"></div>'
+
+
+def _rows() -> Iterator[str]:
+    """The list of all rows, which the script fills, some at a time."""
+    yield '<section id="rows"><h2>Rows</h2>'
+    yield '<p class="legend">A row is the stored result of one run. Settings: tuned by a search, as published, or by '
+    yield "hand; empty for others, and for a row that is on no task of the leaderboard.</p>"
+    yield '<div class="scroll"><table class="list sortable" data-rows>'
+    yield f"{_heading(*COLUMNS)}<tbody></tbody></table></div>"
+    yield '<button type="button" id="more" hidden>More</button></section>'
 
 
 def _machines(contents: Contents) -> Iterator[str]:

@@ -1,18 +1,24 @@
-"""What the page says of runs: those of each machine and method, and the runs behind a cell that one points at."""
+"""What the page says of runs: those of each machine and method, all rows, and the runs behind a cell."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 from itertools import count
 from typing import Any
 
+from hashbench.foundation.config import all_as_typed
+from hashbench.foundation.errors import HashbenchError
+from hashbench.methods import METHODS
 from hashbench.report.contents import MissingRun, Place, ReportedTable, place_of
 from hashbench.runs.row import Row
+from hashbench.tables.leaderboard import Line
 from hashbench.tables.notation import Notation, least_to_most, number
 from hashbench.tables.papers import Paper, cited
 from hashbench.tables.render_csv import DECIMALS, settings_text
 from hashbench.tables.render_html import Attributes
 from hashbench.tables.table import TableCell
+from hashbench.tables.tracks import Task, name_of, task_of
 
 TRAINED = (("lr", "rate"), ("epochs", "epochs"), ("batch_size", "batch"))  # settings of a training that are said
 
@@ -79,13 +85,22 @@ def machine_of(row: Row) -> str:
 
 @dataclass
 class Provenance:
-    """The data of the page, which its script reads: what is said of each cell, by the id of its element."""
+    """The data of the page, which its script reads: all rows, and what is said of each cell, by the id of its element.
+
+    ``cards`` has the address of the card of a method, on a site that has cards.
+    """
 
     rows: Mapping[str, Row]
     entries: Mapping[str, Paper]
+    cards: Mapping[str, str] = field(default_factory=dict)
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
-    runs: dict[str, int] = field(default_factory=dict)  # name -> place in the list
+    ids: dict[tuple[str, Place], str] = field(default_factory=dict)  # of a table's cells, by table and place
     missing: list[MissingRun] = field(default_factory=list)  # by place too: many cells share one
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The place of each run in the list."""
+        return {name: place for place, name in enumerate(self.rows)}
 
     def add(self, each: ReportedTable) -> Attributes:
         """The function that gives the attributes of the elements of a table's cells, which are added to the data."""
@@ -95,38 +110,66 @@ class Provenance:
             waiting |= dict.fromkeys(run.places, len(self.missing))
             self.missing.append(run)
         names = (f"{each.table.name}.{n}" for n in count(1))
-        return lambda cell: self._attributes(cell, next(names), waiting, how)
+        return lambda cell: self._attributes(cell, (each.table.name, next(names)), waiting, how)
 
-    def _attributes(self, cell: TableCell, name: str, waiting: Mapping[Place, int], how: Notation) -> dict[str, str]:
+    def _attributes(
+        self, cell: TableCell, names: tuple[str, str], waiting: Mapping[Place, int], how: Notation
+    ) -> dict[str, str]:
         """What filter and sorting need to know of the cell, and the id by which its provenance is found."""
-        declared, measured = cell.declared, cell.measured
+        (table, name), declared, measured = names, cell.declared, cell.measured
         made_by: dict[str, Any] = {"missing": waiting[place_of(declared)]} if measured is None else {}
         if measured is not None:
-            made_by["runs"] = [self.runs.setdefault(row.run, len(self.runs)) for row in measured.rows]
+            made_by["runs"] = [self.places[row.run] for row in measured.rows]
         self.cells[name] = {"facts": _facts(cell, how, self.entries), **made_by}
+        self.ids[table, place_of(declared)] = name
         values = {"published": declared.published, "measured": measured.mean if measured else None}
         state = "missing" if measured is None else "outside" if cell.within_tolerance is False else "measured"
+        features = input_of(measured.rows[0]) if measured else ""
+        supervised = declared.settings.get("supervised") is not False
         return {
             "id": name,
             "class": state,
-            **filter_attributes(declared.dataset, declared.method, declared.settings.get("bits")),
+            **filter_attributes(declared.dataset, declared.method, declared.settings.get("bits"), features=features),
+            **({} if supervised else {"data-kinds": _kinds(declared.method, supervised=False)}),
             **{f"data-{key}": number(value, DECIMALS) for key, value in values.items() if value is not None},
         }
+
+    def add_result(self, name: str, line: Line, task: Task) -> None:
+        """Adds what is said of a line of the leaderboard on a task that it has, by the id ``name`` of the cell."""
+        found, rank = line.results[task], line.ranks.get(task)
+        spread = "" if found.std is None else f" ± {found.std:.4f}"
+        facts = {
+            "method": f"{line.label}, settings {line.track}",
+            "task": ", ".join(task.parts),
+            "AP with ties": f"{found.mean:.4f}{spread}, {least_to_most([len(found.of_seeds)], 'seed')}",
+            "rank": "no other line has this task" if rank is None else f"{rank:g} of {line.n_compared[task]}",
+        }
+        self.cells[name] = {"facts": facts, "runs": [self.places[row.run] for row in found.rows]}
 
     def as_json(self) -> str:
         """The data as JSON that can stand in an element of HTML: no ``<`` ends it."""
         makers: dict[str, int] = {}
+        groups: dict[tuple[str, ...], int] = {}  # what the seeds of a cell have in common
         data = {
             "cells": self.cells,
-            "runs": [_run(self.rows[name], makers) for name in self.runs],
+            "runs": [_run(row, makers, groups) for row in self.rows.values()],
+            "groups": list(groups),
             "makers": list(makers),
             "missing": [[run.why, run.command] for run in self.missing],
+            "cards": self.cards,
+            "kinds": {method: _kinds(method) for method in sorted({row.method for row in self.rows.values()})},
         }
         return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _run(row: Row, makers: dict[str, int]) -> list[Any]:
-    """Name, seed, how it was trained, and what made the run: code and machine, by their place in ``makers``."""
+def input_of(row: Row) -> str:
+    """The features of its task, or those, or else the network, that it names."""
+    settings = row.config.get("settings", {})
+    return task.features if (task := task_of(row)) else str(settings.get("features") or settings.get("model") or "")
+
+
+def _run(row: Row, makers: dict[str, int], groups: dict[tuple[str, ...], int]) -> list[Any]:
+    """Name, seed, how it was trained, code and machine by their place in ``makers``, its cell in ``groups``, AP."""
     commit = row.code.commit[:12] if row.code.commit else "unknown"
     code = f"hashbench {row.code.version}, commit {commit}{' with local changes' if row.code.dirty else ''}"
     code = f"codes made elsewhere, scored by {code}" if row.is_imported else code
@@ -136,7 +179,12 @@ def _run(row: Row, makers: dict[str, int]) -> list[Any]:
     settings = row.config.get("settings", {})
     how = [f"{label} {settings[key]}" for key, label in TRAINED if key in settings]
     how += [f"{part} {value:,.1f} s" for part, value in seconds.items()]
-    return [row.run, row.seed, ", ".join(how), maker]
+    line = name_of(row) if task_of(row) else None
+    whose = ", ".join([line.track, *(f"{key} {value}" for key, value in line.form)]) if line else ""
+    names = row.method, row.dataset, str(settings.get("bits", "")), row.protocol, input_of(row), whose
+    group = groups.setdefault((*names, all_as_typed(settings)), len(groups))
+    ap = row.metrics["ap"].mean if row.status == "ok" and "ap" in row.metrics else None
+    return [row.run, row.seed, ", ".join(how), maker, group, row.status if ap is None else round(ap, DECIMALS)]
 
 
 def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict[str, str]:
@@ -168,7 +216,18 @@ def _difference(cell: TableCell, how: Notation) -> str:
     return signed if tolerance is None else f"{signed}, {side} the tolerance of {how.measured(cell, tolerance)}"
 
 
-def filter_attributes(dataset: str, method: str, *bits: object) -> dict[str, str]:
+def filter_attributes(dataset: str, method: str, *bits: object, features: str = "") -> dict[str, str]:
     """The attributes by which the page's filter finds an element; ``bits`` are None for sparse codes."""
     lengths = " ".join(str(each) for each in bits if each is not None)
-    return {"data-dataset": dataset, "data-method": method} | ({"data-bits": lengths} if lengths else {})
+    found = {"dataset": dataset, "method": method, "bits": lengths, "features": features, "kinds": _kinds(method)}
+    return {f"data-{key}": value for key, value in found.items() if value}
+
+
+@cache
+def _kinds(method: str, *, supervised: bool = True) -> str:
+    """Whether it is supervised, and deep, shallow or sparse; nothing of a method that is not here."""
+    try:
+        found = METHODS.get(method)
+    except HashbenchError:
+        return ""
+    return f"{'un' * (not supervised or found.supervision == 'none')}supervised {found.group}"

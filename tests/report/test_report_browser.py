@@ -9,6 +9,9 @@ from support.chromium import BROWSER, Page, chromium
 from support.command_line import status
 from support.report_root import report_root
 
+BOARD = ["Leaderboard: AP with ties (digits, s1, pixels)", "Verdicts of reproduction, by paper"]
+BOARD += ["Verdicts of reproduction, by method"]
+
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 
@@ -68,7 +71,7 @@ def test_begins_with_everything(page: Page) -> None:
     assert rows(page) == ["LSH", "ITQ", "Spherical", "Nothing"]
     assert columns(page) == ["12 bits", "24 bits"]
     assert texts(page, "#filter output") == ["10 of 10 cells"]
-    assert texts(page, "h2") == ["Tables", "Tiny", "Other", "Figures", "Machines and runs", "Missing"]
+    assert texts(page, "h2") == [*BOARD, "Tables", "Tiny", "Other", "Figures", "Rows", "Machines and runs", "Missing"]
     assert box(page) == ""
 
 
@@ -197,7 +200,8 @@ def test_keys_move_from_cell_to_cell(page: Page) -> None:
 
 def test_one_cell_of_a_table_is_reached_by_the_tab_key(page: Page) -> None:
     reached = page.value("[...document.querySelectorAll('td[id]')].filter(each => each.tabIndex === 0).map(e => e.id)")
-    assert reached == ["tiny.1", "other.1"]
+    assert reached[:3] == ["leaderboard.1.1", "tiny.1", "other.1"]
+    assert [each.partition("-")[0] for each in reached[3:]] == ["run.digits"]
 
 
 def test_a_tap_on_a_phone_shows_the_box_below_the_cell(page: Page, written: Path) -> None:

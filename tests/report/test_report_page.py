@@ -59,6 +59,7 @@ def test_a_cell_has_published_measured_spread_count_and_what_the_filter_needs(
 ) -> None:
     assert element(written(capsys), "tiny", 1) == (
         '<td id="tiny.1" class="measured" data-dataset="digits" data-method="lsh" data-bits="12" '
+        'data-features="pixels" data-kinds="unsupervised shallow" '
         'data-published="0.250000" data-measured="0.260000">'
         '<i class="published">0.25</i> / 0.260&#177;0.014 (2)</td>'
     )
@@ -84,8 +85,10 @@ def test_every_cell_names_its_runs_with_commit_machine_and_seconds(capsys: pytes
     }
     runs = [data["runs"][place] for place in cell["runs"]]
     assert runs == [
-        [run_name("lsh", 12, seed), seed, f"train {3600 + seed:,}.0 s, encode 0.2 s, score 0.5 s", 0] for seed in (0, 1)
+        [run_name("lsh", 12, seed), seed, f"train {3600 + seed:,}.0 s, encode 0.2 s, score 0.5 s", 0, group, ap]
+        for seed, ap, group in ((0, 0.25, runs[0][4]), (1, 0.27, runs[0][4]))
     ]
+    assert data["groups"][runs[0][4]][:6] == ["lsh", "digits", "12", "s1", "pixels", "as published"]
     assert data["makers"] == [
         "hashbench 0.1.0, commit 0123456789ab with local changes; A processor, 4 cores, Linux",
     ]
@@ -121,7 +124,7 @@ def test_machines_are_summed(capsys: pytest.CaptureFixture[str]) -> None:
     text = section(written(capsys), "machines")
     n_runs = sum(map(len, MEANS.values()))
     assert f'A processor, 4 cores, Linux</th><td data-measured="{n_runs}.000000" class="number">{n_runs}</td>' in text
-    assert '<tr data-dataset="digits" data-method="lsh" data-bits="12 24">' in text
+    assert '<tr data-dataset="digits" data-method="lsh" data-bits="12 24" data-kinds="unsupervised shallow">' in text
     assert "2000-01-01" in text and "3.11.7" in text
 
 
@@ -129,7 +132,8 @@ def test_what_is_missing_has_the_command_that_makes_it(capsys: pytest.CaptureFix
     text = section(written(capsys), "missing")
     assert "<code>hashbench run tiny</code>" in text
     assert (
-        '<li data-dataset="digits" data-method="itq" data-bits="24">AP / ITQ / 24 bits: not run yet<br>'
+        '<li data-dataset="digits" data-method="itq" data-bits="24" data-kinds="unsupervised shallow">'
+        "AP / ITQ / 24 bits: not run yet<br>"
         "<code>hashbench train itq digits --protocol s1 --bits 24</code></li>"
     ) in text
     assert "AP / Nothing / 12 bits: needs method nothing, still to come</li>" in text

@@ -80,10 +80,11 @@ class Page:
         feature = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[feature])
 
-    def open(self, path: Path, state: str = "") -> None:
-        """Loads a file, with ``state`` behind the # of its address."""
+    def open(self, path: Path | str, state: str = "") -> None:
+        """Loads a file, or an address, with ``state`` behind the # of its address."""
+        address = path if isinstance(path, str) else path.as_uri()
         self.call("Page.navigate", url="about:blank")  # the same file with another state would not be loaded again
-        self.call("Page.navigate", url=f"{path.as_uri()}#{state}")
+        self.call("Page.navigate", url=f"{address}#{state}")
         ready = "new Promise(done => document.readyState === 'complete' ? done() : addEventListener('load', done))"
         self.value(ready)
 

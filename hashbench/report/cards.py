@@ -1,0 +1,241 @@
+"""The card of a method, a page of the site: paper, objective, place, cost, verdicts, figures, settings with sources."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from inspect import cleandoc
+
+from hashbench.foundation import paths
+from hashbench.foundation.config import all_as_typed, as_typed
+from hashbench.foundation.errors import counted
+from hashbench.methods import METHODS
+from hashbench.report.board import result_id
+from hashbench.report.contents import Contents, place_of
+from hashbench.report.page import Beside, figure, head
+from hashbench.report.provenance import Provenance
+from hashbench.runs.declared import other_values_of, settings_of
+from hashbench.runs.settings import method_file
+from hashbench.tables.leaderboard import FEWEST, Leaderboard, Line
+from hashbench.tables.papers import VENUE, Paper, cited
+from hashbench.tables.render_html import escape
+from hashbench.tables.render_leaderboard import blocks_of
+from hashbench.tables.tracks import NEEDS, Task
+from hashbench.tables.verdicts import Verdict, verdicts
+
+PAGE = "../index.html"
+NOT_SHOWN = ("method", "lines")  # columns of the tables in docs/methods.md
+
+
+@dataclass(frozen=True)
+class Cards:
+    """The cards of the site, made of what its first page shows; ``pictures`` are its files, by figure."""
+
+    contents: Contents
+    provenance: Provenance
+    pictures: Mapping[str, str]
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Those of all published cells."""
+        return verdicts(each.table for each in self.contents.tables)
+
+    @cached_property
+    def described(self) -> dict[str, dict[str, str]]:
+        """What docs/methods.md says of each method, by the heads of its tables."""
+        page = paths.shipped() / "docs" / "methods.md"
+        return described(page.read_text(encoding="utf-8")) if page.is_file() else {}
+
+    def overview(self) -> str:
+        """The list of all methods for the first page."""
+        lines = []
+        board = self.contents.board or Leaderboard((), ())
+        for name, card in self.provenance.cards.items():
+            file, method = method_file(name), METHODS.get(name)
+            best = max(
+                (line.beaten or 0 for line in board.lines if line.method == name and len(line.ranks) >= FEWEST),
+                default=None,
+            )
+            n_rows = sum(row.method == name for row in self.contents.rows)
+            of_method = [
+                f'<a href="{card}">{escape(file.title)}</a>',
+                escape(method.group),
+                escape(NEEDS[method.supervision]),
+                escape(_cited(self.provenance.entries.get(file.paper), file.paper)),
+            ]
+            numbers: list[Cell] = [(n_rows, f"{n_rows:,}"), (best, "-" if best is None else f"{best:.0%}")]
+            lines.append([*of_method, *numbers])
+        heads = ["method", "kind", "learns from", "paper", "rows", "beats, its best line"]
+        return grid(heads, lines, sortable=True)
+
+    def render(self, name: str) -> str:
+        """The card of a method as a page in the folder of cards."""
+        file, method, beside = method_file(name), METHODS.get(name), Beside("../", self.pictures)
+        paper = self.provenance.entries.get(file.paper)
+        known = self.described.get(name, {})
+        facts = {
+            "paper": _reference(paper, file.paper),
+            "kind": escape(method.group),
+            "learns from": escape(NEEDS[method.supervision]),
+            **{key: escape(text) for key, text in known.items()},
+            **({} if known else {"objective": _docstring(name)}),
+        }
+        addresses = {"All results": PAGE, "All methods": f"{PAGE}#methods", "Its rows": f"{PAGE}{_rows_of(name)}"}
+        addresses |= {"Documentation": "../docs/methods.html"}
+        nav = " ".join(f'<a href="{to}">{text}</a>' for text, to in addresses.items())
+        return "\n".join(
+            [
+                *head(f"hashbench: {file.title}", beside, script=False),
+                f'<main class="card"><header><nav>{nav}</nav>',
+                f"<h1>{escape(file.title)}</h1><p>{escape(file.summary)} <code>{escape(name)}</code></p></header>",
+                f"<dl>{''.join(f'<dt>{escape(key)}</dt><dd>{text}</dd>' for key, text in facts.items())}</dl>",
+                *self._place(name),
+                *self._verdicts(name),
+                *self._figures(name, beside),
+                *_settings(name),
+                "</main>\n</body>\n</html>\n",
+            ]
+        )
+
+    def _place(self, name: str) -> Iterator[str]:
+        board = self.contents.board or Leaderboard((), ())
+        places = [place for place, line in enumerate(board.lines) if line.method == name]
+        n_rows = sum(row.method == name for row in self.contents.rows)
+        rows = f'<a href="{PAGE}{_rows_of(name)}">{counted(n_rows, "row")}</a>'
+        yield f'<section id="place"><h2>Place and cost</h2><p>{rows} stored.</p>'
+        if places:
+            facts, _ = blocks_of(board)
+            heads = [escape(board.lines[place].label) for place in places]
+            of_facts = [[escape(key), *(escape(cells[place][0]) for place in places)] for key, cells in facts.items()]
+            yield grid(["", *(f"{place + 1}. {text}" for place, text in zip(places, heads, strict=True))], of_facts)
+            lines = [board.lines[place] for place in places]
+            of_tasks = [
+                [escape(", ".join(task.parts)), *(_result(board, line, task) for line in lines)]
+                for task in board.tasks
+                if any(task in line.results for line in lines)
+            ]
+            yield f"<h3>AP with ties, and the rank among the lines of a task</h3>{grid(['task', *heads], of_tasks)}"
+        else:
+            yield "<p>It has no line on the leaderboard.</p>"
+        yield "</section>"
+
+    def _verdicts(self, name: str) -> Iterator[str]:
+        found = [each for each in self.verdicts if each.cell.declared.method == name]
+        if not found:
+            return
+        yield '<section id="verdicts"><h2>Verdicts of reproduction</h2>'
+        heads = ["table", "cell", "metric", "published", "measured", "verdict", "why"]
+        lines = []
+        for each in found:
+            declared, line = each.cell.declared, each.line()
+            cell = self.provenance.ids[each.table, place_of(declared)]
+            place = escape(", ".join(filter(None, place_of(declared))))
+            values: list[Cell] = [
+                (value, "" if value is None else f"{value:.3f}") for value in (line["published"], line["measured"])
+            ]
+            link = f'<a href="{PAGE}#cell={escape(cell)}">{place}</a>'
+            lines.append([escape(each.table), link, escape(declared.metric), *values, each.verdict, escape(each.why)])
+        yield f"{grid(heads, lines)}</section>"
+
+    def _figures(self, name: str, beside: Beside) -> Iterator[str]:
+        shown = [each for each in self.contents.pictures if each.data_uri]
+        shown = [each for each in shown if any(cell.method == name for cell in each.spec.cells)]
+        if shown:
+            yield '<section id="figures"><h2>Figures</h2>'
+            yield from (figure(each, self.provenance.entries, beside) for each in shown)
+            yield "</section>"
+
+
+def _rows_of(name: str) -> str:
+    return f"#method={name}&amp;see=rows"
+
+
+def described(text: str) -> dict[str, dict[str, str]]:
+    r"""The cells of each method's row in the tables of a page in Markdown that have a column ``lines``.
+
+    >>> described("| method | fitted to | lines |\n| --- |\n| `itq` | \\|B - V R\\|², `R` a rotation | 35 |")
+    {'itq': {'fitted to': '|B - V R|², R a rotation'}}
+    """
+    found: dict[str, dict[str, str]] = {}
+    heads: list[str] = []
+    for line in text.splitlines():
+        cells = [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if cells and cells[0] == "method":
+            heads = cells
+        elif cells and "lines" in heads and (named := re.fullmatch(r"`(\w+)`", cells[0])):
+            known = zip(heads, (_plain(cell) for cell in cells), strict=True)
+            found[named[1]] = {key: value for key, value in known if key not in NOT_SHOWN}
+    return found
+
+
+def _plain(text: str) -> str:
+    """Markdown of one line without backquotes, and without the addresses of links."""
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "")
+
+
+def _docstring(name: str) -> str:
+    text = import_module(f"hashbench.methods.{name}").__doc__ if METHODS.folder(name) is None else None
+    parts = cleandoc(text or method_file(name).summary).replace("``", "").split("\n\n")
+    return "<br>".join(escape(part) for part in parts)
+
+
+def _result(board: Leaderboard, line: Line, task: Task) -> str:
+    if task not in line.results:
+        return "-"
+    found, rank = line.results[task], line.ranks.get(task)
+    spread = "" if found.std is None else f"±{found.std:.3f}"
+    place = "" if rank is None else f", {rank:g} of {line.n_compared[task]}"
+    return f'<a href="{PAGE}#cell={result_id(board, line, task)}">{found.mean:.3f}{spread}</a>{place}'
+
+
+def _settings(name: str) -> Iterator[str]:
+    yield '<section id="settings"><h2>Settings</h2><p class="legend">Source: the paper, the code of its authors, ours, '
+    yield "default (of the code here), or required: given by the run or by a recipe.</p>"
+    lines = []
+    for key, each in settings_of(name).items():
+        note = escape(each["note"]) + (
+            f" (released: {escape(as_typed(each['released']))})" if "released" in each else ""
+        )
+        lines.append([f"<code>{escape(key)}</code>", escape(as_typed(each["value"])), each["source"], note])
+    yield grid(["setting", "value", "source", "note"], lines)
+    if others := other_values_of(name):
+        when = ((all_as_typed(each.conditions), all_as_typed(each.values), each.why) for each in others)
+        yield "<h3>Other values</h3>"
+        yield grid(["where", "values", "why"], [[escape(text) for text in each] for each in when])
+    yield "</section>"
+
+
+def _reference(paper: Paper | None, key: str) -> str:
+    if paper is None:
+        return escape(key or "none")
+    venue = getattr(paper, VENUE.get(paper.type, "howpublished")) or ""
+    text = f"{', '.join(paper.author)}: {paper.title}. {venue} {paper.year or ''}".strip()
+    address = paper.url or (paper.doi and f"https://doi.org/{paper.doi}")
+    address = address or (paper.eprint and f"https://arxiv.org/abs/{paper.eprint}")
+    return f'<a href="{escape(address)}">{escape(text)}</a>' if address else escape(text)
+
+
+def _cited(paper: Paper | None, key: str) -> str:
+    return cited(key, {key: paper}) if paper else key
+
+
+Cell = str | tuple[float | None, str]
+
+
+def grid(heads: Sequence[str], lines: Iterable[Sequence[Cell]], *, sortable: bool = False) -> str:
+    """A table of escaped texts, and of numbers with what is shown of them."""
+    kind = "list sortable" if sortable else "list"
+    text = "".join(f'<th scope="col">{each}</th>' for each in heads)
+    body = "".join(f'<tr><th scope="row">{first}</th>{"".join(map(_cell, rest))}</tr>' for first, *rest in lines)
+    return (
+        f'<div class="scroll"><table class="{kind}"><thead><tr>{text}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return f"<td>{cell}</td>"
+    value, text = cell
+    by = "" if value is None else f' data-measured="{value:.6f}"'
+    return f'<td class="number"{by}>{text}</td>'

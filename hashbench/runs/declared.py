@@ -1,0 +1,35 @@
+"""What is declared of a method: its settings with their sources, and the other values that some runs have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hashbench.foundation.config import Setting
+from hashbench.methods import METHODS
+from hashbench.runs.settings import method_file, tuned
+
+
+@dataclass(frozen=True)
+class OtherValues:
+    """The settings of the runs that match ``conditions``, such as a data set or a recipe, and ``why``."""
+
+    conditions: Mapping[str, str]
+    values: Mapping[str, Setting]
+    why: str
+
+
+def settings_of(method: str) -> dict[str, dict[str, Any]]:
+    """All settings: first those that are required, then those that the file gives, then those with a default."""
+    given = {key: each.model_dump(exclude_none=True) for key, each in method_file(method).parameters.items()}
+    left = {key: field for key, field in METHODS.get(method).settings.model_fields.items() if key not in given}
+    required = {key: {"value": None, "source": "required", "note": ""} for key, f in left.items() if f.is_required()}
+    optional = {key: f.default for key, f in left.items() if key not in required}
+    defaults = {key: {"value": value, "source": "default", "note": ""} for key, value in optional.items()}
+    return {**required, **given, **defaults}
+
+
+def other_values_of(method: str) -> list[OtherValues]:
+    """Those of the variants in its file, and those to which recipes tune it."""
+    found = [(each.when.names, each.parameters, each.why) for each in method_file(method).variants]
+    found += [({"recipe": recipe}, each.parameters, each.reason) for recipe, each in tuned(method).items()]
+    return [OtherValues(names, {key: own.value for key, own in of.items()}, why) for names, of, why in found]

@@ -25,16 +25,16 @@ def render_board(board: Leaderboard, provenance: Provenance) -> Iterator[str]:
     for head in facts:
         first = ' data-first="asc"' if head in LEAST_FIRST else ""
         yield f'<th scope="col" class="fact"{first}>{escape(head)}</th>'
-    yield "".join(f'<th scope="col">{escape(board.title_of(task))}</th>' for task in board.tasks)
+    yield "".join(f'<th scope="col">{escape(board.title_of(*task.parts))}</th>' for task in board.tasks)
     yield "</tr></thead><tbody>"
     for n, line in enumerate(board.lines):
-        name = escape(line.label)
-        name = f'<a href="{escape(card)}">{name}</a>' if (card := provenance.cards.get(line.method)) else name
+        name = escape(line["method"])
+        name = f'<a href="{escape(card)}">{name}</a>' if (card := provenance.cards.get(line["name"])) else name
         cells = "".join(
             f'<td class="fact"{_sorted_by(cells[n][1])}>{escape(cells[n][0])}</td>' for cells in facts.values()
         )
         of_tasks = "".join(
-            _result(board, line, task, *results[board.title_of(task)][n], provenance) for task in board.tasks
+            _result(board, line, task, *results[board.title_of(*task.parts)][n], provenance) for task in board.tasks
         )
         yield f'<tr><th scope="row">{name}</th>{cells}{of_tasks}</tr>'
     yield "</tbody></table></div><details><summary>What the numbers are</summary>"
@@ -45,8 +45,8 @@ def render_board(board: Leaderboard, provenance: Provenance) -> Iterator[str]:
 def _result(board: Leaderboard, line: Line, task: Task, text: str, value: float | None, provenance: Provenance) -> str:
     if value is None:
         return f'<td class="missing">{escape(text)}</td>'
-    attributes = filter_attributes(task.dataset, line.method, task.bits, features=task.features)
-    attributes |= {"data-kinds": " ".join(sorted(kinds_of(line.rows[0])))}
+    attributes = filter_attributes(task.dataset, line["name"], task.bits, features=task.features)
+    attributes |= {"data-kinds": " ".join(sorted(kinds_of(line.results[task].rows[0])))}
     name = result_id(board, line, task)
     provenance.add_result(name, line, task)
     named = {"id": name, "class": "measured", **attributes}

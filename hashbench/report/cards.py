@@ -54,7 +54,7 @@ class Cards:
         for name, card in self.provenance.cards.items():
             file, method = method_file(name), METHODS.get(name)
             best = max(
-                (line.beaten or 0 for line in board.lines if line.method == name and len(line.ranks) >= FEWEST),
+                (line["beaten"] or 0 for line in board.lines if line["name"] == name and line["n_tasks"] >= FEWEST),
                 default=None,
             )
             n_rows = sum(row.method == name for row in self.contents.rows)
@@ -100,13 +100,13 @@ class Cards:
 
     def _place(self, name: str) -> Iterator[str]:
         board = self.contents.board or Leaderboard((), ())
-        places = [place for place, line in enumerate(board.lines) if line.method == name]
+        places = [place for place, line in enumerate(board.lines) if line["name"] == name]
         n_rows = sum(row.method == name for row in self.contents.rows)
         rows = f'<a href="{PAGE}{_rows_of(name)}">{counted(n_rows, "row")}</a>'
         yield f'<section id="place"><h2>Place and cost</h2><p>{rows} stored.</p>'
         if places:
             facts, _ = blocks_of(board)
-            heads = [escape(board.lines[place].label) for place in places]
+            heads = [escape(board.lines[place]["method"]) for place in places]
             of_facts = [[escape(key), *(escape(cells[place][0]) for place in places)] for key, cells in facts.items()]
             yield grid(["", *(f"{place + 1}. {text}" for place, text in zip(places, heads, strict=True))], of_facts)
             lines = [board.lines[place] for place in places]
@@ -183,9 +183,9 @@ def _docstring(name: str) -> str:
 def _result(board: Leaderboard, line: Line, task: Task) -> str:
     if task not in line.results:
         return "-"
-    found, rank = line.results[task], line.ranks.get(task)
+    found = line.results[task]
     spread = "" if found.std is None else f"±{found.std:.3f}"
-    place = "" if rank is None else f", {rank:g} of {line.n_compared[task]}"
+    place = "" if found.rank is None else f", {found.rank:g} of {found.n_compared}"
     return f'<a href="{PAGE}#cell={result_id(board, line, task)}">{found.mean:.3f}{spread}</a>{place}'
 
 

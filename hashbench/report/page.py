@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import get_args
 
 from hashbench.foundation.errors import counted
 from hashbench.report.board import render_board
@@ -13,7 +14,7 @@ from hashbench.report.provenance import Provenance, Ran, ascending, filter_attri
 from hashbench.tables import render_leaderboard
 from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html
-from hashbench.tables.tracks import KINDS
+from hashbench.tables.tracks import Kind
 from hashbench.tables.verdicts import render as verdicts_text
 from hashbench.tables.verdicts import verdicts
 
@@ -108,7 +109,7 @@ def _filter(contents: Contents) -> Iterator[str]:
         ("method", "Method", methods),
         ("bits", "Bits", bits),
         ("features", "Input", sorted({input_of(row) for row in contents.rows} - {""})),
-        ("kinds", "Kind", KINDS),
+        ("kinds", "Kind", get_args(Kind)),
     ):
         options = "".join(f"<option>{escape(value)}</option>" for value in values)
         yield f'<label>{label}<select name="{name}"><option value="">all</option>{options}</select></label>'

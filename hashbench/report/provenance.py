@@ -136,13 +136,13 @@ class Provenance:
 
     def add_result(self, name: str, line: Line, task: Task) -> None:
         """Adds what is said of a line of the leaderboard on a task that it has, by the id ``name`` of the cell."""
-        found, rank = line.results[task], line.ranks.get(task)
+        found = line.results[task]
         spread = "" if found.std is None else f" ± {found.std:.4f}"
         facts = {
-            "method": f"{line.label}, settings {line.track}",
+            "method": f"{line['method']}, settings {line['settings']}",
             "task": ", ".join(task.parts),
             "AP with ties": f"{found.mean:.4f}{spread}, {least_to_most([len(found.of_seeds)], 'seed')}",
-            "rank": "no other line has this task" if rank is None else f"{rank:g} of {line.n_compared[task]}",
+            "rank": "no other line has this task" if found.rank is None else f"{found.rank:g} of {found.n_compared}",
         }
         self.cells[name] = {"facts": facts, "runs": [self.places[row.run] for row in found.rows]}
 

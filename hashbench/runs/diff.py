@@ -10,7 +10,18 @@ from hashbench.runs.row import Artefact, Row
 from hashbench.runs.store import Damaged, Store
 
 # what made the row, when and how fast
-MADE_BY = ("code", "versions", "hardware", "threads", "peak_memory", "utc", "seconds", "arithmetic", "maker")
+MADE_BY = (
+    "code",
+    "versions",
+    "hardware",
+    "threads",
+    "peak_memory",
+    "hasher_bytes",
+    "utc",
+    "seconds",
+    "arithmetic",
+    "maker",
+)
 SUMS = ("status", "reason", "distinct_codes", "data_sha256", "features_sha256", "ids_sha256")
 RESULT = (*SUMS[:3], "artefacts", *SUMS[3:])
 PARTS = {"cpu": "processor", "gpu": "GPU"}

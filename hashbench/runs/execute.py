@@ -55,7 +55,8 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
     result = scored(output, data, folder, options)
     score_s = time.perf_counter() - encoded
     seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))
-    return row_with(data, options, **result, seconds=seconds, status="ok")
+    size = sum(path.stat().st_size for path in folder.glob("hasher.*")) or None
+    return row_with(data, options, **result, hasher_bytes=size, seconds=seconds, status="ok")
 
 
 def scored(output: Output, data: RunData, folder: Path, options: Options) -> dict[str, Any]:

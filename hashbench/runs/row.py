@@ -108,6 +108,7 @@ class Row(Strict):
     hardware: dict[str, str | int | None]
     threads: dict[str, int] | None = None  # of each library that was loaded; rows of schema 1 do not say it
     peak_memory: int | None = None  # of the process, in bytes; rows of schema 1 do not say it
+    hasher_bytes: int | None = None  # of the saved hash function, without the features that it takes; later rows say it
     utc: str
     seconds: Seconds | None
     arithmetic: Arithmetic | None = None  # of deep methods; older rows have none
@@ -169,8 +170,9 @@ def provider_of(row: Row) -> str | None:
 
 
 def to_json(row: Row) -> str:
-    """The row as one line of JSON, keys sorted; one without a maker is as before there were makers."""
-    return canonical_json(row.model_dump(by_alias=True, exclude={"maker"} if row.maker is None else None))
+    """The row as one line of JSON, keys sorted; one without a maker or a size is as before there were any."""
+    absent = {key for key in ("maker", "hasher_bytes") if getattr(row, key) is None}
+    return canonical_json(row.model_dump(by_alias=True, exclude=absent))
 
 
 # A line of a file of rows is {"run":NAME, all other keys sorted, "row_sha256":D}: D is the SHA-256 of the line's text

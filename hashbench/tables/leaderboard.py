@@ -78,6 +78,7 @@ SORTS: dict[str, Callable[[Line], Any]] = {
     "train": lambda line: line["train_s"],
     "encode": lambda line: None if line["items_per_s"] is None else -line["items_per_s"],
     "memory": lambda line: line["peak_memory"],
+    "size": lambda line: line["hasher_bytes"],
 }
 
 
@@ -233,6 +234,7 @@ def _columns(label: str, name: Name, results: Mapping[Task, Result]) -> dict[str
         "train_s": _of(median, (row.seconds.train for row in own if row.seconds)),
         "items_per_s": _of(median, map(_items_per_s, own)),
         "peak_memory": _of(median, (row.peak_memory for row in own)),  # of the process, in bytes
+        "hasher_bytes": _of(median, (row.hasher_bytes for row in own)),
     }
 
 

@@ -12,7 +12,6 @@ from hashbench.tables.render_csv import csv_lines
 TITLE = "Leaderboard: AP with ties"
 GAP = "-"  # nothing is measured there
 ACROSS = 7  # columns of one tabular of LaTeX
-MIB = 2**20
 
 Columns = Mapping[str, Sequence[tuple[str, float | None]]]  # by heading: the text of each row, and what it is sorted by
 
@@ -40,6 +39,7 @@ def blocks_of(board: Leaderboard) -> list[Columns]:
         "train s": ("train_s", "{:,.1f}"),
         "items/s": ("items_per_s", "{:,.0f}"),
         "MiB": ("peak_memory", "{:,.0f}"),
+        "hasher KiB": ("hasher_bytes", "{:,.1f}"),
     }
     ranks = {head: [_text(line, *how) for line in board.lines] for head, how in shown.items()}
     results = {task: [line.results.get(task) for line in board.lines] for task in board.tasks}
@@ -81,7 +81,7 @@ def _text(line: Line, column: str, form: str) -> tuple[str, float | None]:
         return "{rank_low:.1f} to {rank_high:.1f}".format(**line.columns), None
     if value is None or isinstance(value, str):
         return value or GAP, None
-    value /= MIB if column == "peak_memory" else 1
+    value /= {"peak_memory": 1 << 20, "hasher_bytes": 1 << 10}.get(column, 1)
     return form.format(value, **line.columns), float(value)
 
 

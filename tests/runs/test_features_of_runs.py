@@ -79,6 +79,8 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     spec, store = Run.resolve("toy", "s1", method, {"bits": 8, **settings}), Store(tmp_path / "results")
     row = row_of(spec, store, Options(device="cpu"))
     assert row.status == "ok", row.reason
+    saved = [path.stat().st_size for path in store.run_folder(row.run).glob("hasher.*")]
+    assert row.hasher_bytes == sum(saved) > 8 * 4  # at least a number for each bit
     found = open_features(load_card("toy"), "gist")
     assert row.features_sha256 == found.sha256
     assert open_data(spec).items.shape == (120, 512)

@@ -69,6 +69,7 @@ def named_by(words: list[str]) -> str:
     """The run that the words of a command name; as the command line does it, without its options for the machine."""
     program, train, method, dataset, *options = words
     assert (program, train) == ("hashbench", "train")
+    options = [word for word in options if word != "--asymmetric"]  # another search, and no part of the name
     pairs = list(zip(options[::2], options[1::2], strict=True))
     given = dict(pairs)
     settings = parse_settings([value for option, value in pairs if option == "--set"])

@@ -17,7 +17,7 @@ from hashbench.runs.store import Store
 from hashbench.tables import tracks
 from hashbench.tables.collect import kept_histogram
 from hashbench.tables.resampling import LEVEL, SAMPLES, Floats, rank_intervals, ranks_of, share_above_zero
-from hashbench.tables.tracks import TUNED, Name, Task
+from hashbench.tables.tracks import BY_HAND, TUNED, Name, Task
 
 FEWEST = 4  # of 3 tasks one sample in 27 has the worst one only: the interval of 95% would be from end to end
 
@@ -38,12 +38,12 @@ class Result:
             found[row.seed].append(row.metrics["ap"].mean or 0.0)
         return {seed: fmean(found[seed]) for seed in sorted(found)}
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """The mean over seeds."""
         return fmean(self.of_seeds.values())
 
-    @property
+    @cached_property
     def std(self) -> float | None:
         """The sample deviation over seeds; None with one."""
         return stdev(self.of_seeds.values()) if len(self.of_seeds) > 1 else None
@@ -71,7 +71,7 @@ class Line:
 
 
 SORTS: dict[str, Callable[[Line], Any]] = {
-    "beats": lambda line: None if line["n_tasks"] < FEWEST else -(line["beaten"] or 0),
+    "beats": lambda line: (line["n_tasks"] < FEWEST, line["settings"] == BY_HAND, -(line["beaten"] or 0)),
     "rank": lambda line: line["mean_rank"],
     "method": lambda line: line["method"].lower(),
     "tasks": lambda line: -line["n_tasks"],
@@ -126,8 +126,9 @@ class Leaderboard:
         )
         yield (
             "Order: by the share of the other lines that a line beats on its tasks, because the first of 4 and the "
-            f"first of 31 are no equals; lines with fewer than {FEWEST} tasks are last. Better than: the share of "
-            "samples of common tasks and paired seeds in which the mean AP_T is higher than that of the next line with "
+            "first of 31 are no equals. Settings by hand come after the others, because nobody counted their trials; "
+            f"lines with fewer than {FEWEST} tasks are last. Better than: the share of samples of common tasks and "
+            "paired seeds in which the mean AP_T is higher than that of the next line with "
             f"{FEWEST} such pairs or more."
         )
         yield "Settings: tuned by a search, as published, or by hand; where a method is tuned, only these are shown."
@@ -159,7 +160,7 @@ def leaderboard(rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Stor
             for of, rank in zip(having, ranks, strict=True):
                 of[task] = replace(of[task], rank=rank, n_compared=len(having))
     lines = [Line(_columns(label, name, found[name]), found[name]) for name, label in _labels(found).items()]
-    lines.sort(key=lambda line: (line["n_tasks"] < FEWEST, -(line["beaten"] or 0), line["method"]))
+    lines.sort(key=lambda line: (SORTS["beats"](line), line["method"]))
     all_seeds = [[_seeds(line.results.get(task)) for line in lines] for task in tasks]
     shared = [of_task for of_task in all_seeds if sum(of is not None for of in of_task) > 1]
     for line, (low, high) in zip(lines, rank_intervals(shared).tolist() if shared else [], strict=False):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from hashbench.foundation.paths import read_once
 from hashbench.tables import notation
 from hashbench.tables.footnotes import made_how
 from hashbench.tables.notation import Notation
@@ -45,7 +46,7 @@ def escape(text: str) -> str:
 
 def cite(key: str) -> str:
     """The paper of a key with names and year; the key where its entry cannot be read."""
-    return cited(key, papers(broken=str))  # str: nothing is said of a broken entry
+    return cited(key, read_once(papers)(broken=str))  # str: nothing is said of a broken entry
 
 
 def both(published: str, measured: str, cell: TableCell) -> str:

@@ -20,6 +20,14 @@ class Supervision(nn.Module):
         """Relevance levels int64[M, N] of the examples ``rows`` [M] to the examples ``columns`` [N] (None: to all)."""
         raise NotImplementedError
 
+    def alike(self) -> tuple[Tensor, Tensor]:
+        """An example int64[U] of each group whose members have the same levels to all, and the group int64[n] of each.
+
+        Here every example is a group of its own.
+        """
+        each = torch.arange(self.n_examples)
+        return each, each
+
 
 class LabelSupervision(Supervision):
     """From class ids [n] (negative: no class) or multi-hot labels; HashbenchError if no two are relevant."""
@@ -39,6 +47,13 @@ class LabelSupervision(Supervision):
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
         """``label_levels`` of the examples."""
         return label_levels(self.labels[rows], self.labels if columns is None else self.labels[columns])
+
+    def alike(self) -> tuple[Tensor, Tensor]:
+        """Groups of equal labels."""
+        different, groups = torch.unique(self.labels, dim=0, return_inverse=True)
+        members = torch.empty(len(different), dtype=torch.int64, device=groups.device)
+        members[groups] = torch.arange(self.n_examples, device=groups.device)  # any one of a group
+        return members, groups
 
 
 class DistanceSupervision(Supervision):

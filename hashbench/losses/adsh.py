@@ -6,7 +6,7 @@ from torch import Tensor
 from hashbench.losses._discrete import coordinate_descent
 from hashbench.losses._objective import OutputMemory, Supervision
 
-ROWS = 1000  # examples whose relevance to all others is in memory at a time
+ROWS = 1000  # groups of examples whose relevance to all others is in memory at a time
 
 
 class Objective(OutputMemory):
@@ -23,13 +23,19 @@ class Objective(OutputMemory):
     codes: Tensor
     pulls: Tensor
     constants: Tensor
+    members: Tensor
+    groups: Tensor
 
     def __init__(self, supervision: Supervision, bits: int, *, gamma: float, every: int) -> None:
         super().__init__(supervision, bits)
         self.gamma, self.every, n = gamma, every, supervision.n_examples
         self.register_buffer("codes", torch.zeros(n, bits, dtype=torch.float64))
         self.register_buffer("pulls", torch.zeros(n, bits, dtype=torch.float64))  # sum_j s_ij v_j of each example i
-        similar = torch.cat([self._similar(rows).sum(1) for rows in self._blocks()]).double()
+        members, groups = supervision.alike()
+        self.register_buffer("members", members, persistent=False)
+        self.register_buffer("groups", groups, persistent=False)
+        sizes = torch.bincount(groups).double()
+        similar = torch.cat([self._similar(some).double() @ sizes for some in torch.split(members, ROWS)])[groups]
         self.contrast = float(similar.sum()) / max(1, n**2 - int(similar.sum()))
         constants = similar + self.contrast**2 * (n - similar)  # sum_j s_ij^2
         self.register_buffer("constants", constants, persistent=False)
@@ -56,14 +62,12 @@ class Objective(OutputMemory):
         self.pulls.copy_(self._pulled(self.codes))
 
     def _pulled(self, values: Tensor) -> Tensor:
-        """sum_j s_ij x_j of each example i, for the rows x_j of ``values`` [n, bits]."""
-        return torch.cat([self._wanted(rows) @ values for rows in self._blocks()])
+        """sum_j s_ij x_j of each example i, for the rows x_j of ``values`` [n, bits], first those of a group."""
+        sums = values.new_zeros(len(self.members), values.shape[1]).index_add_(0, self.groups, values)
+        return torch.cat([self._wanted(some) @ sums for some in torch.split(self.members, ROWS)])[self.groups]
 
-    def _wanted(self, rows: Tensor) -> Tensor:
-        return torch.where(self._similar(rows), 1.0, -self.contrast).double()
+    def _wanted(self, members: Tensor) -> Tensor:
+        return torch.where(self._similar(members), 1.0, -self.contrast).double()
 
-    def _similar(self, rows: Tensor) -> Tensor:
-        return self.supervision.levels(rows) > 0
-
-    def _blocks(self) -> tuple[Tensor, ...]:
-        return torch.split(torch.arange(self.supervision.n_examples, device=self.codes.device), ROWS)
+    def _similar(self, members: Tensor) -> Tensor:
+        return self.supervision.levels(members, self.members) > 0

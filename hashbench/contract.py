@@ -21,7 +21,7 @@ from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup, slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
-from hashbench.histogram.ranking import Ranked, sorted_searches
+from hashbench.histogram.ranking import Ranked, TableRankings, sorted_searches
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 
@@ -30,6 +30,7 @@ Precision = Literal["float32", "bfloat16"]
 
 PIXELS = "pixels"  # the value of the setting `features` that means: the items themselves
 CODES = "codes.npz"  # the file that an output saves in the folder of a run
+NO_CODES = "its queries are no codes, so that nothing is searched by Hamming distance"
 BLOCK_BYTES = 64 << 20  # the most bytes of items in memory at once
 WHOLE_BATCHES = 1000  # items of a batch: a block is whole batches, so every bit is as if all were encoded at once
 
@@ -236,6 +237,30 @@ class BinaryOutput:
         distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
         counted = histogram.count(*codes, relevance, progress=progress)
         return Counted({"histogram": counted}, ranked=ranked, distinct=distinct)
+
+
+@dataclass(frozen=True, eq=False)
+class QuantisedOutput:
+    """Items as numbers of centroids, and the squared distances of queries, which are no codes, to all centroids."""
+
+    tables: Floats  # [q, sub-spaces, centroids]
+    numbers: NDArray[np.uint8]  # [n, sub-spaces]
+    data: SearchItems
+
+    def save(self, folder: Path) -> None:
+        """Writes codes.npz."""
+        self.save_as(folder / CODES)
+
+    def save_as(self, path: Path) -> None:
+        """Writes ``query_tables`` and ``database_centroids``, and the labels; without labels the ids."""
+        arrays: dict[str, Any] = {"query_tables": self.tables, "database_centroids": self.numbers}
+        for of, rows in (("query", self.data.queries), ("database", self.data.database)):
+            arrays |= {f"{of}_ids": rows.ids} if rows.labels is None else {f"{of}_labels": rows.labels}
+        write_arrays(path, **arrays)
+
+    def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
+        """The rankings by asymmetric distances; nothing is counted by Hamming distance."""
+        return Counted({}, ranked={"asymmetric": TableRankings(self.tables, self.numbers, relevance, progress)})
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,9 @@ class RunCheck:
 
     def all(self) -> None:
         """All checks."""
+        if self.row.settings.get("query") == "float":
+            self.report.not_checked.append(f"{self.row.run}: its queries are no codes: they are not ranked again")
+            return
         n_before = len(self.report.differences)
         counts = {name: self._counts(name) for name in COUNTS if name in self.files}
         from_codes = self._codes()

@@ -39,8 +39,10 @@ def _commands(row: Row) -> tuple[list[str], str | None]:
         return commands, why
     if row.status == "ok" and "weights" not in row.artefacts:  # a classifier makes weights in place of codes
         commands += [f"hashbench encode {row.run} --out codes.npz"]
-        commands += [f"hashbench search {row.run} --out nearest.png"] if _has_images(row.dataset) else []
-        commands += ["hashbench eval codes.npz"] if "bits" in row.settings else []
+        commands += (
+            [f"hashbench search {row.run} --out nearest.png"] if row.metrics and _has_images(row.dataset) else []
+        )
+        commands += ["hashbench eval codes.npz"] if "bits" in row.settings and row.metrics else []
     return commands, why
 
 

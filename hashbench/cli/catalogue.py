@@ -166,7 +166,7 @@ def _runs() -> Iterator[Entry]:
 
 def run_entry(name: str, row: "Row") -> Entry:
     """A run with its first score and its day."""
-    metrics = {metric: value.mean for metric, value in row.metrics.items()}
+    metrics = {metric: value.mean for metric, value in (row.metrics or row.all_metrics()).items()}
     score = next((f"{printable(key)} {mean:.4f}" for key, mean in metrics.items() if mean is not None), row.status)
     of_row = {"dataset", "protocol", "method", "settings", "seed", "split_seed", "budget", "status", "utc", "maker"}
     marked = "  imported" if row.is_imported else ""

@@ -150,5 +150,5 @@ def _running(n_left: int, at_once: int | None) -> str:
 def _result(outcome: "Outcome") -> str:
     if outcome.row is None or outcome.failure is not None:
         return "failed"
-    name, value = next(iter(outcome.row.metrics.items()))
+    name, value = next(iter(outcome.row.all_metrics().items()))
     return f"{name} {value.mean or 0:.3f}"

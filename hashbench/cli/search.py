@@ -122,14 +122,17 @@ def _check_sheet(options: dict[str, object], top: int, queries: int | None) -> N
 
 def _codes_of_run(context: Context, name: str) -> Path:
     """The file with the codes of a run; raises HashbenchError if it is not here, or if they are not binary."""
-    from hashbench.contract import CODES, BitSettings
+    from hashbench.contract import CODES, NO_CODES, BitSettings
     from hashbench.runs.guard import not_here
     from hashbench.runs.run import Run
     from hashbench.runs.store import Store
 
     store = Store.default()
     row = store.named(name)
-    if not isinstance(Run.from_row(row).settings, BitSettings):
+    run = Run.from_row(row)
+    if run.method.group == "quantisation":
+        raise HashbenchError(f"{row.run}: {NO_CODES}")
+    if not isinstance(run.settings, BitSettings):
         raise HashbenchError(f"{row.run}: its codes are not binary; hashbench encode and hashbench index search them")
     if not (path := store.run_folder(row.run) / CODES).exists():
         raise not_here(row, store, program(context))

@@ -186,12 +186,13 @@ def question_of(
 
 def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> None:
     """Raises HashbenchError for a method without binary codes, or a setting that none of the methods has."""
+    from hashbench.contract import BitSettings
     from hashbench.foundation.errors import unknown
     from hashbench.methods import METHODS
 
     fields = {method: METHODS.get(method).settings.model_fields.keys() for method in methods}
-    for method, own in fields.items():
-        if "bits" not in own:
+    for method in methods:
+        if not issubclass(METHODS.get(method).settings, BitSettings):
             raise HashbenchError(f"{method} makes no binary codes, whose AP a search compares")
     known = {"model", *(key for own in fields.values() for key in own)}
     for key in given:

@@ -188,6 +188,30 @@ class WeightedRankings:
         return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
 
 
+@dataclass(frozen=True, eq=False)
+class TableRankings:
+    """The rankings by look-up tables: a distance is the sum of the entries of a query that an item's numbers choose.
+
+    Items of equal numbers tie exactly, because the entries are added in the order of the tables.
+    """
+
+    tables: NDArray[np.float64]  # [q, m, k]
+    numbers: NDArray[np.integer]  # [n, m] of the items, below k
+    relevance: Relevance
+    progress: bool = False  # whether each iteration shows a progress bar
+
+    def distances(self, rows: slice) -> NDArray[np.float64]:
+        """The distances of a block of queries, float64[q, n]."""
+        block = np.zeros((len(self.tables[rows]), len(self.numbers)))
+        for m, chosen in enumerate(np.ascontiguousarray(self.numbers.T)):
+            block += self.tables[rows, m].take(chosen, axis=1)
+        return block
+
+    def __iter__(self) -> Iterator[RankingHistogram]:
+        found, n = rankings(self.distances, self.relevance), len(self.tables)
+        return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
+
+
 def sorted_searches(
     query: Codes,
     database: Codes,

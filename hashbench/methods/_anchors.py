@@ -33,14 +33,20 @@ class AnchorEmbedding(HashFunction):
 
 def clustered(features: Floats, n_anchors: int, iterations: int, seed: int) -> "KMeans":
     """k-means of ``features`` [n, d] after ``iterations``: ``cluster_centers_`` [m, d] and ``labels_`` [n]."""
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
     distinct = len(np.unique(features, axis=0))
     if n_anchors > distinct:
         raise HashbenchError(f"{n_anchors} anchors from {distinct} training examples that differ: too few")
+    return k_means(features, n_anchors, iterations, seed)
+
+
+def k_means(features: Floats, n: int, iterations: int, seed: int, start: Floats | None = None) -> "KMeans":
+    """As :func:`clustered`, of ``n`` centres, from those at the ``start`` [n, d]; examples need not differ."""
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    first = "k-means++" if start is None else start
     # tol = 0: all iterations, without a warning where more would change the centres
-    kmeans = KMeans(n_anchors, n_init=1, max_iter=iterations, tol=0, random_state=seed % 2**32)
+    kmeans = KMeans(n, init=first, n_init=1, max_iter=iterations, tol=0, random_state=seed % 2**32)
     with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
         return kmeans.fit(features)
 

@@ -44,12 +44,15 @@ class Method:
     makes_codes: bool = True  # False for the classifier, whose weights other runs start from
 
     @property
-    def group(self) -> Literal["deep", "shallow", "sparse", "pretraining"]:
-        """Binary codes, of a network that it trains (deep) or not (shallow); sparse codes; or weights (pretraining)."""
+    def group(self) -> Literal["deep", "shallow", "sparse", "quantisation", "pretraining"]:
+        """Binary codes, of a network that it trains (deep) or not (shallow); sparse codes; or weights (pretraining).
+
+        Quantisation is none of them: an item is numbers of centroids, and a query its features.
+        """
         if not self.makes_codes:
             return "pretraining"
         if not issubclass(self.settings, BitSettings):
-            return "sparse"
+            return "quantisation" if "bits" in self.settings.model_fields else "sparse"
         return "deep" if self.needs_torch else "shallow"
 
 

@@ -1,7 +1,7 @@
 """Shallow methods: hash functions of features, fitted to all training examples at once; linear ones among them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from hashbench.contract import (
     BinaryHasher,
     BitSettings,
+    CodeSettings,
     DamagedHasher,
     Floats,
+    Hasher,
     SavedHasher,
     TrainingData,
     TrainingFailed,
@@ -29,16 +31,30 @@ AVERAGE = "average_item"  # the name of that array in the file; the arrays of th
 BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
 
 
-class ShallowSettings(BitSettings):
-    """The settings that every shallow method has: its file must name the features that it hashes."""
+class FeatureSettings(CodeSettings):
+    """The settings of every method that is fitted to features: its file must name these."""
 
     features: str
     normalise: Literal["none", "unit_norm"] = "none"  # minus the average training item, then divided by the norm
 
 
+class ShallowSettings(FeatureSettings, BitSettings):
+    """The settings that every shallow method has."""
+
+
 @dataclass(frozen=True, eq=False)
-class HashFunction(ABC):
-    """The hash functions of all bits; a subclass (a frozen dataclass) has arrays or None as fields, to be saved."""
+class FittedFunction(ABC):
+    """A function of features; a subclass (a frozen dataclass) has arrays or None as fields, to be saved."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """The number of features of an item."""
+
+
+@dataclass(frozen=True, eq=False)
+class HashFunction(FittedFunction):
+    """The hash functions of all bits."""
 
     weights: Floats | None = field(default=None, kw_only=True)  # [bits], 0 or more, if the method learns weights
 
@@ -56,31 +72,40 @@ class HashFunction(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class ShallowHasher(BinaryHasher):
-    """The hasher of a shallow method; the items that it takes are divided by ``value_max``."""
+class FeatureHasher:
+    """A fitted function of features; the items that it takes are divided by ``value_max``."""
 
-    function: HashFunction
+    function: FittedFunction
     value_max: float
     average: Floats | None = None  # [d], the average training item if items are scaled to unit norm
+
+    def blocks(self, items: NDArray[Any]) -> Iterator[Floats]:
+        """The features float64[n, d] of ``items``, scaled as in training, some thousands at a time."""
+        for block in np.array_split(items, max(1, len(items) // BLOCK)):
+            features, expected = as_features(block, self.value_max), self.function.n_features
+            if features.shape[1] != expected:
+                raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {expected}")
+            yield normalised(features, self.average)
+
+    def save(self, folder: Path) -> None:
+        """Writes the hasher into ``folder``."""
+        arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
+        arrays |= {AVERAGE: self.average, "function": type(self.function).__name__, "value_max": self.value_max}
+        write_arrays(folder / FILE, "plain", **{key: each for key, each in arrays.items() if each is not None})
+
+
+@dataclass(frozen=True, eq=False)
+class ShallowHasher(FeatureHasher, BinaryHasher):
+    """The hasher of a shallow method."""
+
+    function: HashFunction
 
     @property
     def bit_weights(self) -> Floats | None:
         return self.function.weights
 
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
-        blocks = np.array_split(items, max(1, len(items) // BLOCK))
-        return np.concatenate([self._activations(block) for block in blocks])
-
-    def _activations(self, items: NDArray[Any]) -> NDArray[np.float32]:
-        features, expected = as_features(items, self.value_max), self.function.n_features
-        if features.shape[1] != expected:
-            raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {expected}")
-        return self.function.activations(normalised(features, self.average)).astype(np.float32)
-
-    def save(self, folder: Path) -> None:
-        arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
-        arrays |= {AVERAGE: self.average, "function": type(self.function).__name__, "value_max": self.value_max}
-        write_arrays(folder / FILE, "plain", **{key: each for key, each in arrays.items() if each is not None})
+        return np.concatenate([self.function.activations(each).astype(np.float32) for each in self.blocks(items)])
 
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
@@ -100,16 +125,17 @@ def normalised(features: Floats, average: Floats | None) -> Floats:
 
 
 def shallow_method(
-    settings: type[ShallowSettings],
-    fit: Callable[[Any, Floats, TrainingData], HashFunction],  # of features that are scaled as the settings say
-    *functions: type[HashFunction],  # that ``fit`` may return
+    settings: type[FeatureSettings],
+    fit: Callable[[Any, Floats, TrainingData], FittedFunction],  # of features that are scaled as the settings say
+    *functions: type[FittedFunction],  # that ``fit`` may return
     identity: tuple[str, ...] = (),  # what names its runs besides bits and features
     supervision: Literal["none", "labels", "relevance"] = "none",
+    hasher: Callable[[Any, float, Floats | None], Hasher] = ShallowHasher,
 ) -> Method:
     """The method whose hash functions are ``fit(settings, features, data)``."""
     by_name = {function.__name__: function for function in functions}
 
-    def fitted(chosen: Any, data: TrainingData) -> ShallowHasher:
+    def fitted(chosen: Any, data: TrainingData) -> Hasher:
         features = as_features(data.items, data.value_max)
         unusable = ~np.isfinite(features).all(axis=1)
         if unusable.any():
@@ -120,16 +146,16 @@ def shallow_method(
             given = f"the {len(features)} training examples have equal features"
             raise TrainingFailed(f"{given}: two that differ are needed")
         average = features.mean(axis=0) if chosen.normalise == "unit_norm" else None
-        return ShallowHasher(fit(chosen, normalised(features, average), data), data.value_max, average)
+        return hasher(fit(chosen, normalised(features, average), data), data.value_max, average)
 
-    def load(chosen: ShallowSettings, stored: SavedHasher) -> ShallowHasher:  # noqa: ARG001
+    def load(chosen: FeatureSettings, stored: SavedHasher) -> Hasher:  # noqa: ARG001
         path = stored.folder / FILE
         damaged = retold(lambda cause: f"{path}: not a whole hasher ({cause})", by=DamagedHasher)
         with damaged, path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             function = by_name[str(archive["function"])]
             arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
             average = archive[AVERAGE] if AVERAGE in archive else None  # noqa: SIM401  (an NpzFile reads at get)
-            return ShallowHasher(function(**arrays), float(archive["value_max"]), average)
+            return hasher(function(**arrays), float(archive["value_max"]), average)
 
     return Method(settings, ("bits", "features", *identity), fitted, load, needs_torch=False, supervision=supervision)
 

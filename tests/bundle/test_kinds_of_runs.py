@@ -88,6 +88,28 @@ def test_sparse_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkey
     assert lines == [f"difference: {row.run}: retrieval{end}.npz" for end in ("", "_of_test")]
 
 
+def test_queries_that_are_no_codes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, object] = {"bits": 8, "kmeans_iterations": 1}
+    declare(small_root(tmp_path, monkeypatch), "pq", settings, "ap")
+    row = trained(tmp_path, "pq", settings)
+    path = tmp_path / "b.zip"
+    code, out, error = call(capsys, "bundle", "mine", "-o", path)
+    assert (code, error) == (0, "") and "1 row, 0 with a histogram, 1 with codes" in out
+    code, out, _ = call(capsys, "verify", path, "--rows-only")
+    assert code == 0
+    assert f"not checked: {row.run}: its queries are no codes: they are not ranked again" in out.splitlines()
+    assert out.splitlines()[-1].startswith("no difference; 0 of 1 run scored again")
+    code, _, error = call(capsys, "verify", path)
+    assert code == 1 and error.startswith(f"error: {path}: no run was scored again")
+    code, out, error = call(capsys, "results", "add", path)
+    assert code == 2 and error.count("\n") == 1 and "its queries are no codes: they are not ranked again" in error
+    for arguments in (["search", row.run], ["search", row.run, "--out", tmp_path / "near.npz"]):
+        code, out, error = call(capsys, *arguments)
+        assert (code, error.count("\n")) == (2, 1) and f"{row.run}: its queries are no codes" in error
+
+
 def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: dict[str, object] = {"bits": 4}
     root = small_root(tmp_path, monkeypatch)

@@ -84,6 +84,7 @@ def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -
         (["--methods", "itq", "--name", "kept", "--tune", "1"], "kept.toml: it is there already: give another --name"),
         (["--methods", "itq", "--name", "talr-table1"], "talr_table1.toml: it is there already: give another --name"),
         (["--methods", "sparse_hash"], "sparse_hash makes no binary codes"),
+        (["--methods", "pq"], "pq makes no binary codes"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_and_writes_nothing(

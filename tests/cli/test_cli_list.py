@@ -56,11 +56,11 @@ def test_alone_it_lists_the_kinds_with_the_number_of_their_entries(capsys: pytes
 def test_methods_stand_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("list", "methods") == 0
     groups = capsys.readouterr().out.split("\n\n")
-    assert [group.splitlines()[0] for group in groups] == ["deep", "pretraining", "shallow", "sparse"]
-    deep, pretraining, shallow, sparse = (
+    assert [group.splitlines()[0] for group in groups] == ["deep", "pretraining", "quantisation", "shallow", "sparse"]
+    deep, pretraining, quantisation, shallow, sparse = (
         {line.split()[0] for line in group.splitlines() if line[2] != " "} for group in groups
     )
-    assert "classifier" in pretraining
+    assert "classifier" in pretraining and {"pq", "opq"} <= quantisation
     assert {"dpsh", "talr_ap"} <= deep and {"itq", "ksh"} <= shallow and {"sparse_hash", "sparse_vq"} <= sparse
 
 

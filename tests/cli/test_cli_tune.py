@@ -137,6 +137,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
         ),
         (["lsh", "digits", "--set", "centr=true"], "unknown setting of lsh 'centr': did you mean centre?"),
         (["itq", "digits", "--set", "iterations=-1", "--trials", "1"], "itq on digits: iterations: "),
+        (["opq", "digits"], "opq makes no binary codes, whose AP a search compares"),
         (["sparse_th", "digits"], "sparse_th makes no binary codes, whose AP a search compares"),
         (["lsh", "digits", "--name", "../up"], "--name ../up: letters, digits, _, - and dots are expected"),
         (["lsh", "digits", "--name", "talr_table1"], "--name talr_table1: letters, digits, _, - and dots are expected"),

@@ -1,0 +1,33 @@
+"""Optimised product quantisation (Ge, He, Ke, Sun 2013), without assumptions on the features.
+
+The rotation R and the centroids lower |X R - Y|^2 in turn, Y the features X R with centroids in place of their parts:
+R is the orthogonal factor of X^T Y, and k-means goes on from the last centroids.
+"""
+
+import numpy as np
+from pydantic import Field
+
+from hashbench.contract import Floats
+from hashbench.methods._quantiser import Quantiser, QuantiserSettings, codebooks, quantising_method
+
+
+class Settings(QuantiserSettings):
+    """``iterations`` is how often R is updated; before, k-means takes ``first_kmeans_iterations``."""
+
+    iterations: int = Field(ge=0)
+    first_kmeans_iterations: int = Field(ge=1)
+
+
+def _fit(settings: Settings, features: Floats, seed: int) -> Quantiser:
+    from scipy.linalg import polar
+
+    n_parts, rotation = settings.bits // 8, np.eye(features.shape[1])
+    centroids, rebuilt = codebooks(features, n_parts, settings.first_kmeans_iterations, seed)
+    for _ in range(settings.iterations):
+        rotation = polar(features.T @ rebuilt)[0]
+        turned = features @ rotation
+        centroids, rebuilt = codebooks(turned, n_parts, settings.kmeans_iterations, seed, centroids)
+    return Quantiser(centroids, rotation)
+
+
+METHOD = quantising_method(Settings, _fit)

@@ -1,0 +1,201 @@
+"""PQ and OPQ: distances are those to reconstructed items, equal bytes tie, and queries stay real numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hashbench import metrics
+from hashbench.contract import DamagedHasher, ItemRows, SavedHasher, SearchItems, TrainingData
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
+from hashbench.histogram.ranking import TableRankings
+from hashbench.methods import METHODS
+from hashbench.methods._quantiser import Quantiser, QuantisingHasher, codebooks
+from hashbench.metrics import Metrics
+from hashbench.relevance.labels import from_labels
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+
+RANDOM = np.random.default_rng(0)
+# neighbouring features depend on each other, then all are turned: PQ of the turned ones loses most
+PLAIN = np.repeat(RANDOM.standard_normal((600, 4)), 2, axis=1) + 0.1 * RANDOM.standard_normal((600, 8))
+TURNED = PLAIN @ np.linalg.qr(RANDOM.standard_normal((8, 8)))[0]
+LABELS = np.arange(600) % 3
+
+
+def fitted(method: str, items: np.ndarray = TURNED, folder: Path = Path(), **given: Setting) -> QuantisingHasher:
+    settings = Run.resolve("digits", "s1", method, {"bits": 16, **given}).settings
+    hasher = METHODS.get(method).fit(settings, TrainingData(items, np.zeros(len(items), np.int64), 1.0, 3, folder))
+    assert isinstance(hasher, QuantisingHasher)
+    return hasher
+
+
+def searched(queries: np.ndarray, items: np.ndarray) -> SearchItems:
+    both = np.concatenate([queries, items])
+    ids = np.arange(len(both))
+    of_query, of_item = ids[: len(queries)], ids[len(queries) :]
+    return SearchItems("toy", *(ItemRows(both, each, each % 3) for each in (of_query, of_item)))
+
+
+def rebuilt(function: Quantiser, features: np.ndarray) -> np.ndarray:
+    """Each item after the rotation, its parts replaced by the nearest of all centroids, one after the other."""
+    turned = features if function.rotation is None else features @ function.rotation
+    width = function.centroids.shape[2]
+    found = turned.copy()
+    for item in found:
+        for m, book in enumerate(function.centroids):
+            part = item[m * width : (m + 1) * width]
+            part[:] = book[np.argmin([((centroid - part) ** 2).sum() for centroid in book])]
+    return found
+
+
+def error(hasher: QuantisingHasher, features: np.ndarray) -> float:
+    function = hasher.function
+    return float(function.tables(features).min(axis=2).sum(axis=1).mean())
+
+
+@pytest.mark.parametrize("method", ["pq", "opq"])
+@pytest.mark.parametrize("bits", [8, 16, 32])
+def test_a_distance_is_the_squared_distance_to_the_reconstructed_item(method: str, bits: int) -> None:
+    hasher = fitted(method, bits=bits, **({"iterations": 3} if method == "opq" else {}))
+    queries, items = RANDOM.standard_normal((5, 8)), TURNED[:40]
+    output = hasher.output(searched(queries, items))
+    assert (output.numbers.shape, output.numbers.dtype) == ((40, bits // 8), np.uint8)
+    relevance = from_labels(np.zeros(5, np.int64), np.zeros(40, np.int64))
+    found = TableRankings(output.tables, output.numbers, relevance).distances(slice(1, 4))
+    rotation = np.eye(8) if hasher.function.rotation is None else hasher.function.rotation
+    expected = np.square((queries @ rotation)[1:4, None] - rebuilt(hasher.function, items)).sum(axis=2)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_distances_and_bytes_are_those_of_faiss_for_the_same_centroids() -> None:
+    faiss = pytest.importorskip("faiss")
+    hasher = fitted("pq", bits=32)
+    index = faiss.IndexPQ(8, 4, 8)
+    faiss.copy_array_to_vector(hasher.function.centroids.astype(np.float32).ravel(), index.pq.centroids)
+    index.is_trained = True
+    queries, items = RANDOM.standard_normal((7, 8)), TURNED[:100]
+    index.add(items.astype(np.float32))
+    output = hasher.output(searched(queries, items))
+    np.testing.assert_array_equal(output.numbers, faiss.vector_to_array(index.codes).reshape(100, 4))
+    distances, ids = index.search(queries.astype(np.float32), 100)
+    relevance = from_labels(np.zeros(7, np.int64), np.zeros(100, np.int64))
+    own = TableRankings(output.tables, output.numbers, relevance).distances(slice(0, 7))
+    np.testing.assert_allclose(np.take_along_axis(own, ids, axis=1), distances, rtol=1e-4, atol=1e-5)
+
+
+def test_the_centroids_are_those_of_k_means_in_each_part() -> None:
+    from sklearn.cluster import KMeans
+
+    found = fitted("pq").function.centroids
+    for m in range(2):
+        expected = KMeans(256, n_init=1, max_iter=25, tol=0, random_state=3 + m).fit(TURNED[:, 4 * m : 4 * m + 4])
+        np.testing.assert_allclose(found[m], expected.cluster_centers_, atol=1e-12)
+
+
+def test_equal_items_tie_exactly_and_others_share_an_ap_over_all_orders() -> None:
+    hasher, queries = fitted("pq"), RANDOM.standard_normal((4, 8))
+    data = searched(queries, np.repeat(TURNED[:30], 3, axis=0))  # each item with all three labels
+    output = hasher.output(data)
+    labels = [rows.labels for rows in (data.queries, data.database)]
+    relevance = from_labels(*labels)  # type: ignore[arg-type]
+    distances = TableRankings(output.tables, output.numbers, relevance).distances(slice(0, 4)).reshape(4, 30, 3)
+    assert (distances == distances[:, :, :1]).all()
+    counted = output.count(relevance)
+    assert (counted.database, counted.distinct) == ({}, None)
+    (ranked,) = counted.ranked["asymmetric"]
+    groups = ranked.counts[0][ranked.counts[0].sum(axis=1) > 0]
+    assert (groups.sum(axis=1) % 3 == 0).all() and (groups[:, 0] == 2 * groups[:, 1]).all()
+    assert len(groups) == len(np.unique(distances[0]))
+    # the mean over all orders: item i of n groups of three has one relevant item at a place of its own
+    found = metrics.mean_values([ranked], Metrics.parse(["ap"]))["ap"].mean
+    rng, aps = np.random.default_rng(1), []
+    for _ in range(4000):
+        order = np.lexsort((rng.random(90), distances[0].ravel()))
+        hits = (labels[1][order] == labels[0][0]).astype(float)  # type: ignore[index]
+        aps.append((hits * hits.cumsum() / np.arange(1, 91)).sum() / hits.sum())
+    one = metrics.evaluate(ranked, Metrics.parse(["ap"]))["ap"][0]
+    assert found is not None and one == pytest.approx(np.mean(aps), abs=4 * np.std(aps) / 4000**0.5)
+
+
+def test_the_rotation_of_opq_is_orthogonal_and_lowers_the_error() -> None:
+    errors = [error(fitted("opq", iterations=n, kmeans_iterations=4), TURNED) for n in (0, 1, 5, 20)]
+    assert np.diff(errors).max() <= 1e-12
+    same_start = error(fitted("pq", kmeans_iterations=40), TURNED)
+    assert errors[0] == pytest.approx(same_start, rel=1e-12)
+    assert errors[-1] < 0.9 * same_start
+    rotation = fitted("opq", iterations=20).function.rotation
+    assert rotation is not None
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(8), atol=1e-10)
+
+
+def test_one_rotation_is_that_of_procrustes() -> None:
+    _, y = codebooks(TURNED, 2, 40, 3)
+    u, _, vt = np.linalg.svd(TURNED.T @ y)
+    np.testing.assert_allclose(fitted("opq", iterations=1).function.rotation, u @ vt, atol=1e-10)
+
+
+def test_a_part_with_few_different_rows_has_no_error() -> None:
+    few = np.hstack([np.arange(600)[:, None] % 7, RANDOM.standard_normal((600, 1))]).astype(float)
+    hasher = fitted("pq", few)
+    assert np.allclose(hasher.function.tables(few).min(axis=2)[:, 0], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["pq", "opq"])
+def test_a_saved_hasher_gives_the_same_tables_and_another_seed_others(method: str, tmp_path: Path) -> None:
+    more: dict[str, Setting] = {"iterations": 2} if method == "opq" else {}
+    hasher, again = (fitted(method, normalise="unit_norm", **more) for _ in range(2))
+    hasher.save(tmp_path)
+    entry, data = METHODS.get(method), searched(TURNED[:9] + 1, TURNED[:50])
+    settings = Run.resolve("digits", "s1", method, {"bits": 16, **more}).settings
+    loaded = entry.load(settings, SavedHasher(tmp_path))
+    outputs: list[Any] = [each.output(data) for each in (hasher, again, loaded)]
+    for each in outputs[1:]:
+        np.testing.assert_array_equal(each.tables, outputs[0].tables)
+        np.testing.assert_array_equal(each.numbers, outputs[0].numbers)
+    other = entry.fit(settings, TrainingData(TURNED, LABELS, 1.0, 4, tmp_path))
+    assert not np.array_equal(other.output(data).numbers, outputs[0].numbers)  # type: ignore[attr-defined]
+    with pytest.raises(HashbenchError, match="items have 3 values each, the hasher takes 8"):
+        hasher.output(searched(np.zeros((2, 3)), np.zeros((2, 3))))
+    (tmp_path / "hasher.npz").write_bytes(b"PK")
+    with pytest.raises(DamagedHasher):
+        entry.load(settings, SavedHasher(tmp_path))
+
+
+@pytest.mark.parametrize("method", ["pq", "opq"])
+def test_bad_input_is_one_line(method: str) -> None:
+    with pytest.raises(HashbenchError, match=f"^{method} on digits: bits: Input should be a multiple of 8, got 12$"):
+        fitted(method, bits=12)
+    with pytest.raises(HashbenchError, match=r"^8 features in 3 sub-spaces of 8 bits: 3 must divide 8$"):
+        fitted(method, bits=24)
+    with pytest.raises(HashbenchError, match=r"^255 training examples: a sub-space has 256 centroids, so as many"):
+        fitted(method, TURNED[:255])
+    with pytest.raises(HashbenchError, match="query: Input should be 'float', got 'code'"):
+        fitted(method, query="code")
+    broken = TURNED.copy()
+    broken[7, 2] = np.nan
+    with pytest.raises(HashbenchError, match="the first is example 7"):
+        fitted(method, broken)
+    with pytest.raises(HashbenchError, match="have equal features"):
+        fitted(method, np.ones((600, 8)))
+
+
+def test_a_row_is_a_reference_and_nothing_ranks_it_among_binary_codes(tmp_path: Path) -> None:
+    from hashbench.tables.leaderboard import leaderboard
+
+    store = Store(tmp_path)
+    run = Run.resolve("digits", "s1", "pq", {"bits": 16, "kmeans_iterations": 2})
+    assert run.with_asymmetric() is run
+    row = row_of(run, store)
+    assert (row.settings["query"], list(row.searches), row.metrics) == ("float", ["asymmetric"], {})
+    assert {"ap", "ndcg@100", "precision@100"} <= row.searches["asymmetric"].keys()
+    assert not leaderboard([row]).lines
+    arrays = np.load(store.run_folder(row.run) / "codes.npz")
+    assert sorted(arrays) == ["database_centroids", "database_labels", "query_labels", "query_tables"]
+    # the stored arrays give the row's AP
+    relevance = from_labels(arrays["query_labels"], arrays["database_labels"])
+    ranked = TableRankings(arrays["query_tables"], arrays["database_centroids"], relevance)
+    assert metrics.mean_values(ranked, Metrics.parse(["ap"]))["ap"] == row.searches["asymmetric"]["ap"]

@@ -200,6 +200,19 @@ def test_the_first_screen_of_the_readme_says_which_tables_are_measured() -> None
     assert unmeasured == {name for name, table in tables().items() if not table.has_measured} - {"digits"}
 
 
+def test_the_readme_counts_the_verdicts() -> None:
+    readme, overview = ((REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", "results/README.md"))
+    by_paper = overview.partition("Verdicts of reproduction, by paper")[2].partition("\n## ")[0]
+    lines = re.findall(r"^\| (\w+) .*?((?: *\| +\d+){5}) \|$", by_paper, re.MULTILINE)
+    counts = {name: [int(number) for number in re.findall(r"\d+", cells)] for name, cells in lines}
+    # reproduced, with other settings, not reproduced, not measured, not compared
+    (*of_structhash, others), talr, sparse = (counts[name] for name in ("Lin", "He", "Jeong"))
+    said = readme.partition("A verdict for each published value")[2].partition("\n\n")[0]
+    numbers = [int(number) for number in re.findall(r"\b\d+\b", said)]
+    assert numbers == [*of_structhash, talr[3], sparse[3], others + talr[4] + sparse[4]]
+    assert talr[:3] == sparse[:3] == [0, 0, 0]
+
+
 def test_the_points_of_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that need a run's codes or histograms cannot be drawn from what is committed.
 

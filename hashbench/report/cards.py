@@ -108,7 +108,7 @@ class Cards:
             facts, _ = blocks_of(board)
             heads = [escape(board.lines[place]["method"]) for place in places]
             of_facts = [[escape(key), *(escape(cells[place][0]) for place in places)] for key, cells in facts.items()]
-            yield grid(["", *(f"{place + 1}. {text}" for place, text in zip(places, heads, strict=True))], of_facts)
+            yield grid(["", *heads], of_facts)
             lines = [board.lines[place] for place in places]
             of_tasks = [
                 [escape(", ".join(task.parts)), *(_result(board, line, task) for line in lines)]

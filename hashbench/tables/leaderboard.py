@@ -1,7 +1,7 @@
 """The leaderboard: methods down, tasks across, ranked by AP_T, with how sure the ranks are, what it cost and needs."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean, median, stdev
@@ -71,8 +71,13 @@ class Line:
 
 
 SORTS: dict[str, Callable[[Line], Any]] = {
-    "beats": lambda line: (line["n_tasks"] < FEWEST, line["settings"] == BY_HAND, -(line["beaten"] or 0)),
-    "rank": lambda line: line["mean_rank"],
+    "beats": lambda line: (
+        line["needs"] == "none",
+        line["n_tasks"] < FEWEST,
+        line["settings"] == BY_HAND,
+        -(line["beaten"] or 0),
+    ),
+    "rank": lambda line: line["mean_rank"] and (line["needs"] == "none", line["mean_rank"]),
     "method": lambda line: line["method"].lower(),
     "tasks": lambda line: -line["n_tasks"],
     "train": lambda line: line["train_s"],
@@ -126,7 +131,8 @@ class Leaderboard:
         )
         yield (
             "Order: by the share of the other lines that a line beats on its tasks, because the first of 4 and the "
-            "first of 31 are no equals. Settings by hand come after the others, because nobody counted their trials; "
+            "first of 31 are no equals. Methods without labels (needs: none) come after the others, and are compared "
+            "with one another only. Settings by hand come after the others too, because nobody counted their trials; "
             f"lines with fewer than {FEWEST} tasks are last. Better than: the share of samples of common tasks and "
             "paired seeds in which the mean AP_T is higher than that of the next line with "
             f"{FEWEST} such pairs or more."
@@ -153,21 +159,36 @@ def leaderboard(rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Stor
     found, n_other = _results(rows, chosen)
     tasks = sorted({t for of in found.values() for t in of}, key=lambda t: (*t[:2], t.features, t.bits))
     found = {name: {task: of[task] for task in tasks if task in of} for name, of in found.items()}
+    labels, lines = _labels(found), []
+    for is_without in (False, True):  # a method that has not seen labels is no rival of one that has
+        group = {name: of for name, of in found.items() if is_without == _is_without_labels(of)}
+        lines += _ranked(group, labels, tasks, store)
+    return Leaderboard(tuple(tasks), tuple(lines), n_other)
+
+
+def _is_without_labels(results: Mapping[Task, Result]) -> bool:
+    return next(tracks.needs_of(row) == "none" for of in results.values() for row in of.rows)
+
+
+def _ranked(
+    found: dict[Name, dict[Task, Result]], labels: Mapping[Name, str], tasks: Sequence[Task], store: Store | None
+) -> list[Line]:
+    """The lines of ``found``, compared with one another, the best first."""
     for task in tasks:
         having = [of for of in found.values() if task in of]
         if len(having) > 1:  # alone, a line would be the first for nothing
             ranks = ranks_of(np.array([[of[task].mean for of in having]]))[0].tolist()
             for of, rank in zip(having, ranks, strict=True):
                 of[task] = replace(of[task], rank=rank, n_compared=len(having))
-    lines = [Line(_columns(label, name, found[name]), found[name]) for name, label in _labels(found).items()]
+    lines = [Line(_columns(labels[name], name, of), of) for name, of in found.items()]
     lines.sort(key=lambda line: (SORTS["beats"](line), line["method"]))
     all_seeds = [[_seeds(line.results.get(task)) for line in lines] for task in tasks]
     shared = [of_task for of_task in all_seeds if sum(of is not None for of in of_task) > 1]
     for line, (low, high) in zip(lines, rank_intervals(shared).tolist() if shared else [], strict=False):
         line.columns.update({} if line["why_no_interval"] else {"rank_low": low, "rank_high": high})
     for n, line in enumerate(lines, 1):
-        line.columns.update(_better(line, lines[n:], store))
-    return Leaderboard(tuple(tasks), tuple(lines), n_other)
+        line.columns.update({"place": n, **_better(line, lines[n:], store)})
+    return lines
 
 
 def _seeds(result: Result | None) -> Floats | None:
@@ -218,6 +239,7 @@ def _columns(label: str, name: Name, results: Mapping[Task, Result]) -> dict[str
     few = "" if any(len(of.of_seeds) > 1 for of in ranked) else "one seed"
     return {
         "method": label,
+        "place": None,  # among those that need labels, or among those that need none
         "name": name.method,
         "settings": name.track,
         "needs": tracks.needs_of(first),  # of the training items: none, classes, pairs

@@ -27,6 +27,8 @@ def title_of(board: Leaderboard) -> str:
 def blocks_of(board: Leaderboard) -> list[Columns]:
     """The columns after the method: the ranks with what they cost and need, and one for each task."""
     shown: dict[str, tuple[str, str]] = {  # by heading: the column, and how it is written
+        "place": ("place", "{:.0f}"),
+        "needs": ("needs", "{}"),
         "beats": ("beaten", "{:.0%}"),
         "mean rank": ("mean_rank", "{:.2f}"),
         "interval": ("why_no_interval", "{}"),
@@ -34,7 +36,6 @@ def blocks_of(board: Leaderboard) -> list[Columns]:
         "of": ("n_compared", "{:.1f}"),
         "better than": ("better", "{:.2f} than {better_than}"),
         "settings": ("settings", "{}"),
-        "needs": ("needs", "{}"),
         "pre-trained": ("pretrained", "{}"),
         "train s": ("train_s", "{:,.1f}"),
         "items/s": ("items_per_s", "{:,.0f}"),

@@ -210,6 +210,18 @@ def test_rows_of_other_splits_and_of_searches_have_no_task() -> None:
     assert task_of(row_of_run(again, ap=0.3)) == Task("cifar10", "labelme_stand_in", 8, "gist")
 
 
+def test_methods_without_labels_are_compared_with_one_another() -> None:
+    supervised = [
+        row_of_run(Run.resolve("digits", "s1", "bre", {"bits": bits, "supervised": True}), ap=ap)
+        for bits, ap in zip(BITS, (0.1, 0.9, 0.1, 0.9, 0.1, 0.9), strict=True)
+    ]
+    alone = leaderboard(measured()).lines
+    first, *others = leaderboard([*measured(), *supervised]).lines
+    assert (first["name"], first["n_tasks"], first["beaten"], first["place"]) == ("bre", 0, None, 1)
+    assert [line.columns for line in others] == [line.columns for line in alone]
+    assert [line["place"] for line in others] == [1, 2, 3, 4]
+
+
 def test_kinds_and_needs() -> None:
     supervised = row_of_run(Run.resolve("digits", "s1", "bre", {"bits": 8, "supervised": True}), ap=0.1)
     alone = row_of_run(Run.resolve("digits", "s1", "bre", {"bits": 8, "supervised": False}), ap=0.1)

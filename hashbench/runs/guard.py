@@ -129,10 +129,17 @@ def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
 
 def _executed(run: Run, store: Store, options: Options) -> Row:
     folder = store.run_folder(str(run.name))
-    config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
-    write_text(folder / "config.json", f"{config}\n")
+    config, named = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True), "config.json"
+    is_first = not (folder / named).exists()
+    write_text(folder / named, f"{config}\n")
     own = _with_fastest_precision(run, folder, options)
-    return execute(run, folder, own, None if run.base is None else partial(base_hasher, run.base, store, own))
+    before = set(folder.iterdir())
+    try:
+        return execute(run, folder, own, None if run.base is None else partial(base_hasher, run.base, store, own))
+    except HashbenchError:
+        if is_first and set(folder.iterdir()) == before:  # refused before it began: it is no interrupted run
+            (folder / named).unlink()
+        raise
 
 
 def _with_fastest_precision(run: Run, folder: Path, options: Options) -> Options:

@@ -67,6 +67,13 @@ def test_what_cannot_be_continued_or_is_none_is_no_interrupted_run() -> None:
     assert not list(interrupted(store))
 
 
+def test_a_run_that_its_method_refuses_is_no_interrupted_run(capsys: pytest.CaptureFixture[str]) -> None:
+    refused = ("train", "itq-cca", "digits", "--bits", 16, "--set", "more_bits=refused")
+    code, _, error = call(capsys, *refused)
+    assert (code, "16 bits from 9 canonical directions" in error) == (2, True)
+    assert not list(interrupted(Store.default()))
+
+
 def test_lists_and_status_have_it_and_prune_has_not(capsys: pytest.CaptureFixture[str]) -> None:
     of_table, other = (
         Run.resolve("digits", "s1", "talr_ap", {"bits": 12}),

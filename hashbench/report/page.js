@@ -311,11 +311,12 @@ tables.forEach((table) => table.querySelector("td[id]")?.setAttribute("tabindex"
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 function neighbour(cell, [down, right]) {
-  const rows = [...cell.closest("tbody").rows].filter((row) => !row.hidden);
-  let [y, x] = [rows.indexOf(cell.parentElement), cell.cellIndex];
-  do [y, x] = [y + down, x + right];
-  while (rows[y]?.cells[x] && (rows[y].cells[x].hidden || !rows[y].cells[x].id));
-  return rows[y]?.cells[x];
+  const inRow = (row) => [...row.cells].filter((each) => each.id && !each.hidden);
+  const beside = inRow(cell.parentElement);
+  if (right) return beside[beside.indexOf(cell) + right];
+  const rows = [...cell.closest("tbody").rows].filter((row) => !row.hidden && inRow(row).length);
+  const away = (each) => Math.abs(each.cellIndex - cell.cellIndex); // a gap leads to the nearest column
+  return inRow(rows[rows.indexOf(cell.parentElement) + down] ?? { cells: [] }).sort((a, b) => away(a) - away(b))[0];
 }
 
 function focusOn(cell) {

@@ -127,7 +127,7 @@ def test_a_walk_through_the_site(page: Page, address: str, width: int) -> None:
     press = page.tap if width == 390 else page.click
     opened(page, address)
     look(page, f"first-{width}")
-    assert lines(page) == ["ITQ", "Spherical hashing", HOSTILE, "LSH"]
+    assert lines(page) == [HOSTILE, "ITQ", "Spherical hashing", "LSH"]
 
     by_12_bits = "#leaderboard thead th:nth-last-child(2)"
     for order, found in (
@@ -176,8 +176,9 @@ def test_a_result_on_a_card_opens_its_cell(page: Page, address: str) -> None:
 def test_keys_reach_a_result_and_its_card(page: Page, address: str) -> None:
     opened(page, address)
     page.value("document.querySelector('#leaderboard td[id]').focus()")
-    page.press("ArrowDown")
-    assert page.value("document.activeElement.id") == "leaderboard.2.2"
+    for found in ("2.2", "3.2"):  # from the column of the first result, which has no other
+        page.press("ArrowDown")
+        assert page.value("document.activeElement.id") == f"leaderboard.{found}"
     page.press("Enter")
     assert "Spherical hashing" in " ".join(texts(page, "#provenance"))
     page.press("Escape")

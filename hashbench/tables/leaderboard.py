@@ -187,7 +187,7 @@ def _ranked(
     for line, (low, high) in zip(lines, rank_intervals(shared).tolist() if shared else [], strict=False):
         line.columns.update({} if line["why_no_interval"] else {"rank_low": low, "rank_high": high})
     for n, line in enumerate(lines, 1):
-        line.columns.update({"place": n, **_better(line, lines[n:], store)})
+        line.columns.update({"place": n if line["n_tasks"] else None, **_better(line, lines[n:], store)})
     return lines
 
 

@@ -14,6 +14,7 @@ from hashbench.foundation.files import require_writable, write_text
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.execute import FITTED, encode, execute, fit, scored
+from hashbench.runs.interrupted import CONFIG
 from hashbench.runs.row import Row
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
 from hashbench.runs.store import Store
@@ -129,16 +130,16 @@ def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
 
 def _executed(run: Run, store: Store, options: Options) -> Row:
     folder = store.run_folder(str(run.name))
-    config, named = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True), "config.json"
-    is_first = not (folder / named).exists()
-    write_text(folder / named, f"{config}\n")
+    config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
+    is_first = not (folder / CONFIG).exists()
+    write_text(folder / CONFIG, f"{config}\n")
     own = _with_fastest_precision(run, folder, options)
     before = set(folder.iterdir())
     try:
         return execute(run, folder, own, None if run.base is None else partial(base_hasher, run.base, store, own))
     except HashbenchError:
         if is_first and set(folder.iterdir()) == before:  # refused before it began: it is no interrupted run
-            (folder / named).unlink()
+            (folder / CONFIG).unlink()
         raise
 
 

@@ -53,8 +53,10 @@ def efficientnet_lite0(shape: tuple[int, ...]) -> Backbone:
             parts: OrderedDict[str, nn.Module] = OrderedDict()
             if expansion != 1:
                 parts["expand"] = nn.Sequential(nn.Conv2d(before, inner, 1, bias=False), _norm(inner), nn.ReLU6())
-            depthwise = nn.Conv2d(inner, inner, kernel, stride, groups=inner, bias=False)
-            parts["depthwise"] = nn.Sequential(SamePadding(kernel, stride), depthwise, _norm(inner), nn.ReLU6())
+            # at stride 1 both ends are padded alike: the padding of the convolution itself saves copies of the images
+            padding, own = (nn.Identity(), kernel // 2) if stride == 1 else (SamePadding(kernel, stride), 0)
+            depthwise = nn.Conv2d(inner, inner, kernel, stride, own, groups=inner, bias=False)
+            parts["depthwise"] = nn.Sequential(padding, depthwise, _norm(inner), nn.ReLU6())
             parts["project"] = nn.Sequential(nn.Conv2d(inner, after, 1, bias=False), _norm(after))
             is_residual = stride == 1 and before == after
             layers[f"block{len(layers) - 1}"] = Residual(parts) if is_residual else nn.Sequential(parts)

@@ -196,6 +196,8 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         with ray.connected(plan.ray) as cluster, ExitStack() as locks:
             yield from _Driver(store, locks).outcomes(specs, options, plan, cluster)
         return
+    if plan.jobs > 1 or plan.timeout_s is not None:
+        _extract_missing(specs, options)
     tasks = [RunTask(spec, store, options, plan.processes) for spec in specs]
     environments = gpus_in_turn(plan.jobs, options.device, plan.processes)
     if plan.threads is None:
@@ -207,6 +209,22 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
     with closing(follow(tasks, pool, ready=lambda task: not store.is_executed(task.name), instead=instead)) as results:
         for at, found in results:
             yield Outcome(specs[at], found) if isinstance(found, Row) else Outcome(specs[at], None, str(found))
+
+
+def _extract_missing(specs: Sequence[Run], options: Options) -> None:
+    """Extracts missing features of the runs, with a bar, before the workers start.
+
+    A worker has only its share of the cores, the others would wait for it, and a limit of time would count against it.
+    """
+    first: dict[tuple[Any, ...], Run] = {}
+    for spec in (each for given in specs for each in (given.base, given) if each is not None):
+        features, copies = spec.settings.features, getattr(spec.settings, "copies", 0)
+        # copies are of the training items of a protocol; whether they are there is seen where they are read
+        if features != PIXELS and (copies or not features_path(spec.card.name, features).is_file()):
+            first.setdefault((spec.card.name, features, copies and (spec.name.protocol, copies)), spec)
+    for spec in first.values():
+        with suppress(HashbenchError):  # the run itself reports it
+            open_data(spec, options)
 
 
 def _recording(task: RunTask, died: Died, where: str = "") -> RunTask:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -11,7 +12,8 @@ from support.stored_toy import parts, store_toy
 from hashbench.cli._app import main
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import path_of
-from hashbench.features import open_features
+from hashbench.features import ExtractionResult, open_features
+from hashbench.features import _extract as features
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.provenance import Code
@@ -19,6 +21,7 @@ from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.execute import FITTED, execute
 from hashbench.runs.guard import load_hasher, row_of
 from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
 
 PARTS = parts(10, 60, 120)
@@ -162,3 +165,19 @@ def test_a_process_reads_data_and_features_once_until_the_file_changes(images: n
         file["items"][0] = 255 - file["items"][0]
     with pytest.raises(HashbenchError, match="another checksum"):
         open_data(run)
+
+
+def test_workers_do_not_extract_features_that_are_missing(
+    images: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def noted(*given: Any, **how: Any) -> ExtractionResult:
+        made.append(features.extract(*given, **how))
+        return made[-1]
+
+    specs = [Run.resolve("toy", "s1", "lsh", {"bits": 8, "features": "gist"}, seed=seed) for seed in (0, 1)]
+    monkeypatch.setattr("hashbench.features.extract", noted)
+    ended = list(run_all(specs, Store(tmp_path / "results"), Options(device="cpu"), Plan(jobs=2)))
+    assert [outcome.failure for outcome in ended] == [None, None]
+    assert [each.n_made for each in made] == [len(images)], "a worker would have a share of the cores"

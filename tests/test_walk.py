@@ -31,7 +31,8 @@ BACKBONE = "resnet9-w32-cifar100-s0"
 FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
 LEFT_OUT = {
     "hashbench download cifar10": NETWORK,
-    "hashbench run talr_table1 --seeds 3": HOURS,
+    "hashbench download stl10": NETWORK,
+    "hashbench run structhash_table1 --seeds 3": HOURS,
     "hashbench run talr_table1 --ray auto --cores 4": HOURS,
     "hashbench eval itq.npz csq.npz hashnet/ --metric ap,ndcg@100": OWN,
     "hashbench train contrast digits --protocol s1 --bits 16 --model mlp --set margin=6": OWN,
@@ -45,7 +46,7 @@ LEFT_OUT = {
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,
     "hashbench pretrain cifar100 --model resnet9 --width 32": HOURS,
     f"hashbench features cifar10 --model resnet9 --weights {BACKBONE}": HOURS,
-    f"{CIFAR10} --model linear --set features=resnet9_3cf3e660af66": HOURS,
+    f"{CIFAR10} --model linear --set features=resnet9_ab215f655b69": HOURS,
     f"{CIFAR10} --model efficientnet_lite0_128px_from_block11": HOURS,
     FINE_TUNED: HOURS,
     f"{FINE_TUNED} --set head=trained": HOURS,

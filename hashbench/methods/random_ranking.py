@@ -1,4 +1,4 @@
-"""Random ranking: expected metrics of a random order (equal codes, all items tied), the floor for every method."""
+"""Random ranking: expected metrics of a random order (equal codes, all items tied), which every method should exceed."""
 
 import numpy as np
 

@@ -20,8 +20,9 @@ Written by `hashbench table --all --write`; do not edit. {measured:,} of {declar
 A published value is never printed as a measured one: a cell that is not measured is blank.
 [REPORT.md](REPORT.md) says what the numbers mean.
 
-`rows/` has a record of each run, `tables/` the tables as Markdown, CSV and picture, `figures/` the figures,
-`weights/` a network that was trained here, `benchmarks/` timings. `make paper-tables` writes LaTeX, HTML and PDF, too.
+`rows/` has a row for each run, `tables/` the tables as Markdown, CSV and picture, `figures/` the figures,
+`tune/` the searches of settings, `evidence/` histograms of rows, `weights/` a network that was trained here,
+`benchmarks/` timings, `bundles/` bundles. `make paper-tables` writes LaTeX, HTML and PDF, too.
 """
 COLUMNS = "| table | what it is | measured | network or features | runs |\n| :--- | :--- | ---: | :--- | :--- |"
 OWN_HEAD = f"## Our own tables\n\n{COLUMNS}"
@@ -52,7 +53,7 @@ def _searches() -> Iterator[str]:
         question, n_trials = found.question, {len(found.of_method(method)) for method in found.question.spaces}
         data = f"{', '.join(question.left_out)} ({question.protocol})"
         methods = ", ".join(method_file(method).title for method in question.spaces)
-        yield f"| [{name}](tune/{name}.md) | {data} | {methods} | {' to '.join(map(str, sorted(n_trials)))} |"
+        yield f"| [{name}](tune/{name}.md) | {data} | {methods} | {' or '.join(map(str, sorted(n_trials)))} |"
 
 
 def _lines(tables: Iterable[Table]) -> Iterator[str]:

@@ -30,22 +30,24 @@ class PastSeconds:
         for row in rows:
             if row.status == "ok" and row.seconds is not None:
                 total = row.seconds.train + row.seconds.encode + row.seconds.score
-                for key in _keys(row.method, row.dataset, row.config.get("settings", {})):
+                for key in _keys(
+                    row.method, str(row.config.get("budget")), row.dataset, row.config.get("settings", {})
+                ):
                     found[key].append(total)
         return PastSeconds({key: statistics.median(of_runs) for key, of_runs in found.items()})
 
     def of_run(self, run: Run) -> float | None:
-        """The median of past runs of its method, network and features, on its data set with its size, if there are any.
+        """The median of past runs of its method, budget, network and features, on its data set with its size.
 
         Otherwise of any size, then on any data set; None if the method was never run so.
         """
-        keys = _keys(run.name.method, run.name.dataset, run.name.settings)
+        keys = _keys(run.name.method, run.name.budget, run.name.dataset, run.name.settings)
         return next((self.seconds[key] for key in keys if key in self.seconds), None)
 
 
-def _keys(method: str, dataset: str, settings: Mapping[str, Setting]) -> Iterator[tuple[Any, ...]]:
+def _keys(method: str, budget: str, dataset: str, settings: Mapping[str, Setting]) -> Iterator[tuple[Any, ...]]:
     """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
-    like = (method, *(str(settings.get(key)) for key in LIKE))
+    like = (method, budget, *(str(settings.get(key)) for key in LIKE))
     yield *like, dataset, *(str(settings.get(key)) for key in SIZE)
     yield *like, dataset
     yield like

@@ -8,13 +8,12 @@ from hashbench.runs.run import Run
 from hashbench.tables.status import PastSeconds
 
 
-def past(seconds: float, dataset: str, status: str = "ok", **settings: int | str) -> Row:
+def past(seconds: float, dataset: str, status: str = "ok", budget: str = "full", **settings: int | str) -> Row:
     """The row of a run of DPSH that took so many seconds."""
     row = fake_row(sample_spec().cells[0], 0, status)
     took = Seconds(train=seconds - 2, encode=1, score=1)
-    return row.model_copy(
-        update={"method": "dpsh", "dataset": dataset, "seconds": took, "config": {"settings": settings}}
-    )
+    config = {"settings": settings, "budget": budget}
+    return row.model_copy(update={"method": "dpsh", "dataset": dataset, "seconds": took, "config": config})
 
 
 WANTED = Run.resolve("digits", "s1", "dpsh", {"bits": 12, "model": "mlp"})
@@ -22,6 +21,7 @@ CLOSE = [past(seconds, "digits", model="mlp", bits=12) for seconds in (10, 20, 9
 OTHER_SIZE = [past(200, "digits", model="mlp", bits=48)]
 OTHER_DATA = [past(3000, "cifar10", model="mlp", bits=12)]
 OTHER_NETWORK = [past(1e6, "digits", model="linear", bits=12)]
+OTHER_BUDGET = [past(5, "digits", budget="smoke", model="mlp", bits=12)]
 FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
 
 
@@ -32,6 +32,7 @@ FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
         (OTHER_SIZE + OTHER_DATA + OTHER_NETWORK, 200),
         (OTHER_DATA + OTHER_NETWORK, 3000),
         (OTHER_NETWORK, None),
+        (OTHER_BUDGET, None),
         (FAILED, None),
         ([], None),
     ],

@@ -1,4 +1,4 @@
-"""Random ranking: expected metrics of a random order (equal codes, all items tied), which every method should exceed."""
+"""Random ranking: expected metrics of a random order (equal codes, all items tied), a reference for every method."""
 
 import numpy as np
 

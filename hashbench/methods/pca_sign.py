@@ -1,4 +1,4 @@
-"""PCA-sign: signs of the principal components, a reference for methods that learn (PCA-Direct of Gong, Lazebnik 2011)."""
+"""PCA-sign: signs of the principal components, what learning should exceed (PCA-Direct of Gong, Lazebnik 2011)."""
 
 from hashbench.contract import Floats
 from hashbench.methods._shallow import ShallowSettings, linear_method, principal_components, require_bits

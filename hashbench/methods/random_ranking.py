@@ -1,4 +1,4 @@
-"""Random ranking: expected metrics of a random order (equal codes, all items tied), a reference for every method."""
+"""Random ranking: expected metrics of a random order (equal codes, all items tied), for comparison with any method."""
 
 import numpy as np
 

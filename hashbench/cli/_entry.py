@@ -19,9 +19,9 @@ def main() -> NoReturn:
     os.close(number)
     sys.stdout, sys.stderr = output(1, sys.stdout), output(2, sys.stderr)
     try:
-        from hashbench.foundation.parallel import let_idle_threads_sleep
+        from hashbench.foundation.parallel import prepare_threads
 
-        let_idle_threads_sleep()
+        prepare_threads()
         from hashbench.cli._app import main as run
 
         run()

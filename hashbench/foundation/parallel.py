@@ -17,6 +17,8 @@ T = TypeVar("T")
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
 N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded
+# Numba does not read that one; its first kernel gives OpenMP, and so PyTorch, as many threads as this one says
+N_THREADS_OF_NUMBA = "NUMBA_NUM_THREADS"
 
 
 @dataclass(frozen=True)
@@ -119,14 +121,16 @@ def share_cores(n_processes: int) -> None:
     from threadpoolctl import threadpool_limits
 
     share = max(1, min(available_cores(), _cores() // n_processes))
-    os.environ[N_THREADS] = str(share)
+    os.environ[N_THREADS] = os.environ[N_THREADS_OF_NUMBA] = str(share)
     threadpool_limits(share)
 
 
-def let_idle_threads_sleep() -> None:
-    """Before any import: idle threads of OpenMP sleep, unless OMP_WAIT_POLICY says otherwise."""
+def prepare_threads() -> None:
+    """Before any import: idle threads of OpenMP sleep, unless OMP_WAIT_POLICY is set; Numba obeys OMP_NUM_THREADS."""
     # a spinning thread may take the core from the thread it waits for (benchmarks/threads.py)
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if N_THREADS in os.environ:
+        os.environ[N_THREADS_OF_NUMBA] = str(available_cores())
 
 
 def end_with_parent() -> None:

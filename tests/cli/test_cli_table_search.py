@@ -71,6 +71,6 @@ def test_every_table_comes_with_every_search(
     assert status == 0 and str(path_of("small").with_suffix(".md")) in out
     assert path_of("small").with_suffix(".md").read_text() == MARKDOWN
     listed = (paths.results() / "README.md").read_text()
-    assert listed.endswith("| [small](tune/small.md) | digits (s1) | ITQ, LSH | 2 to 3 |\n")
+    assert listed.endswith("| [small](tune/small.md) | digits (s1) | ITQ, LSH | 2 or 3 |\n")
     path_of("small").unlink()
     assert "Searches" not in results_readme([])

@@ -1,4 +1,4 @@
-"""The leaderboard as a picture: mean ranks, which of them differ, AP against training time or bits, ranks by task."""
+"""The leaderboard as a picture: mean ranks, which of them differ, AP against training time, ranks by task."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, legend, nothing
-from hashbench.figures._panels import line_samples, looks_of
+from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, nothing
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.leaderboard import Leaderboard, Line, Selection, leaderboard
@@ -21,8 +20,9 @@ NAMES_IN = 1.6  # below a heat map, for the names of its tasks
 COMMON = 10  # tasks of a test of mean ranks: its normal approximation is for many
 NOT_INSTALLED = "scikit-posthocs is not installed: pip install -e '.[posthocs]'"
 COST = (
-    "Medians over seeds. Line: the Pareto front; no other method is as fast and has as high an AP. "
-    "Methods were not all measured on one machine."
+    "Medians over seeds. A dot: a method, with its settings tuned, as published or by hand. Named, on the line: the "
+    "Pareto front; no other method is as fast and has as high an AP. Methods were not all measured on one machine; the "
+    "time of a search is left out."
 )
 
 Points = list[dict[str, Any]]
@@ -32,7 +32,7 @@ Show = tuple[Points, float, Callable[[Figure], None]]  # what is drawn, its heig
 class LeaderboardFile(FigureFile, Selection):
     """The keys of such a figure: what it shows, and the tasks and kinds of methods of it (none: all)."""
 
-    shows: Literal["ranks", "difference", "cost", "bits", "tasks"]
+    shows: Literal["ranks", "difference", "cost", "tasks"]
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # noqa: ARG001  (the rows are enough)
@@ -116,20 +116,16 @@ def _draw_difference(ranks: Any, p: Any, n_tasks: int, n_out: int, figure: Figur
     )
 
 
-def _panels(board: Leaderboard, x: str, note: str) -> Show:
+def _cost(board: Leaderboard) -> Show:
     points: Points = []
     for task, line in product(board.tasks, board.lines):
         of = line.results.get(task)
-        at = task.bits if x == "bits" else of and of.train_s
-        if of is not None and of.rank is not None and at is not None:
-            parts = (task.dataset, task.protocol, task.features) if x == "bits" else task.parts
-            named = {"task": board.title_of(*parts), **_of_lines([line])[0]}
-            points.append(named | {x: at, "ap": of.mean, "std": of.std})
-    if x == "train_s":
-        points = [of | {"is_on_front": not any(_is_better(other, of) for other in points)} for of in points]
-    n_panels, methods = len({of["task"] for of in points}), [line["method"] for line in board.lines]
-    height = max(PANEL_IN * -(-n_panels // 2), AROUND_IN + ROW_IN * len(methods))
-    return points, height, partial(_draw_panels, points, methods, x, note)
+        if of is not None and of.rank is not None and of.train_s is not None:
+            named = {"task": board.title_of(*task.parts), **_of_lines([line])[0]}
+            points.append(named | {"train_s": of.train_s, "ap": of.mean})
+    points = [of | {"is_on_front": not any(_is_better(other, of) for other in points)} for of in points]
+    n_panels = len({of["task"] for of in points})
+    return points, PANEL_IN * -(-n_panels // 2), partial(_draw_cost, points)
 
 
 def _is_better(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -138,30 +134,31 @@ def _is_better(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return bool(one["task"] == other["task"] and s <= than_s and ap >= than_ap and (s, ap) != (than_s, than_ap))
 
 
-def _draw_panels(points: Points, methods: Sequence[str], x: str, note: str, figure: Figure) -> None:
-    titles, drawn = list(dict.fromkeys(of["task"] for of in points)), {of["method"] for of in points}
-    is_time = x == "train_s"
-    looks = {label: look for label, look in looks_of(methods).items() if label in drawn}
-    looks = {label: look | ({"linestyle": ""} if is_time else {}) for label, look in looks.items()}
+def _draw_cost(points: Points, figure: Figure) -> None:
+    titles = list(dict.fromkeys(of["task"] for of in points))
     across = min(2, len(titles))
     axes = figure.subplots(-(-len(titles) // across), across, squeeze=False, sharey=True).flatten()
     for ax, title in zip(axes, titles, strict=False):
-        of_panel = sorted((of for of in points if of["task"] == title), key=lambda of: (of[x], of["ap"]))
-        if front := [(of[x], of["ap"]) for of in of_panel if of.get("is_on_front")]:
-            ax.step(*zip(*front, strict=True), where="post", color="0.6", linewidth=0.8, zorder=0)
-        for label, look in looks.items():
-            if own := [(of[x], of["ap"], of["std"] or 0.0) for of in of_panel if of["method"] == label]:
-                at, ap, std = zip(*own, strict=True)
-                ax.errorbar(at, ap, None if is_time else std, **look, markersize=4, linewidth=1, elinewidth=0.6)
-        ticks = sorted({of[x] for of in of_panel})
-        ax.set(**{"xlabel": "seconds of training", "xscale": "log"} if is_time else {"xlabel": x, "xticks": ticks})
+        of_panel = sorted((of for of in points if of["task"] == title), key=lambda of: (of["train_s"], of["ap"]))
+        front = [of for of in of_panel if of["is_on_front"]]
+        ax.plot(*_places(of_panel), "o", color="#56B4E9", markersize=3)
+        ax.step(*_places(front), where="post", color="0.6", linewidth=0.8, zorder=0)
+        ax.plot(*_places(front), "o", color="#0072B2", markersize=4)
+        for of in front:
+            near: dict[str, Any] = {"xytext": (-3, 2), "textcoords": "offset points", "ha": "right", "fontsize": 6}
+            ax.annotate(of["method"], (of["train_s"], of["ap"]), **near, parse_math=False)
+        ax.set(xlabel="seconds of training", xscale="log")
         ax.set_title(title, loc="left")
+        ax.margins(x=0.25)
         ax.grid()
     for ax in axes[len(titles) :]:
         ax.set_axis_off()
     axes[0].set_ylabel("AP with ties")
-    legend(figure, line_samples(looks), beside=True)
-    explain(figure, note)
+    explain(figure, COST)
+
+
+def _places(points: Points) -> tuple[list[float], list[float]]:
+    return [of["train_s"] for of in points], [of["ap"] for of in points]
 
 
 def _tasks(board: Leaderboard) -> Show:
@@ -204,10 +201,9 @@ def _name_lines(ax: Axes, labels: Sequence[str]) -> None:
 SHOWS: dict[str, Callable[[Leaderboard], Show]] = {
     "ranks": _ranks,
     "difference": _difference,
-    "cost": partial(_panels, x="train_s", note=COST),
-    "bits": partial(_panels, x="bits", note="Mean and standard deviation over seeds."),
+    "cost": _cost,
     "tasks": _tasks,
 }
 
-SUMMARY = "the leaderboard: mean ranks, which differ, AP against training time or bits, ranks by task"
+SUMMARY = "the leaderboard: mean ranks, which differ, AP against training time, ranks by task"
 KIND = Kind(SUMMARY, LeaderboardFile, _fill, lambda _: None)

@@ -1,5 +1,6 @@
 """Which settings matter: how much of the variance of the AP of a search's trials each explains alone."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,10 +19,12 @@ from hashbench.tuning.search import Search
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROW_IN, EDGES_IN = 0.22, 1.3  # the height of a line, and of what is above and below them
+ROW_IN, EDGES_IN = 0.22, 1.6  # the height of a line, and of what is above and below them
+LEAST_WRITTEN = 0.05  # a smaller share has a cell without a number
 EXPLANATION = (
     "How much of the variance of the AP over trials a setting explains alone: the adjusted R2 of a parabola in it, or "
-    "of one value for each choice. The rest is of several settings together, and of chance."
+    "of one value for each choice; pale cells without a number: less than .05. The rest is of several settings "
+    "together, and of chance."
 )
 
 
@@ -42,10 +45,11 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
 
 def _draw(found: dict[str, dict[str, float]], figure: "Figure") -> None:
     ax = figure.add_subplot()
-    settings = list(dict.fromkeys(key for shares in found.values() for key in shares))
+    counts = Counter(key for shares in found.values() for key in shares)
+    settings = [key for key, _ in counts.most_common()]
     grid = np.array([[shares.get(key, np.nan) for key in settings] for shares in found.values()])
     ax.imshow(grid, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    for row, column in zip(*np.nonzero(~np.isnan(grid)), strict=True):
+    for row, column in zip(*np.nonzero(grid >= LEAST_WRITTEN), strict=True):
         share = grid[row, column]
         shown: dict[str, Any] = {
             "ha": "center",
@@ -53,8 +57,8 @@ def _draw(found: dict[str, dict[str, float]], figure: "Figure") -> None:
             "fontsize": 6,
             "color": "white" if share > 0.6 else "black",
         }
-        ax.text(column, row, f"{share:.2f}", **shown)
-    ax.set_xticks(range(len(settings)), settings, rotation=35, ha="right")
+        ax.text(column, row, f"{share:.2f}".removeprefix("0"), **shown)
+    ax.set_xticks(range(len(settings)), settings, rotation=90)
     ax.set_yticks(range(len(found)), list(found))
     ax.tick_params(length=0)
     explain(figure, EXPLANATION)

@@ -126,6 +126,7 @@ class TableFile(Strict):
     source: str = ""  # which table of which paper; of our own, the name of the file
     notes: list[str] = []  # footnotes, printed under the table in every format
     distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
+    n_splits: int = Field(default=1, ge=1)  # on which each cell is measured, where --splits does not say another number
     methods_to_come: list[str] = []
     datasets_to_come: list[str] = []
     protocols_to_come: list[str] = []  # written dataset/protocol, where the data set exists without it

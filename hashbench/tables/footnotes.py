@@ -57,14 +57,15 @@ def search_in(notes: str) -> re.Match[str] | None:
 
 
 def processors(table: Table) -> str:
-    """The processors of the runs, and how many cells mix runs of several; empty where nothing is measured."""
+    """The processors of the runs, and how many cells mix runs of several if any; empty where nothing is measured."""
     rows = (row for measured in table.measured for row in measured.rows if not row.is_imported)
     runs = {row.run: processor_of(row) for row in rows}
     named = [f"{name} ({n:,} of the runs)" for name, n in Counter(runs.values()).most_common()]
     if len(named) < 2:
         return f"Processor: {runs.popitem()[1]}." if runs else ""
     n_mixed = sum(measured.is_mixed for measured in table.measured)
-    return f"Processors: {', '.join(named)}; {n_mixed} of {table.n_measured} cells mix rows of several."
+    mixed = f"; {n_mixed} of {table.n_measured} cells mix rows of several" if n_mixed else ""
+    return f"Processors: {', '.join(named)}{mixed}."
 
 
 def _networks(rows: list[Row]) -> str:

@@ -107,7 +107,7 @@ def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
-    same = file.model_dump(include={"title", "paper", "notes", "distinct"})
+    same = file.model_dump(include={"title", "paper", "notes", "distinct", "n_splits"})
     return TableSpec(name=name, source=file.source or name, **same, to_come=file.to_come, cells=list(file.cells(path)))
 
 

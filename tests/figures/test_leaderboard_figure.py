@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import studentized_range
 from support.declared_figures import axes_of, declare, filled
-from tables.test_leaderboard import BITS, METHODS, measured, row
+from tables.test_leaderboard import METHODS, measured, row
 
 from hashbench import figures
 from hashbench.figures import Drawing, csv_text
@@ -38,7 +38,10 @@ def test_the_front_is_of_methods_that_none_beats_in_time_and_ap(tmp_path: Path) 
         for seconds, ap, is_on_front in points:
             better = [p for p in points if p[0] <= seconds and p[1] >= ap and p[:2] != (seconds, ap)]
             assert is_on_front == (not better)
-    assert [ax.get_xscale() for ax in axes_of(drawing).axes] == ["log", "log"]
+    axes = axes_of(drawing).axes
+    assert [ax.get_xscale() for ax in axes] == ["log", "log"]
+    named = [(ax.get_title(loc="left"), text.get_text()) for ax in axes for text in ax.texts]
+    assert sorted(named) == sorted((p["task"], p["method"]) for p in drawing.points if p["is_on_front"])
 
 
 def test_the_heat_map_has_a_number_for_each_rank_and_none_for_a_gap(tmp_path: Path) -> None:
@@ -46,15 +49,6 @@ def test_the_heat_map_has_a_number_for_each_rank_and_none_for_a_gap(tmp_path: Pa
     (ax,) = axes_of(drawing).axes
     assert len(ax.texts) == len(drawing.points) == 4 * 6 - 2
     assert csv_text(drawing).startswith("method,settings,task,rank,of\n")
-
-
-def test_ap_over_bits_has_a_line_for_each_method_with_its_spread(tmp_path: Path) -> None:
-    drawing = drawn(tmp_path, "bits")
-    lines = leaderboard(measured()).lines
-    expected = {(of["method"], t.bits, result.mean, result.std) for of in lines for t, result in of.results.items()}
-    assert {(p["method"], p["bits"], p["ap"], p["std"]) for p in drawing.points} == expected
-    (ax,) = axes_of(drawing).axes
-    assert [*ax.get_xticks()] == [*BITS] and len(ax.containers) == 4
 
 
 def test_methods_of_common_tasks_are_told_apart_by_the_test_of_nemenyi(tmp_path: Path) -> None:

@@ -103,6 +103,8 @@ def test_the_caption_says_which_processors_and_how_many_cells_mix_rows_of_severa
     )
     assert "over 1 to 3 seeds of one split: the spread of training, and of processors in some cells)" in text
     assert of_means(sample_spec(), [0.5]).count(" Processor: unknown.\n") == 1
+    unmixed = [row for row in sample_rows() if row.seed != 2]
+    assert " Xeon_1 (2 of the runs).\n" in render_markdown(collect(sample_spec(), unmixed, None, hash_of=fake_hash))
 
 
 def test_asymmetric_distances_are_compared_with_each_other_only() -> None:
@@ -175,6 +177,8 @@ def test_distinct_codes_stand_beside_an_ap_where_the_rows_hold_them() -> None:
 
 def test_the_spread_over_splits_is_said() -> None:
     spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
+    of_file = sample_spec(groups=[SAMPLE["groups"][0]], n_splits=2)
+    assert spec == of_file.model_copy(update={"name": spec.name, "title": spec.title})
     first = spec.cells[0]
     rows = [fake_row(first, seed, split_seed=split, ap=0.5 + seed / 100) for seed in (0, 1) for split in (None, 1)]
     text = render_markdown(collect(spec, rows, None, hash_of=fake_hash))

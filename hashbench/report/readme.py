@@ -50,10 +50,11 @@ def results_readme(tables: Iterable[Table]) -> str:
 def _searches() -> Iterator[str]:
     for name in search.names():
         found = search.Search.named(name)
-        question, n_trials = found.question, {len(found.of_method(method)) for method in found.question.spaces}
-        data = f"{', '.join(question.left_out)} ({question.protocol})"
-        methods = ", ".join(method_file(method).title for method in question.spaces)
-        yield f"| [{name}](tune/{name}.md) | {data} | {methods} | {' or '.join(map(str, sorted(n_trials)))} |"
+        n_trials = {method: len(found.of_method(method)) for method in found.question.spaces}
+        data = f"{', '.join(found.question.left_out)} ({found.question.protocol})"
+        methods = ", ".join(method_file(method).title for method, n in n_trials.items() if n)
+        counts = " or ".join(map(str, sorted({*n_trials.values()} - {0})))
+        yield f"| [{name}](tune/{name}.md) | {data} | {methods} | {counts} |"
 
 
 def _lines(tables: Iterable[Table]) -> Iterator[str]:

@@ -28,7 +28,7 @@ OF_CELL = ("citation", "section", "row", "column", "dataset", "protocol", "metho
 TITLE = "Verdicts of reproduction"
 EXPLANATION = (
     "Reproduced: the mean over seeds is within the tolerance of the published value, with the network or features of "
-    "the paper. With other settings: only another cell of the same data, network, code size and metric is. "
+    "the paper. With other settings: it is not, but that of another cell is, which differs in its settings only. "
     "Not compared: the published value is of other features, and has no tolerance. A published value counts once."
 )
 
@@ -99,7 +99,7 @@ def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell]) -> Verdict
     if cell.measured is not None:
         return Verdict(table, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
     given = declared.settings.get("model") or declared.settings.get("features") or "its items"
-    no_run = f"no run on {declared.dataset} {declared.protocol} of {given}"
+    no_run = f"no run at the budget {declared.budget} on {declared.dataset} {declared.protocol} of {given}"
     return Verdict(table, cell, NOT_MEASURED, why_not_yet(declared, read_once(load)(table)) or no_run)
 
 

@@ -73,6 +73,11 @@ class Panel:
     def points(self) -> Iterator[Point]:
         return (point for series in self.series.values() for point in series)
 
+    @property
+    def is_of_speed_ups(self) -> bool:
+        """Whether all values are speed-ups, whose axis is logarithmic: half as fast is as far as twice as fast."""
+        return {point.cell.declared.metric_name.metric for point in self.points()} == {"suf"}
+
     def lines(self) -> Iterator[dict[str, Value]]:
         """The lines of the CSV, one for each point; values are as the metric gives them, never percent."""
         for label, series in self.series.items():
@@ -130,6 +135,9 @@ def draw_lines(ax: Axes, panel: Panel, looks: Mapping[str, Look], *, marks: bool
         if marks:
             _mark(ax, [(point.x, point.mean, point) for point in points], look["color"], look["marker"])
     ax.set(xticks=sorted({point.x for point in panel.points() if point.x is not None}), xlabel=panel.x_label)
+    if panel.is_of_speed_ups:
+        ax.set_yscale("log", base=2)
+        ax.yaxis.set_major_formatter("{x:g}")
     ax.set_title(panel.title, loc="left")
     ax.grid(axis="y")
 
@@ -164,6 +172,9 @@ def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool, st
         ax.plot(*zip(*published, strict=True), "o", color=HOLLOW, **hollow)
     ax.set_yticks(range(len(labels)), labels)
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=panel.y_label, axisbelow=True)
+    if panel.is_of_speed_ups:
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter("{x:g}")
     ax.set_title(panel.title, loc="left")
     ax.grid(axis="x")
     ax.tick_params(axis="y", length=0)

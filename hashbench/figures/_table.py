@@ -144,7 +144,8 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
             ax.set_title(textwrap.fill(title, PANEL_TITLES_WIDTH // across), loc="left")
             ax.tick_params(labelleft=not follows)
             ax.margins(x=0.12)
-            ax.locator_params(axis="x", nbins=MOST_TICKS)
+            if not dots.panel.is_of_speed_ups:
+                ax.locator_params(axis="x", nbins=MOST_TICKS)
             metrics = {point.cell.declared.metric for point in dots.panel.points()}
             alike[dots.section, *sorted(metrics)].append(ax)
     for group in alike.values():

@@ -56,7 +56,7 @@ def add(paths: Sequence[Path], into: Store, say: Say, *, dry_run: bool = False) 
             raise HashbenchError(f"{places[id(each.row)]}: {_other_values(each.row, known)}: nothing was added")
 
     def merged(*, only_checked: bool) -> list[Merged]:
-        return merge_rows([(row, None) for _, row in rows], into, refuse, dry_run=only_checked, check=check)
+        return merge_rows([row for _, row in rows], into, refuse, dry_run=only_checked, check=check)
 
     found = merged(only_checked=True)
     if dry_run:

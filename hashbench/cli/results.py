@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hashbench.runs.store import Store
 
 app = Typer(rich_markup_mode=None)
-Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Kind, which is imported later
+Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Useless.kind, which is imported later
 shown = partial(printable, most=300)  # a text of a row of another machine
 
 

@@ -13,7 +13,7 @@ from hashbench.codes import files
 from hashbench.codes.nearest import Neighbours, neighbours
 from hashbench.contract import CODES
 from hashbench.datasets.card import Card
-from hashbench.datasets.split import Split, split
+from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
@@ -146,7 +146,8 @@ def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: Figure)
 def _data(row: Row) -> tuple[Card, Dataset, Split]:
     run = Run.from_row(row)
     dataset = open_dataset(run.card)
-    ids = split(dataset.labels, run.protocol, row.dataset, row.protocol)
+    drawn = split(dataset.labels, run.protocol, row.dataset, row.protocol)
+    ids = of_first_classes(drawn, dataset.labels, run.n_classes)
     if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
         raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
     return run.card, dataset, ids

@@ -83,7 +83,7 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     is_other |= rule != today if name.split_seed is not None else rule.get("relevance") != today.get("relevance")
     if is_other:
         raise CheckFailed(f"{name}: the data or the split are no longer those that the run is named by")
-    chosen = of_first_classes(ids, dataset.labels, run.n_classes) if run.n_classes else ids
+    chosen = of_first_classes(ids, dataset.labels, run.n_classes)
     apart = compared(card, dataset, protocol, options)
     if run.settings.features == PIXELS:
         return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart)

@@ -61,15 +61,8 @@ def all_as_typed(values: Mapping[str, Setting]) -> str:
 
 
 def load(model: type[M], path: Path) -> M:
-    """The TOML file ``path`` as an instance of ``model``. The same text is parsed once: the result is cached."""
-    loaded = _loaded(model, path, _text(path))
-    assert isinstance(loaded, model)
-    return loaded
-
-
-@lru_cache(maxsize=256)
-def _loaded(model: type[BaseModel], path: Path, text: str) -> BaseModel:
-    return parse(model, _tables(path, text), str(path))
+    """The TOML file ``path`` as an instance of ``model``; raises HashbenchError where it is not one."""
+    return parse(model, read_toml(path), str(path))
 
 
 @lru_cache(maxsize=256)  # the cells of a table read one card a hundred times

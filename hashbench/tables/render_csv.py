@@ -1,11 +1,10 @@
 """A table as CSV, as a DataFrame and as a value for JSON: all about each cell, for other programs."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.config import Setting
+from hashbench.foundation.files import csv_text
 from hashbench.tables.notation import number, plain
 from hashbench.tables.table import Table, TableCell
 
@@ -47,12 +46,8 @@ def render_csv(table: Table) -> str:
 
 
 def csv_lines(head: Iterable[str], lines: Iterable[Iterable[Value]]) -> str:
-    """The text of a CSV file."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(map(csv_field, line) for line in lines)
-    return text.getvalue()
+    """The text of a CSV file, each value as :func:`csv_field` writes it."""
+    return csv_text(head, (map(csv_field, line) for line in lines))
 
 
 def data_frame(table: Table) -> "DataFrame":

@@ -112,6 +112,12 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes ``content`` to ``path``, as a whole or not at all."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def csv_text(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """The text of a CSV file; None is blank."""
     text = StringIO()

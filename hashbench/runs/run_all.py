@@ -19,7 +19,7 @@ from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
 from hashbench.foundation import parallel, paths
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_bytes
 from hashbench.foundation.progress import note
 from hashbench.jobs import ray
 from hashbench.jobs.follow import follow
@@ -291,8 +291,7 @@ class _Driver:
                     note(f"note: {task.name}: its row was stored meanwhile, with other codes: that row stays")
                 return Outcome(task.spec, before)
             for name, content in made.files.items():
-                with atomic(self._store.run_folder(task.name) / Path(name).name) as path:
-                    path.write_bytes(content)
+                write_bytes(self._store.run_folder(task.name) / Path(name).name, content)
             self._store.write(made.row)
         except HashbenchError as error:
             return Outcome(task.spec, None, str(error))

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
-from hashbench.foundation.errors import HashbenchError, one_line, printable, retold
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.provenance import LIBRARIES, Code
 from hashbench.metrics import METRICS, MetricValue
 
@@ -47,18 +47,6 @@ def maker_name(name: str) -> str:
 
 
 Maker = Annotated[str, AfterValidator(maker_name)]  # as they call themselves
-
-
-def read_text(path: Path, content: str) -> str:
-    """The text of a file; raises FileNotFoundError, and HashbenchError that it is not a readable ``content``."""
-    try:
-        if path.exists() and not path.is_file():
-            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError) as error:
-        raise HashbenchError(f"{path}: not a readable {content}: {one_line(error)}: {REMEDY}") from None
 
 
 class OtherSchema(HashbenchError):  # noqa: N818  (such a row is not damaged)

@@ -71,10 +71,11 @@ def repeat_name(run: str, line: str) -> str:
 
 def read_lines(path: Path) -> list[Line]:
     """The lines of a file of rows, none where there is no such file; raises HashbenchError if it cannot be read."""
-    from hashbench.runs.row import read_text
+    from hashbench.foundation.config import read_text
+    from hashbench.runs.row import REMEDY
 
     try:
-        return lines_in(read_text(path, "file of rows"), path)
+        return lines_in(read_text(path, "file of rows", f": {REMEDY}"), path)
     except FileNotFoundError:
         return []
 

@@ -155,8 +155,7 @@ def _data_files(spec: Run) -> Iterator[Path]:
     yield from (features_path(card.name, str(name)) for name in {spec.settings.features, compared} - {None, PIXELS})
     weights, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
     if isinstance(weights, str) and weights.startswith(SHA256):
-        end = f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*"
-        yield from (path for folder in (paths.weights(), paths.committed_weights()) for path in folder.glob(end))
+        yield from paths.weight_files(f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*")
     elif weights == OFFICIAL and model is not None and (pretrained := MODELS.get(model).pretrained) is not None:
         yield pretrained.weights.path
 

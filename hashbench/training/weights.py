@@ -114,9 +114,8 @@ def read(path: Path) -> BackboneFile:
 def find(given: str) -> BackboneFile:
     """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:..."""
     stored: dict[str, Path] = {}
-    for folder in (paths.weights(), paths.committed_weights()):
-        for path in sorted(folder.glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}")):
-            stored.setdefault(path.stem, path)
+    for path in paths.weight_files(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}"):
+        stored.setdefault(path.stem, path)
     if given.startswith(SHA256):
         return _of_checksum(given.removeprefix(SHA256), stored)
     if Path(given).is_file() or "/" in given or given.endswith(SUFFIX):

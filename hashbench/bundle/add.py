@@ -56,7 +56,7 @@ def add(paths: Sequence[Path], into: Store, say: Say, *, dry_run: bool = False) 
             raise HashbenchError(f"{places[id(each.row)]}: {_other_values(each.row, known)}: nothing was added")
 
     def merged(*, only_checked: bool) -> list[Merged]:
-        return merge_rows([(row, None) for _, row in rows], into, refuse, dry_run=only_checked, check=check)
+        return merge_rows([row for _, row in rows], into, refuse, dry_run=only_checked, check=check)
 
     found = merged(only_checked=True)
     if dry_run:
@@ -99,9 +99,8 @@ def protocol_here(row: Row) -> tuple[Split, Relevance]:
         own, on = card.protocol(row.protocol), f"{row.dataset} {row.protocol}"
         rule = own if row.split_seed is None else with_seed(own, row.split_seed, on)
         data = open_dataset(card)
-        ids = split(data.labels, rule, row.dataset, row.protocol)
         n_classes = row.config.get("base", row.config)["settings"].get("n_classes", 0)
-        ids = of_first_classes(ids, data.labels, n_classes) if n_classes else ids
+        ids = of_first_classes(split(data.labels, rule, row.dataset, row.protocol), data.labels, n_classes)
         for what, here, stated in (
             ("data of SHA-256", data.sha256, row.data_sha256),
             ("id lists of SHA-256", ids.sha256, row.ids_sha256),

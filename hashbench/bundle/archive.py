@@ -46,7 +46,6 @@ NAME = r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]*"  # no path: no /, no \, no .. and no le
 _LIMITS = {
     rf"{README}|{MANIFEST}": TEXT_BYTES,
     rf"{ROWS}/{NAME}\.jsonl": 64 << 20,
-    rf"{ROWS}/{NAME}/{NAME}\.json": 1 << 20,  # as hashbench 0.1 packed them
     rf"{RUNS}/{NAME}/({'|'.join(map(re.escape, OF_RUN))})": ARRAY_BYTES,
     rf"{ROOT}/(datasets|experiments/(tables|methods|recipes))/{NAME}\.toml": TEXT_BYTES,
     rf"{ROOT}/experiments/papers\.toml": TEXT_BYTES,

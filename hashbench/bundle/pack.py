@@ -245,8 +245,8 @@ def _id_lists(rows: Iterable[Row], folder: Path, say: Say) -> Iterator[tuple[str
         what = f"no id lists of {run.name.dataset} {run.name.protocol}"
         try:
             labels = open_labels(run.card).labels
-            chosen = split(labels, run.protocol, run.name.dataset, run.name.protocol)
-            chosen = of_first_classes(chosen, labels, run.n_classes) if run.n_classes else chosen
+            drawn = split(labels, run.protocol, run.name.dataset, run.name.protocol)
+            chosen = of_first_classes(drawn, labels, run.n_classes)
         except HashbenchError as error:
             say(f"{what}: {error}")
             continue

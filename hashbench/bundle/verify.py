@@ -28,7 +28,7 @@ from hashbench.histogram.retrieval import Retrieval
 from hashbench.metrics import Metrics, MetricValue, NamedMetric
 from hashbench.relevance.labels import Relevance
 from hashbench.runs import store
-from hashbench.runs.row import REMEDY, Row, Search, from_line, read_schema_1
+from hashbench.runs.row import REMEDY, Row, Search, from_line
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 LAST_BITS = 2.0**-50  # all that differs where the counts are the same and another processor added: 5.6e-17 was seen
@@ -327,13 +327,10 @@ class _Checks:
         return found
 
     def _rows_in(self, name: str) -> Iterator[Row]:
-        """The readable rows in the copy of a file: of a file of rows, or of one row of schema 1."""
-        if name.endswith(".json"):
-            rows = [self.report.read(read_schema_1, self.scratch, name)]
-        else:
-            lines = self.report.read(store.read_lines, self.scratch, name) or []
-            readers = [lambda _, line=line: from_line(line.text, line.place, strict=True) for line in lines]
-            rows = [self.report.read(read, self.scratch, name) for read in readers]
+        """The readable rows in the copy of a file."""
+        lines = self.report.read(store.read_lines, self.scratch, name) or []
+        readers = [lambda _, line=line: from_line(line.text, line.place, strict=True) for line in lines]
+        rows = (self.report.read(read, self.scratch, name) for read in readers)
         yield from (row for row in rows if row is not None)
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:

@@ -97,7 +97,6 @@ def _lengths(dataset: "Card", bits: str | None, features: str | None) -> list[in
 def _extracted(dataset: "Card", features: str, weights: str | None, device: str) -> str:
     """The name of the stored features, which are extracted if they are not there."""
     from hashbench.features import extract, model_and_weights, path_of
-    from hashbench.foundation import provenance
 
     if weights is None:
         if path_of(dataset.name, features).is_file():
@@ -105,8 +104,7 @@ def _extracted(dataset: "Card", features: str, weights: str | None, device: str)
         if Path(features).is_file():
             raise HashbenchError(f"--features {features} is a file: --features MODEL --weights {features}")
         features, weights = model_and_weights(features)
-    made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    return extract(dataset, features, weights, device=device, made_by=made_by, progress=True).path.stem
+    return extract(dataset, features, weights, device=device, progress=True).path.stem
 
 
 def _table(dataset: "Card", question: "Question", lengths: Sequence[int], n_trials: int) -> str:

@@ -30,10 +30,8 @@ def command(
     continues where it stopped. Features that are stored are not made again.
     """
     from hashbench.features import extract
-    from hashbench.foundation import provenance
 
-    made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
-    done = extract(dataset, model, weights, device=device, batch=batch, made_by=made_by, progress=True)
+    done = extract(dataset, model, weights, device=device, batch=batch, progress=True)
     echo(f"{done.path}\n{done.shape[0]:,} items x {done.shape[1]:,}, {done.stored}: --set features={done.path.stem}")
     if done.n_made == 0:
         echo("there already, of the same data, weights and constants")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hashbench.runs.store import Store
 
 app = Typer(rich_markup_mode=None)
-Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Kind, which is imported later
+Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Useless.kind, which is imported later
 shown = partial(printable, most=300)  # a text of a row of another machine
 
 
@@ -75,7 +75,7 @@ def show(context: Context, run: RunName, as_json: AsJson = False) -> None:
 
 @app.command("diff", short_help="Say what differs between two rows or two folders.")
 def diff(
-    a: Annotated[str, Argument(metavar="A", help="A run, a row's file, or a folder.", autocompletion=complete("runs"))],
+    a: Annotated[str, Argument(metavar="A", help="A run, or a folder.", autocompletion=complete("runs"))],
     b: Annotated[str, Argument(metavar="B", help="The same.", autocompletion=complete("runs"))],
     as_json: AsJson = False,
 ) -> None:
@@ -100,10 +100,9 @@ def diff(
 
 
 def _row(name: str) -> "Row":
-    from hashbench.runs.row import read_schema_1
     from hashbench.runs.store import Store
 
-    return read_schema_1(Path(name)) if Path(name).is_file() else Store.default().named(name)
+    return Store.default().named(name)
 
 
 def _row_lines(names: tuple[str, str], found: "RowDiff") -> Iterator[str]:

@@ -57,6 +57,12 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
     return Neighbours(items, nearest, before[nearest] + 1, up_to[nearest])
 
 
+def spread(n: int, wanted: int) -> Ints:
+    """The places of ``wanted`` of ``n`` queries, evenly spaced; of all if there are fewer."""
+    wanted = min(wanted, n)
+    return np.arange(wanted) * n // wanted
+
+
 def neighbours_of(queries: Codes, database: Codes, k: int, *, progress: bool = False) -> list[Neighbours]:
     """The ``neighbours`` of each query; a thread on each core searches for one query at a time."""
     alone = [queries[q : q + 1] for q in range(len(queries))]

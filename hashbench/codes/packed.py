@@ -37,7 +37,7 @@ class Codes:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __getitem__(self, rows: slice) -> "Codes":
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> "Codes":
         return Codes(self.words[rows], self.n_bits)
 
     def bytes(self) -> NDArray[np.uint8]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import arrays_in
-from hashbench.codes.nearest import neighbours_of
+from hashbench.codes.nearest import neighbours_of, spread
 from hashbench.codes.packed import Codes
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.extras import how_to_install
@@ -53,17 +53,11 @@ def search(
     """The ``top`` nearest items of ``n_queries`` queries, evenly spread (None: all), among all items or ``lists``."""
     if top > len(database):
         raise HashbenchError(f"--top {top}: the database has {len(database):,} items, and no more can be found")
-    rows, query = _spread(query, n_queries or len(query))
+    rows = spread(len(query), n_queries or len(query))
+    query = query[rows]
     found = _exhaustive(query, database, top) if lists is None else _in_lists(query, database, top, lists)
     sizes = {"n_queries": len(query), "n_items": len(database), "n_bits": query.n_bits, "top": top}
     return Found({"queries": rows, **found.arrays}, sizes | found.summary)
-
-
-def _spread(query: Codes, wanted: int) -> tuple[NDArray[Any], Codes]:
-    """The rows of ``wanted`` queries, evenly spaced, and their codes; all if there are fewer."""
-    n = min(wanted, len(query))
-    rows = np.arange(n) * len(query) // n
-    return rows, Codes(query.words[rows], query.n_bits)
 
 
 def _exhaustive(query: Codes, database: Codes, top: int) -> Found:
@@ -94,8 +88,8 @@ def _in_lists(query: Codes, database: Codes, top: int, options: ListSearch) -> F
     seconds = {"build_s": built - started, "search_s": time.perf_counter() - built}
     summary = {"method": "ivf", "lists": len(lists), "probes": probes, **seconds}
     if options.n_checked:
-        rows, some = _spread(query, options.n_checked)
-        exact = _exhaustive(some, database, top)
+        rows = spread(len(query), options.n_checked)
+        exact = _exhaustive(query[rows], database, top)
         found = recall(distances[rows], exact.arrays["distances"])
         exhaustive_s = exact.summary["search_s"] * len(query) / len(rows)
         summary |= {"recall": found, "n_checked": len(rows), "exhaustive_s": exhaustive_s}

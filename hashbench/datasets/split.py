@@ -59,7 +59,9 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
 
 
 def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
-    """The split without items of classes n and above; raises HashbenchError unless each item has one class."""
+    """The split without items of classes n and above (0: all stay); HashbenchError unless each item has one class."""
+    if not n:
+        return ids
     if labels.ndim != 1 or n < 2 or n > labels.max() + 1:
         raise HashbenchError(f"n_classes = {n}: 2 or more of the data set's classes, each item of one class")
     kept = (labels >= 0) & (labels < n)

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +46,6 @@ def extract(
     *,
     device: str = "auto",
     batch: int | None = None,
-    made_by: Mapping[str, Any] | None = None,  # is stored with the features
     progress: bool = False,
     data: Dataset | None = None,  # if it is open
     copies: tuple[int, NDArray[Any]] | None = None,  # so many augmented ones of the items with these ids, not all items
@@ -83,7 +82,7 @@ def extract(
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
             return kept
-        with _store.writing(path, identity, made_by or {}, shape, dtype) as part:
+        with _store.writing(path, identity, shape, dtype) as part:
             began, started = part.rows, time.perf_counter()
             with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
                 for found in _in_order(built, items, began, batch or extractor.batch, chosen):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.stored_file import DAMAGE, opened
-from hashbench.foundation import paths
+from hashbench.foundation import paths, provenance
 from hashbench.foundation.config import canonical_json, json_object
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import DISK_ERRORS, reported
@@ -76,10 +76,10 @@ def read(dataset: str, name: str) -> Features:
             raise ValueError("they end before they should")
         if int(file.attrs["rows"]) != len(stored):
             raise ValueError(f"{file.attrs['rows']} of {len(stored)} rows")
-        provenance = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
-        if provenance["dataset"] != canonical(dataset):
-            raise ValueError(f"they are of {provenance['dataset']}")
-        return Features(name, path, stored.shape, stored.dtype, str(file.attrs["sha256"]), provenance)
+        made = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
+        if made["dataset"] != canonical(dataset):
+            raise ValueError(f"they are of {made['dataset']}")
+        return Features(name, path, stored.shape, stored.dtype, str(file.attrs["sha256"]), made)
 
 
 class FeatureWriter:
@@ -103,7 +103,7 @@ class FeatureWriter:
 
 @contextmanager
 def writing(
-    path: Path, identity: Mapping[str, Any], made_by: Mapping[str, Any], shape: tuple[int, int], dtype: np.dtype[Any]
+    path: Path, identity: Mapping[str, Any], shape: tuple[int, int], dtype: np.dtype[Any]
 ) -> Iterator[FeatureWriter]:
     """Opens the .part file, at the row where it was left, and renames it when complete; the caller holds its lock."""
     import h5py
@@ -113,7 +113,8 @@ def writing(
         if not _can_go_on(part, identity, shape, dtype):
             with h5py.File(part, "w") as file:
                 file.create_dataset("features", shape, dtype)
-                texts = {"identity": canonical_json(dict(identity)), "made_by": canonical_json(dict(made_by))}
+                made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
+                texts = {"identity": canonical_json(dict(identity)), "made_by": canonical_json(made_by)}
                 file.attrs.update(texts | {"rows": 0, "sha256": hashlib.sha256().hexdigest()})
         with h5py.File(part, "r+") as file:
             state = FeatureWriter(file)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.codes import files
-from hashbench.codes.nearest import Neighbours, neighbours
+from hashbench.codes.nearest import Neighbours, neighbours, spread
 from hashbench.contract import CODES
 from hashbench.datasets.card import Card
-from hashbench.datasets.split import Split, split
+from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
@@ -94,9 +94,8 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     if not path.is_file():
         raise not_here(row, store)
     codes, (card, dataset, ids) = files.load(path), _data(row)
-    n, value_max = len(ids.query_ids), card.value_max or 255
-    wanted = min(n, file.queries)
-    for q in (n * place // wanted for place in range(wanted)):
+    value_max = card.value_max or 255
+    for q in spread(len(ids.query_ids), file.queries):
         query, nearest = int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top)
         found = ids.database_ids[nearest.items]
         relevance = from_labels(dataset.labels[query : query + 1], dataset.labels[found])
@@ -146,7 +145,8 @@ def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: Figure)
 def _data(row: Row) -> tuple[Card, Dataset, Split]:
     run = Run.from_row(row)
     dataset = open_dataset(run.card)
-    ids = split(dataset.labels, run.protocol, row.dataset, row.protocol)
+    drawn = split(dataset.labels, run.protocol, row.dataset, row.protocol)
+    ids = of_first_classes(drawn, dataset.labels, run.n_classes)
     if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
         raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
     return run.card, dataset, ids

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hashbench.foundation.errors import HashbenchError, retold, unknown
+from hashbench.foundation.errors import HashbenchError, one_line, retold, unknown
 
 
 class Strict(BaseModel):
@@ -28,9 +28,23 @@ Setting = int | float | str | bool  # the value of a hyper-parameter
 M = TypeVar("M", bound=BaseModel)
 
 
+def read_text(path: Path, what: str, remedy: str = "") -> str:
+    """The text of a file; raises FileNotFoundError, and HashbenchError that it is not a readable ``what``."""
+    try:
+        if path.exists() and not path.is_file():
+            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise HashbenchError(f"{path}: not a readable {what}: {one_line(error)}{remedy}") from None
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; raises HashbenchError when it is missing or malformed."""
-    return deepcopy(_tables(path, _text(path)))
+    with retold(lambda _: f"{path}: no such file", FileNotFoundError):
+        text = read_text(path, "TOML file")
+    return deepcopy(_tables(path, text))
 
 
 def toml_value(value: object) -> str:
@@ -61,29 +75,14 @@ def all_as_typed(values: Mapping[str, Setting]) -> str:
 
 
 def load(model: type[M], path: Path) -> M:
-    """The TOML file ``path`` as an instance of ``model``. The same text is parsed once: the result is cached."""
-    loaded = _loaded(model, path, _text(path))
-    assert isinstance(loaded, model)
-    return loaded
-
-
-@lru_cache(maxsize=256)
-def _loaded(model: type[BaseModel], path: Path, text: str) -> BaseModel:
-    return parse(model, _tables(path, text), str(path))
+    """The TOML file ``path`` as an instance of ``model``; raises HashbenchError where it is not one."""
+    return parse(model, read_toml(path), str(path))
 
 
 @lru_cache(maxsize=256)  # the cells of a table read one card a hundred times
 def _tables(path: Path, text: str) -> dict[str, Any]:
     with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", ValueError):
         return toml_tables(text)
-
-
-def _text(path: Path) -> str:
-    gone = retold(lambda _: f"{path}: no such file", FileNotFoundError)
-    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", OSError, UnicodeDecodeError), gone:
-        if path.exists() and not path.is_file():
-            raise HashbenchError(f"{path}: not a readable TOML file: it is a folder, a pipe or a device")
-        return path.read_text(encoding="utf-8")
 
 
 def toml_tables(text: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Files that are written as a whole or not at all, whether they can be written, and lock files."""
 
+import csv
 import errno
 import glob
 import hashlib
@@ -11,10 +12,10 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, Any, Literal
 
@@ -109,6 +110,21 @@ def write_text(path: Path, text: str) -> None:
     """Writes ``text`` to ``path`` as UTF-8, as a whole or not at all."""
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes ``content`` to ``path``, as a whole or not at all."""
+    with atomic(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def csv_text(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """The text of a CSV file; None is blank."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def write_arrays(path: Path, how: Literal["compressed", "plain"] = "compressed", /, **arrays: Any) -> None:

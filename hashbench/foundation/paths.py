@@ -128,9 +128,10 @@ def weights() -> Path:
     return data() / "weights"
 
 
-def committed_weights() -> Path:
-    """The folder of the weights that are committed beside the rows that start from them; a wheel has none."""
-    return shipped() / "results" / "weights"
+def weight_files(pattern: str) -> list[Path]:
+    """The files of weights that match: of the data folder, then those committed beside rows that start from them."""
+    folders = weights(), shipped() / "results" / "weights"  # a wheel has none of the latter
+    return [path for folder in folders for path in sorted(folder.glob(pattern))]
 
 
 def shown(path: Path) -> str:

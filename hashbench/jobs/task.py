@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import file_sha256
+from hashbench.foundation.once import once
 
 
 class Died(Exception):  # noqa: N818  (what happened, as the reader of a row is told)
@@ -39,14 +39,8 @@ class DriverFile:
     @staticmethod
     def at(path: Path) -> "DriverFile":
         """The file at ``path`` on this machine, which is the driver's."""
-        stat = path.stat()
-        return DriverFile(path.resolve(), stat.st_size, checksum(path, stat.st_size, stat.st_mtime_ns))
-
-
-@lru_cache(maxsize=1024)
-def checksum(path: Path, n_bytes: int, mtime_ns: int) -> str:  # noqa: ARG001  (a changed file is read again)
-    """The SHA-256 (hex) of a file, kept while its size and its time stay the same."""
-    return file_sha256(path)
+        sha256 = once(f"checksum {path}", path, None, lambda: file_sha256(path))
+        return DriverFile(path.resolve(), path.stat().st_size, sha256)
 
 
 @dataclass(frozen=True)

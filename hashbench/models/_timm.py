@@ -66,7 +66,7 @@ def _fetch(stem: str, config: Any, path: Path) -> None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.utils import logging
 
-    from hashbench.foundation.files import atomic
+    from hashbench.foundation.files import write_bytes
 
     advice = f"get model.safetensors from https://huggingface.co/{config.hf_hub_id} and put it at {path}"
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it retries for half a minute, with two lines each time
@@ -75,5 +75,4 @@ def _fetch(stem: str, config: Any, path: Path) -> None:
     except Exception as error:  # the hub's own errors, those of its HTTP library, OSError
         why = f"({type(error).__name__}: {one_line(error)[:80]})"
         raise HashbenchError(f"weights of {stem} cannot be downloaded {why}: {advice}, or --weights FILE") from None
-    with atomic(path) as temporary:
-        temporary.write_bytes(Path(found).read_bytes())
+    write_bytes(path, Path(found).read_bytes())

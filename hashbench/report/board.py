@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hashbench.report.provenance import Provenance, filter_attributes
 from hashbench.tables.leaderboard import Leaderboard, Line
-from hashbench.tables.render_html import element_attributes, escape
+from hashbench.tables.render_html import element_attributes, escape, sorted_by
 from hashbench.tables.render_leaderboard import blocks_of, title_of
 from hashbench.tables.tracks import Task, kinds_of
 
@@ -31,7 +31,7 @@ def render_board(board: Leaderboard, provenance: Provenance) -> Iterator[str]:
         name = escape(line["method"])
         name = f'<a href="{escape(card)}">{name}</a>' if (card := provenance.cards.get(line["name"])) else name
         cells = "".join(
-            f'<td class="fact"{_sorted_by(cells[n][1])}>{escape(cells[n][0])}</td>' for cells in facts.values()
+            f'<td class="fact"{sorted_by(cells[n][1])}>{escape(cells[n][0])}</td>' for cells in facts.values()
         )
         of_tasks = "".join(
             _result(board, line, task, *results[board.title_of(*task.parts)][n], provenance) for task in board.tasks
@@ -50,8 +50,4 @@ def _result(board: Leaderboard, line: Line, task: Task, text: str, value: float 
     name = result_id(board, line, task)
     provenance.add_result(name, line, task)
     named = {"id": name, "class": "measured", **attributes}
-    return f"<td{element_attributes(named)}{_sorted_by(value)}>{escape(text)}</td>"
-
-
-def _sorted_by(value: float | None) -> str:
-    return "" if value is None else f' data-measured="{value:.6f}"'
+    return f"<td{element_attributes(named)}{sorted_by(value)}>{escape(text)}</td>"

@@ -19,7 +19,7 @@ from hashbench.runs.declared import other_values_of, settings_of
 from hashbench.runs.settings import method_file
 from hashbench.tables.leaderboard import FEWEST, Leaderboard, Line
 from hashbench.tables.papers import VENUE, Paper, cited
-from hashbench.tables.render_html import escape
+from hashbench.tables.render_html import escape, sorted_by
 from hashbench.tables.render_leaderboard import blocks_of
 from hashbench.tables.tracks import NEEDS, Task
 from hashbench.tables.verdicts import Verdict, verdicts
@@ -237,5 +237,4 @@ def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
         return f"<td>{cell}</td>"
     value, text = cell
-    by = "" if value is None else f' data-measured="{value:.6f}"'
-    return f'<td class="number"{by}>{text}</td>'
+    return f'<td class="number"{sorted_by(value)}>{text}</td>'

@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from hashbench.figures import Drawing, FigureSpec, csv_text, drawing_of_table, is_stamped, pictures, preview, stamp_of
-from hashbench.foundation.files import atomic, write_text
+from hashbench.foundation.files import write_bytes, write_text
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, refuse
@@ -42,8 +42,7 @@ class _Picture:
     def write(self) -> None:
         drawn = pictures(self.drawing, self.stamp) if self.pdf else {".png": preview(self.drawing, self.stamp)}
         for suffix, content in drawn.items():
-            with atomic(self.png.with_suffix(suffix)) as temporary:
-                temporary.write_bytes(content)
+            write_bytes(self.png.with_suffix(suffix), content)
 
 
 def render(table: Table, output: str, *, interval: bool = False, distinct: bool = False) -> str:

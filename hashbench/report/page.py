@@ -13,7 +13,7 @@ from hashbench.report.contents import Contents, MissingRun, Picture
 from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, input_of, machine_of
 from hashbench.tables import render_leaderboard
 from hashbench.tables.papers import Paper, cited, papers
-from hashbench.tables.render_html import element_attributes, escape, render_html
+from hashbench.tables.render_html import element_attributes, escape, render_html, sorted_by
 from hashbench.tables.tracks import Kind
 from hashbench.tables.verdicts import render as verdicts_text
 from hashbench.tables.verdicts import verdicts
@@ -157,7 +157,7 @@ def _tables(contents: Contents) -> Iterator[str]:
 
 def _count(value: float, shown: str | None = None) -> str:
     text = shown or (f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
-    return f'<td data-measured="{value:.6f}" class="number">{text}</td>'
+    return f'<td{sorted_by(value)} class="number">{text}</td>'
 
 
 def _heading(*labels: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from hashbench.bundle.archive import RUNS, opened
 from hashbench.foundation.errors import HashbenchError, counted
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_bytes, write_text
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.methods import METHODS
 from hashbench.report.cards import Cards, grid
@@ -45,7 +45,7 @@ def write_site(folder: Path, contents: Contents, results: Path, broken: Broken) 
     pages |= {card: cards.render(name) for name, card in provenance.cards.items()}
     pages |= {"page.css": STYLE, "page.js": SCRIPT, DATA: provenance.as_json()}
     for name, text in pages.items():
-        _write(folder / name, text.encode())
+        write_text(folder / name, text)
     return left_out
 
 
@@ -54,18 +54,13 @@ def _method(name: str) -> str:
     return method_file(name).title
 
 
-def _write(path: Path, content: bytes) -> None:
-    with atomic(path) as temporary:
-        temporary.write_bytes(content)
-
-
 def _pictures(folder: Path, contents: Contents) -> Iterator[tuple[str, str]]:
     """Writes each picture, and gives the name of its figure and its address in the site."""
     for each in contents.pictures:
         if each.data_uri:
             kind, _, text = each.data_uri.removeprefix("data:image/").partition(";base64,")
             address = f"figures/{each.spec.name}.{kind}"
-            _write(folder / address, b64decode(text))
+            write_bytes(folder / address, b64decode(text))
             yield each.spec.name, address
 
 
@@ -80,7 +75,7 @@ def _bundles(folder: Path, results: Path, broken: Broken) -> str:
         except HashbenchError as error:
             broken(error)
             continue
-        _write(folder / address, path.read_bytes())
+        write_bytes(folder / address, path.read_bytes())
         n_runs = len({name.split("/")[2] for name in manifest.files if name.startswith(f"{RUNS}/")})
         link = f'<a href="{quote(address)}">{escape(path.name)}</a>'
         made = escape(manifest.maker or "not said"), f"{counted(n_runs, 'run')} with codes or counts"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hashbench.codes.nearest import Neighbours
+from hashbench.codes.nearest import Neighbours, spread
 from hashbench.contract import CODES, BinaryHasher
 from hashbench.datasets.card import Card
 from hashbench.datasets.own import inputs
@@ -55,7 +55,7 @@ def _queries(own: Path | None, data: RunData, wanted: int) -> tuple[Items, Label
     dataset, ids = data.dataset, data.ids.query_ids
     read = None if own is None else inputs.read(own, dataset.items.shape[1:], value_max=data.run.card.value_max)
     n = len(ids if read is None else read.names)
-    rows = list(range(n)) if n <= wanted else [n * place // wanted for place in range(wanted)]
+    rows = spread(n, wanted)
     if read is not None:
         return read.items[rows], None, [read.names[row] for row in rows]
     labels = dataset.labels[ids[rows]]

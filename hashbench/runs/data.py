@@ -13,7 +13,6 @@ from hashbench.datasets.protocol import Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
-from hashbench.foundation import provenance
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.once import once
@@ -83,7 +82,7 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     is_other |= rule != today if name.split_seed is not None else rule.get("relevance") != today.get("relevance")
     if is_other:
         raise CheckFailed(f"{name}: the data or the split are no longer those that the run is named by")
-    chosen = of_first_classes(ids, dataset.labels, run.n_classes) if run.n_classes else ids
+    chosen = of_first_classes(ids, dataset.labels, run.n_classes)
     apart = compared(card, dataset, protocol, options)
     if run.settings.features == PIXELS:
         return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart)
@@ -111,12 +110,12 @@ def _features(
     """The features of all items, or of so many ``copies`` of the items with these ids; missing ones are extracted."""
     from hashbench.features import extract, model_and_weights, path_of, read
 
-    made_by = {"code": provenance.code().model_dump(), "utc": provenance.utc()}
     model, weights = model_and_weights(name)
-    how: dict[str, Any] = {"device": options.device, "progress": options.progress, "made_by": made_by, "data": dataset}
 
     def found() -> "Features":
-        done = extract(card, model, weights, copies=copies, **how)
+        done = extract(
+            card, model, weights, device=options.device, progress=options.progress, data=dataset, copies=copies
+        )
         return read(card.name, done.path.stem)
 
     if copies is not None:

@@ -2,17 +2,17 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
-from hashbench.foundation.errors import HashbenchError, one_line, printable, retold
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.provenance import LIBRARIES, Code
 from hashbench.metrics import METRICS, MetricValue
 
@@ -47,18 +47,6 @@ def maker_name(name: str) -> str:
 
 
 Maker = Annotated[str, AfterValidator(maker_name)]  # as they call themselves
-
-
-def read_text(path: Path, content: str) -> str:
-    """The text of a file; raises FileNotFoundError, and HashbenchError that it is not a readable ``content``."""
-    try:
-        if path.exists() and not path.is_file():
-            raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError) as error:
-        raise HashbenchError(f"{path}: not a readable {content}: {one_line(error)}: {REMEDY}") from None
 
 
 class OtherSchema(HashbenchError):  # noqa: N818  (such a row is not damaged)
@@ -106,8 +94,8 @@ class Row(Strict):
     code: Code
     versions: dict[str, str | None]
     hardware: dict[str, str | int | None]
-    threads: dict[str, int] | None = None  # of each library that was loaded; rows of schema 1 do not say it
-    peak_memory: int | None = None  # of the process, in bytes; rows of schema 1 do not say it
+    threads: dict[str, int] | None = None  # of each library that was loaded; older rows do not say it
+    peak_memory: int | None = None  # of the process, in bytes; older rows do not say it
     hasher_bytes: int | None = None  # of the saved hash function, without the features that it takes; later rows say it
     utc: str
     seconds: Seconds | None
@@ -200,7 +188,7 @@ def from_line(line: str, place: str, *, strict: bool = False) -> Row:
     if fault is None and not strict:
         with suppress(ValidationError):  # what is wrong is said below
             return Row.model_validate_json(text)
-    return _checked(_of_content(_content_of(text, SCHEMA, place), place), Path(place).stem, place, fault)
+    return _checked(_of_content(_content_of(text, place), place), Path(place).stem, place, fault)
 
 
 def outcome_from_line(line: str, place: str) -> RowOutcome:
@@ -221,37 +209,12 @@ def _unsigned(line: str) -> tuple[str, str | None]:
     return text, None if found[1] == _sha256(text) else edited
 
 
-def read_schema_1(path: Path) -> Row:
-    """The row in a file DATASET-PROTOCOL/RUN.json of schema 1, as version 0.1 wrote it; raises as :func:`from_line`."""
-    content = _content_of(read_text(path, "row"), 1, str(path))
-    stated = content.pop("row_sha256", None)  # the oldest rows have none
-    edited = (
-        stated not in (None, digest(content)) and "row_sha256 is not its digest: it was edited after it was written"
-    )
-    searches = {"database": "metrics", "weighted": "metrics_weighted", "test": "metrics_of_test"}
-    values = {search: found for search, key in searches.items() if (found := content.pop(key, {}))}
-    sums = {name: content.pop(f"{name}_sha256", None) for name in get_args(Artefact)}
-    known = {name: sha256 for name, sha256 in sums.items() if sha256 is not None}
-    version = {"schema": SCHEMA} if "schema" in content else {}
-    row = _of_content({**content, "searches": values, "artefacts": known, **version}, str(path))
-    return _checked(row, path.parent.name, str(path), edited or None, _misnamed(row, stated, path))
-
-
-def _misnamed(row: Row, stated: Any, path: Path) -> Iterator[str]:
-    """The fault of a file that is called neither as the run, nor as a row that is kept beside another one of it."""
-    run, _, beside = path.stem.partition("~")
-    if row.run != run:
-        yield f"run is {printable(row.run)}, and the file is called {printable(path.name, 200)}"
-    elif beside and beside != str(stated)[:8]:
-        yield f"its digest is not the one in the name of the file, {printable(path.name, 200)}"
-
-
-def _content_of(text: str, schema: int, place: str) -> dict[str, Any]:
+def _content_of(text: str, place: str) -> dict[str, Any]:
     with retold(lambda cause: f"{place}: not a readable row: {cause}: {REMEDY}", ValueError):
         content = json_object(text)
-    version = content.get("schema", schema)
-    if type(version) is int and version != schema:
-        advice = f"this hashbench reads {schema} here: use the version of hashbench that wrote it"
+    version = content.get("schema", SCHEMA)
+    if type(version) is int and version != SCHEMA:
+        advice = f"this hashbench reads {SCHEMA} here: use the version of hashbench that wrote it"
         raise OtherSchema(f"{place}: a row of schema version {version}; {advice}")
     return content
 
@@ -261,9 +224,9 @@ def _of_content(content: Mapping[str, Any], place: str) -> Row:
         return parse(Row, content, place)
 
 
-def _checked(row: Row, protocol_name: str, place: str, fault: str | None, misnamed: Iterable[str] = ()) -> Row:
+def _checked(row: Row, protocol_name: str, place: str, fault: str | None) -> Row:
     """The row; raises HashbenchError if no run can have given it; ``protocol_name`` is as ``cifar10-s1``."""
-    if fault := next(chain(misnamed, _contradictions(row, protocol_name), _out_of_range(row)), fault):
+    if fault := next(chain(_contradictions(row, protocol_name), _out_of_range(row)), fault):
         raise HashbenchError(f"{place}: not a row that hashbench wrote: {fault}: {REMEDY}")
     return row
 

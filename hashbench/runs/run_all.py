@@ -19,7 +19,7 @@ from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
 from hashbench.foundation import parallel, paths
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_bytes
 from hashbench.foundation.progress import note
 from hashbench.jobs import ray
 from hashbench.jobs.follow import follow
@@ -155,8 +155,7 @@ def _data_files(spec: Run) -> Iterator[Path]:
     yield from (features_path(card.name, str(name)) for name in {spec.settings.features, compared} - {None, PIXELS})
     weights, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
     if isinstance(weights, str) and weights.startswith(SHA256):
-        end = f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*"
-        yield from (path for folder in (paths.weights(), paths.committed_weights()) for path in folder.glob(end))
+        yield from paths.weight_files(f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*")
     elif weights == OFFICIAL and model is not None and (pretrained := MODELS.get(model).pretrained) is not None:
         yield pretrained.weights.path
 
@@ -291,8 +290,7 @@ class _Driver:
                     note(f"note: {task.name}: its row was stored meanwhile, with other codes: that row stays")
                 return Outcome(task.spec, before)
             for name, content in made.files.items():
-                with atomic(self._store.run_folder(task.name) / Path(name).name) as path:
-                    path.write_bytes(content)
+                write_bytes(self._store.run_folder(task.name) / Path(name).name, content)
             self._store.write(made.row)
         except HashbenchError as error:
             return Outcome(task.spec, None, str(error))

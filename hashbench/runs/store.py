@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import atomic, holder_in, is_locked, locked, remove_parts, write_holder
+from hashbench.foundation.once import once
 from hashbench.foundation.registry import Broken, each_usable, refuse
 
 if TYPE_CHECKING:
@@ -71,26 +71,19 @@ def repeat_name(run: str, line: str) -> str:
 
 def read_lines(path: Path) -> list[Line]:
     """The lines of a file of rows, none where there is no such file; raises HashbenchError if it cannot be read."""
-    from hashbench.runs.row import read_text
+    from hashbench.foundation.config import read_text
+    from hashbench.runs.row import REMEDY
 
     try:
-        return lines_in(read_text(path, "file of rows"), path)
+        return lines_in(read_text(path, "file of rows", f": {REMEDY}"), path)
     except FileNotFoundError:
         return []
 
 
 def lines_of(path: Path) -> dict[str, Line]:
     """The lines of a file of rows by name, read once for as long as the file stays as it is."""
-    try:
-        found = path.stat()
-    except OSError:
-        return {}
-    return _by_name(path, (found.st_ino, found.st_size, found.st_mtime_ns))
-
-
-@lru_cache(maxsize=64)
-def _by_name(path: Path, stamp: tuple[int, int, int]) -> dict[str, Line]:  # noqa: ARG001  (another stamp: read again)
-    return {line.name: line for line in read_lines(path)}
+    found: dict[str, Line] = once(f"rows {path}", path, None, lambda: {line.name: line for line in read_lines(path)})
+    return found
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,6 @@ SORTS: dict[str, Callable[[Line], Any]] = {
     "train": lambda line: line["train_s"],
     "encode": lambda line: None if line["items_per_s"] is None else -line["items_per_s"],
     "memory": lambda line: line["peak_memory"],
-    "size": lambda line: line["hasher_bytes"],
 }
 
 

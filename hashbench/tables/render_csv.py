@@ -1,16 +1,12 @@
-"""A table as CSV, as a DataFrame and as a value for JSON: all about each cell, for other programs."""
+"""A table as CSV and as a value for JSON: all about each cell, for other programs."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashbench.foundation.config import Setting
+from hashbench.foundation.files import csv_text
 from hashbench.tables.notation import number, plain
 from hashbench.tables.table import Table, TableCell
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # six decimals: the last bits of a mean may depend on the machine that summed it, this text may not
 DECIMALS = 6
@@ -20,15 +16,11 @@ Value = str | int | float | bool | None
 
 CODES = ("distinct_queries", "distinct_database")
 NAMES = ("section", "row", "column", "dataset", "protocol", "method", "settings", "budget", "metric", "evaluation")
-# pandas' type of each column; a missing value is NA or NaN
-COLUMNS = {
-    **dict.fromkeys(NAMES, "string"),
-    **{"published": "float64", "published_tie_aware": "boolean", "citation": "string"},
-    **{"measured": "float64", "std": "float64", "n_seeds": "Int64", "worst": "float64", "best": "float64"},
-    **{"difference": "float64", "n_splits": "Int64", "n_runs": "Int64", "tie_dependent": "boolean"},
-    **dict.fromkeys((*CODES, "ci95_low", "ci95_high"), "float64"),
-    **{"same_for_every_seed": "boolean", "runs": "string"},
-}
+COLUMNS = (
+    *(*NAMES, "published", "published_tie_aware", "citation"),
+    *("measured", "std", "n_seeds", "worst", "best", "difference", "n_splits", "n_runs", "tie_dependent"),
+    *(*CODES, "ci95_low", "ci95_high", "same_for_every_seed", "runs"),
+)
 # the columns that the JSON of a cell has too
 MEASURED = ("measured", "std", "worst", "best", "difference", "tie_dependent", "same_for_every_seed", *CODES)
 SAME = ("std", "n_seeds", "worst", "best", "n_splits", "n_runs", *CODES)
@@ -47,19 +39,8 @@ def render_csv(table: Table) -> str:
 
 
 def csv_lines(head: Iterable[str], lines: Iterable[Iterable[Value]]) -> str:
-    """The text of a CSV file."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(map(csv_field, line) for line in lines)
-    return text.getvalue()
-
-
-def data_frame(table: Table) -> "DataFrame":
-    """The table as a pandas DataFrame: the lines and columns of the CSV, with numbers that are not rounded."""
-    from pandas import DataFrame
-
-    return DataFrame(map(_line, table.cells()), columns=list(COLUMNS)).astype(COLUMNS)
+    """The text of a CSV file, each value as :func:`csv_field` writes it."""
+    return csv_text(head, (map(csv_field, line) for line in lines))
 
 
 def json_table(table: Table) -> dict[str, Any]:

@@ -65,6 +65,11 @@ def element_attributes(values: Mapping[str, str]) -> str:
     return "".join(f' {name}="{escape(value)}"' for name, value in values.items())
 
 
+def sorted_by(value: float | None) -> str:
+    """The attribute by which the page sorts a cell of a list, with the space before it; empty without a value."""
+    return "" if value is None else f' data-measured="{value:.6f}"'
+
+
 def _section(section: Section, cells: Mapping[tuple[str, str], str]) -> Iterator[str]:
     yield '<div class="scroll"><table>'
     if section.title:

@@ -111,14 +111,10 @@ def html(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], b
     lines += [f'<thead><tr><th scope="col">{corner}</th>{heads}</tr></thead>', "<tbody>"]
     for n, label in enumerate(labels):
         row = (cells[n] for cells in columns.values())
-        cells = (f"<td{kind}{_sorted_by(value)}>{escape(text)}</td>" for text, value in row)
+        cells = (f"<td{kind}{render_html.sorted_by(value)}>{escape(text)}</td>" for text, value in row)
         lines.append(f'<tr><th scope="row">{escape(label)}</th>{"".join(cells)}</tr>')
     text = "\n".join([*lines, "</tbody></table></div>"]) + "\n"
     return text.encode("ascii", "xmlcharrefreplace").decode()
-
-
-def _sorted_by(value: float | None) -> str:
-    return "" if value is None else f' data-measured="{value:.6f}"'
 
 
 def latex(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import Counted, SearchItems
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic, write_arrays
+from hashbench.foundation.files import write_arrays, write_bytes
 from hashbench.relevance.labels import Relevance
 from hashbench.training.settings import TrainingSettings
 
@@ -93,8 +93,7 @@ class ClassifierOutput:
 
     def save(self, folder: Path) -> None:
         """Writes the file of weights."""
-        with atomic(folder / WEIGHTS) as temporary:
-            temporary.write_bytes(self.weights)
+        write_bytes(folder / WEIGHTS, self.weights)
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The predictions, from which the accuracy is computed."""

@@ -13,7 +13,7 @@ from torch import nn
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, json_object
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import atomic, file_sha256
+from hashbench.foundation.files import file_sha256, write_bytes
 from hashbench.models import (
     MODELS,
     RANDOM_WEIGHTS,
@@ -94,8 +94,7 @@ def store(weights: bytes, name: str) -> Path:
     """The path of ``weights`` in the data folder, written now if they are not there: NAME-<checksum>.safetensors."""
     path = paths.weights() / f"{name}-{hashlib.sha256(weights).hexdigest()[:N_SHOWN]}{SUFFIX}"
     if not (path.is_file() and path.read_bytes() == weights):
-        with atomic(path) as temporary:
-            temporary.write_bytes(weights)
+        write_bytes(path, weights)
     return path
 
 
@@ -115,9 +114,8 @@ def read(path: Path) -> BackboneFile:
 def find(given: str) -> BackboneFile:
     """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:..."""
     stored: dict[str, Path] = {}
-    for folder in (paths.weights(), paths.committed_weights()):
-        for path in sorted(folder.glob(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}")):
-            stored.setdefault(path.stem, path)
+    for path in paths.weight_files(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}"):
+        stored.setdefault(path.stem, path)
     if given.startswith(SHA256):
         return _of_checksum(given.removeprefix(SHA256), stored)
     if Path(given).is_file() or "/" in given or given.endswith(SUFFIX):

@@ -1,11 +1,9 @@
 """A search as a table: its choices in Markdown, or every trial as CSV."""
 
-import csv
-import io
 from pathlib import Path
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import write_text
+from hashbench.foundation.files import csv_text, write_text
 from hashbench.runs.settings import method_file
 from hashbench.tuning.choice import Choice, choices, on_each_dataset
 from hashbench.tuning.search import Search, path_of
@@ -76,10 +74,8 @@ def _on_each_dataset(search: Search, found: list[Choice]) -> list[str]:
 def as_csv(search: Search) -> str:
     """A line for each trial and study, with the settings of all methods as columns."""
     settings = list(dict.fromkeys(key for space in search.question.spaces.values() for key in space))
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["method", "trial", "dataset", "study", "ap", "seconds", "reason", *settings])
-    for key in sorted(search.trials):
-        trial = search.trials[key]
-        writer.writerow([*key, trial.ap, trial.seconds, trial.reason, *(trial.searched.get(name) for name in settings)])
-    return text.getvalue()
+    lines = (
+        [*key, trial.ap, trial.seconds, trial.reason, *(trial.searched.get(name) for name in settings)]
+        for key, trial in sorted(search.trials.items())
+    )
+    return csv_text(["method", "trial", "dataset", "study", "ap", "seconds", "reason", *settings], lines)

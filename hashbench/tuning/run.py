@@ -19,8 +19,7 @@ def features_of(stem: str, dataset: str) -> str:
     """The features that a recipe calls ``stem``; of a network of our own those of the weights that are found here."""
     if not is_own(stem):
         return stem
-    files = [*paths.committed_weights().glob(f"{stem}-*"), *paths.weights().glob(f"{stem}-*")]
-    known = {f"{stem}_{path.stem.rpartition('-')[2]}" for path in files}
+    known = {f"{stem}_{path.stem.rpartition('-')[2]}" for path in paths.weight_files(f"{stem}-*")}
     known |= {path.stem for path in features_path(dataset, "x").parent.glob(f"{stem}_*.h5")}
     if len(known) != 1:
         raise HashbenchError(

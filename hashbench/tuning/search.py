@@ -11,12 +11,13 @@ from pydantic import Field
 
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting, Strict, canonical_json, json_object, load, parse
+from hashbench.foundation.config import Setting, Strict, canonical_json, json_object, load, parse, read_text
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import write_text
 from hashbench.foundation.provenance import Code
 from hashbench.methods import METHODS
-from hashbench.runs.row import Row, processor_of, read_text
+from hashbench.runs.row import REMEDY as OF_FILE
+from hashbench.runs.row import Row, processor_of
 from hashbench.runs.run import Run
 from hashbench.runs.settings import FORM, SETTLED, method_file, method_path
 from hashbench.runs.space import Space, points
@@ -156,7 +157,7 @@ class Search:
         """The search called ``name``; None if there is none. HashbenchError for a file that is damaged."""
         path = path_of(name)
         try:
-            text = read_text(path, "search")
+            text = read_text(path, "search", f": {OF_FILE}")
         except FileNotFoundError:
             return None
         return Search._of(name, path, text)

@@ -49,15 +49,15 @@ def with_entry(bundle: Path, path: Path, name: str, data: bytes = b"x", **fields
         "/etc/cron.d/evil",
         "C:/evil",
         "digits-bundle/results\\..\\evil",
-        "digits-bundle/results/rows/digits-s1/.hidden.json",
+        "digits-bundle/results/rows/.hidden.jsonl",
         "digits-bundle/results/runs/x/hasher.pkl",
         "digits-bundle/results/runs/x/y/codes.npz",
         "digits-bundle/evil.py",
         "digits-bundle/root/hashbench/__init__.py",
         "elsewhere/README.md",
         "digits-bundle//README.md",
-        "digits-bundle/results/rows/a/" + "b" * 300 + ".json",
-        "digits-bundle/results/rows/a/b\n.json",
+        "digits-bundle/results/rows/" + "b" * 300 + ".jsonl",
+        "digits-bundle/results/rows/b\n.jsonl",
     ],
 )
 def test_a_name_that_no_bundle_has(name: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,14 +73,14 @@ def test_a_name_that_no_bundle_has(name: str, bundle: Path, tmp_path: Path, caps
 def test_links_devices_and_folders(
     kind: int, end: str, bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = "digits-bundle/results/rows/a/b.json"
+    name = "digits-bundle/results/rows/b.jsonl"
     with_entry(bundle, tmp_path / "b.zip", name + end, b"/etc/passwd", external_attr=(kind | 0o777) << 16)
     said = refused(capsys, tmp_path / "b.zip")
     assert said == (f"not a bundle that hashbench wrote: {name}{end}: a link, a folder or a device: regular files only")
 
 
 def test_a_compressed_file(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "digits-bundle/results/rows/a/b.json"
+    name = "digits-bundle/results/rows/b.jsonl"
     with_entry(bundle, tmp_path / "b.zip", name, b"\0" * (1 << 19), compress_type=zipfile.ZIP_DEFLATED)
     said = refused(capsys, tmp_path / "b.zip")
     assert said.endswith(f"{name}: compressed or encrypted: a bundle's files are stored as they are")
@@ -112,9 +112,9 @@ def test_sizes_and_flags_that_lie(
 
 
 def test_a_file_that_is_too_large(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with_entry(bundle, tmp_path / "b.zip", "digits-bundle/results/rows/a/b.json", b"\0" * ((1 << 20) + 1))
+    with_entry(bundle, tmp_path / "b.zip", "digits-bundle/root/datasets/b.toml", b"\0" * ((8 << 20) + 1))
     said = refused(capsys, tmp_path / "b.zip")
-    assert said.endswith("results/rows/a/b.json: 1,048,577 bytes: 1,048,576 at most")
+    assert said.endswith("root/datasets/b.toml: 8,388,609 bytes: 8,388,608 at most")
 
 
 def test_a_name_that_is_there_twice(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,7 +133,7 @@ def test_names_that_are_one_where_case_does_not_count(
 def test_files_that_the_manifest_does_not_list(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = "results/rows/a/b.json"
+    name = "results/rows/b.jsonl"
     path = changed(bundle, tmp_path / "b.zip", {name: b"{}"}, listed=False)
     assert refused(capsys, path) == f"manifest.json: {name} is in the archive and not listed: 1 file"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.bundles import Change, changed, content, json_changed, names, row_changed, row_in
+from support.bundles import Change, changed, content, row_changed, row_in
 from support.command_line import call
 
 from hashbench.codes.files import _stored
@@ -281,22 +281,3 @@ def test_json(bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_the_rows_of_the_bundle_are_those_that_were_stored(bundle: Path, trained: Path) -> None:
     assert content(bundle, ROWS) == Store(trained).rows_path("digits", "s1").read_bytes()
-
-
-def test_a_bundle_with_rows_of_schema_1_verifies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It was packed by the last version of hashbench that wrote such rows."""
-    path = Path(__file__).with_name("data") / "digits-schema-1.zip"
-    code, out, _ = call(capsys, "verify", path)
-    assert code == 0
-    assert out.splitlines()[1:] == [
-        "26 files, 2 rows, 1 id list",
-        "20 metrics computed again: 2 histograms, 0 retrievals, codes of 2 runs",
-        "no difference; 2 of 2 runs scored again",
-    ]
-    (row,) = [name for name in names(path) if "-itq-" in name and name.endswith(".json")]
-    edit = json_changed(lambda found: found["metrics"]["ap"].update(mean=0.9))
-    (found, _) = differences(capsys, changed(path, tmp_path / "changed.zip", {row: edit}, listed=True))
-    assert (
-        found
-        == f"{row}: not a row that hashbench wrote: row_sha256 is not its digest: it was edited after it was written"
-    )

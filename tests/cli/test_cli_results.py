@@ -11,7 +11,7 @@ from support import stored_rows
 from support.command_line import call
 from support.fake_rows import row_of_run
 
-from hashbench.runs.row import Row, read_schema_1
+from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, repeat_name
 
@@ -385,28 +385,3 @@ def test_prune_does_not_remove_a_row_that_has_become_good(
     monkeypatch.setattr(prune, "useless", lambda store: listed)
     assert call(capsys, "results", "prune", "--yes")[0] == 0
     assert Store(results).named(row().run).status == "ok"
-
-
-def test_rows_of_schema_1_are_moved_into_the_files_of_rows(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    loose = Path(__file__).resolve().parents[1] / "runs" / "data" / "schema_1" / "digits-s1"
-    found = [read_schema_1(path) for path in sorted(loose.glob("*.json"))]
-    for store in (results, other):
-        shutil.copytree(loose, store / "rows" / "digits-s1")
-    assert call(capsys, "results", "merge", other) == (0, f"{results}: 2 rows merged\n  2 copied\n", "")
-    assert list(Store(results).rows()) == found
-    assert len(list(other.glob("rows/*/*.json"))) == 2  # of another folder nothing is removed
-    shutil.rmtree(results)
-    shutil.copytree(other, results)
-    damaged = next(results.glob("rows/*/*-itq-*.json"))
-    good = damaged.read_text()
-    damaged.write_text("{")
-    code, out, err = call(capsys, "results", "merge", results)  # its own rows
-    assert (code, out.splitlines()[-1]) == (1, "  1 copied") and err.startswith(
-        f"left out: {damaged}: not a readable row"
-    )
-    damaged.write_text(good)
-    assert call(capsys, "results", "merge", results)[0] == 0
-    assert list(Store(results).rows()) == found
-    assert not list(results.glob("rows/*/*.json"))

@@ -22,12 +22,13 @@ from hashbench.features import _store, extract, named, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
+from hashbench.foundation.provenance import code
 
 Pixels = torch.nn.Flatten
 
 
 def test_pixels_are_the_stored_values() -> None:
-    done = extract(load_card("digits"), "pixels", made_by={"code": {"commit": "abc"}})
+    done = extract(load_card("digits"), "pixels")
     assert done.path == paths.data() / "digits" / "features" / "pixels.h5"
     assert (done.shape, done.n_made) == ((1797, 64), 1797)
     found, data = open_features(load_card("digits"), "pixels"), open_dataset(load_card("digits"))
@@ -35,7 +36,7 @@ def test_pixels_are_the_stored_values() -> None:
     assert found.array.dtype == np.float32
     assert found.provenance["data_sha256"] == data.sha256
     assert found.provenance["extractor"] == "pixels"
-    assert found.provenance["code"] == {"commit": "abc"}
+    assert found.provenance["code"] == code().model_dump()
 
 
 def test_features_that_are_there_are_left_alone() -> None:
@@ -110,7 +111,7 @@ import time
 from pathlib import Path
 import numpy as np
 from hashbench.features import _store
-with _store.writing(Path({path!r}), {identity!r}, {{}}, {shape!r}, np.dtype("<f4")) as part:
+with _store.writing(Path({path!r}), {identity!r}, {shape!r}, np.dtype("<f4")) as part:
     while True:
         part.append(np.full((20, {shape[1]}), 0.5, np.float32))
         time.sleep(0.01)
@@ -134,7 +135,7 @@ def test_features_whose_writer_was_killed_are_continued(tmp_path: Path) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
-    with _store.writing(path, identity, {}, shape, np.dtype("<f4")) as part:
+    with _store.writing(path, identity, shape, np.dtype("<f4")) as part:
         assert part.rows >= 200
         assert (part.file["features"][: part.rows] == 0.5).all()
 

@@ -54,7 +54,7 @@ def test_weights_that_a_clone_brings_are_found_too(
 ) -> None:
     committed = tmp_path / "results" / "weights"
     committed.mkdir(parents=True)
-    monkeypatch.setattr(paths, "committed_weights", lambda: committed)
+    monkeypatch.setattr(paths, "shipped", lambda: tmp_path)
     checksum = weights.sha256
     shutil.move(weights.path, committed)
     for name in (weights.path.stem, f"sha256:{checksum}"):

@@ -1,7 +1,5 @@
 """The report for programs: one JSON object, CSV with a line per metric or per query, and curves as CSV and pictures."""
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -16,7 +14,7 @@ from hashbench.evaluation.curves import curves_of, write_picture
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._text import Evaluation
 from hashbench.evaluation.scores import Scores
-from hashbench.foundation.files import atomic, write_text
+from hashbench.foundation.files import atomic, csv_text, write_text
 from hashbench.histogram import Histogram
 
 COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")
@@ -103,11 +101,7 @@ def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    write_text(path, text.getvalue())
+    write_text(path, csv_text(header, rows))
 
 
 def write_curves(folder: Path, counted: Histogram) -> list[Path]:

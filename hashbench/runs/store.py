@@ -82,6 +82,8 @@ def read_lines(path: Path) -> list[Line]:
 
 def lines_of(path: Path) -> dict[str, Line]:
     """The lines of a file of rows by name, read once for as long as the file stays as it is."""
+    if not path.exists():  # nor a folder above it: writing says so
+        return {}
     found: dict[str, Line] = once(f"rows {path}", path, None, lambda: {line.name: line for line in read_lines(path)})
     return found
 

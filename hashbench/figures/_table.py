@@ -17,6 +17,7 @@ from hashbench.tables.table import Section, Table
 MOST_LINES = 20  # of a legend that can still be followed; 8 colours and 7 markers tell these apart
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 LINES_IN, LABEL_IN, AROUND_IN = 2.3, 0.17, 0.55  # the height of a panel of lines, of a dot, and around dots
+MOST_BESIDE = 12  # row labels by which two sections side by side may differ: the panels of a row have one height
 MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
 LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
 TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
@@ -85,6 +86,8 @@ def _dots_of(section: Section, how: Notation) -> list[_Dots]:
         for other in section.columns if turned else section.rows:
             place = (label, other) if turned else (other, label)
             cell = section.cells.get(place)
+            if turned and (cell is None or (cell.measured is None and cell.declared.published is None)):
+                continue  # no other panel has a line beside it
             series[other] = [] if cell is None else [Point(None, cell, place in best)]
         if any(point.measured for points in series.values() for point in points):
             heading = label if turned else notation.heading(section, label)
@@ -99,16 +102,18 @@ def _rows_of_panels(sections: list[list[_Dots]]) -> list[list[_Dots]]:
     rows: list[list[_Dots]] = [[]]
     for panels in sections:
         for part in (panels[start : start + across] for start in range(0, len(panels), across)):
-            if len(rows[-1]) + len(part) > across or _too_many_labels([*rows[-1], *part]):
+            if len(rows[-1]) + len(part) > across or _do_not_fit([*rows[-1], *part]):
                 rows.append([])
             rows[-1] += part
     return rows
 
 
-def _too_many_labels(row: list[_Dots]) -> bool:
-    """Whether the row labels of so many sections leave no width for the dots beside them."""
+def _do_not_fit(row: list[_Dots]) -> bool:
+    """Whether row labels leave no width for the dots beside them, or one section is much longer than another."""
     labels = {panel.section: panel.labels for panel in row}
-    return len(labels) > 2 and any(len(label) > LONG_LABEL for of_section in labels.values() for label in of_section)
+    lengths = [len(of_section) for of_section in labels.values()]
+    is_long = any(len(label) > LONG_LABEL for of_section in labels.values() for label in of_section)
+    return (len(labels) > 2 and is_long) or max(lengths) - min(lengths) > MOST_BESIDE
 
 
 def _height_in(row: list[_Dots]) -> float:

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
+from statistics import fmean
 
 import pytest
-from scipy.stats import ttest_ind
+from scipy.stats import ttest_ind, ttest_rel
 from support.small_root import REPOSITORY
 
 from hashbench import figures
@@ -113,24 +114,36 @@ def prose(section: str) -> str:
 
 @cache
 def p_values(name: str) -> set[str]:
-    """Welch's p of each two cells of the table in columns of one label, over their seeds."""
-    return {f"{p:.3f}" for p in welch(tables()[name])}
+    """The p of each two cells of the table in columns of one label: Welch's over seeds, or of the pairs of splits."""
+    return {f"{p:.3f}" for p in p_of_each_two(tables()[name])}
 
 
-def welch(table: Table) -> Iterator[float]:
+def p_of_each_two(table: Table) -> Iterator[float]:
     columns: dict[str, list[list[float]]] = defaultdict(list)
+    is_of_splits = any(value.n_splits > 1 for value in table.measured)
     for section in table.sections:
         for (_, column), cell in section.cells.items():
-            if len(set(of_seeds := means_of_seeds(cell))) > 1:
-                columns[column].append(of_seeds)
+            if len(set(values := means_of_splits(cell) if is_of_splits else means_of_seeds(cell))) > 1:
+                columns[column].append(values)
     for of_column in columns.values():
-        yield from (ttest_ind(one, other, equal_var=False).pvalue for one, other in combinations(of_column, 2))
+        for one, other in combinations(of_column, 2):
+            tested = ttest_rel(one, other) if is_of_splits else ttest_ind(one, other, equal_var=False)
+            yield tested.pvalue
 
 
 def means_of_seeds(cell: TableCell) -> list[float]:
     rows_ = () if cell.measured is None else cell.measured.rows
     values = [row.searches[cell.declared.evaluation].get(cell.declared.metric) for row in rows_]
     return [value.mean for value in values if value is not None and value.mean is not None]
+
+
+def means_of_splits(cell: TableCell) -> list[float]:
+    """The mean over the seeds of each split, in one order for every cell."""
+    rows_ = () if cell.measured is None else cell.measured.rows
+    of_splits: dict[int, list[float]] = defaultdict(list)
+    for row, mean in zip(rows_, means_of_seeds(cell), strict=True):
+        of_splits[-1 if row.split_seed is None else row.split_seed].append(mean)
+    return [fmean(of_splits[split]) for split in sorted(of_splits)]
 
 
 def drawn(section: str) -> Iterator[float]:

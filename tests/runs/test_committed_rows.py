@@ -75,8 +75,10 @@ def named_by(words: list[str]) -> str:
     settings = parse_settings([value for option, value in pairs if option == "--set"])
     settings |= {key: given[f"--{key}"] for key in ("model", "weights") if f"--{key}" in given}
     settings |= {"bits": int(given["--bits"])} if "--bits" in given else {}
+    split = int(given["--split"]) if "--split" in given else None
     seed, budget = int(given.get("--seed", 0)), given.get("--budget")
-    return str(Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, budget=budget).name)
+    run = Run.resolve(dataset, given["--protocol"], method, settings, seed=seed, split_seed=split, budget=budget)
+    return str(run.name)
 
 
 def test_the_command_of_a_row_of_each_kind_names_its_run() -> None:

@@ -20,7 +20,7 @@ from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import Rows, collect
 from hashbench.tables.leaderboard import Leaderboard, leaderboard
-from hashbench.tables.spec import TableSpec, names_to_come, why_not_yet
+from hashbench.tables.spec import TableSpec, why_not_here
 from hashbench.tables.status import PastSeconds
 from hashbench.tables.table import Table
 
@@ -130,8 +130,8 @@ def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], 
 
 
 def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], past: PastSeconds) -> MissingRun:
-    if needs := names_to_come(cell, declared.to_come):
-        return MissingRun(cell, why_not_yet(cell, declared) or f"needs {', '.join(needs)}, still to come")
+    if (why_not := why_not_here(cell, declared)) is not None:
+        return MissingRun(cell, why_not)
     run = run_of(cell)
     row = stored.get(str(run.name))
     why = "not run yet" if row is None else f"failed: {row.reason or 'no reason given'}"

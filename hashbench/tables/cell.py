@@ -119,7 +119,7 @@ class OtherBudget(Strict):
 
 
 class TableFile(Strict):
-    """A whole file. The lists ``..._to_come`` hold names that cells use and that hashbench does not have yet."""
+    """A whole file."""
 
     title: str
     paper: str = OWN  # a key of experiments/papers.toml
@@ -127,19 +127,8 @@ class TableFile(Strict):
     notes: list[str] = []  # footnotes, printed under the table in every format
     distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
     n_splits: int = Field(default=1, ge=1)  # on which each cell is measured, where --splits does not say another number
-    methods_to_come: list[str] = []
-    datasets_to_come: list[str] = []
-    protocols_to_come: list[str] = []  # written dataset/protocol, where the data set exists without it
-    metrics_to_come: list[str] = []
-    models_to_come: list[str] = []
     defaults: CellKeys = CellKeys()
     groups: list[Group] = Field(min_length=1)
-
-    @property
-    def to_come(self) -> dict[str, list[str]]:
-        """The names to come of each kind."""
-        kinds = ("method", "dataset", "protocol", "metric", "model")
-        return {kind: getattr(self, f"{kind}s_to_come") for kind in kinds}
 
     def cells(self, path: Path) -> Iterator[Cell]:
         """The cells of all groups, row by row; raises HashbenchError, with ``path``, for a wrong row or cell."""

@@ -13,7 +13,7 @@ from hashbench.foundation.registry import canonical
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.spec import TableSpec, why_not_yet
+from hashbench.tables.spec import TableSpec, why_not_here
 
 NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
 
@@ -69,7 +69,7 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     asymmetric = {cell.run_key for cell in spec.cells if cell.evaluation == "asymmetric"}
     found = []
     for cell in cells.values():
-        why = why_not_yet(cell, spec)
+        why = why_not_here(cell, spec)
         first = [] if why is not None else [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
         first = [run.with_asymmetric() for run in first] if cell.run_key in asymmetric else first
         found.append(CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], why))

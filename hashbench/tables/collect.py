@@ -17,7 +17,7 @@ from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import cell_hash, splits_of
-from hashbench.tables.spec import TableSpec, names_to_come
+from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Measured, Position, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
@@ -30,8 +30,8 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
 
     A cell's value is the mean over seeds and splits of the rows' means over queries, with the sample deviation. A
     metric that a row does not hold is computed from the run's histogram in ``store``, if it is kept and its checksum
-    is the row's. A cell is blank where no row of a successful run fits it, or where it uses a name still to come. A
-    method that is not installed here gives no digest of a cell: its rows are found by their names and settings.
+    is the row's. A cell is blank where no row of a successful run fits it. A method that
+    is not installed here gives no digest of a cell: its rows are found by their names and settings.
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
@@ -39,18 +39,17 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
     sections: dict[str, dict[Position, TableCell]] = defaultdict(dict)
     repeated: dict[str, None] = {}
     for cell in spec.cells:
-        section, measured = sections[cell.section], None
+        section = sections[cell.section]
         if (cell.row, cell.column) in section:
             raise HashbenchError(
                 f"table {spec.name}: two cells at row {cell.row!r}, column {cell.column!r} of section "
                 f"{cell.section!r}: give one of them another label"
             )
-        installed = spec.is_installed(cell)
-        if names_to_come(cell, spec.to_come) == ([] if installed else [f"method {cell.method}"]):
-            of_cell = stored.rows_of(cell, spec.n_splits, stored.hash_of if installed else stored.stated_hash)
-            measured = stored.measured(cell, of_cell)
-            if measured is not None and stored.rows.has_repeats:
-                repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
+        digest = stored.hash_of if spec.is_installed(cell) else stored.stated_hash
+        of_cell = stored.rows_of(cell, spec.n_splits, digest)
+        measured = stored.measured(cell, of_cell)
+        if measured is not None and stored.rows.has_repeats:
+            repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
         section[cell.row, cell.column] = TableCell(cell, measured)
     filled = []
     for title, cells in sections.items():

@@ -11,7 +11,7 @@ from hashbench.runs.run import BASE, Run, RunName
 from hashbench.runs.settings import Sourced, method_file, recipes
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.render_markdown import escape
-from hashbench.tables.spec import TableSpec, names_to_come
+from hashbench.tables.spec import TableSpec
 
 SIZES = ("bits", "k")  # settings that differ from column to column of a table
 HEADING = ("setting", "ours", "released", "source", "where it comes from, and why it differs")
@@ -108,7 +108,7 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
     found: dict[str, Runs] = {}
     for cell in spec.cells:
         # the settings of codes made elsewhere are not known
-        if cell.budget != IMPORTED and not names_to_come(cell, spec.to_come):
+        if cell.budget != IMPORTED and spec.is_installed(cell):
             run = run_of(cell)
             _add(found, run, cell.settings, run.sources(cell.settings))
     return list(found.values())

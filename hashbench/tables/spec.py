@@ -1,6 +1,6 @@
 """A declared table, loaded from experiments/tables/: its cells, and whether the names that they use exist."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from hashbench.datasets.card import Card, cards
@@ -27,7 +27,6 @@ class TableSpec(Strict):
     paper: str
     source: str
     notes: list[str]
-    to_come: dict[str, list[str]]  # kind -> names that hashbench does not have yet, or not here
     not_installed: list[str] = []  # those methods of other packages that are not here, though rows of them are
     cells: list[Cell]
     distinct: bool = False  # the number of distinct codes is shown beside each AP
@@ -36,12 +35,12 @@ class TableSpec(Strict):
 
     @property
     def methods(self) -> list[str]:
-        """The methods that are here, or declared to come, sorted; not those of codes made elsewhere."""
+        """The methods that are here, sorted; not those of codes made elsewhere."""
         found = {cell.method for cell in self.cells if cell.budget != IMPORTED}
         return sorted(found - {*self.not_installed})
 
     def is_installed(self, cell: Cell) -> bool:
-        """Whether the method of the cell is here, is declared to come, or needs not be here: its codes are imported."""
+        """Whether the method of the cell is here, or needs not be here: its codes are imported."""
         return cell.budget == IMPORTED or cell.method not in self.not_installed
 
     def on_splits(self, n: int) -> "TableSpec":
@@ -108,17 +107,16 @@ def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
     same = file.model_dump(include={"title", "paper", "notes", "distinct", "n_splits"})
-    return TableSpec(name=name, source=file.source or name, **same, to_come=file.to_come, cells=list(file.cells(path)))
+    return TableSpec(name=name, source=file.source or name, **same, cells=list(file.cells(path)))
 
 
 def _without_packages(spec: TableSpec) -> TableSpec:
     """The table, whose unknown methods of which rows are stored are of packages that are not installed here."""
-    if not (others := {*spec.methods} - {*METHODS.names, *spec.to_come["method"]}):
+    if not (others := {*spec.methods} - {*METHODS.names}):
         return spec
     stored = {line.name for line in Store.default().lines(lambda _: None)}
     found = sorted(method for method in others if any(f"-{method}-" in run for run in stored))
-    to_come = {**spec.to_come, "method": [*spec.to_come["method"], *found]}
-    return spec.model_copy(update={"to_come": to_come, "not_installed": found})
+    return spec.model_copy(update={"not_installed": found})
 
 
 def shown_protocols(card: Card, protocol: str) -> list[str]:
@@ -143,22 +141,13 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
                 yield "model", name
 
 
-def why_not_yet(cell: Cell, spec: TableSpec) -> str | None:
-    """Why the cell cannot be run: the names that it needs; None where all are here. Its metric may come later."""
-    if not spec.is_installed(cell):
-        return f"needs method {cell.method}, which is not installed here"
-    # without its metric a cell stays blank, but its run can be made now and scored later
-    needs = [name for name in names_to_come(cell, spec.to_come) if not name.startswith("metric ")]
-    return f"needs {', '.join(needs)}, still to come" if needs else None
-
-
-def names_to_come(cell: Cell, to_come: Mapping[str, Sequence[str]]) -> list[str]:
-    """The names that the cell uses and that do not exist yet, each as ``kind name``."""
-    return [f"{kind} {name}" for kind, name in names_of(cell) if name in to_come[kind]] if any(to_come.values()) else []
+def why_not_here(cell: Cell, spec: TableSpec) -> str | None:
+    """Why the cell cannot be run: the method that it needs; None where it can."""
+    return None if spec.is_installed(cell) else f"needs method {cell.method}, which is not installed here"
 
 
 def check_names(table: TableSpec) -> None:
-    """Raises HashbenchError unless each name of a cell exists or is to come, and each name to come is used."""
+    """Raises HashbenchError unless each name of a cell exists, or is that of a method of which only rows are here."""
     datasets, one_of_each = cards(), {cell.dataset: cell for cell in table.cells}
     here = {name: cell.card for name, cell in one_of_each.items() if name in datasets}
     known = {
@@ -168,17 +157,7 @@ def check_names(table: TableSpec) -> None:
         "metric": METRICS.names,
         "model": MODELS.names,
     }
-    pairs, coming_data = {pair for cell in table.cells for pair in names_of(cell)}, table.to_come["dataset"]
-    # a protocol comes with its data set
-    used = {(kind, name) for kind, name in pairs if kind != "protocol" or name.split("/")[0] not in coming_data}
-    for kind, coming in table.to_come.items():
-        for name in coming:
-            if name in known[kind]:
-                raise HashbenchError(f"table {table.name}: {kind} {name!r} exists: take it out of {kind}s_to_come")
-            if (kind, name) not in used:
-                raise HashbenchError(f"table {table.name}: no cell uses {kind} {name!r} of {kind}s_to_come")
-    for kind, name in sorted(used):
+    for kind, name in sorted({pair for cell in table.cells for pair in names_of(cell)}):
         is_there = name in known[kind] or (kind == "model" and name in MODELS)  # torchvision's are listed in seconds
-        if not is_there and name not in table.to_come[kind]:
-            complaint = unknown(kind, name, [*known[kind], *table.to_come[kind]])
-            raise HashbenchError(f"table {table.name}: {complaint}; one still to come goes into {kind}s_to_come")
+        if not is_there and not (kind == "method" and name in table.not_installed):
+            raise HashbenchError(f"table {table.name}: {unknown(kind, name, known[kind])}")

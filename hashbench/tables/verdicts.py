@@ -16,7 +16,7 @@ from hashbench.tables.papers import OWN
 from hashbench.tables.render_csv import csv_lines, settings_text
 from hashbench.tables.render_leaderboard import Renderer
 from hashbench.tables.render_markdown import cite
-from hashbench.tables.spec import load, why_not_yet
+from hashbench.tables.spec import load, why_not_here
 from hashbench.tables.status import LIKE, SIZE
 from hashbench.tables.table import Table, TableCell
 from hashbench.tables.tracks import title_of
@@ -100,7 +100,7 @@ def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell]) -> Verdict
         return Verdict(table, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
     given = declared.settings.get("model") or declared.settings.get("features") or "its items"
     no_run = f"no run at the budget {declared.budget} on {declared.dataset} {declared.protocol} of {given}"
-    return Verdict(table, cell, NOT_MEASURED, why_not_yet(declared, read_once(load)(table)) or no_run)
+    return Verdict(table, cell, NOT_MEASURED, why_not_here(declared, read_once(load)(table)) or no_run)
 
 
 def render(found: Sequence[Verdict], renderer: Renderer) -> str:

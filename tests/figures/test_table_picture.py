@@ -100,14 +100,14 @@ def test_a_row_without_any_value_is_not_in_the_legend() -> None:
     groups = [{**SAMPLE["groups"][0], "rows": [*SAMPLE["groups"][0]["rows"], {"label": "Blank", "method": "blank"}]}]
     figure = drawn(sample_table(groups=groups))
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["DPSH*", "MIHash", "TALR_AP", "To come"]
+    assert [text.get_text() for text in legend.get_texts()] == ["DPSH*", "MIHash", "TALR_AP", "Not run"]
 
 
 def test_panels_of_dots_name_their_rows_beside_the_axes() -> None:
     figure = drawn(sample_table())
     assert figure.legends == []
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert labels == ["DPSH*", "MIHash", "TALR_AP", "To come"]
+    assert labels == ["DPSH*", "MIHash", "TALR_AP", "Not run"]
 
 
 @pytest.mark.parametrize("table", [sample_table(), lines_table(0.5, 0.6, tie_range=0.2)], ids=["dots", "lines"])

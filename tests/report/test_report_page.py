@@ -136,7 +136,7 @@ def test_what_is_missing_has_the_command_that_makes_it(capsys: pytest.CaptureFix
         "AP / ITQ / 24 bits: not run yet<br>"
         "<code>hashbench train itq digits --protocol s1 --bits 24</code></li>"
     ) in text
-    assert "AP / Nothing / 12 bits: needs method nothing, still to come</li>" in text
+    assert "AP / Nothing / 12 bits: needs method nothing, which is not installed here</li>" in text
     assert "All of them (about 2.0 hours)" in text  # two runs whose methods took an hour at another size
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.declared_figures import declare
 from support.fake_rows import row_of_cell
-from support.small_root import small_root
+from support.small_root import not_installed, small_root
 
 from hashbench.foundation.provenance import Code
 from hashbench.runs.row import Row, Seconds
@@ -17,7 +17,6 @@ TINY = """
 title = "Tiny"
 paper = "he2018tieaware"
 source = "Table 0"
-methods_to_come = ["nothing"]
 [defaults]
 dataset = "digits"
 protocol = "s1"
@@ -59,6 +58,7 @@ MACHINE: dict[str, str | int | None] = {"system": "Linux", "cpu": "A processor",
 def report_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The root: tables ``tiny``, half measured, and ``other``, of which nothing is, and the figure ``tiny``."""
     root = small_root(folder, monkeypatch)
+    not_installed("nothing", monkeypatch)
     (root / "experiments" / "tables").mkdir()
     for name, text in (("tiny", TINY), ("other", OTHER)):
         (root / "experiments" / "tables" / f"{name}.toml").write_text(text)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hashbench.foundation import paths
+from hashbench.tables import spec
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -19,3 +20,12 @@ def small_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HASHBENCH_ROOT", str(root))
     monkeypatch.setattr(paths, "shipped", lambda: root)
     return root
+
+
+def not_installed(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes ``method`` one of a package that is not here, as if rows of it were stored."""
+    monkeypatch.setattr(spec, "_without_packages", lambda table: table.model_copy(update=_lacking(table, method)))
+
+
+def _lacking(table: spec.TableSpec, method: str) -> dict[str, list[str]]:
+    return {"not_installed": [name for name in table.methods if name == method]}

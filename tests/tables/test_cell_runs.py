@@ -28,9 +28,9 @@ def test_the_grid_of_a_table_is_its_distinct_runs() -> None:
         *("dpsh", "dtsh", "mihash", "talr_ap"),
     }
     digits_spec = spec.load("digits")
-    waits = digits_spec.model_copy(update={"to_come": {**digits_spec.to_come, "method": ["lsh"]}})
+    waits = digits_spec.model_copy(update={"not_installed": ["lsh"]})
     reasons = {(each.cell.method, each.unavailable) for each in cell_runs(waits, seeds=1)}
-    assert ("lsh", "needs method lsh, still to come") in reasons
+    assert ("lsh", "needs method lsh, which is not installed here") in reasons
     assert ("itq", None) in reasons
 
 

@@ -39,7 +39,7 @@ def rows_of(spec: TableSpec, *means: float | None, **more: Any) -> list[Row]:
 
 def test_axes_are_the_labels_in_order_of_appearance() -> None:
     first, second = sample_table().sections
-    assert first.rows == ("DPSH*", "MIHash", "TALR_AP", "To come")
+    assert first.rows == ("DPSH*", "MIHash", "TALR_AP", "Not run")
     assert first.columns == ("12 bits", "24 bits", "48 bits")
     assert (second.title, second.rows, second.columns) == ("Pr@1 | percent", ("[Npairs-Th]", "Npairs-VQ"), ("k=1",))
 
@@ -104,22 +104,11 @@ def test_a_budget_that_a_method_does_not_have_is_one_line() -> None:
         load("cifar10_small_cnn", "smoke")
 
 
-def test_cell_whose_metric_is_to_come_is_blank() -> None:
-    spec = one_cell(metric="suf_to_come").model_copy(
-        update={"to_come": {**one_cell().to_come, "metric": ["suf_to_come"]}}
-    )
-    assert measured(spec, rows_of(spec, 0.5, metric=0.5)) is None
-
-
-@pytest.mark.parametrize("metric", ["suf_to_come", "ap@0", "ap(norm=min)"])
+@pytest.mark.parametrize("metric", ["suff", "ap@0", "ap(norm=min)"])
 def test_cell_with_a_metric_that_does_not_exist_is_an_error(metric: str) -> None:
     spec = one_cell(metric=metric)
     with pytest.raises(HashbenchError, match="metric"):
         measured(spec, rows_of(spec, 0.5))
-
-
-def test_cell_of_a_method_to_come_is_blank() -> None:
-    assert all(cell.measured is None for cell in sample_table().cells() if cell.declared.method == "to_come")
 
 
 def test_metric_is_found_by_its_canonical_name() -> None:
@@ -292,8 +281,7 @@ def test_a_cell_holds_the_rows_behind_its_mean_in_the_order_of_seeds() -> None:
 def elsewhere(**keys: Any) -> tuple[TableSpec, Cell]:
     """A table of one cell whose method is not installed here."""
     spec = one_cell(**keys)
-    to_come = {**spec.to_come, "method": ["lsh"]}
-    spec = spec.model_copy(update={"to_come": to_come, "not_installed": ["lsh"]})
+    spec = spec.model_copy(update={"not_installed": ["lsh"]})
     return spec, spec.cells[0]
 
 

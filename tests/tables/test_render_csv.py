@@ -41,7 +41,7 @@ def test_one_line_a_cell_with_every_column() -> None:
 
 
 def test_missing_is_blank_never_zero_never_nan() -> None:
-    missing = line("To come", "12 bits")
+    missing = line("Not run", "12 bits")
     assert {missing[key] for key in COLUMNS[COLUMNS.index("measured") :]} == {""}
     assert missing["published"] == "0.500000"
     assert "nan" not in render_csv(sample_table()).lower()

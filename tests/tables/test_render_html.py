@@ -56,7 +56,7 @@ def test_nothing_measured_shows_the_published_values_alone() -> None:
 def test_counts_of_runs_stand_behind_the_deviation() -> None:
     found = {row[0]: row[1:] for row in cells(render_html(sample_table(), counts=True, interval=True))}
     assert found["DPSH*"][0] == "0.720 / 0.723±0.015‡ (3) [0.623, 0.823]"
-    assert found["To come"] == ["0.500 /", "0.500 /", ""]
+    assert found["Not run"] == ["0.500 /", "0.500 /", ""]
 
 
 def test_hostile_names_are_text() -> None:

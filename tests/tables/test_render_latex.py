@@ -52,7 +52,7 @@ def row(label: str) -> list[str]:
 
 
 def test_missing_is_blank() -> None:
-    assert row("To come") == [r"\textit{0.500}", "", r"\textit{0.500}", "", "", ""]
+    assert row("Not run") == [r"\textit{0.500}", "", r"\textit{0.500}", "", "", ""]
     assert row("DPSH{*}")[4:] == ["", "0.000"]
 
 
@@ -69,7 +69,7 @@ def compared(*means: list[float]) -> list[str]:
     labels = [f"row {place}" for place in range(len(means))]
     rows = [{"label": label, "method": "mihash", "settings": {"lr": place}} for place, label in enumerate(labels)]
     columns = SAMPLE["groups"][0]["columns"][:1]
-    spec = sample_spec(groups=[{"columns": columns, "rows": rows}], methods_to_come=[])
+    spec = sample_spec(groups=[{"columns": columns, "rows": rows}])
     stored = [
         fake_row(cell, seed, ap=mean)
         for cell, of in zip(spec.cells, means, strict=True)
@@ -203,7 +203,7 @@ def long_table(n_rows: int, n_columns: int) -> Table:
     rows = [{"label": f"row {place}", "method": "mihash", "settings": {"lr": place}} for place in range(n_rows)]
     columns = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in range(8, 8 + n_columns)]
     group = {**SAMPLE["groups"][0], "columns": columns, "rows": rows}
-    spec = sample_spec(groups=[group], methods_to_come=[])
+    spec = sample_spec(groups=[group])
     return collect(spec, [fake_row(cell, ap=0.5) for cell in spec.cells], None, hash_of=fake_hash)
 
 

@@ -41,7 +41,7 @@ def test_same_bytes_whatever_the_order_of_rows() -> None:
 
 def test_each_side_of_the_stroke_is_blank_where_it_is_missing() -> None:
     text = render_markdown(sample_table())
-    assert cells(text, "To come") == ["0.500 /", "0.500 /", ""]
+    assert cells(text, "Not run") == ["0.500 /", "0.500 /", ""]
     assert cells(text, "DPSH*")[2] == "/ 0.000"
     assert cells(text, "TALR_AP")[0] == "0.732 /"
 
@@ -234,7 +234,7 @@ def test_a_table_without_rows_is_the_papers_and_one_line_says_so() -> None:
 
 def test_a_table_of_our_own_without_rows_says_so() -> None:
     groups = [{**SAMPLE["groups"][0], "rows": [{"label": "MIHash", "method": "mihash"}]}]
-    spec = sample_spec(groups=groups, methods_to_come=[])
+    spec = sample_spec(groups=groups)
     text = render_markdown(collect(spec, [], None, hash_of=fake_hash))
     assert "\n\nNothing is measured yet.\n\n" in text
     assert cells(text, "MIHash") == ["", "", ""]

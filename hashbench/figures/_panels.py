@@ -1,6 +1,6 @@
 """Cells as points, and the two kinds of panels that show them: a line for each row, or a dot for each row."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
@@ -114,7 +114,7 @@ def labels_of(panels: Iterable[Panel]) -> list[str]:
     return list(dict.fromkeys(shown))
 
 
-def axes_of(figure: Figure, panels: Sequence[Panel], across: int, *, share: bool) -> "list[Axes]":
+def axes_of(figure: Figure, panels: Sized, across: int, *, share: bool) -> "list[Axes]":
     """The axes of each panel, ``across`` in a row; with ``share``, all have one scale. Places left over stay empty."""
     grid = figure.subplots(-(-len(panels) // across), across, squeeze=False, sharex=share, sharey=share).flatten()
     for ax in grid[len(panels) :]:

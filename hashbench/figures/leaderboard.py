@@ -10,6 +10,7 @@ import numpy as np
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, nothing
+from hashbench.figures._panels import axes_of
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.leaderboard import Leaderboard, Line, Selection, leaderboard
@@ -136,9 +137,8 @@ def _is_better(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _draw_cost(points: Points, figure: Figure) -> None:
     titles = list(dict.fromkeys(of["task"] for of in points))
-    across = min(2, len(titles))
-    axes = figure.subplots(-(-len(titles) // across), across, squeeze=False, sharey=True).flatten()
-    for ax, title in zip(axes, titles, strict=False):
+    axes = axes_of(figure, titles, min(2, len(titles)), share=True)
+    for ax, title in zip(axes, titles, strict=True):
         of_panel = sorted((of for of in points if of["task"] == title), key=lambda of: (of["train_s"], of["ap"]))
         front = [of for of in of_panel if of["is_on_front"]]
         ax.plot(*_places(of_panel), "o", color="#56B4E9", markersize=3)
@@ -151,8 +151,6 @@ def _draw_cost(points: Points, figure: Figure) -> None:
         ax.set_title(title, loc="left")
         ax.margins(x=0.25)
         ax.grid()
-    for ax in axes[len(titles) :]:
-        ax.set_axis_off()
     axes[0].set_ylabel("AP with ties")
     explain(figure, COST)
 

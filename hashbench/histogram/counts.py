@@ -17,7 +17,6 @@ from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
 
 Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Job = Callable[[], int]  # adds some pairs to the counts; returns their number
 Report = Callable[[int], object]  # is called with the number of pairs that were counted
 

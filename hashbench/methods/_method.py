@@ -100,16 +100,13 @@ def class_method(
 
 
 def item_method(
-    module: str,
-    settings: type[DeepSettings],
-    objective: Callable[[Any, TrainingData], RowObjective],
-    identity: tuple[str, ...] = (),
+    module: str, settings: type[DeepSettings], objective: Callable[[Any, TrainingData], RowObjective]
 ) -> Method:
     """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, data)``, without labels.
 
     The objective does not ask ``data`` for labels or relevance, so that it trains where there are none.
     """
-    return _trained(module, settings, objective, identity, "none")
+    return _trained(module, settings, objective, (), "none")
 
 
 def _trained(

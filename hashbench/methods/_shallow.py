@@ -250,6 +250,13 @@ def principal_components(features: Floats) -> tuple[Floats, Floats]:
     return mean, axes[varies].T
 
 
+def first_components(features: Floats, bits: int) -> tuple[Floats, Floats]:
+    """The mean [d] and the first principal axes [d, bits]; raises HashbenchError where there are fewer."""
+    mean, axes = principal_components(features)
+    require_bits(bits, axes.shape[1], "principal components along which the features vary")
+    return mean, axes[:, :bits]
+
+
 def signs(values: Floats) -> Floats:
     """+1 where a value is above 0, else -1, as float64."""
     return np.where(values > 0, 1.0, -1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, linear_method, principal_components, require_bits
+from hashbench.methods._shallow import ShallowSettings, first_components, linear_method
 
 
 class Settings(ShallowSettings):
@@ -19,9 +19,7 @@ class Settings(ShallowSettings):
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
-    mean, axes = principal_components(features)
-    require_bits(settings.bits, axes.shape[1], "principal components along which the features vary")
-    axes = axes[:, : settings.bits]
+    mean, axes = first_components(features, settings.bits)
     variances = np.square((features - mean) @ axes).mean(axis=0)
     first, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((settings.bits, settings.bits)))
     return mean, axes @ isotropic(variances / variances.mean(), first, settings.iterations, settings.tolerance)

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, linear_method, principal_components, require_bits, signs
+from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, signs
 
 
 class Settings(ShallowSettings):
@@ -18,9 +18,7 @@ class Settings(ShallowSettings):
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
-    mean, axes = principal_components(features)
-    require_bits(settings.bits, axes.shape[1], "principal components along which the features vary")
-    axes = axes[:, : settings.bits]
+    mean, axes = first_components(features, settings.bits)
     first, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((settings.bits, settings.bits)))
     shift, rotation = quantised((features - mean) @ axes, first, settings.iterations)
     return mean + axes @ shift, axes @ rotation

@@ -15,8 +15,6 @@ from support.command_line import call
 from hashbench.bundle import archive
 from hashbench.runs.run import Run
 
-Make = Callable[[Path, Path], None]  # is given a good bundle and the path of the hostile one
-
 
 def refused(capsys: pytest.CaptureFixture[str], path: Path) -> str:
     """What is said of the archive, without its name; nothing was written beside it or printed."""

@@ -40,10 +40,6 @@ def ordered(drawn: CodeSet, sort: Callable[[np.ndarray], np.ndarray]) -> list[Or
     return [level[sort(distance)].tolist() for distance, level in pairs]
 
 
-def stably(distance: np.ndarray) -> np.ndarray:
-    return np.array(sorted(range(len(distance)), key=lambda i: distance[i]), int)
-
-
 def over_retrieved(order: Sequence[int]) -> float:
     """The mean precision at the relevant ranks of a list, 0 where there are none."""
     hits = [rank for rank, level in enumerate(order, 1) if level > 0]

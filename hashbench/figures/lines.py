@@ -27,6 +27,7 @@ class LinesFile(CellsFile):
 
     bound: Literal["suf"] | None = None
     published: bool = True  # false: only measured values, for a table whose published ones are there to orientate
+    one_scale: bool = False  # true: panels that are compared have the same axes
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
@@ -47,7 +48,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     return Drawing(
         points=points if table.has_measured or drawn else [],
         size_in=(width, 0.25 + PANEL_IN * -(-len(panels) // across) + legend_in),
-        draw=partial(_draw, panels, bounds, _explanation(table), across),
+        draw=partial(_draw, panels, bounds, _explanation(table), (across, file.one_scale)),
         n_measured=table.n_measured,
         missing=_panels.share_missing(table, otherwise),
     )
@@ -113,12 +114,15 @@ def _explanation(table: Table) -> str:
     return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")
 
 
-def _draw(panels: list[Panel], bounds: list[Mapping[int, float]], text: str, across: int, figure: Figure) -> None:
+def _draw(
+    panels: list[Panel], bounds: list[Mapping[int, float]], text: str, grid: tuple[int, bool], figure: Figure
+) -> None:
     from matplotlib.lines import Line2D
 
     dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
     looks = _panels.looks_of(_panels.labels_of(panels))
-    for place, ax in enumerate(_panels.axes_of(figure, panels, across, share=False)):
+    across, share = grid
+    for place, ax in enumerate(_panels.axes_of(figure, panels, across, share=share)):
         panel = panels[place]
         if bounds[place]:
             ax.plot(*zip(*bounds[place].items(), strict=True), **dotted, zorder=1)

@@ -158,3 +158,12 @@ def test_published_values_of_another_network_are_left_out_on_request(tmp_path: P
         [],
         "nothing is measured; nothing is drawn: the paper prints no values",
     )
+
+
+@pytest.mark.parametrize(("keys", "same"), [("", False), ("one_scale = true\n", True)])
+def test_panels_that_are_compared_have_one_scale(tmp_path: Path, keys: str, same: bool) -> None:
+    second = CELLS.partition("[[groups]]")[2].replace("Digits: AP", "Other: AP")
+    low = second.replace("[0.5, 0.25]", "[0.1, 0.05]").replace("0.75", "0.15")
+    drawing = filled(tiny(tmp_path, "lines", "panels_across = 2\n" + keys, f"{CELLS}[[groups]]{low}"))
+    one, other = axes_of(drawing).axes
+    assert (one.get_ylim() == other.get_ylim()) is same

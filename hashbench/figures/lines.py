@@ -48,7 +48,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     return Drawing(
         points=points if table.has_measured or drawn else [],
         size_in=(width, 0.25 + PANEL_IN * -(-len(panels) // across) + legend_in),
-        draw=partial(_draw, panels, bounds, _explanation(table), (across, file.one_scale)),
+        draw=partial(_draw, panels, bounds, _explanation(table), across, file.one_scale),
         n_measured=table.n_measured,
         missing=_panels.share_missing(table, otherwise),
     )
@@ -115,14 +115,13 @@ def _explanation(table: Table) -> str:
 
 
 def _draw(
-    panels: list[Panel], bounds: list[Mapping[int, float]], text: str, grid: tuple[int, bool], figure: Figure
+    panels: list[Panel], bounds: list[Mapping[int, float]], text: str, across: int, one_scale: bool, figure: Figure
 ) -> None:
     from matplotlib.lines import Line2D
 
     dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
     looks = _panels.looks_of(_panels.labels_of(panels))
-    across, share = grid
-    for place, ax in enumerate(_panels.axes_of(figure, panels, across, share=share)):
+    for place, ax in enumerate(_panels.axes_of(figure, panels, across, share=one_scale)):
         panel = panels[place]
         if bounds[place]:
             ax.plot(*zip(*bounds[place].items(), strict=True), **dotted, zorder=1)

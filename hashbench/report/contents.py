@@ -130,7 +130,7 @@ def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], 
 
 
 def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], past: PastSeconds) -> MissingRun:
-    if (why_not := why_not_here(cell, declared)) is not None:
+    if why_not := why_not_here(cell, declared):
         return MissingRun(cell, why_not)
     run = run_of(cell)
     row = stored.get(str(run.name))

@@ -30,8 +30,8 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
 
     A cell's value is the mean over seeds and splits of the rows' means over queries, with the sample deviation. A
     metric that a row does not hold is computed from the run's histogram in ``store``, if it is kept and its checksum
-    is the row's. A cell is blank where no row of a successful run fits it. A method that
-    is not installed here gives no digest of a cell: its rows are found by their names and settings.
+    is the row's. A cell is blank where no row of a successful run fits it. A method that is not
+    installed here gives no digest of a cell: its rows are found by their names and settings.
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
@@ -45,8 +45,8 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
                 f"table {spec.name}: two cells at row {cell.row!r}, column {cell.column!r} of section "
                 f"{cell.section!r}: give one of them another label"
             )
-        digest = stored.hash_of if spec.is_installed(cell) else stored.stated_hash
-        of_cell = stored.rows_of(cell, spec.n_splits, digest)
+        hash_of_cell = stored.hash_of if spec.is_installed(cell) else stored.stated_hash
+        of_cell = stored.rows_of(cell, spec.n_splits, hash_of_cell)
         measured = stored.measured(cell, of_cell)
         if measured is not None and stored.rows.has_repeats:
             repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}

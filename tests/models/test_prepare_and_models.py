@@ -89,7 +89,7 @@ def test_caffenet_pools_before_it_normalises_and_drops_half_in_training() -> Non
 
 
 def test_features_are_no_images() -> None:
-    for shape, value_max in [((64,), None), ((8, 8, 2), 255), ((8, 8, 3), None)]:
+    for shape, value_max in [((64,), None), ((8, 8, 2), 255), ((8, 8, 3), None), ((1, 1, 3), 255)]:
         with pytest.raises(HashbenchError, match="images of 1 or 3 channels"):
             Preprocessor(Input((16, 16), 1.0, (0, 0, 0)), shape, value_max)
 

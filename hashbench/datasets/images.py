@@ -27,7 +27,7 @@ FORMATS = ("JPEG", "PNG", "GIF", "BMP")  # the suffix is not used: one .JPEG of 
 EIGHT_BITS = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 GREY = {"1", "L", "LA"}
 MOST_PIXELS = 100_000_000  # the largest of ILSVRC2012 has 61 million
-FOLDERS = ("", "train", "val", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
+FOLDERS = ("", "train", "val", "image", "val_image", "images", "ILSVRC2012_img_train", "ILSVRC2012_img_val")
 BLOCK = 256
 MOST_THREADS = 8
 

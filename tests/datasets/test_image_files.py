@@ -22,6 +22,7 @@ LAYOUTS = [
     "train/{name}",
     "val/{group}/{name}",
     "images/{name}",
+    "val_image/{name}",
     "{group}/{name}",
     "ILSVRC2012_img_train/{group}/{name}",
 ]

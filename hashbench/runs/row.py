@@ -127,6 +127,7 @@ class RowOutcome(BaseModel):
 
     run: str
     dataset: str
+    protocol: str
     method: str
     config: dict[str, Any]
     searches: dict[str, Any] = {}

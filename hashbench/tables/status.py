@@ -19,7 +19,7 @@ SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
 @dataclass(frozen=True)
 class PastSeconds:
-    """The median seconds of past runs, on whatever machines: by method, data set and size; and less exactly."""
+    """The median seconds of past runs, on whatever machines: by method, protocol and size; and less exactly."""
 
     seconds: Mapping[tuple[Any, ...], float]
 
@@ -30,26 +30,29 @@ class PastSeconds:
         for row in rows:
             if row.status == "ok" and row.seconds is not None:
                 total = row.seconds.train + row.seconds.encode + row.seconds.score
-                for key in _keys(
-                    row.method, str(row.config.get("budget")), row.dataset, row.config.get("settings", {})
-                ):
+                place, settings = (row.dataset, row.protocol), row.config.get("settings", {})
+                for key in _keys(row.method, str(row.config.get("budget")), place, settings):
                     found[key].append(total)
         return PastSeconds({key: statistics.median(of_runs) for key, of_runs in found.items()})
 
     def of_run(self, run: Run) -> float | None:
-        """The median of past runs of its method, budget, network and features, on its data set with its size.
+        """The median of past runs of its method, budget, network and features, on its protocol with its size.
 
-        Otherwise of any size, then on any data set; None if the method was never run so.
+        Otherwise of any size, then on the data set, then on any; None if the method was never run so.
         """
-        keys = _keys(run.name.method, run.name.budget, run.name.dataset, run.name.settings)
+        name = run.name
+        keys = _keys(name.method, name.budget, (name.dataset, name.protocol), name.settings)
         return next((self.seconds[key] for key in keys if key in self.seconds), None)
 
 
-def _keys(method: str, budget: str, dataset: str, settings: Mapping[str, Setting]) -> Iterator[tuple[Any, ...]]:
+def _keys(
+    method: str, budget: str, place: tuple[str, str], settings: Mapping[str, Setting]
+) -> Iterator[tuple[Any, ...]]:
     """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
     like = (method, budget, *(str(settings.get(key)) for key in LIKE))
-    yield *like, dataset, *(str(settings.get(key)) for key in SIZE)
-    yield *like, dataset
+    yield *like, *place, *(str(settings.get(key)) for key in SIZE)
+    yield *like, *place
+    yield *like, place[0]
     yield like
 
 

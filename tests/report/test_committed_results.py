@@ -33,7 +33,18 @@ ELSEWHERE = {
     "The backbone": {".684"},  # the accuracy of a classifier
     "The protocols of a collection": {".001", ".008"},  # differences by the order of ties
     # differences between rows that were made twice, and deviations beside them
-    "The machines, and rows made again": {".0025", ".009", ".0003", ".005", ".032", ".015", ".008", ".006", ".2", ".007"},
+    "The machines, and rows made again": {
+        ".0025",
+        ".009",
+        ".0003",
+        ".005",
+        ".032",
+        ".015",
+        ".008",
+        ".006",
+        ".2",
+        ".007",
+    },
     "NDCG in levels": {".457"},  # of a ranking at random
     "Sparse codes on a weak network": {".769", ".803"},  # printed in Table 5
 }

@@ -13,12 +13,15 @@ def past(seconds: float, dataset: str, status: str = "ok", budget: str = "full",
     row = fake_row(sample_spec().cells[0], 0, status)
     took = Seconds(train=seconds - 2, encode=1, score=1)
     config = {"settings": settings, "budget": budget}
-    return row.model_copy(update={"method": "dpsh", "dataset": dataset, "seconds": took, "config": config})
+    dataset, _, protocol = dataset.partition("/")
+    names = {"method": "dpsh", "dataset": dataset, "protocol": protocol or "s1"}
+    return row.model_copy(update={**names, "seconds": took, "config": config})
 
 
 WANTED = Run.resolve("digits", "s1", "dpsh", {"bits": 12, "model": "mlp"})
 CLOSE = [past(seconds, "digits", model="mlp", bits=12) for seconds in (10, 20, 90)]
 OTHER_SIZE = [past(200, "digits", model="mlp", bits=48)]
+OTHER_PROTOCOL = [past(700, "digits/s2", model="mlp", bits=12)]
 OTHER_DATA = [past(3000, "cifar10", model="mlp", bits=12)]
 OTHER_NETWORK = [past(1e6, "digits", model="linear", bits=12)]
 OTHER_BUDGET = [past(5, "digits", budget="smoke", model="mlp", bits=12)]
@@ -28,8 +31,9 @@ FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
 @together(
     ("rows", "seconds"),
     [
-        (CLOSE + OTHER_SIZE + OTHER_DATA + OTHER_NETWORK, 20),
-        (OTHER_SIZE + OTHER_DATA + OTHER_NETWORK, 200),
+        (CLOSE + OTHER_SIZE + OTHER_PROTOCOL + OTHER_DATA + OTHER_NETWORK, 20),
+        (OTHER_SIZE + OTHER_PROTOCOL + OTHER_DATA + OTHER_NETWORK, 200),
+        (OTHER_PROTOCOL + OTHER_DATA + OTHER_NETWORK, 700),
         (OTHER_DATA + OTHER_NETWORK, 3000),
         (OTHER_NETWORK, None),
         (OTHER_BUDGET, None),

@@ -70,15 +70,16 @@ def least_eigenvector_signs(matrix: Any, random: np.random.Generator) -> Signs:
 
 
 class Matrix(NamedTuple):
-    """Couplings [n, n] that are held as a matrix."""
+    """Couplings [n, n] that are held as a matrix: in float64, for NumPy would convert integers at every product."""
 
-    couplings: Ints
+    couplings: Floats
 
     def times(self, z: Floats) -> Floats:
         return self.couplings @ z
 
     def part(self, rows: Ints | slice, columns: Ints) -> Ints:
-        return self.couplings[rows][:, columns]
+        # rows of a symmetric matrix in place of its columns: they are contiguous
+        return self.couplings[columns][:, rows].T.astype(np.int64)
 
 
 def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[Ints], sweeps: int) -> Signs:

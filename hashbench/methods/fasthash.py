@@ -13,12 +13,13 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._block_cut import Ints, Matrix, descend, eigenvector_signs, submodular_blocks
+from hashbench.methods._block_cut import Matrix, descend, eigenvector_signs, submodular_blocks
 from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import shallow_method
 from hashbench.methods._trees import Trees, TreeSettings, binned, boosted, stacked
 
 Loss = Literal["ksh", "hinge"]
+Products = NDArray[np.int32]
 
 
 class Settings(TreeSettings):
@@ -34,26 +35,27 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     random = np.random.default_rng(data.seed)
     blocks = submodular_blocks(pairs, settings.block_size, random)
     examples = binned(features)
-    products, no_fields = np.zeros(pairs.shape, np.int64), np.zeros(len(pairs), np.int64)
+    # a loss is at most 16 bits^2, so int32 holds it
+    products, no_fields = np.zeros(pairs.shape, np.int32), np.zeros(len(pairs), np.int64)
     bits = []
     for bit in with_bar(range(settings.bits), "fit", "bit", shown=data.progress):
-        couplings = Matrix(coupled(products, pairs, bit + 1, settings.loss))
+        couplings = Matrix(coupled(products, pairs, bit + 1, settings.loss).astype(np.float64))
         start = eigenvector_signs(couplings, len(pairs), random)
         wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
         bits.append(boosted(examples, wanted.astype(np.float64), settings, random))
-        signs = np.where(bits[-1].scores > 0, 1, -1)
+        signs = np.where(bits[-1].scores > 0, 1, -1).astype(np.int32)
         products += np.multiply.outer(signs, signs)
     return stacked(bits)
 
 
-def losses(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> NDArray[np.int64]:
+def losses(products: Products, pairs: Bools, r: int, loss: Loss) -> Products:
     """Four times the loss of ``r`` bits: ksh (r y - s)^2; hinge d^2, irrelevant max(r/2 - d, 0)^2, d = (r - s)/2."""
     if loss == "ksh":
-        return 4 * np.square(np.where(pairs, r, -r) - products)
+        return 4 * np.square(np.where(pairs, np.int32(r), np.int32(-r)) - products)
     return np.square(np.where(pairs, r - products, np.maximum(products, 0)))
 
 
-def coupled(products: NDArray[np.int64], pairs: Bools, r: int, loss: Loss) -> Ints:
+def coupled(products: Products, pairs: Bools, r: int, loss: Loss) -> Products:
     """The couplings [n, n] of bit ``r``: E is twice the sum of ``losses`` over ordered pairs, up to a constant."""
     difference = losses(products + 1, pairs, r, loss) - losses(products - 1, pairs, r, loss)
     couplings = difference + difference.T

@@ -96,6 +96,14 @@ def test_the_trials_that_are_missing_are_printed(made: Path, capsys: pytest.Capt
     assert status == 0 and out.splitlines() == [each["run"] for each in lines(made)[4:]]
 
 
+def test_trials_of_equal_settings_are_printed_as_one_run(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = call(
+        capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--dry-run"
+    )
+    assert status == 0 and "6 to do as 3 runs: trials of equal settings are one" in err
+    assert len(set(out.splitlines())) == len(out.splitlines()) == 3
+
+
 def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,10 +49,11 @@ def test_descent_never_rises_and_no_block_can_be_improved(seed: int) -> None:
     random = np.random.default_rng(seed)
     fields, signs = random.integers(-20, 21, 40), random.choice([-1, 1], 40).astype(np.int8)
     blocks = submodular_blocks(pairs, 10, random)
-    energies = [energy(couplings, fields, descend(Matrix(couplings), fields, signs, blocks, n)) for n in range(1, 12)]
+    matrix = Matrix(couplings.astype(np.float64))
+    energies = [energy(couplings, fields, descend(matrix, fields, signs, blocks, n)) for n in range(1, 12)]
     assert energies[0] <= energy(couplings, fields, signs)
     assert energies == sorted(energies, reverse=True)
-    last = descend(Matrix(couplings), fields, signs, blocks, 50)
+    last = descend(matrix, fields, signs, blocks, 50)
     for block in blocks:
         for some in itertools.product((-1, 1), repeat=len(block)):
             other = last.copy()

@@ -49,7 +49,7 @@ def test_energy_of_a_bit_is_the_penalised_loss(asymmetric: bool) -> None:
         penalised = slow_loss(codes, pairs) + 7 * np.square(codes[:, 2] - hashed).sum()
         constants.add(int(penalised) - energy(whole, -2 * 7 * hashed, codes[:, 2]))
         z = codes[:, 2].astype(float)
-        np.testing.assert_array_equal(couplings.times(z), Matrix(whole).times(z))
+        np.testing.assert_array_equal(couplings.times(z), Matrix(whole.astype(np.float64)).times(z))
     assert len(constants) == 1
     rows, columns = np.array([3, 1, 7]), np.array([1, 9])
     np.testing.assert_array_equal(couplings.part(rows, columns), whole[np.ix_(rows, columns)])

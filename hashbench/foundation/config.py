@@ -150,9 +150,12 @@ def _first_complaint(model: type[BaseModel], error: ValidationError) -> str:
         return str(unknown("key", key, model.model_fields)) if len(first["loc"]) == 1 else f"unknown key {key!r}"
     if first["type"] == "missing":
         return f"key {key!r} is missing"
+    told = first["msg"].removeprefix("Value error, ")
+    if not key:  # of several keys together: the message names them
+        return told
     given = repr(first["input"])
     given = given if len(given) <= 60 else f"{given[:57]}..."
-    return f"{key or 'value'}: {first['msg'].removeprefix('Value error, ')}, got {given}"
+    return f"{key}: {told}, got {given}"
 
 
 def canonical_json(value: object) -> str:

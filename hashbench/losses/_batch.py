@@ -57,6 +57,15 @@ def squared_distances(activations: Tensor) -> Tensor:
     return (squares[:, None] + squares - 2 * product).clamp(min=0)
 
 
+def label_cosines(shared: Tensor) -> Tensor:
+    """The cosines of label vectors, float64[M, M] in [0, 1], from the numbers of labels that two items share.
+
+    The diagonal is the number of labels of an item; where it has none, its cosines are 0.
+    """
+    own = shared.diagonal().clamp(min=1).double().sqrt()
+    return (shared / (own[:, None] * own)).clamp(0, 1)
+
+
 def likelihood(theta: Tensor, similar: Tensor, linear_above: float = 20.0) -> Tensor:
     """log(1 + e^theta) - s theta: minus the log of the likelihood that a pair is similar (s = 1) or not (s = 0).
 

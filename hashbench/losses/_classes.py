@@ -105,14 +105,23 @@ class HeadObjective(ClassObjective):
         return soft_cross_entropy(logits, self.classes.members(rows))
 
 
+def label_shares(members: Tensor) -> Tensor:
+    """The shares y / |y| of ``members`` y [M, C]: the labels of an example weigh 1 in all, or 0 if it has none."""
+    return members / members.sum(1, keepdim=True).clamp(min=1)
+
+
+def centre_products(activations: Tensor, centres: Tensor) -> Tensor:
+    """sqrt(bits) cos(u, c_k), float64[M, C]: ``activations`` u [M, bits], ``centres`` c [C, bits] of -1 and +1."""
+    return functional.normalize(activations.double(), dim=1) @ centres.double().T
+
+
 def soft_cross_entropy(logits: Tensor, members: Tensor) -> Tensor:
     """The mean over examples of -sum_k (y_k / |y|) log p_k, p the softmax of ``logits`` [M, C], y ``members`` [M, C].
 
     An example without a label does not count.
     """
-    n_labels = members.sum(1, keepdim=True)
-    cost = -(members / n_labels.clamp(min=1) * logits.log_softmax(1)).sum(1)
-    return mean_where(cost, n_labels[:, 0] > 0)
+    cost = -(label_shares(members) * logits.log_softmax(1)).sum(1)
+    return mean_where(cost, members.any(1))
 
 
 def majority(members: Tensor, centres: Tensor, fill: Tensor) -> Tensor:

@@ -30,7 +30,10 @@ class Supervision(nn.Module):
 
 
 class LabelSupervision(Supervision):
-    """From class ids [n] (negative: no class) or multi-hot labels; HashbenchError if no two are relevant."""
+    """From class ids [n] (negative: no class) or multi-hot labels.
+
+    HashbenchError if no two examples share a class or label, or if all have the same.
+    """
 
     labels: Tensor
 
@@ -41,6 +44,8 @@ class LabelSupervision(Supervision):
         given = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
         if len(torch.unique(given)) == len(given):
             raise HashbenchError("no two training examples share a class or label: nothing is relevant to a query")
+        if (labels == labels[0]).all():
+            raise HashbenchError("all training examples have the same class or labels: there is nothing to tell apart")
         self.n_examples = len(labels)
         self.register_buffer("labels", labels, persistent=False)
 
@@ -155,7 +160,11 @@ class ItemObjective(RowObjective):
 
 
 class OutputMemory(RowObjective):
-    """An objective that stores the last output of each training example, ``outputs`` [n, bits], without gradient."""
+    """An objective that stores the last output of each training example, ``outputs`` [n, bits], without gradient.
+
+    An example that no batch has held yet has the output 0, so that a pair with it has no gradient; a mean over all
+    examples counts it, so that the likelihood weighs less in the first epoch, as where authors start from zeros.
+    """
 
     outputs: Tensor
 

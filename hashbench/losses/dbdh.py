@@ -24,8 +24,9 @@ def loss(
     """The mean over pairs of log(1 + e^theta) - s theta, plus eta times the balance; a float64 scalar to minimise.
 
     theta_ij = ``scale`` <b_i, b_j>; s_ij = 1 where the level is above 0. b is sign(u) with the gradient of
-    ``straight_through`` (zheng2020deep), or, not ``binary``, u clamped to [-clip, clip], whose gradient is the same
-    function of b. A ``clip`` of 0 is none. The mean runs over the ordered pairs i != j and is 0 without any.
+    ``straight_through``, as the abstract of zheng2020deep has it, or, not ``binary``, u clamped to [-clip, clip] as in
+    re-implementations, from which the rest is; its gradient is the same function of b. A ``clip`` of 0 is none. The
+    mean runs over the ordered pairs i != j and is 0 without any.
 
     The balance is the mean over bits of |mean over examples of b|^power. Over "bits" it is the mean over examples of
     |mean over bits of b|^power, as two re-implementations have it; that balances an item, not a bit.

@@ -5,7 +5,7 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses._classes import ClassSupervision
+from hashbench.losses._classes import ClassSupervision, label_shares
 from hashbench.losses._codes import signs
 from hashbench.losses._objective import LabelSupervision, OutputMemory, Supervision
 
@@ -68,5 +68,4 @@ def swept(centres: Tensor, codes: Tensor, weights: Tensor, vul: float) -> Tensor
 
 def label_weights(labels: Tensor) -> Tensor:
     """Y^T, float64[n, C]: the classes or labels of each example, whose weights sum to 1, or to 0 without any."""
-    members = ClassSupervision(labels, seed=0).members(torch.arange(len(labels), device=labels.device))
-    return members / members.sum(1, keepdim=True).clamp(min=1)
+    return label_shares(ClassSupervision(labels, seed=0).members(torch.arange(len(labels), device=labels.device)))

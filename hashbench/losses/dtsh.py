@@ -144,12 +144,10 @@ def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:
 
 
 def check_classes(supervision: Supervision) -> None:
-    """Raises HashbenchError if a class has one example or there is only one class; it checks class ids only."""
+    """Raises HashbenchError if a class has one example; it checks class ids only."""
     if not isinstance(supervision, LabelSupervision) or supervision.labels.ndim != 1:
         return
     classes, sizes = torch.unique(supervision.labels[supervision.labels >= 0], return_counts=True)
-    if len(classes) < 2:
-        raise HashbenchError("dtsh: all training examples are of one class: a triplet needs a negative")
     if int(sizes.min()) < 2:
         alone, remedy = int(classes[sizes.argmin()]), "train without that class, or by a method of lists or pairs"
         raise HashbenchError(f"dtsh: class {alone} has one training example: a triplet needs two of a class: {remedy}")

@@ -11,7 +11,7 @@ from hashbench.losses._codes import straight_through
 class Objective(HeadObjective):
     """The cross-entropy of W sign(u) plus ``alpha`` times the mean over examples and bits of | |u| - 1 |^3.
 
-    The classifier has no bias. dL/du is dL/d sign(u) plus the gradient of the second term [su2018greedy]. A sign is -1
+    The classifier has no bias. dL/du is dL/d sign(u) plus the gradient of the second term, as released. A sign is -1
     at 0, as in the codes; the released code has 0 there.
     """
 

@@ -3,7 +3,15 @@
 import torch
 from torch import Tensor
 
-from hashbench.losses._batch import check, inner_products, likelihood, off_diagonal_mask, pair_weights, relevant_mask
+from hashbench.losses._batch import (
+    check,
+    inner_products,
+    label_cosines,
+    likelihood,
+    off_diagonal_mask,
+    pair_weights,
+    relevant_mask,
+)
 
 
 def loss(
@@ -53,9 +61,7 @@ def loss(
     value = (weight * cost).sum() / total
     if not continuous_similarity:
         return value
-    # the diagonal is the number of labels of an example; where it has none, the products are 0 anyway
-    own = relevance.diagonal().clamp(min=1).double()
-    further = torch.where(similar, 4 * (relevance.double().square() / (own[:, None] * own)), 1.0)
+    further = torch.where(similar, 4 * label_cosines(relevance).square(), 1.0)
     steeper = (further * weight * likelihood(scaled, similar)).sum() / total
     return steeper + (value - steeper).detach()  # the value of one, the gradient of the other
 

@@ -24,6 +24,9 @@ class Objective(CentreObjective):
 
     def __init__(self, classes: ClassSupervision, bits: int, *, margin: float) -> None:
         own, similarity = _combinations(classes)
+        if len(similarity) > 2**bits:
+            more = f"{len(similarity)} classes or combinations of labels, and {2**bits} codes of {bits} bits"
+            raise HashbenchError(f"hbmp: {more}: more bits, or fewer classes")
         super().__init__(own, eigen_signs(similarity, bits, classes.seed))
         self.margin = margin
 

@@ -4,7 +4,15 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softsign
 
-from hashbench.losses._batch import check, inner_products, likelihood, mean_where, off_diagonal_mask, quantisation
+from hashbench.losses._batch import (
+    check,
+    inner_products,
+    label_cosines,
+    likelihood,
+    mean_where,
+    off_diagonal_mask,
+    quantisation,
+)
 
 _SURE = 0.01  # a similarity of less than this, or of more than 1 - this, is 0 or 1
 
@@ -28,9 +36,3 @@ def loss(activations: Tensor, relevance: Tensor, *, scale: float, gamma: float, 
     partly = gamma * bits * ((product + bits) / (2 * bits) - similarity).square()
     cost = torch.where(sure, likelihood(scale * product / bits, similarity), partly)
     return mean_where(cost, off_diagonal_mask(relevance)) + eta * quantisation(soft, 1, "mean")
-
-
-def label_cosines(shared: Tensor) -> Tensor:
-    """The cosines of label vectors, float64[M, M] in [0, 1], from the numbers of labels that two items share."""
-    own = shared.diagonal().clamp(min=1).double().sqrt()
-    return (shared / (own[:, None] * own)).clamp(0, 1)

@@ -10,8 +10,8 @@ def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
     """The mean over pairs of log(1 + e^theta) - s theta + eta (sigma(theta) - sigma(theta^b))^2; a float64 scalar.
 
     theta_ij = <u_i, u_j> / 2 and theta^b_ij = <b_i, b_j> / 2 of b = sign(u), which has no gradient; sigma is the
-    logistic function, so sigma(theta) is the probability that the pair is similar; s_ij = 1 where the level is above 0
-    (zhu2017locality). The mean runs over the ordered pairs i != j and is 0 without any.
+    logistic function, so sigma(theta) is the probability that the pair is similar; s_ij = 1 where the level is above 0.
+    The mean runs over the ordered pairs i != j and is 0 without any. The formula is that of a re-implementation.
 
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """

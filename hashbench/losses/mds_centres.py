@@ -2,11 +2,10 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from hashbench.codes.hadamard import Signs
 from hashbench.losses._batch import mean_where
-from hashbench.losses._classes import CentreObjective, ClassSupervision
+from hashbench.losses._classes import CentreObjective, ClassSupervision, centre_products
 
 _NEARLY_ONE = 1 - 1e-15  # the largest p whose log(1 - p) is taken
 
@@ -20,9 +19,8 @@ def loss(relaxed: Tensor, members: Tensor, centres: Tensor, *, quantisation: flo
     ``members`` y [M, C], ``centres`` c [C, bits] of -1 and +1. An example without a label does not count. A float64
     scalar.
     """
-    wide, codes = relaxed.double(), centres.double()
-    logits = normalize(wide, dim=1) @ codes.T  # sqrt(bits) times the cosine, as a centre has the norm sqrt(bits)
-    log_p = logits.log_softmax(1)
+    wide = relaxed.double()
+    log_p = centre_products(relaxed, centres).log_softmax(1)
     log_other = torch.log1p(-log_p.exp().clamp(max=_NEARLY_ONE))
     cost = -(members * log_p + (1 - members) * log_other).mean(1)
     return mean_where(cost + quantisation * (wide.abs() - 1).square().mean(1), members.any(1))

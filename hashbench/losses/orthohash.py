@@ -4,10 +4,9 @@ from typing import Literal
 
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
 
 from hashbench.codes.hadamard import Signs
-from hashbench.losses._classes import CentreObjective, ClassSupervision, soft_cross_entropy
+from hashbench.losses._classes import CentreObjective, ClassSupervision, centre_products, soft_cross_entropy
 
 Form = Literal["cosine", "arc"]
 
@@ -22,8 +21,7 @@ def loss(activations: Tensor, members: Tensor, centres: Tensor, *, scale: float,
     the margin exceed pi, "arc" falls with the angle no longer, as in the released code. ``activations`` float[M, bits]
     are before the sign, ``members`` y [M, C], ``centres`` [C, bits] of -1 and +1. A float64 scalar.
     """
-    unit, codes = normalize(activations.double(), dim=1), centres.double()
-    cosine = unit @ codes.T / codes.shape[1] ** 0.5
+    cosine = centre_products(activations, centres) / centres.shape[1] ** 0.5
     if form == "arc":
         angle = cosine.clamp(-_LARGEST_COSINE, _LARGEST_COSINE).arccos()
         return soft_cross_entropy(scale * (angle + margin * members).cos(), members)

@@ -31,12 +31,15 @@ class AnchorEmbedding(HashFunction):
         return z
 
 
-def clustered(features: Floats, n_anchors: int, iterations: int, seed: int) -> "KMeans":
-    """k-means of ``features`` [n, d] after ``iterations``: ``cluster_centers_`` [m, d] and ``labels_`` [n]."""
+def clustered(features: Floats, n: int, iterations: int, seed: int, setting: str = "n_anchors") -> "KMeans":
+    """k-means of ``features`` [n, d] after ``iterations``: ``cluster_centers_`` [m, d] and ``labels_`` [n].
+
+    HashbenchError, which names the ``setting`` to change, if there are fewer different examples than centres.
+    """
     distinct = len(np.unique(features, axis=0))
-    if n_anchors > distinct:
-        raise HashbenchError(f"{n_anchors} anchors from {distinct} training examples that differ: too few")
-    return k_means(features, n_anchors, iterations, seed)
+    if n > distinct:
+        raise HashbenchError(f"{n} centres of {distinct} training examples that differ: a smaller {setting}")
+    return k_means(features, n, iterations, seed)
 
 
 def k_means(features: Floats, n: int, iterations: int, seed: int, start: Floats | None = None) -> "KMeans":

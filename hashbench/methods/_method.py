@@ -4,7 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData, TrainingFailed
 from hashbench.foundation.config import Setting, derive_seed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Catalogue
@@ -18,7 +21,7 @@ else:  # they are types of torch, which a method's file does not import before i
     ClassSupervision = Objective = RowObjective = Supervision = Any
 
 __all__ = ["METHODS", "Base", "ClassSupervision", "DeepSettings", "Method", "Objective", "RowObjective", "Supervision"]
-__all__ += ["class_method", "deep_method", "item_method", "load", "require_torch"]
+__all__ += ["class_method", "deep_method", "item_method", "load", "require_torch", "require_usable"]
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ def _trained(
         require_torch()
         from hashbench.training.loop import train
 
+        require_usable(data.items)
         return train(chosen, objective(chosen, data), data, method)
 
     def head(chosen: DeepSettings) -> dict[str, Setting] | None:
@@ -138,6 +142,23 @@ def _trained(
     return Method(
         settings, names, fit, load, needs_torch=True, supervision=supervision, several_processes=True, base=base
     )
+
+
+def require_usable(features: NDArray[Any]) -> None:
+    """Raises HashbenchError if a value of ``features`` [n, d] is not finite, TrainingFailed if no two rows differ.
+
+    Images [n, H, W, C] are whole numbers, and so finite.
+    """
+    if features.ndim != 2:
+        return
+    unusable = ~np.isfinite(features).all(axis=1)
+    if unusable.any():
+        some = f"{unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite"
+        first = f"(the first is example {unusable.argmax()})"
+        raise HashbenchError(f"features: {some} {first}: methods need finite features")
+    if len(features) < 2 or (features == features[0]).all():
+        given = f"the {len(features)} training examples have equal features"
+        raise TrainingFailed(f"{given}: two that differ are needed")
 
 
 def load(settings: TrainingSettings, stored: SavedHasher) -> "DeepHasher":

@@ -19,12 +19,11 @@ from hashbench.contract import (
     Hasher,
     SavedHasher,
     TrainingData,
-    TrainingFailed,
 )
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._method import Method
+from hashbench.methods._method import Method, require_usable
 
 FILE = "hasher.npz"
 AVERAGE = "average_item"  # the name of that array in the file; the arrays of the hash function have other names
@@ -105,7 +104,8 @@ class ShallowHasher(FeatureHasher, BinaryHasher):
         return self.function.weights
 
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
-        return np.concatenate([self.function.activations(each).astype(np.float32) for each in self.blocks(items)])
+        with np.errstate(over="ignore"):  # an infinite activation is refused where it is made a code, in one line
+            return np.concatenate([self.function.activations(each).astype(np.float32) for each in self.blocks(items)])
 
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
@@ -137,14 +137,7 @@ def shallow_method(
 
     def fitted(chosen: Any, data: TrainingData) -> Hasher:
         features = as_features(data.items, data.value_max)
-        unusable = ~np.isfinite(features).all(axis=1)
-        if unusable.any():
-            some = f"{unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite"
-            first = f"(the first is example {unusable.argmax()})"
-            raise HashbenchError(f"features: {some} {first}: methods need finite features")
-        if len(features) < 2 or (features == features[0]).all():
-            given = f"the {len(features)} training examples have equal features"
-            raise TrainingFailed(f"{given}: two that differ are needed")
+        require_usable(features)
         average = features.mean(axis=0) if chosen.normalise == "unit_norm" else None
         return hasher(fit(chosen, normalised(features, average), data), data.value_max, average)
 
@@ -255,6 +248,11 @@ def first_components(features: Floats, bits: int) -> tuple[Floats, Floats]:
     mean, axes = principal_components(features)
     require_bits(bits, axes.shape[1], "principal components along which the features vary")
     return mean, axes[:, :bits]
+
+
+def random_rotation(bits: int, seed: int) -> Floats:
+    """An orthogonal matrix [bits, bits]."""
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))[0]
 
 
 def signs(values: Floats) -> Floats:

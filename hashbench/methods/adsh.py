@@ -18,7 +18,7 @@ from hashbench.codes import Codes, binarize, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, Hasher, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.errors import retold
 from hashbench.foundation.files import write_arrays
-from hashbench.methods._method import Objective, Supervision, deep_method, load, require_torch
+from hashbench.methods._method import Objective, Supervision, deep_method, load, require_torch, require_usable
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def _fit(settings: Settings, data: TrainingData) -> Hasher:
 
     objective = _objective(settings, supervision_of(data))
     assert isinstance(objective, adsh.Objective)
+    require_usable(data.items)
     network = train(settings, objective, data, "adsh")
     if settings.searched == "encoded":
         return network

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method
+from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method, signs
 
 
 class Settings(ShallowSettings):
@@ -44,15 +44,15 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Circulant:
     n, d = features.shape
     require_bits(settings.bits, d, "features: a circulant matrix is square")
     random = np.random.default_rng(data.seed)
-    mean, signs = features.mean(axis=0), random.choice([-1.0, 1.0], d)
+    mean, flips = features.mean(axis=0), random.choice([-1.0, 1.0], d)
     spectrum = np.fft.rfft(random.standard_normal(d))
     if settings.iterations:
         chosen = random.choice(n, min(settings.sample, n), replace=False)
-        x = np.fft.rfft((features[chosen] - mean) * signs)
+        x = np.fft.rfft((features[chosen] - mean) * flips)
         for _ in with_bar(range(settings.iterations), "cbe", "iteration", shown=data.progress):
-            codes = np.where(convolved(x, spectrum, d, settings.bits) >= 0, 1.0, -1.0)
+            codes = signs(convolved(x, spectrum, d, settings.bits))
             spectrum = best_spectrum(x, codes, d, settings.penalty)
-    return Circulant(mean, signs, np.fft.irfft(spectrum, d), np.asarray(settings.bits))
+    return Circulant(mean, flips, np.fft.irfft(spectrum, d), np.asarray(settings.bits))
 
 
 def convolved(x: NDArray[np.complex128], spectrum: NDArray[np.complex128], d: int, bits: int) -> Floats:

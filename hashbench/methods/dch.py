@@ -6,10 +6,10 @@ from typing import Literal
 from pydantic import Field
 
 from hashbench.methods._method import Objective, Supervision, deep_method
-from hashbench.training.settings import DeepSettings
+from hashbench.training.settings import PairWeightSettings
 
 
-class Settings(DeepSettings):
+class Settings(PairWeightSettings):
     """At the distance ``gamma`` a pair is as likely to be similar as not.
 
     The cosine distance of binary codes is the Hamming distance, the (squared) Euclidean one is 4 times that.
@@ -17,8 +17,6 @@ class Settings(DeepSettings):
 
     distance: Literal["cosine", "euclidean"]
     gamma: float = Field(gt=0)
-    # similar: those pairs weigh |S| / |S1|; both: dissimilar ones |S| / |S0| too
-    weighting: Literal["none", "similar", "both"]
     eta: float = Field(ge=0)  # the weight of the quantisation term
 
 

@@ -23,7 +23,7 @@ class Settings(ShallowSettings):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     n_groups = max(2, int(settings.groups_per_bit * settings.bits + 0.5))
-    groups = clustered(features, n_groups, settings.kmeans_iterations, data.seed)
+    groups = clustered(features, n_groups, settings.kmeans_iterations, data.seed, "groups_per_bit")
     centres = groups.cluster_centers_
     pairs = adjacent(centres, min(settings.nearest, n_groups - 1))
     require_bits(settings.bits, len(pairs), f"planes between {n_groups} groups")

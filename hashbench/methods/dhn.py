@@ -6,16 +6,14 @@ from typing import Literal
 from pydantic import Field
 
 from hashbench.methods._method import Objective, Supervision, deep_method
-from hashbench.training.settings import DeepSettings
+from hashbench.training.settings import PairWeightSettings
 
 
-class Settings(DeepSettings):
+class Settings(PairWeightSettings):
     """The likelihood is of ``similarity_scale`` times the ``similarity``."""
 
     similarity: Literal["cosine", "inner_product"]
     similarity_scale: float = Field(gt=0)
-    # similar: those pairs weigh |S| / |S1|; both: dissimilar ones |S| / |S0| too
-    weighting: Literal["none", "similar", "both"]
     eta: float = Field(ge=0)  # the weight of the quantisation term, a mean over bits
 
 

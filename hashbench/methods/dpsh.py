@@ -8,20 +8,25 @@ from pydantic import Field
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
+Pairing = Literal["batch", "memory"]
+
 
 class Settings(DeepSettings):
     """Examples are compared within a batch, or ("memory") with the last outputs of all training examples."""
 
     eta: float = Field(ge=0)  # the weight of the quantisation term
-    pairing: Literal["batch", "memory"] = "batch"
+    pairing: Pairing = "batch"
+
+
+def likelihood(pairing: Pairing, supervision: Supervision, bits: int, eta: float) -> Objective:
+    """The objective, whose quantisation has the weight ``eta``."""
+    from hashbench.losses import dpsh
+
+    return dpsh.MemoryObjective(supervision, bits, eta=eta) if pairing == "memory" else partial(dpsh.loss, eta=eta)
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:
-    from hashbench.losses import dpsh
-
-    if settings.pairing == "memory":
-        return dpsh.MemoryObjective(supervision, settings.bits, eta=settings.eta)
-    return partial(dpsh.loss, eta=settings.eta)
+    return likelihood(settings.pairing, supervision, settings.bits, settings.eta)
 
 
 METHOD = deep_method(__name__, Settings, _objective)

@@ -1,10 +1,8 @@
 """DSDH: pairwise likelihood, with discrete codes that are easy to classify (Li, Sun, He, Tan 2017)."""
 
-from functools import partial
-from typing import Literal
-
 from pydantic import Field
 
+from hashbench.methods import dpsh
 from hashbench.methods._method import ClassSupervision, RowObjective, class_method
 from hashbench.training.settings import RawSettings
 
@@ -15,16 +13,14 @@ class Settings(RawSettings):
     eta: float = Field(ge=0)  # the weight of the squared distance to the codes, summed over bits
     pull: float = Field(ge=0)  # eta / mu of the paper: the weight of the outputs in the codes
     ridge: float = Field(gt=0)  # nu / mu of the paper: the weight of the classifier's squared norm
-    pairing: Literal["batch", "memory"]
+    pairing: dpsh.Pairing
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
-    from hashbench.losses import LabelSupervision, as_row_objective, dpsh, dsdh
+    from hashbench.losses import LabelSupervision, as_row_objective, dsdh
 
     supervision = LabelSupervision(classes.labels)
-    of_batch = as_row_objective(partial(dpsh.loss, eta=0.0), supervision)
-    in_memory = settings.pairing == "memory"
-    likelihood = dpsh.MemoryObjective(supervision, settings.bits, eta=0.0) if in_memory else of_batch
+    likelihood = as_row_objective(dpsh.likelihood(settings.pairing, supervision, settings.bits, 0.0), supervision)
     weights = {key: getattr(settings, key) for key in ("eta", "pull", "ridge")}
     return dsdh.Objective(likelihood, classes, **weights)
 

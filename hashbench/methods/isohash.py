@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, first_components, linear_method
+from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, random_rotation
 
 
 class Settings(ShallowSettings):
@@ -21,7 +21,7 @@ class Settings(ShallowSettings):
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     mean, axes = first_components(features, settings.bits)
     variances = np.square((features - mean) @ axes).mean(axis=0)
-    first, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((settings.bits, settings.bits)))
+    first = random_rotation(settings.bits, seed)
     return mean, axes @ isotropic(variances / variances.mean(), first, settings.iterations, settings.tolerance)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, linear_method, require_bits, signs
+from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, random_rotation, signs
 
 
 class Settings(ShallowSettings):
@@ -14,17 +14,13 @@ class Settings(ShallowSettings):
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
-    require_bits(settings.bits, min(features.shape), "principal components")
-    mean = features.mean(axis=0)
-    _, _, axes = np.linalg.svd(features - mean, full_matrices=False)
-    components = axes[: settings.bits].T
+    mean, components = first_components(features, settings.bits)
     return mean, components @ rotation((features - mean) @ components, settings.bits, settings.iterations, seed)
 
 
 def rotation(projected: Floats, bits: int, iterations: int, seed: int) -> Floats:
     """R [k, bits] with orthonormal rows and a small ||B - V R||^2, for V = ``projected`` [n, k], k <= ``bits``."""
-    drawn, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((bits, bits)))
-    found: Floats = drawn[: projected.shape[1]]
+    found = random_rotation(bits, seed)[: projected.shape[1]]
     for _ in range(iterations):  # B = sign(V R), then R by the orthogonal Procrustes problem
         codes = signs(projected @ found)
         left, _, right = np.linalg.svd(projected.T @ codes, full_matrices=False)

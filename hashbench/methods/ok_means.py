@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, signs
+from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, random_rotation, signs
 
 
 class Settings(ShallowSettings):
@@ -19,8 +19,7 @@ class Settings(ShallowSettings):
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     mean, axes = first_components(features, settings.bits)
-    first, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((settings.bits, settings.bits)))
-    shift, rotation = quantised((features - mean) @ axes, first, settings.iterations)
+    shift, rotation = quantised((features - mean) @ axes, random_rotation(settings.bits, seed), settings.iterations)
     return mean + axes @ shift, axes @ rotation
 
 

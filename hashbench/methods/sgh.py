@@ -12,7 +12,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, inputs_of, shallow_method
+from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, inputs_of, shallow_method, signs
 
 RIDGE = 1e-6  # added to K^T K, as in the authors' code
 
@@ -55,7 +55,7 @@ def sequential(inputs: Floats, residual: Floats, bits: int, turns: Iterable[int]
     for bit in turns:
         residual = residual + np.outer(seen_by[:, bit], seen_by[:, bit])
         w[:, bit] = eigh(residual, subset_by_index=[last, last])[1][:, 0]
-        seen_by[:, bit] = inputs.T @ np.sign(inputs @ w[:, bit])
+        seen_by[:, bit] = inputs.T @ signs(inputs @ w[:, bit])
         residual = residual - np.outer(seen_by[:, bit], seen_by[:, bit])
     return w
 

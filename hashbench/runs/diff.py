@@ -17,6 +17,7 @@ MADE_BY = (
     "threads",
     "peak_memory",
     "hasher_bytes",
+    "objective",
     "utc",
     "seconds",
     "arithmetic",

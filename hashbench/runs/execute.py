@@ -56,7 +56,8 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
     score_s = time.perf_counter() - encoded
     seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))
     size = sum(path.stat().st_size for path in folder.glob("hasher.*")) or None
-    return row_with(data, options, **result, hasher_bytes=size, seconds=seconds, status="ok")
+    said = log.of_objective(folder)
+    return row_with(data, options, **result, hasher_bytes=size, seconds=seconds, objective=said, status="ok")
 
 
 def scored(output: Output, data: RunData, folder: Path, options: Options) -> dict[str, Any]:

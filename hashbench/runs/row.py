@@ -97,6 +97,7 @@ class Row(Strict):
     threads: dict[str, int] | None = None  # of each library that was loaded; older rows do not say it
     peak_memory: int | None = None  # of the process, in bytes; older rows do not say it
     hasher_bytes: int | None = None  # of the saved hash function, without the features that it takes; later rows say it
+    objective: dict[str, float] | None = None  # what it logs, as the distances of its centres; later rows say it
     utc: str
     seconds: Seconds | None
     arithmetic: Arithmetic | None = None  # of deep methods; older rows have none
@@ -159,8 +160,8 @@ def provider_of(row: Row) -> str | None:
 
 
 def to_json(row: Row) -> str:
-    """The row as one line of JSON, keys sorted; one without a maker or a size is as before there were any."""
-    absent = {key for key in ("maker", "hasher_bytes") if getattr(row, key) is None}
+    """The row as one line of JSON, keys sorted; without a maker, a size or an objective as before there were any."""
+    absent = {key for key in ("maker", "hasher_bytes", "objective") if getattr(row, key) is None}
     return canonical_json(row.model_dump(by_alias=True, exclude=absent))
 
 

@@ -16,6 +16,7 @@ TITLES = {
     "lr": "learning rate",
     "alpha": "alpha of tanh",
 }
+_OF_TRAINING = {*TITLES, "epoch", "step", "images_per_s", "seconds"}
 
 
 class Log:
@@ -62,6 +63,12 @@ def read(folder: Path) -> list[dict[str, float]]:
 def seconds(folder: Path) -> float:
     """The seconds that all epochs in metrics.jsonl took together, before and after a restart; 0 without epochs."""
     return sum(line["seconds"] for line in read(folder))
+
+
+def of_objective(folder: Path) -> dict[str, float] | None:
+    """What the objective says in the last line, such as the distances of its centres; None if it says nothing."""
+    last = read(folder)[-1:]
+    return {key: value for line in last for key, value in line.items() if key not in _OF_TRAINING} or None
 
 
 def draw(folder: Path) -> None:

@@ -173,6 +173,13 @@ class CentreSettings(DeepSettings):
     centres: Literal["hadamard", "hadamard_first", "bernoulli", "half", "max_distance"]
 
 
+class PairWeightSettings(DeepSettings):
+    """The settings of objectives whose similar pairs, which are few, may weigh more."""
+
+    # similar: those pairs weigh |S| / |S1|; both: dissimilar ones |S| / |S0| too
+    weighting: Literal["none", "similar", "both"]
+
+
 class PulseSettings(DeepSettings):
     """The settings of objectives on a soft histogram: a distance is a pulse (a triangle) spread over bins."""
 

@@ -322,6 +322,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "more than halves": (lambda: centres("half", 7, 4, 0), "there are 6 such codes"),
     "more than rows": (lambda: centres("hadamard", 9, 4, 0), "there are 8 such codes"),
     "not far apart": (lambda: centres("max_distance", 40, 6, 0), "40 codes of 6 bits.*were not found"),
+    "more classes than codes of hbmp": (
+        lambda: hbmp.Objective(ClassSupervision(torch.arange(9).repeat(2), 0), 3, margin=1.0),
+        "hbmp: 9 classes.* 8 codes of 3 bits: more bits",
+    ),
     "one class": (no_class([2, 2, -1]), "have 1 class: two or more"),
     "no class": (no_class([-1, -1]), "have 0 classes: two or more"),
     "no label": (lambda: ClassSupervision(torch.zeros(3, 4), 0), "have 0 classes"),

@@ -44,3 +44,10 @@ def test_labels_that_two_share() -> None:
 def test_examples_of_which_no_two_are_relevant_are_refused(labels: list[object]) -> None:
     with pytest.raises(HashbenchError, match="no two training examples share a class or label"):
         LabelSupervision(torch.tensor(labels))
+
+
+@pytest.mark.parametrize("labels", [[4, 4, 4], [[0, 1], [0, 1]]])
+def test_examples_that_are_all_of_one_class_are_refused(labels: list[object]) -> None:
+    with pytest.raises(HashbenchError, match="all training examples have the same class or labels"):
+        LabelSupervision(torch.tensor(labels))
+    LabelSupervision(torch.tensor([4, 4, -1]))  # one without a class is relevant to none

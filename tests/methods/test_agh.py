@@ -101,7 +101,7 @@ def test_separate_parts_of_the_graph_give_no_bits() -> None:
             {"bits": 15, "layers": 1},
             "15 bits from 14 bits, one of each eigenvector of the anchor graph: at most 14 bits",
         ),
-        ({"n_anchors": 121}, "121 anchors from 120 training examples that differ"),
+        ({"n_anchors": 121}, "121 centres of 120 training examples that differ"),
         ({"nearest": 16}, "nearest = 16: there are 15 anchors"),
     ],
 )

@@ -49,7 +49,7 @@ def test_each_pair_of_neighbours_stands_once_even_at_equal_distances() -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"bits": 150}, "225 anchors from 200 training examples that differ"),
+        ({"bits": 150}, "225 centres of 200 training examples that differ: a smaller groups_per_bit"),
         ({"groups_per_bit": 0.5, "nearest": 1}, "8 bits from 3 planes between 4 groups: at most 3 bits"),
     ],
 )

@@ -73,7 +73,7 @@ def test_variances_are_more_alike_than_those_of_the_eigenvectors() -> None:
     ("changes", "complaint"),
     [
         ({"bits": 6}, "6 bits from 5 directions along which the graph varies: at most 5 bits"),
-        ({"n_anchors": 101}, "101 anchors from 100 training examples that differ"),
+        ({"n_anchors": 101}, "101 centres of 100 training examples that differ: a smaller n_anchors"),
         ({"nearest": 21}, "nearest = 21: there are 20 anchors"),
     ],
 )

@@ -91,7 +91,7 @@ def test_an_item_is_the_weighted_mean_of_its_nearest_anchors() -> None:
     ("changes", "complaint"),
     [
         ({"bits": 20}, "20 bits from 19 eigenvectors of the graph of anchors: at most 19 bits"),
-        ({"n_anchors": 91}, "91 anchors from 90 training examples that differ: too few"),
+        ({"n_anchors": 91}, "91 centres of 90 training examples that differ: a smaller n_anchors"),
         ({"nearest": 21}, "nearest = 21: there are 20 anchors"),
         ({"embedding": "tsne", "perplexity": 20}, "perplexity = 20: it must be below the 20 anchors"),
     ],

@@ -1,6 +1,7 @@
 """LFH: its steps against the paper's objective, its out-of-sample regression; memory and refusals of COSDISH, too."""
 
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, cosdish, lfh
 from hashbench.methods._pairs import RelevantColumns
+from hashbench.methods._shallow import ridge_solution
 
 RANDOM = np.random.default_rng(5)
 LABELS = np.arange(40) % 4
@@ -79,6 +81,31 @@ def test_the_two_targets_differ() -> None:
     codes = SETTINGS.model_copy(update={"regressed": "codes"})
     first, second = (fit(chosen, data()).function.projection for chosen in (SETTINGS, codes))  # type: ignore[attr-defined]
     assert not np.allclose(first, second)
+
+
+@pytest.mark.parametrize("method", ["lfh", "cosdish"])
+@pytest.mark.parametrize("regressed", ["factors", "codes"])
+def test_bits_are_the_ridge_regression_of_standardised_features(
+    method: str, regressed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learnt: list[Floats] = []
+
+    def recorded(inputs: Floats, ridge: float) -> Callable[[Floats], Floats]:
+        def solve(targets: Floats) -> Floats:
+            learnt.append(targets)
+            return ridge_solution(inputs, ridge)(targets)
+
+        return solve
+
+    monkeypatch.setattr(lfh if method == "lfh" else cosdish, "ridge_solution", recorded)
+    changes = {"ridge": 3.0} | ({"regressed": regressed} if method == "lfh" else {})
+    found = METHODS.get(method).fit(BOTH[method].model_copy(update=changes), data()).encode(FEATURES)  # type: ignore[attr-defined]
+    (targets,) = learnt
+    assert (np.abs(targets) == 1).all() == (method == "cosdish" or regressed == "codes")
+    inputs = (FEATURES - FEATURES.mean(axis=0)) / FEATURES.std(axis=0)
+    ridge = 3.0 * len(inputs) / inputs.shape[1] if method == "lfh" else 3.0
+    gram = inputs.T @ inputs + ridge * np.eye(inputs.shape[1])
+    np.testing.assert_allclose(found, inputs @ np.linalg.solve(gram, inputs.T @ targets), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["lfh", "cosdish"])

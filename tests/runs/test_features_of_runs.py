@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import h5py
 import numpy as np
@@ -74,6 +75,7 @@ def test_features_that_do_not_exist_are_one_line(name: str, complaint: str) -> N
         ("itq", {"features": "gist"}),
         ("talr_ap", {"features": "gist", "model": "linear", "epochs": 3, "batch_size": 20}),
         ("dpsh", {"features": "gist", "model": "mlp", "epochs": 3, "batch_size": 20}),
+        ("csq", {"features": "gist", "model": "linear", "epochs": 3, "batch_size": 20}),
     ],
 )
 def test_a_method_hashes_features_that_are_extracted_when_missing(
@@ -84,6 +86,7 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     assert row.status == "ok", row.reason
     saved = [path.stat().st_size for path in store.run_folder(row.run).glob("hasher.*")]
     assert row.hasher_bytes == sum(saved) > 8 * 4  # at least a number for each bit
+    assert row.objective == ({"centre_distance_min": ANY, "centre_distance_mean": ANY} if method == "csq" else None)
     found = open_features(load_card("toy"), "gist")
     assert row.features_sha256 == found.sha256
     assert open_data(spec).items.shape == (120, 512)

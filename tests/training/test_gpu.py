@@ -10,7 +10,7 @@ from support import two_processes
 from torch import Tensor
 
 from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
-from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses import LabelSupervision, label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import load_hasher, row_of
@@ -114,7 +114,7 @@ def value_and_gradient(name: str, dtype: torch.dtype, device: str) -> tuple[Tens
     if name in two_processes.LISTWISE:
         loss = two_processes.LISTWISE[name](relaxed, label_levels(labels.to(device)))
     else:
-        memory = two_processes.MEMORIES[name](labels, two_processes.BITS)
+        memory = two_processes.MEMORIES[name](LabelSupervision(labels), two_processes.BITS)
         memory.outputs.normal_(generator=torch.Generator().manual_seed(1))
         part = torch.arange(0, 40, 3, device=device)
         loss = memory.to(device).forward(relaxed[part], part, torch.Generator().manual_seed(2))

@@ -105,7 +105,8 @@ def test_centres_are_those_of_the_seed_and_in_the_log(
     assert line["centre_distance_mean"] == pytest.approx(sum(apart) / 3, abs=1e-3)
 
 
-RESUMED = {"greedyhash": {}, "jmlh": {}, "csq": {"centres": "bernoulli"}, "orthohash": {}, "mds_centres": {}}
+RESUMED = {name: {} for name in ("bihalf", "ce", "dpn", "greedyhash", "hbmp", "jmlh", "mds_centres", "orthohash")}
+RESUMED |= {"csq": {"centres": "bernoulli"}}
 
 
 @together("method, changes", RESUMED.items())

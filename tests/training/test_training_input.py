@@ -1,5 +1,6 @@
 """Training sets and outcomes that cannot be: each is one line."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
+SUPERVISED = [name for name in DEEP if METHODS.get(name).supervision != "none"]
 
 
 def fit(folder: Path, method: str, labels: NDArray[Any], items: NDArray[Any] | None = None, **changes: Any) -> Any:
@@ -36,7 +38,12 @@ def test_one_example_cannot_be_ranked(method: str, tmp_path: Path) -> None:
     assert "1 training example" in complaint(tmp_path, method, np.zeros(1, np.int64))
 
 
-@pytest.mark.parametrize("method", [name for name in DEEP if METHODS.get(name).supervision != "none"])
+@pytest.mark.parametrize("method", SUPERVISED)
+def test_a_training_set_of_one_class_is_refused(method: str, tmp_path: Path) -> None:
+    assert re.search("have 1 class|the same class or labels", complaint(tmp_path, method, np.full(20, 3)))
+
+
+@pytest.mark.parametrize("method", SUPERVISED)
 def test_a_training_set_without_a_relevant_pair_is_refused(method: str, tmp_path: Path) -> None:
     assert "no two training examples share" in complaint(tmp_path, method, np.arange(20))
     assert "no two training examples share" in complaint(tmp_path, method, np.eye(20, dtype=np.int64))
@@ -61,6 +68,21 @@ def test_a_class_with_one_example_is_only_ever_irrelevant_elsewhere(method: str,
     assert np.isfinite(hasher.encode(np.zeros((3, 8, 8, 1), np.uint8))).all()
 
 
+@pytest.mark.parametrize("method", DEEP)
+def test_features_that_nothing_can_be_learnt_from_are_refused(method: str, tmp_path: Path) -> None:
+    features = np.random.default_rng(0).standard_normal((20, 64)).astype(np.float32)
+    settings = Run.resolve("digits", "s1", method, {"bits": 8, "model": "linear"}).settings
+
+    def refusal(items: NDArray[Any]) -> str:
+        with pytest.raises(HashbenchError) as caught:
+            METHODS.get(method).fit(settings, TrainingData(items, np.arange(20) % 2, 1.0, seed=1, folder=tmp_path))
+        return str(caught.value)
+
+    assert "the 20 training examples have equal features" in refusal(np.ones_like(features))
+    features[7, 2] = np.nan
+    assert "the first is example 7" in refusal(features)
+
+
 def test_codes_that_are_all_equal_fail_the_run(tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match="talr_ap: all codes are equal") as caught:
         fit(tmp_path, "talr_ap", np.arange(20) % 2, items=np.full((20, 8, 8, 1), 3, np.uint8))
@@ -74,5 +96,6 @@ def test_several_labels_have_triplets_of_the_batch_and_of_the_memory(pairing: st
     activations = fit(tmp_path, "dtsh", labels, pairing=pairing).encode(np.zeros((3, 8, 8, 1), np.uint8))
     assert np.isfinite(activations).all()
     everywhere = np.ones((20, 2), np.uint8)
+    everywhere[::3, 1] = 0
     if pairing == "memory":
         assert "all training examples carry label 0" in complaint(tmp_path, "dtsh", everywhere, pairing=pairing)

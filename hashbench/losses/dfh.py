@@ -4,7 +4,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.losses._classes import ClassSupervision, label_shares
 from hashbench.losses._codes import signs
 from hashbench.losses._objective import LabelSupervision, OutputMemory, Supervision
@@ -21,7 +20,7 @@ class MemoryObjective(OutputMemory):
     At each batch C moves by one ``swept`` over the classes; the last centres are part of the state. Centres are 0 at
     first. An example with several labels has 1 / (their number) for each of them in Y; without labels it has 0.
 
-    ``supervision`` must be from labels (else HashbenchError), since a distance has no classes.
+    ``supervision`` is from labels, since a distance has no classes.
     """
 
     centres: Tensor
@@ -31,8 +30,7 @@ class MemoryObjective(OutputMemory):
         self, supervision: Supervision, bits: int, *, margin: float, mu: float, vul: float, eta: float
     ) -> None:
         super().__init__(supervision, bits)
-        if not isinstance(supervision, LabelSupervision):
-            raise HashbenchError("dfh: relevance by distance has no classes to have centres: classes or labels needed")
+        assert isinstance(supervision, LabelSupervision)
         self.margin, self.mu, self.vul, self.eta = margin, mu, vul, eta
         weights = label_weights(supervision.labels)
         self.register_buffer("weights", weights, persistent=False)  # Y^T

@@ -67,8 +67,12 @@ def deep_method(
     settings: type[DeepSettings],
     objective: Callable[[Any, Supervision], Objective],
     identity: tuple[str, ...] = (),
+    needs: Literal["labels", "relevance"] = "relevance",
 ) -> Method:
-    """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, supervision)``."""
+    """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, supervision)``.
+
+    One that needs "labels" always gets a LabelSupervision: a protocol that scores distances is refused before.
+    """
 
     def of_relevance(chosen: Any, data: TrainingData) -> RowObjective:
         from hashbench.losses import as_row_objective, supervision_of
@@ -76,7 +80,7 @@ def deep_method(
         supervision = supervision_of(data)
         return as_row_objective(objective(chosen, supervision), supervision)
 
-    return _trained(module, settings, of_relevance, identity, "relevance")
+    return _trained(module, settings, of_relevance, identity, needs)
 
 
 def class_method(

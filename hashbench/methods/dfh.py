@@ -22,4 +22,4 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
     return dfh.MemoryObjective(supervision, settings.bits, **weights)
 
 
-METHOD = deep_method(__name__, Settings, _objective)
+METHOD = deep_method(__name__, Settings, _objective, needs="labels")

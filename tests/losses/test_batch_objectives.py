@@ -11,7 +11,6 @@ from support import batch_oracles as oracle
 from support.together import together
 from torch import Tensor
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import (
     LabelSupervision,
@@ -31,8 +30,7 @@ from hashbench.losses import (
     qsmi,
     tie_aware_ap,
 )
-from hashbench.methods import METHODS
-from hashbench.relevance.distances import DistanceRelevance
+from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
 
 BITS, CLASSES = 5, 3
@@ -291,15 +289,9 @@ def test_labels_weigh_one_in_all() -> None:
 
 
 @together("method", ["dfh", "idhn"])
-def test_relevance_by_distance_is_refused_where_labels_are_needed(method: str, tmp_path: Any) -> None:
-    items = np.random.default_rng(0).integers(0, 17, (30, 8, 8, 1), np.uint8)
-    features = np.arange(30.0)[:, None]
-    near = DistanceRelevance(features, features, (3.0,), (1,))
-    data = TrainingData(items, np.arange(30), 16.0, seed=1, folder=tmp_path, device="cpu", relevance=near)
-    chosen = Run.resolve("digits", "s1", method, {"bits": 8, "epochs": 1, "batch_size": 5}).settings
-    with pytest.raises(HashbenchError, match=f"{method}: .*labels .*needed|{method}: .*labels needed") as caught:
-        METHODS.get(method).fit(chosen, data)
-    assert "\n" not in str(caught.value)
+def test_relevance_by_distance_is_refused_where_labels_are_needed(method: str) -> None:
+    with pytest.raises(HashbenchError, match=f"{method} learns from class labels, and .* scores distances"):
+        require_supervision(Run.resolve("cifar10", "labelme_stand_in", method, {"bits": 16}))
 
 
 @together("name", CASES)

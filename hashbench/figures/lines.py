@@ -83,7 +83,8 @@ def _panel(section: Section) -> Panel:
     for points in series.values():
         points.sort(key=lambda point: point.x or 0)
     percent = " (%)" if all(cell.printed_as == "percent" for cell in cells) else ""
-    return Panel(title, AXES[varying], (y_label or cells[0].metric) + percent, series)
+    metric = "AP_T" if cells[0].metric == "ap" else cells[0].metric
+    return Panel(title, AXES[varying], (y_label or metric) + percent, series)
 
 
 def _bound(panel: Panel) -> Mapping[int, float]:

@@ -27,24 +27,24 @@ ROW_IN, AROUND_IN = 0.17, 0.62  # the height of a bar, and of the title and the 
 
 
 class RangesFile(CellsFile):
-    """The keys of the figure; where it names a ``search``, the methods are sorted by their AP."""
+    """The keys of the figure; where it names ``searches``, the methods are sorted by their AP."""
 
-    search: str | None = None
+    searches: list[str] = []
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published AP alone."""
     file, table = figure.file, _panels.filled(figure, rows, store)
-    panels, tuning = _by_bits(table), _tuning(table, file.search)
+    panels, tuning = _by_bits(table), _tuning(table, file.searches)
     labels = _panels.labels_of(panels)
-    if file.search is not None:
+    if file.searches:
         labels.sort(key=lambda label: -max((p.mean or 0 for panel in panels for p in panel.series[label]), default=0))
     published = "drawn: the published AP_T, without ranges, which the paper does not print"
     otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
     across = min(file.panels_across, len(panels))
     text = _panels.only_published(table, "published tie-aware AP")
     if table.has_measured:
-        text = f"Bar: worst to best mAP over all orders of ties; dot: tie-aware AP ({notation.runs(table)})"
+        text = f"Bar: worst to best AP over all orders of ties; dot: tie-aware AP ({notation.runs(table)})"
         text += "; hollow: published." if table.has_published else "."
     if tuning:
         text += (
@@ -61,13 +61,13 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     )
 
 
-def _tuning(table: Table, name: str | None) -> Tuning:
-    """What the trials of the search called ``name`` gave each row's method; nothing without a search."""
-    if name is None or (search := Search.load(name)) is None:
-        return {}
+def _tuning(table: Table, searches: Sequence[str]) -> Tuning:
+    """What the trials of the ``searches`` that are here gave each row's method."""
+    known = [search for name in searches if (search := Search.load(name)) is not None]
     found: dict[str, tuple[float, float]] = {}
     for (row, _), cell in (item for section in table.sections for item in section.cells.items()):
-        if scores := [score_of(trial) for trial in search.of_method(cell.declared.method).values()]:
+        trials = [trial for search in known for trial in search.of_method(cell.declared.method).values()]
+        if scores := [score_of(trial) for trial in trials]:
             means, _ = best_after(scores)
             found[row] = float(means[0]), float(means[-1])
     return found
@@ -96,7 +96,7 @@ def _by_bits(table: Table) -> list[Panel]:
             series[section.title, bits].setdefault(row, []).append(Point(bits, cell))
     several = len(table.sections) > 1
     return [
-        Panel(f"{section}, {bits} bits" if several else f"{bits} bits", "bits", "mAP", of_panel)
+        Panel(f"{section}, {bits} bits" if several else f"{bits} bits", "bits", "AP", of_panel)
         for (section, bits), of_panel in series.items()
     ]
 

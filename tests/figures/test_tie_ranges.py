@@ -32,7 +32,7 @@ def test_a_bar_is_the_range_and_a_dot_the_tie_aware_value(tmp_path: Path) -> Non
 
 def test_a_search_sorts_the_rows_and_draws_what_its_trials_bring(tmp_path: Path) -> None:
     search_of({"lsh": [[0.1, 0.1], [0.5, 0.3]], "itq": [[0.2, 0.2]]}).save()
-    figure = tiny(tmp_path, "tie_ranges", 'search = "small"\n')
+    figure = tiny(tmp_path, "tie_ranges", 'searches = ["small"]\n')
     rows = [
         row_of(figure, "LSH", "12 bits", ap=0.25, ap_worst=0.15, ap_best=0.79),
         row_of(figure, "ITQ", "12 bits", ap=0.5, ap_worst=0.4, ap_best=0.55),

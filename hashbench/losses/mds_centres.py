@@ -20,7 +20,7 @@ def loss(relaxed: Tensor, members: Tensor, centres: Tensor, *, quantisation: flo
     scalar.
     """
     wide = relaxed.double()
-    log_p = centre_products(relaxed, centres).log_softmax(1)
+    log_p = centre_products(wide, centres).log_softmax(1)
     log_other = torch.log1p(-log_p.exp().clamp(max=_NEARLY_ONE))
     cost = -(members * log_p + (1 - members) * log_other).mean(1)
     return mean_where(cost + quantisation * (wide.abs() - 1).square().mean(1), members.any(1))

@@ -235,10 +235,7 @@ def test_run_in_a_log_is_a_line_a_run(
     assert lines[0] == "3 runs, 0 done, 3 to do"
     lsh, itq, last = (str(each.runs[0].name) for each in cell_runs(few, 1))
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 0 failed, 00:\d\d left: {lsh} ap 0\.\d{{3}}", lines[1])
-    assert (
-        lines[2]
-        == f"failed: {itq}: 100 bits from 58 principal components along which the features vary: at most 58 bits"
-    )
+    assert re.fullmatch(f"failed: {itq}: 100 bits from 58 principal components .*: at most 58 bits", lines[2])
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 1 failed, 00:\d\d left: {itq} failed", lines[3])
     assert re.fullmatch(rf"2 of 3 runs done, 0 running, 1 failed, 00:00 left: {last} ap 0\.\d{{3}}", lines[4])
     assert lines[5].startswith("rows in ") and lines[6:] == ["error: 1 of 3 runs failed"]

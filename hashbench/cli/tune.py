@@ -81,13 +81,12 @@ def command(
     search = _search(name or question.recipe or data, question)
     todo = missing(search, list(question.spaces), trials, studies, retry=retry_failed)
     n_all = len(question.spaces) * len(question.left_out) * trials * studies
-    names_of_runs = list(dict.fromkeys(str(run.name) for _, run in todo))
-    equal = f" as {len(names_of_runs)} runs: trials of equal settings are one" if len(names_of_runs) < len(todo) else ""
-    note(
-        f"{n_all} runs of {len(question.spaces)} x {trials} trials, {n_all - len(todo)} done, {len(todo)} to do{equal}"
-    )
+    runs = list(dict.fromkeys(trial.run for trial, _ in todo))
+    equal = f" as {len(runs)} runs: trials of equal settings are one" if len(runs) < len(todo) else ""
+    done = n_all - len(todo)
+    note(f"{n_all} runs of {len(question.spaces)} x {trials} trials, {done} done, {len(todo)} to do{equal}")
     if dry_run:
-        echo("\n".join(names_of_runs))
+        echo("\n".join(runs))
         return
     plan = Plan(jobs, None if timeout is None else 60 * timeout, ray=ray, threads=1)
     with bar("tune", "trial", len(todo)) as shown:

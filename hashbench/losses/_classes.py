@@ -11,6 +11,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.losses._batch import mean_where
 from hashbench.losses._centres import Kind, centres, distances
 from hashbench.losses._objective import RowObjective
+from hashbench.losses.metric_learning import unit_norm
 
 
 class ClassSupervision(nn.Module):
@@ -112,7 +113,7 @@ def label_shares(members: Tensor) -> Tensor:
 
 def centre_products(activations: Tensor, centres: Tensor) -> Tensor:
     """sqrt(bits) cos(u, c_k), float64[M, C]: ``activations`` u [M, bits], ``centres`` c [C, bits] of -1 and +1."""
-    return functional.normalize(activations.double(), dim=1) @ centres.double().T
+    return unit_norm(activations) @ centres.double().T
 
 
 def soft_cross_entropy(logits: Tensor, members: Tensor) -> Tensor:

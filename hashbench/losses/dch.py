@@ -21,17 +21,25 @@ _SMALLEST = 1e-3  # added to each distance, as in the authors' code: log(gamma /
 
 
 def loss(
-    relaxed: Tensor, relevance: Tensor, *, distance: Distance, gamma: float, weighting: PairWeights, eta: float
+    relaxed: Tensor,
+    relevance: Tensor,
+    *,
+    distance: Distance,
+    gamma: float,
+    weighting: PairWeights,
+    eta: float,
+    quantisation: Literal["cauchy", "square"] = "cauchy",
 ) -> Tensor:
     """The mean over pairs of -w log P(s | d), plus eta times the quantisation; a float64 scalar to minimise.
 
     A pair at distance d is similar with probability gamma / (gamma + d): a similar pair (level above 0) costs
     log(1 + d / gamma), a dissimilar one log(1 + gamma / d). d is bits/2 (1 - cos(h_i, h_j)), the Hamming distance of
     binary codes (cao2018deep), or ||h_i - h_j||^2, four times that (their code), plus 0.001. The quantisation is the
-    mean over examples of log(1 + d(|h|, 1) / gamma), where 1 is the vector of ones. w are the ``pair_weights`` of the
-    kind ``weighting``; the mean divides by the number of the ordered pairs i != j and is 0 without any.
+    mean over examples of log(1 + d(|h|, 1) / gamma), where 1 is the vector of ones, or that over examples and bits of
+    the "square" (|h| - 1)^2, as in their code. w are the ``pair_weights`` of the kind ``weighting``; the mean divides
+    by the number of the ordered pairs i != j and is 0 without any.
 
-    ``relaxed`` is float[M, bits]. With cosines the loss, quantisation included, does not depend on the length of a row.
+    ``relaxed`` is float[M, bits]. With cosines the loss, but for the square, does not depend on the length of a row.
     """
     check(relaxed, relevance)
     counted, similar = off_diagonal_mask(relevance), relevant_mask(relevance)
@@ -45,4 +53,5 @@ def loss(
     pairwise, to_ones = pairwise.clamp(min=0) + _SMALLEST, to_ones.clamp(min=0)
     cost = torch.where(similar, torch.log1p(pairwise / gamma), torch.log1p(gamma / pairwise))
     likelihood = mean_where(pair_weights(counted, similar, weighting) * cost, counted)
-    return likelihood + eta * torch.log1p(to_ones / gamma).mean()
+    term = torch.log1p(to_ones / gamma) if quantisation == "cauchy" else (size - 1).square()
+    return likelihood + eta * term.mean()

@@ -27,15 +27,17 @@ def loss(
     scale: float,
     weighting: PairWeights,
     eta: float,
+    quantisation: Literal["log_cosh", "square"] = "log_cosh",
 ) -> Tensor:
     """The mean over pairs of w (log(1 + e^(a p)) - s a p), plus eta times the quantisation; a float64 scalar.
 
     p_ij is the cosine of h_i and h_j, or their inner product; a is ``scale``; s_ij = 1 where the level is above 0; w
     are the ``pair_weights`` of the kind ``weighting``. The mean divides by the number of the ordered pairs i != j, not
-    by their weights, and is 0 without any. The quantisation is the mean over examples and bits of log cosh(|h| - 1).
+    by their weights, and is 0 without any. The quantisation is the mean over examples and bits of log cosh(|h| - 1), or
+    of the "square" (|h| - 1)^2.
 
-    The code that the authors of zhu2016deep released later has cosines, weights of similar pairs, and pairs of an
-    example with itself, whose cosine is constant; these do not count here.
+    The code that the authors of zhu2016deep released later has cosines, weights of similar pairs, the square, whose
+    weight is 0, and pairs of an example with itself, whose cosine is constant; these do not count here.
 
     ``relaxed`` is float[M, bits]; with cosines its length has an effect on the quantisation only.
     """
@@ -43,7 +45,9 @@ def loss(
     counted, similar = off_diagonal_mask(relevance), relevant_mask(relevance)
     product = cosines(relaxed) if similarity == "cosine" else inner_products(relaxed)
     cost = pair_weights(counted, similar, weighting) * likelihood(scale * product, similar)
-    return mean_where(cost, counted) + eta * log_cosh(relaxed.double().abs() - 1).mean()
+    off_sign = relaxed.double().abs() - 1
+    term = log_cosh(off_sign) if quantisation == "log_cosh" else off_sign.square()
+    return mean_where(cost, counted) + eta * term.mean()
 
 
 def log_cosh(x: Tensor) -> Tensor:

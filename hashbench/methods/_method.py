@@ -61,6 +61,9 @@ class Method:
 
 METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method, group="hashbench.methods")
 
+# from settings, the trained encoder, its objective and the training data to the hasher of the method
+Finish = Callable[[Any, "DeepHasher", Any, TrainingData], Hasher]
+
 
 def deep_method(
     module: str,
@@ -68,6 +71,7 @@ def deep_method(
     objective: Callable[[Any, Supervision], Objective],
     identity: tuple[str, ...] = (),
     needs: Literal["labels", "relevance"] = "relevance",
+    finish: Finish | None = None,
 ) -> Method:
     """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, supervision)``.
 
@@ -80,7 +84,7 @@ def deep_method(
         supervision = supervision_of(data)
         return as_row_objective(objective(chosen, supervision), supervision)
 
-    return _trained(module, settings, of_relevance, identity, needs)
+    return _trained(module, settings, of_relevance, identity, needs, finish)
 
 
 def class_method(
@@ -88,6 +92,7 @@ def class_method(
     settings: type[DeepSettings],
     objective: Callable[[Any, ClassSupervision], RowObjective],
     identity: tuple[str, ...] = (),
+    finish: Finish | None = None,
 ) -> Method:
     """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, classes)``.
 
@@ -103,17 +108,20 @@ def class_method(
         LabelSupervision(labels)  # without two relevant examples a ranking cannot be learned from classes either
         return objective(chosen, ClassSupervision(labels, derive_seed(data.given_seed, "classes")))
 
-    return _trained(module, settings, of_classes, identity, "labels")
+    return _trained(module, settings, of_classes, identity, "labels", finish)
 
 
 def item_method(
-    module: str, settings: type[DeepSettings], objective: Callable[[Any, TrainingData], RowObjective]
+    module: str,
+    settings: type[DeepSettings],
+    objective: Callable[[Any, TrainingData], RowObjective],
+    finish: Finish | None = None,
 ) -> Method:
     """The method ``module`` (a ``__name__``): an encoder that minimises ``objective(settings, data)``, without labels.
 
     The objective does not ask ``data`` for labels or relevance, so that it trains where there are none.
     """
-    return _trained(module, settings, objective, (), "none")
+    return _trained(module, settings, objective, (), "none", finish)
 
 
 def _trained(
@@ -122,15 +130,18 @@ def _trained(
     objective: Callable[[Any, TrainingData], RowObjective],
     identity: tuple[str, ...],
     supervision: Literal["none", "labels", "relevance"],
+    finish: Finish | None,
 ) -> Method:
     method = module.rpartition(".")[2]
 
-    def fit(chosen: Any, data: TrainingData) -> "DeepHasher":
+    def fit(chosen: Any, data: TrainingData) -> Hasher:
         require_torch()
         from hashbench.training.loop import train
 
         require_usable(data.items)
-        return train(chosen, objective(chosen, data), data, method)
+        minimised = objective(chosen, data)
+        hasher = train(chosen, minimised, data, method)
+        return finish(chosen, hasher, minimised, data) if finish else hasher
 
     def head(chosen: DeepSettings) -> dict[str, Setting] | None:
         """The settings of the run that trains the hash layer alone, on features of the initial weights."""

@@ -18,7 +18,7 @@ from hashbench.codes import Codes, binarize, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, Hasher, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.errors import retold
 from hashbench.foundation.files import write_arrays
-from hashbench.methods._method import Objective, Supervision, deep_method, load, require_torch, require_usable
+from hashbench.methods._method import Objective, Supervision, deep_method, load
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
@@ -67,15 +67,7 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
     return adsh.Objective(supervision, settings.bits, gamma=settings.gamma, every=settings.solve_every)
 
 
-def _fit(settings: Settings, data: TrainingData) -> Hasher:
-    require_torch()
-    from hashbench.losses import adsh, supervision_of
-    from hashbench.training.loop import train
-
-    objective = _objective(settings, supervision_of(data))
-    assert isinstance(objective, adsh.Objective)
-    require_usable(data.items)
-    network = train(settings, objective, data, "adsh")
+def _with_codes(settings: Settings, network: DeepHasher, objective: Any, data: TrainingData) -> Hasher:
     if settings.searched == "encoded":
         return network
     ids = np.arange(len(data.items)) if data.ids is None else data.ids
@@ -93,4 +85,4 @@ def _load(settings: Settings, stored: SavedHasher) -> Hasher:
         return LearntHasher(network, archive["ids"], pack(archive["codes"]))
 
 
-METHOD = replace(deep_method(__name__, Settings, _objective), fit=_fit, load=_load, several_processes=False)
+METHOD = replace(deep_method(__name__, Settings, _objective, finish=_with_codes), load=_load, several_processes=False)

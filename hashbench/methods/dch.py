@@ -18,13 +18,14 @@ class Settings(PairWeightSettings):
     distance: Literal["cosine", "euclidean"]
     gamma: float = Field(gt=0)
     eta: float = Field(ge=0)  # the weight of the quantisation term
+    quantisation: Literal["cauchy", "square"] = "cauchy"
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import dch
 
     cauchy = partial(dch.loss, distance=settings.distance, gamma=settings.gamma)
-    return partial(cauchy, weighting=settings.weighting, eta=settings.eta)
+    return partial(cauchy, weighting=settings.weighting, eta=settings.eta, quantisation=settings.quantisation)
 
 
 METHOD = deep_method(__name__, Settings, _objective)

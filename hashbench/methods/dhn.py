@@ -15,13 +15,14 @@ class Settings(PairWeightSettings):
     similarity: Literal["cosine", "inner_product"]
     similarity_scale: float = Field(gt=0)
     eta: float = Field(ge=0)  # the weight of the quantisation term, a mean over bits
+    quantisation: Literal["log_cosh", "square"] = "log_cosh"
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import dhn
 
     likelihood = partial(dhn.loss, similarity=settings.similarity, scale=settings.similarity_scale)
-    return partial(likelihood, weighting=settings.weighting, eta=settings.eta)
+    return partial(likelihood, weighting=settings.weighting, eta=settings.eta, quantisation=settings.quantisation)
 
 
 METHOD = deep_method(__name__, Settings, _objective)

@@ -147,6 +147,13 @@ class DeepHasher(BinaryHasher, nn.Module):
                 bar.update(len(batch))
         return np.concatenate(found)
 
+    @torch.no_grad()
+    def shift(self, by: NDArray[Any]) -> None:
+        """Adds ``by`` [outputs] to the activations, in the last layer: the hash layer, or its batch normalisation."""
+        last = self.encoder[-1]
+        assert isinstance(last.bias, Tensor)
+        last.bias += torch.from_numpy(by).to(last.bias)
+
     def save(self, folder: Path) -> None:
         """Writes hasher.safetensors and hasher.json."""
         with atomic(folder / WEIGHTS) as temporary:

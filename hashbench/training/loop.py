@@ -12,6 +12,7 @@ from hashbench.foundation.config import derive_seed, digest
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import ItemObjective, RowObjective
+from hashbench.losses.hswd import transport
 from hashbench.training import checkpoint, distributed, optimiser
 from hashbench.training.device import pick_device, threads_for
 from hashbench.training.hasher import DeepHasher
@@ -19,7 +20,7 @@ from hashbench.training.inputs import draw_augmentation
 from hashbench.training.log import TITLES, Log
 from hashbench.training.optimiser import learning_rate, tanh_scale
 from hashbench.training.sampler import different, sampler
-from hashbench.training.settings import TrainingSettings
+from hashbench.training.settings import DeepSettings, TrainingSettings
 
 _EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each other after training
 
@@ -202,9 +203,11 @@ class Trainer:
             if isinstance(self.objective, ItemObjective):
                 self.objective.items = stored(slice(None))
             try:
-                return self.objective.forward(codes, rows, generators.objective)
+                value: Tensor = self.objective.forward(codes, rows, generators.objective)
             except HashbenchError as error:
                 raise self._failure(f"epoch {epoch}, step {step}: {error}") from None
+            weight = settings.transport if isinstance(settings, DeepSettings) else 0
+            return value + weight * transport(codes, generators.objective) if weight else value
 
         rate = learning_rate(settings, epoch, step, self.n_steps)
         optimiser.set_learning_rate(self.optimiser, settings, rate)

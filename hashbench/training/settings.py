@@ -142,6 +142,7 @@ class DeepSettings(BitSettings, TrainingSettings):
     """
 
     head: Literal["random", "trained"] = "random"
+    transport: float = Field(0.0, ge=0)  # the weight of HSWD's term of the relaxed codes, for any objective
 
     @property
     def outputs(self) -> int:

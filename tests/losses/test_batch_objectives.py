@@ -135,6 +135,15 @@ def test_small_and_uniform_batches_are_finite(name: str) -> None:
             assert value.isfinite() and leaf.grad.isfinite().all(), (labels, scale)
 
 
+@pytest.mark.parametrize(
+    "loss", [partial(dhn.loss, **COSINE), partial(dch.loss, **BOTH), partial(dch.loss, **RELEASED)]
+)
+def test_the_released_quantisation_is_a_square(loss: Callable[..., Tensor]) -> None:
+    u, some = outputs(), levels(SEVERAL)
+    added = loss(u, some, eta=0.2, quantisation="square") - loss(u, some, eta=0.0)
+    assert added.item() == pytest.approx(0.2 * oracle.mean_off_corners(u.tolist(), lambda gap: gap**2))
+
+
 # the loss by the weight of its second term, and by how much that term grows if every bit is there twice
 TERMS: dict[str, tuple[Callable[..., Tensor], str, float]] = {
     "dsh": (partial(dsh.loss, margin=4.0), "alpha", 2),

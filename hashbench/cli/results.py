@@ -231,6 +231,9 @@ def import_(
     dataset: Annotated[str, Option(help="A data set that is here.", autocompletion=complete("datasets"))],
     bits: Annotated[int, Option(min=1, help="The code length.")],
     protocol: ProtocolName = None,
+    features: Annotated[
+        str | None, Option(help="The features that were hashed; without it the images themselves, by any network.")
+    ] = None,
     seed: Annotated[int, Option(min=0, help="The seed with which they were made.")] = 0,
     split: SplitSeed = None,
     bit_order: BitOrder = None,
@@ -250,7 +253,8 @@ def import_(
     from hashbench.runs.store import Store
 
     store = Store.default()
-    run = Run.resolve(dataset, protocol, method, {"bits": bits}, seed=seed, budget=IMPORTED, split_seed=split)
+    known: dict[str, int | str] = {"bits": bits, **({} if features is None else {"features": features})}
+    run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
     print_row(import_codes(run, codes, explicit, store), None, store, as_json=as_json)
 

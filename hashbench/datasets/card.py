@@ -164,7 +164,8 @@ class Card(Strict):
         own = [name for name, rule in self.protocols.items() if rule.stands_for(name) == name]
         if len(own) != 1:
             known = f"one of {', '.join(sorted(self.protocols))}" if self.protocols else "its card has none"
-            raise HashbenchError(f"{self.name}: which protocol? --protocol NAME is needed: {known}")
+            says = f" (hashbench show {self.name} says what each is)" if self.protocols else ""
+            raise HashbenchError(f"{self.name}: which protocol? --protocol NAME is needed: {known}{says}")
         return own[0]
 
     def protocol(self, name: str) -> Protocol:

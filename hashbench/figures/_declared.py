@@ -16,6 +16,7 @@ from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, Group, TableFile
+from hashbench.tables.papers import OWN
 from hashbench.tables.spec import TableSpec, check_names
 
 
@@ -24,8 +25,8 @@ class FigureFile(Strict):
 
     kind: str
     title: str
-    paper: str  # a key of experiments/papers.toml
-    source: str  # which figure of which paper
+    paper: str = OWN  # a key of experiments/papers.toml
+    source: str = ""  # which figure of which paper; of our own, the name of the file
     notes: list[str] = []
     width: Literal["column", "page"] = "page"  # of one column of a paper, or of both
 
@@ -93,7 +94,7 @@ def load(name: str) -> FigureSpec:
     if stem not in files:
         raise unknown("figure", name, files)
     path = files[stem]
-    values = read_toml(path)
+    values = {"source": stem, **read_toml(path)}
     named = values.get("kind")
     if not isinstance(named, str):
         raise HashbenchError(f"{path}: kind: the kind of figure is expected, one of {', '.join(KINDS.names)}")

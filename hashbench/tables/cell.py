@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hashbench.contract import BitSettings
 from hashbench.datasets.card import Card, load_card
 from hashbench.foundation.config import Setting, Strict, canonical_json, parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricName, NamedMetric
-from hashbench.runs.row import Search
+from hashbench.runs.row import IMPORTED, Search
 from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
@@ -150,10 +151,14 @@ class TableFile(Strict):
     def _keys(self, group: Group, column: FileColumn, row: FileRow, value: Published) -> dict[str, Any]:
         found: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}
         found |= {"track": "tuned", "tolerance": None, "tie_aware": None, "citation": self.paper}
-        settings: dict[str, Setting] = {}
-        for layer in (self.defaults, group, column, row):
+        layers = (self.defaults, group, column, row)
+        for layer in layers:
             found |= layer.given
-            settings |= layer.settings
+        settings: dict[str, Setting] = {}
+        for layer in layers:
+            # codes made elsewhere inherit what is known of them; what their own row says is checked
+            known = BitSettings.model_fields if found["budget"] == IMPORTED and layer is not row else layer.settings
+            settings |= {key: value for key, value in layer.settings.items() if key in known}
         published = None if value == "-" else float(value)
         if published is not None and found["printed_as"] == "percent":
             # 62.64 / 100 is 0.6264000000000001 in binary; rounded it is what decimal text gives, 0.6264

@@ -29,12 +29,15 @@ def made_how(table: Table) -> str:
 
 
 def tracks(table: Table) -> str:
-    """Whose the settings are, of each section that is measured: of the authors, of a search, or chosen by hand."""
+    """Whose the settings are, of each section that is measured: of the authors, of a search, or chosen by hand.
+
+    Codes made elsewhere, and the cells of a section without a title, are named by their rows.
+    """
     found: dict[str, dict[str, None]] = {}
     for section in table.sections:
-        measured = (cell for cell in section.cells.values() if cell.measured is not None)
-        for said in dict.fromkeys(_track(cell.declared) for cell in measured):
-            found.setdefault(said, {})[section.title] = None
+        for cell in (cell.declared for cell in section.cells.values() if cell.measured is not None):
+            named = cell.row if cell.budget == IMPORTED else section.title or cell.row
+            found.setdefault(_track(cell), {})[named] = None
     if len(found) == 1:
         return f"Settings: {next(iter(found))}."
     return " ".join(f"Settings {said}: {'; '.join(titles)}." for said, titles in found.items())

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from hashbench.runs.row import IMPORTED
 from hashbench.tables.cell import PrintedAs
 from hashbench.tables.difference import LEVEL, p_value
 from hashbench.tables.table import TIE_RANGE, Measured, Position, Section, Table, TableCell
@@ -90,13 +91,16 @@ class Notation:
         run cannot be told from others: it is not compared, and where it is the highest none is the best.
         """
         compared: dict[tuple[Any, ...], list[tuple[Measured, str, Position]]] = defaultdict(list)
+        budgets = {cell.declared.budget for cell in section.cells.values()} - {IMPORTED}
+        elsewhere = {IMPORTED: budgets.pop()} if len(budgets) == 1 else {}  # codes made elsewhere are compared with all
         for position, cell in section.cells.items():
             declared = cell.declared
             if cell.measured is not None and not declared.named_metric.entry.is_bound:
                 # whether distances are weighted is the method's affair; activations of the query are another input
                 search = "database" if declared.evaluation == "weighted" else declared.evaluation
                 size = (declared.settings.get(key) for key in CODE_SIZE)
-                same = (declared.dataset, declared.protocol, declared.metric, search, declared.budget, *size)
+                budget = elsewhere.get(declared.budget, declared.budget)
+                same = (declared.dataset, declared.protocol, declared.metric, search, budget, *size)
                 compared[same].append((cell.measured, self.measured(cell, cell.measured.mean), position))
         best = set()
         for values in compared.values():

@@ -25,7 +25,7 @@ COMMANDS = {
     "download": "Download data sets, verify every byte and convert them.",
     "split": "Write the id lists of a protocol; --check verifies them.",
     "pretrain": "Train a network as a classifier, to start other runs from.",
-    "features": "Extract the features that the shallow methods use.",
+    "features": "Extract the features that methods hash or train on.",
     "train": "Train a method on a data set and store its scores.",
     "bench": "Compare methods on a data set, from training to a table.",
     "tune": "Search the settings of methods, with equal budgets.",
@@ -46,7 +46,7 @@ COMMANDS = {
 GROUPS = {
     "index": "Build an index of sparse codes, or search it.",
     "dataset": "Add data of your own as a data set, or remove it.",
-    "results": "List, compare, merge and tidy the stored rows.",
+    "results": "List, import, merge and tidy the stored rows.",
 }
 
 

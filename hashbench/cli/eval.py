@@ -107,9 +107,10 @@ def command(
 ) -> None:
     """Compute metrics of saved codes, exactly under ties; of several files, each with all it needs, in one table.
 
-    Codes are read from .npz, .npy, .mat, .h5 files or packed bytes; in a folder, files are found by the names that
-    other hashing code uses. The report shows each metric with its range over the orders of tied items, and diagnostics
-    of the codes. Means are over the queries with a relevant item. The values are the same on every --device.
+    Codes are read from .npz, .npy, .mat, .h5 and .pt files, or packed bytes; in a folder, files are found by the names
+    that other hashing code uses. The report shows each metric with its range over the orders of tied items, and
+    diagnostics of the codes. Means are over the queries with a relevant item. The values are the same on every
+    --device.
     """
     from hashbench.codes import files as saved_files
     from hashbench.evaluation import report, scorer

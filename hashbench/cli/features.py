@@ -1,4 +1,4 @@
-"""``hashbench features`` extracts the features that the shallow methods use."""
+"""``hashbench features`` extracts the features that methods hash or train on."""
 
 from typing import Annotated
 

@@ -47,7 +47,9 @@ def command_of(
     seed = ["--seed", str(run.seed)] if run.seed else []
     if run.budget == IMPORTED:
         words = [*program, "results", "import", "CODES", "--method", run.method, "--dataset", run.dataset]
-        words += ["--protocol", run.protocol, "--bits", str(given["bits"]), *seed]
+        words += ["--protocol", run.protocol, "--bits", str(given["bits"])]
+        words += ["--features", str(given["features"])] if "features" in given else []
+        words += seed
         return shlex.join(words + (["--split", str(run.split_seed)] if run.split_seed is not None else []))
     if run.method == CLASSIFIER:
         settings = run.config["settings"]

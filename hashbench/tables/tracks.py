@@ -42,7 +42,7 @@ class Task(NamedTuple):
         """The task of a row of binary codes, on whatever split; of other codes with 0 bits."""
         bits, model, features = map(row.config.get("settings", {}).get, ("bits", "model", "features"))
         given = str(features or PIXELS) if model in (None, *FORMS) else str(model)
-        given = ELSEWHERE if row.is_imported else given
+        given = ELSEWHERE if row.is_imported and given == PIXELS else given  # of images, but nobody knows the network
         return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, given)
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import call
+from support.fake_rows import fake_row
 from support.stored_toy import small_images
 
 from hashbench.bundle.pack import Order, pack
@@ -18,8 +19,11 @@ from hashbench.runs.row import Row, made_by
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
+from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import collect
+from hashbench.tables.notation import Notation
 from hashbench.tables.status import PastSeconds, table_status
+from hashbench.tables.tracks import Task
 
 OF = ("--method", "My-CSQ", "--dataset", "toy", "--bits", 8)
 TABLE = """
@@ -65,6 +69,17 @@ def imported(capsys: pytest.CaptureFixture[str], arrays: dict[str, Any], *option
     code, out, err = call(capsys, "results", "import", "codes.npz", *OF, *options, "--json")
     assert (code, err) == (0, "")
     return Row.model_validate_json(out)
+
+
+def declare(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> spec.TableSpec:
+    """The table "mine", which is declared beside the others from now on."""
+    file, entries = folder / "mine.toml", spec.paths.entries
+    file.write_text(text)
+    with_mine = {**entries("experiments", "tables"), "mine": file}
+    monkeypatch.setattr(
+        spec.paths, "entries", lambda *names: with_mine if names == ("experiments", "tables") else entries(*names)
+    )
+    return spec.load("mine")
 
 
 def test_codes_are_scored_as_those_of_a_run(
@@ -133,15 +148,8 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own, codes = trained
-    tables = tmp_path / "mine.toml"
-    tables.write_text(TABLE)
-    known = spec.paths.entries("experiments", "tables")
-    entries = spec.paths.entries
-    with_mine = {**known, "mine": tables}
-    monkeypatch.setattr(
-        spec.paths, "entries", lambda *names: with_mine if names == ("experiments", "tables") else entries(*names)
-    )
-    row, store, declared = imported(capsys, with_ids(codes, ids)), Store(tmp_path / "results"), spec.load("mine")
+    declared = declare(TABLE, tmp_path, monkeypatch)
+    row, store = imported(capsys, with_ids(codes, ids)), Store(tmp_path / "results")
     cells = {cell.declared.row: cell.measured for cell in collect(declared, store.rows(), store).cells()}
     assert [measured and measured.rows for measured in cells.values()] == [(own,), (row,)]
     status = table_status(declared, {each.run: each for each in store.rows()}, PastSeconds.of(store.rows()), seeds=2)
@@ -150,7 +158,6 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
     assert (code, [line.rpartition("-")[0] for line in out.splitlines()]) == (0, ["toy-s1-lsh-8b-s1"])
     assert "left out: my_csq on toy s1: its codes were made elsewhere: hashbench results import makes its rows" in err
     markdown = call(capsys, "table", "mine", "--format", "markdown")[1]
-    assert "Settings unknown, of codes made elsewhere" in markdown
     pack(Order("mine"), tmp_path / "mine.zip", store, pytest.fail)
     report = verify(tmp_path / "mine.zip")[1]
     assert (report.differences, report.not_checked, report.n_rows, report.n_codes) == ([], [], 2, 2)
@@ -158,5 +165,41 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
     assert "elsewhere; imported and scored 2" in sheet
     command = "hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8"
     assert [line for line in sheet.splitlines() if line.startswith("$")] == [f"$ {command}"]
+    assert "Settings unknown, of codes made elsewhere: CSQ." in markdown
     compared = json.loads(call(capsys, "compare", own.run, row.run, "--json")[1])
     assert compared["metrics"]["ap"]["difference"] == 0
+
+
+def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
+    trained: tuple[Row, dict[str, np.ndarray]],
+    ids: Split,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own, codes = trained
+    random = np.random.default_rng(0)
+    by_class = random.random((3, 8)) > 0.5
+    better = {side: by_class[codes[f"{side}_labels"]].astype(np.uint8) for side in ("query", "database")}
+    arrays = {**codes, **{f"{side}_codes": own for side, own in better.items()}}
+    features = "efficientnet_lite0_128px"
+    rows = [imported(capsys, arrays, "--features", features, "--seed", seed) for seed in range(2)]
+    assert rows[0].metrics["ap"].mean > own.metrics["ap"].mean  # type: ignore[operator]
+    assert {Task.of(row).features for row in rows} == {features}
+    text = TABLE.replace("settings = { bits = 8 }", f'settings = {{ bits = 8, features = "{features}" }}')
+    text = text.replace("[[groups]]", '[[groups]]\nsettings = { normalise = "unit_norm" }')
+    declared = declare(text, tmp_path, monkeypatch)
+    lsh, mine = declared.cells
+    assert (lsh.settings["normalise"], mine.settings) == ("unit_norm", {"bits": 8, "features": features})
+    cell = run_of(lsh).name.cell_hash
+    beside = [fake_row(lsh, seed, cell_hash=cell, ap=0.3 + seed / 100) for seed in range(2)]
+    table = collect(declared, [*rows, *beside], Store(tmp_path / "results"))
+    (section,) = table.sections
+    assert Notation.of(table).best(section) == {("CSQ", "8 bits")}
+    command = (
+        f"hashbench results import CODES --method my_csq --dataset toy --protocol s1 --bits 8 --features {features}"
+    )
+    assert f"$ {command}" in call(capsys, "show", rows[0].run)[1].splitlines()
+    code, out, err = call(capsys, "show", "my-csq")
+    assert (code, out) == (2, "")
+    assert "it names the method of 2 runs: hashbench results list --method my-csq" in err

@@ -57,6 +57,7 @@ def _status(name: str) -> "DatasetStatus":
 def _found() -> dict[str, Any]:
     from hashbench.datasets.status import files_in
     from hashbench.foundation import extras, paths, provenance
+    from hashbench.foundation.files import file_sha256
     from hashbench.models import MODELS
 
     code, weights = provenance.code(), paths.weights()
@@ -67,6 +68,10 @@ def _found() -> dict[str, Any]:
     official = {name: model.pretrained.weights for name, model in MODELS.usable() if model.pretrained is not None}
     absent = {name: known.remedy for name, known in official.items() if not known.path.is_file()}
     packages = {name: known.package for name, known in official.items() if known.package and name not in absent}
+    for name, known in official.items():
+        if name in packages and not file_sha256(known.path).startswith(known.sha256 or ""):
+            absent[name] = f"{known.path} is damaged: {known.remedy}"
+            del packages[name]
     try:
         gpu = provenance.gpu_name() or "none: training runs on the CPU"
     except ImportError:

@@ -128,7 +128,7 @@ def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
         return
     sources, name = run.sources(given), run.name
     recipe = next((each.recipe for each in sources.values() if each.recipe is not None), None)
-    if recipe is None and MODELS.get(model).pretrained is None:
+    if recipe is None and model not in ("alexnet", "vggf"):  # the authors' networks
         yield (
             f"no recipe fits {model} on {name.dataset}, so the settings are those of the authors' network: "
             f"hashbench tune {name.method} {name.dataset} searches others"

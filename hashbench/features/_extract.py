@@ -138,7 +138,7 @@ def _in_order(
     """The features of ``items`` from row ``start`` on; on a CPU each core has a batch of its own, on one thread."""
     import torch
 
-    from hashbench.training.device import one_thread
+    from hashbench.training.device import is_out_of_memory, one_thread
 
     module, stored = built.module.to(device), getattr(torch, built.stored)
 
@@ -147,7 +147,7 @@ def _in_order(
             try:
                 found = module(torch.from_numpy(items[first : first + batch].copy()).to(device)).to(stored)
             except RuntimeError as error:
-                if isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error):  # of a GPU, of a CPU
+                if is_out_of_memory(error):
                     needed = f"no memory for the activations of {at_once} x {batch} images"
                     advice = "hashbench features --batch N takes fewer, or take fewer pixels"
                     raise HashbenchError(f"{needed}: {advice}") from None

@@ -132,8 +132,8 @@ class Leaderboard:
             "Order: by the share of the other lines that a line beats on its tasks, because to be the first of 4 "
             "is worth less than to be the first of 31. Methods without labels (needs: none) come after the others, and "
             "are compared with one another only. Settings by hand come after the others too, because nobody counted "
-            f"their trials; lines with fewer than {FEWEST} tasks are last. Better than: the share of samples of common tasks and "
-            "paired seeds in which the mean AP_T is higher than that of the next line with "
+            f"their trials; lines with fewer than {FEWEST} tasks are last. Better than: the share of samples of common "
+            "tasks and paired seeds in which the mean AP_T is higher than that of the next line with "
             f"{FEWEST} such pairs or more."
         )
         yield "Settings: tuned by a search, as published, or by hand; where a method is tuned, only these are shown."

@@ -21,6 +21,11 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Whether the memory of a GPU, or what the system gives, was too small."""
+    return isinstance(error, torch.OutOfMemoryError) or "allocate memory" in str(error)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """PyTorch uses one thread for each operation during the block."""

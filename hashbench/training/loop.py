@@ -14,7 +14,7 @@ from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import ItemObjective, RowObjective
 from hashbench.losses.hswd import transport
 from hashbench.training import checkpoint, distributed, optimiser
-from hashbench.training.device import pick_device, threads_for
+from hashbench.training.device import is_out_of_memory, pick_device, threads_for
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.inputs import draw_augmentation
 from hashbench.training.log import TITLES, Log
@@ -212,7 +212,13 @@ class Trainer:
         rate = learning_rate(settings, epoch, step, self.n_steps)
         optimiser.set_learning_rate(self.optimiser, settings, rate)
         self.optimiser.zero_grad(set_to_none=True)
-        loss = distributed.backward(relaxed, loss_of, len(views), settings.chunk, group)
+        try:
+            loss = distributed.backward(relaxed, loss_of, len(views), settings.chunk, group)
+        except RuntimeError as error:
+            if is_out_of_memory(error):
+                advice = "a smaller batch_size, or a chunk of it at a time, takes less"
+                raise self._failure(f"no memory for a step with {len(views)} items: {advice}") from None
+            raise
         # not those of the objective: each process computes the whole loss, and so their whole gradient
         distributed.sum_gradients(self.hasher.encoder.parameters(), group)
         if settings.clip_norm:

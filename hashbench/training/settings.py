@@ -9,7 +9,7 @@ from hashbench.codes import MAX_BITS
 from hashbench.contract import PIXELS, BitSettings, CodeSettings, Precision
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ComputeOptions
-from hashbench.models import MODELS, RANDOM_WEIGHTS
+from hashbench.models import MODELS, RANDOM_WEIGHTS, whole_network
 
 OFFICIAL, SHA256 = "official", "sha256:"
 N_SHOWN = 12  # characters of the checksum in the names of weights and of their features
@@ -112,6 +112,13 @@ class TrainingSettings(CodeSettings):
             raise ValueError("nesterov needs a momentum above 0")
         if self.optimiser == "adam" and (self.momentum > 0 or self.momentum_form == "lr_inside"):
             raise ValueError("optimiser 'adam' has moments of its own: momentum = 0, momentum_form = 'lr_outside'")
+        return self
+
+    @model_validator(mode="after")
+    def _stored_activations_are_of_these_weights(self) -> Self:
+        if self.weights != OFFICIAL and MODELS.get(self.model).takes is not None:
+            whole = whole_network(self.model)
+            raise ValueError(f"{self.model} takes activations of official weights: weights = 'official', or {whole}")
         return self
 
     @model_validator(mode="after")

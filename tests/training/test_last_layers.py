@@ -146,5 +146,7 @@ def test_the_head_is_trained_on_the_features_of_the_whole_network(card: Any) -> 
     run = Run.resolve(card.name, "s1", "talr_ap", {**given, **rest})
     assert run.base is not None
     assert (run.base.settings.features, run.base.settings.model) == (WHOLE, "linear")
-    with pytest.raises(HashbenchError, match="head 'trained' needs --weights NAME"):
-        Run.resolve(card.name, "s1", "talr_ap", {**given, **rest, "weights": "none"})
+    # the stored activations would be those of other layers than the ones that are trained
+    for weights in ("none", f"sha256:{'0' * 64}"):
+        with pytest.raises(HashbenchError, match=f"{LAST} takes activations of official weights.* or {WHOLE}$"):
+            Run.resolve(card.name, "s1", "talr_ap", {**given, **rest, "weights": weights, "head": "random"})

@@ -340,6 +340,25 @@ def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path
         METHODS.get("dpsh").fit(wild.settings, small_training_data(tmp_path)[1])
 
 
+NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried"
+TOLD = "^mihash: no memory for a step with 30 items: a smaller batch_size"
+
+
+@pytest.mark.parametrize(
+    ("message", "raised", "told"),
+    [(NO_MEMORY, TrainingFailed, TOLD), ("another cause", RuntimeError, "^another cause$")],
+)
+def test_a_step_that_does_not_fit_into_memory_is_one_line(
+    message: str, raised: type[Exception], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(loop.distributed, "backward", full)
+    with pytest.raises(raised, match=told):
+        weights(tmp_path)
+
+
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
 def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_good_checkpoint(
     bad: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,5 +1,6 @@
 """The picture of a table: its sections as lines over code lengths, or as dots, drawn as figures are."""
 
+import re
 import textwrap
 from collections import defaultdict
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from hashbench.tables.table import Section, Table
 MOST_LINES = 20  # of a legend that can still be followed; 8 colours and 7 markers tell these apart
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 LINES_IN, LABEL_IN, AROUND_IN = 2.3, 0.17, 0.55  # the height of a panel of lines, of a dot, and around dots
+TITLE_IN = 0.14  # of each line but the first of the titles above a row of panels
 MOST_BESIDE = 12  # row labels by which two sections side by side may differ: the panels of a row have one height
 MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
 LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
@@ -53,7 +55,7 @@ def drawing_of_table(table: Table) -> Drawing | None:
         height = 0.5 + max(LINES_IN, 0.14 * len(labels)) * -(-len(panels) // LINES_ACROSS)
         return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_lines, table, panels), table.n_measured)
     rows = _rows_of_panels([_dots_of(section, how) for section in sections])
-    height = 0.5 + sum(map(_height_in, rows))
+    height = 0.5 + sum(_heights_in(rows))
     return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_dots, table, rows), table.n_measured)
 
 
@@ -116,8 +118,36 @@ def _do_not_fit(row: list[_Dots]) -> bool:
     return (len(labels) > 2 and is_long) or max(lengths) - min(lengths) > MOST_BESIDE
 
 
-def _height_in(row: list[_Dots]) -> float:
-    return AROUND_IN + LABEL_IN * max(len(panel.labels) for panel in row)
+def _heights_in(rows: list[list[_Dots]]) -> list[float]:
+    lines = [max(title.count("\n") for title in titles) for titles in _titles_of(rows)]
+    dots = [max(len(panel.labels) for panel in row) for row in rows]
+    return [AROUND_IN + LABEL_IN * n + TITLE_IN * more for n, more in zip(dots, lines, strict=True)]
+
+
+def _titles_of(rows: list[list[_Dots]]) -> list[list[str]]:
+    """The titles of the panels, in lines; only the first panel of a section in a row names the section."""
+    one_section = len({panel.section for row in rows for panel in row}) == 1
+    return [
+        [
+            textwrap.fill(
+                ": ".join(filter(None, ("" if _follows(left, dots) or one_section else dots.section, dots.label))),
+                PANEL_TITLES_WIDTH // across,
+            )
+            for left, dots in zip([None, *row], row, strict=False)
+        ]
+        for row, across in zip(rows, _widths_of(rows), strict=True)
+    ]
+
+
+def _follows(left: _Dots | None, dots: _Dots) -> bool:
+    """Whether the panel on the left has its section and its labels."""
+    return left is not None and left.section == dots.section and left.labels == dots.labels
+
+
+def _widths_of(rows: list[list[_Dots]]) -> list[int]:
+    """How many panels fit in each row: one that goes on with the section above keeps the width of the panels there."""
+    goes_on = [False, *(above[-1].section == row[0].section for above, row in pairwise(rows))]
+    return [max(map(len, rows)) if same else len(row) for row, same in zip(rows, goes_on, strict=True)]
 
 
 def _draw_lines(table: Table, panels: list[Panel], figure: Figure) -> None:
@@ -133,30 +163,25 @@ def _draw_lines(table: Table, panels: list[Panel], figure: Figure) -> None:
 def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
     """Each row of panels is laid out for itself: long labels in one must not push those of another apart."""
     alike: dict[tuple[str, ...], list[Axes]] = defaultdict(list)  # have the same scale, so that they can be compared
-    one_section = len({panel.section for row in rows for panel in row}) == 1
-    # a row that goes on with the section above keeps the width of the panels there
-    goes_on = [False, *(above[-1].section == row[0].section for above, row in pairwise(rows))]
-    parts = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=[*map(_height_in, rows)])[:, 0]
-    for part, row, same in zip(parts, rows, goes_on, strict=True):
-        across = max(map(len, rows)) if same else len(row)
+    parts = figure.subfigures(len(rows), 1, squeeze=False, height_ratios=_heights_in(rows))[:, 0]
+    for part, row, across, titles in zip(parts, rows, _widths_of(rows), _titles_of(rows), strict=True):
         axes = part.subplots(1, across, squeeze=False)[0]
         for ax in axes[len(row) :]:
             ax.set_visible(False)
-        for left, dots, ax in zip([None, *row], row, axes, strict=False):
-            follows = left is not None and left.section == dots.section and left.labels == dots.labels
-            title = ": ".join(filter(None, ("" if follows or one_section else dots.section, dots.label)))
+        for left, dots, ax, title in zip([None, *row], row, axes, titles, strict=False):
             _panels.draw_dots(ax, dots.panel, dots.labels, ranges=False)
-            ax.set_title(textwrap.fill(title, PANEL_TITLES_WIDTH // across), loc="left")
-            ax.tick_params(labelleft=not follows)
+            ax.set_title(title, loc="left")
+            ax.tick_params(labelleft=not _follows(left, dots))
             ax.margins(x=0.12)
             if not dots.panel.is_of_speed_ups:
                 ax.locator_params(axis="x", nbins=MOST_TICKS)
-            metrics = {point.cell.declared.metric for point in dots.panel.points()}
+            metrics = {re.sub("_(worst|best)$", "", point.cell.declared.metric) for point in dots.panel.points()}
             alike[dots.section, *sorted(metrics)].append(ax)
     for group in alike.values():
         lows, highs = zip(*(ax.get_xlim() for ax in group), strict=True)
+        beyond = 0.04 * (max(highs) - min(lows)) * (len(group) > 1)  # around a panel whose own dots are close together
         for ax in group:
-            ax.set_xlim(min(lows), max(highs))
+            ax.set_xlim(min(lows) - beyond, max(highs) + beyond)
     _write_around(figure, table, TITLE_WIDTH)
 
 

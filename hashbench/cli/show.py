@@ -59,7 +59,8 @@ def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
             return {"model": canonical_model(name)}
     kind_of = {entry: kind for kind, entries in reversed(names.items()) if kind != "run" for entry in entries}
     hints = [f"{len(begun)} runs begin so (hashbench list runs)"] if begun else []
-    if of_it := sum(f"-{canonical(name)}-" in run for run in names.get("run", [])):  # such as imported codes
+    # DATASET-PROTOCOL-METHOD-...: of imported codes the method is in no catalogue
+    if of_it := sum(run.split("-")[2:3] == [canonical(name)] for run in names.get("run", [])):
         hints.append(f"it names the method of {of_it:,} runs: hashbench results list --method {shlex.quote(name)}")
     if close := [f"{entry} ({kind_of[entry]})" for entry in nearest(name, kind_of)]:
         hints.append(f"did you mean {', '.join(close)}? hashbench list KIND shows all of a kind")

@@ -124,21 +124,21 @@ def prose(section: str) -> str:
 def p_values(name: str) -> set[str]:
     """The p of each two cells of the table in columns of one label: Welch's over seeds, or of the pairs of splits.
 
-    Where the table has one code length, columns are variants, and two cells of one row are compared too.
+    Where the table has one code length, columns are variants: two cells of one row and metric are compared too.
     """
     return {f"{p:.3f}" for p in p_of_each_two(tables()[name])}
 
 
 def p_of_each_two(table: Table) -> Iterator[float]:
-    lines: dict[tuple[str, str], list[list[float]]] = defaultdict(list)
-    has_one_length = len({cell.declared.settings.get("bits") for cell in table.cells()}) == 1
+    lines: dict[tuple[str, ...], list[list[float]]] = defaultdict(list)
+    lengths = {cell.declared.settings.get("bits") for cell in table.cells()}
     is_of_splits = any(value.n_splits > 1 for value in table.measured)
     for section in table.sections:
         for (row, column), cell in section.cells.items():
             if len(set(values := means_of_splits(cell) if is_of_splits else means_of_seeds(cell))) > 1:
                 lines["column", column].append(values)
-                if has_one_length:
-                    lines["row", row].append(values)
+                if len(lengths) == 1 and None not in lengths:
+                    lines["row", row, cell.declared.metric].append(values)
     for of_line in lines.values():
         for one, other in combinations(of_line, 2):
             tested = ttest_rel(one, other) if is_of_splits else ttest_ind(one, other, equal_var=False)

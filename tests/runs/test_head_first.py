@@ -148,6 +148,7 @@ def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Pa
     ("changes", "complaint"),
     [
         ({"weights": "official"}, "head 'trained' needs --weights NAME of hashbench pretrain"),
+        ({"weights": "none"}, "head 'trained' needs --weights NAME of hashbench pretrain"),
         ({"head": "random"}, "base.epochs: this run starts from no base: --set head=trained"),
         ({"base.momentun": 0.5}, "unknown setting of talr_ap 'momentun'"),
     ],

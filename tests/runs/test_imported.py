@@ -1,6 +1,7 @@
 """Codes made elsewhere become rows: in the protocol's order, scored as a run's codes, marked in all that shows them."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from hashbench.tables.notation import Notation
 from hashbench.tables.status import PastSeconds, table_status
 from hashbench.tables.tracks import Task
 
+Trained = tuple[Row, dict[str, np.ndarray]]
+Declare = Callable[[str], spec.TableSpec]
 OF = ("--method", "My-CSQ", "--dataset", "toy", "--bits", 8)
 TABLE = """
 title = "Mine"
@@ -46,7 +49,7 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Split:
 
 
 @pytest.fixture
-def trained(ids: Split, tmp_path: Path) -> tuple[Row, dict[str, np.ndarray]]:
+def trained(ids: Split, tmp_path: Path) -> Trained:
     """The row of a run here, and the codes that it made."""
     store = Store(tmp_path / "results")
     row = row_of(Run.resolve("toy", "s1", "lsh", {"bits": 8}), store)
@@ -71,19 +74,24 @@ def imported(capsys: pytest.CaptureFixture[str], arrays: dict[str, Any], *option
     return Row.model_validate_json(out)
 
 
-def declare(text: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> spec.TableSpec:
-    """The table "mine", which is declared beside the others from now on."""
-    file, entries = folder / "mine.toml", spec.paths.entries
-    file.write_text(text)
-    with_mine = {**entries("experiments", "tables"), "mine": file}
-    monkeypatch.setattr(
-        spec.paths, "entries", lambda *names: with_mine if names == ("experiments", "tables") else entries(*names)
-    )
-    return spec.load("mine")
+@pytest.fixture
+def declare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Declare:
+    """Declares a text as the table "mine", beside the others."""
+
+    def declared(text: str) -> spec.TableSpec:
+        file, entries = tmp_path / "mine.toml", spec.paths.entries
+        file.write_text(text)
+        with_mine = {**entries("experiments", "tables"), "mine": file}
+        monkeypatch.setattr(
+            spec.paths, "entries", lambda *names: with_mine if names == ("experiments", "tables") else entries(*names)
+        )
+        return spec.load("mine")
+
+    return declared
 
 
 def test_codes_are_scored_as_those_of_a_run(
-    trained: tuple[Row, dict[str, np.ndarray]], ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In any order of their ids, or in the protocol's with its labels, whatever the classes are called."""
     own, codes = trained
@@ -104,7 +112,7 @@ def test_codes_are_scored_as_those_of_a_run(
 
 
 def test_the_codes_of_a_method_that_is_here_are_another_run(
-    trained: tuple[Row, dict[str, np.ndarray]], ids: Split, capsys: pytest.CaptureFixture[str]
+    trained: Trained, ids: Split, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, codes = trained
     row = imported(capsys, with_ids(codes, ids), "--method", "lsh")
@@ -113,7 +121,7 @@ def test_the_codes_of_a_method_that_is_here_are_another_run(
 
 
 def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
-    trained: tuple[Row, dict[str, np.ndarray]], ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Trained, ids: Split, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, codes = trained
     named, before = with_ids(codes, ids), list(Store(tmp_path / "results").lines())
@@ -141,14 +149,10 @@ def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
 
 
 def test_tables_status_bundle_and_sheet_show_it_as_imported(
-    trained: tuple[Row, dict[str, np.ndarray]],
-    ids: Split,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    trained: Trained, ids: Split, declare: Declare, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, codes = trained
-    declared = declare(TABLE, tmp_path, monkeypatch)
+    declared = declare(TABLE)
     row, store = imported(capsys, with_ids(codes, ids)), Store(tmp_path / "results")
     cells = {cell.declared.row: cell.measured for cell in collect(declared, store.rows(), store).cells()}
     assert [measured and measured.rows for measured in cells.values()] == [(own,), (row,)]
@@ -171,11 +175,7 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
 
 
 def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
-    trained: tuple[Row, dict[str, np.ndarray]],
-    ids: Split,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    trained: Trained, declare: Declare, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own, codes = trained
     random = np.random.default_rng(0)
@@ -188,7 +188,7 @@ def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
     assert {Task.of(row).features for row in rows} == {features}
     text = TABLE.replace("settings = { bits = 8 }", f'settings = {{ bits = 8, features = "{features}" }}')
     text = text.replace("[[groups]]", '[[groups]]\nsettings = { normalise = "unit_norm" }')
-    declared = declare(text, tmp_path, monkeypatch)
+    declared = declare(text)
     lsh, mine = declared.cells
     assert (lsh.settings["normalise"], mine.settings) == ("unit_norm", {"bits": 8, "features": features})
     cell = run_of(lsh).name.cell_hash
@@ -203,3 +203,4 @@ def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
     code, out, err = call(capsys, "show", "my-csq")
     assert (code, out) == (2, "")
     assert "it names the method of 2 runs: hashbench results list --method my-csq" in err
+    assert "names the method" not in call(capsys, "show", "s1")[2]  # their protocol

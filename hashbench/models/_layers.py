@@ -139,10 +139,15 @@ class FrozenStatistics(nn.Sequential):
     def train(self, mode: bool = True) -> "FrozenStatistics":
         """Sets all layers but batch normalisation to training or evaluation."""
         super().train(mode)
-        for layer in self.modules():
-            if isinstance(layer, nn.modules.batchnorm._BatchNorm):
-                layer.eval()
+        keep_statistics(self)
         return self
+
+
+def keep_statistics(network: nn.Module) -> None:
+    """Sets batch normalisation in ``network`` to evaluation: only its scale and shift are trained."""
+    for layer in network.modules():
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+            layer.eval()
 
 
 class KernelResponses(nn.Module):

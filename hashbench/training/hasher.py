@@ -22,6 +22,7 @@ from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.models import MODELS, RANDOM_WEIGHTS, KernelResponses, Prepared, Preprocessor, StoredActivations, encoder
+from hashbench.models._layers import keep_statistics
 from hashbench.training import weights as files
 from hashbench.training.device import pick_device
 from hashbench.training.inputs import ChannelNormalisation, ChannelUnitNormalisation, MeanSubtraction, UnitNormalisation
@@ -103,6 +104,13 @@ class DeepHasher(BinaryHasher, nn.Module):
                 raise HashbenchError(f"base: its {name} is {theirs[key]}, this run's {value}: both must be the same")
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
+
+    def train(self, mode: bool = True) -> "DeepHasher":
+        """Sets all layers to training or evaluation, but those whose statistics are frozen."""
+        super().train(mode)
+        if self.settings.batch_norm == "frozen":
+            keep_statistics(self.backbone)
+        return self
 
     @property
     def spare(self) -> tuple[int, int] | None:

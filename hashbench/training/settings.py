@@ -77,6 +77,8 @@ class TrainingSettings(CodeSettings):
     input_images: Literal["resized", "cropped"] = "resized"
     # batch: the hash layer has no bias, and batch normalisation follows it, with a scale and a shift of each bit
     hash_norm: Literal["none", "batch"] = "none"
+    # frozen: batch normalisation in the network keeps the statistics of its initial weights, in training too
+    batch_norm: Literal["trained", "frozen"] = "trained"
     # of an objective with weights of its own, such as a classifier: the factor on the learning rate, and the weight
     # decay (None: that of the hash layer)
     objective_lr: float = Field(1.0, gt=0)

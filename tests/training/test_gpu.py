@@ -30,6 +30,7 @@ DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings,
 # each objective, and each way to train that computes something of its own; the AP that it reaches on a CPU, and less
 Settings = dict[str, int | float | str]
 LOWER = {"ce": 0.7, "dbdh": 0.6, "lcdsh": 0.75, "idhn": 0.8, "dch": 0.85, "dfh": 0.85, "dhn": 0.85, "qsmi": 0.85}
+LOWER |= {"dsdh": 0.8, "cibhash": 0.55, "greedyhash_u": 0.35, "ssdh": 0.28, "tbh": 0.27, "bihalf_u": 0.18}
 CELLS: list[tuple[str, Settings, float]] = [(name, {}, LOWER.get(name, 0.9)) for name in DEEP] + [
     ("dpsh", {"pairing": "memory"}, 0.14),
     ("dtsh", {"pairing": "memory", "lr": 0.005}, 0.2),

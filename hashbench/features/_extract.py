@@ -86,12 +86,15 @@ def extract(
             return kept
         with _store.writing(path, identity, shape, dtype) as part:
             began, started, told = part.rows, time.perf_counter(), not progress
+            timed: tuple[int, float] | None = None  # after the first batch, in which a GPU also loads its kernels
             with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
                 for found in _in_order(built, items, began, batch or extractor.batch, chosen):
                     part.append(found)
                     extracted.update(len(found))
-                    if not told and (passed_s := time.perf_counter() - started) > KNOWN_AFTER_S:
-                        told, left_s = True, passed_s * (shape[0] - part.rows) / (part.rows - began)
+                    if timed is None:
+                        timed = part.rows, time.perf_counter()
+                    elif not told and (passed_s := time.perf_counter() - timed[1]) > KNOWN_AFTER_S:
+                        told, left_s = True, passed_s * (shape[0] - part.rows) / (part.rows - timed[0])
                         left = extracted.format_interval(left_s)
                         note(f"note: {stem} of {card.name} is extracted once, in {left} here; later runs read it")
             return ExtractionResult(path, shape, built.stored, shape[0] - began, time.perf_counter() - started)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, count
 from pathlib import Path
 from threading import Event
 
@@ -89,6 +90,15 @@ def test_a_long_extraction_says_how_long_it_takes_and_that_it_is_made_once(
     assert re.fullmatch(r"note: pixels of digits is extracted once, in 00:0\d here; later runs read it", line)
     extract(load_card("digits"), "pixels", progress=True)
     assert capsys.readouterr().err == ""
+
+
+def test_the_first_batch_which_starts_a_gpu_is_not_in_the_estimate(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = chain([0.0, 100.0], count(103.0, 3.0))  # the first batch takes 100 seconds, each of the 17 others three
+    monkeypatch.setattr(_extract.time, "perf_counter", lambda: next(clock))
+    extract(load_card("digits"), "pixels", batch=100, progress=True)
+    assert " in 00:47 here" in capsys.readouterr().err  # 1,597 images are left
 
 
 def test_activations_that_do_not_fit_into_memory_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,11 +10,18 @@ from hashbench.models import _cut, _timm, _torchvision
 from hashbench.models._model import RANDOM_WEIGHTS, Input, Model, Pretrained, Weights, encoder
 
 if TYPE_CHECKING:
-    from hashbench.models._layers import KernelResponses, Prepared, Preprocessor, StoredActivations, resize_matrix
+    from hashbench.models._layers import (
+        KernelResponses,
+        Prepared,
+        Preprocessor,
+        StoredActivations,
+        keep_statistics,
+        resize_matrix,
+    )
     from hashbench.models._weights import WeightsFile, fill, identify, load_tensors, read_safetensors
 
 _MODULE_OF = dict.fromkeys(
-    ("KernelResponses", "Prepared", "Preprocessor", "StoredActivations", "resize_matrix"), "_layers"
+    ("KernelResponses", "Prepared", "Preprocessor", "StoredActivations", "keep_statistics", "resize_matrix"), "_layers"
 )
 _MODULE_OF |= dict.fromkeys(("WeightsFile", "fill", "identify", "load_tensors", "read_safetensors"), "_weights")
 
@@ -40,7 +47,7 @@ __all__ += [
     "load_tensors",
     "read_safetensors",
 ]
-__all__ += ["at_any_size", "canonical_model", "resize_matrix", "whole_network"]
+__all__ += ["at_any_size", "canonical_model", "keep_statistics", "resize_matrix", "whole_network"]
 
 TORCHVISION, TIMM = "torchvision:", _timm.PREFIX
 MOST_PIXELS = 1024  # the side of an image

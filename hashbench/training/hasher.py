@@ -21,8 +21,16 @@ from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import atomic, write_text
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar as progress_bar
-from hashbench.models import MODELS, RANDOM_WEIGHTS, KernelResponses, Prepared, Preprocessor, StoredActivations, encoder
-from hashbench.models._layers import keep_statistics
+from hashbench.models import (
+    MODELS,
+    RANDOM_WEIGHTS,
+    KernelResponses,
+    Prepared,
+    Preprocessor,
+    StoredActivations,
+    encoder,
+    keep_statistics,
+)
 from hashbench.training import weights as files
 from hashbench.training.device import pick_device
 from hashbench.training.inputs import ChannelNormalisation, ChannelUnitNormalisation, MeanSubtraction, UnitNormalisation

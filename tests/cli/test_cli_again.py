@@ -160,7 +160,7 @@ def test_a_dry_run_prints_each_setting_with_its_source(capsys: pytest.CaptureFix
     plan = ["train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", "32", "--set", "lr=0.1", "--dry-run"]
     code, _, err = call(capsys, *plan)
     network = "linear on the features efficientnet_lite0_128px"
-    others = "efficientnet_lite0_128px_from_block11, resnet9, small_cnn, vggf"
+    others = "efficientnet_lite0, efficientnet_lite0_128px_from_block11, resnet9, small_cnn, vggf"
     unnamed = f"note: no network is named, so it is {network}; the tables of cifar10 have {others}\n"
     assert (code, err) == (0, unnamed)
     assert call(capsys, *plan, "--model", "vggf")[2] == ""  # the authors' kind of network

@@ -164,7 +164,7 @@ def test_a_dry_run_prints_each_setting_with_its_source(capsys: pytest.CaptureFix
     unnamed = f"note: no network is named, so it is {network}; the tables of cifar10 have {others}\n"
     assert (code, err) == (0, unnamed)
     assert call(capsys, *plan, "--model", "vggf")[2] == ""  # the authors' kind of network
-    assert "no recipe fits efficientnet_lite0 on" in call(capsys, *plan, "--model", "efficientnet_lite0")[2]
+    assert "no recipe fits efficientnet_lite0_96px on" in call(capsys, *plan, "--model", "efficientnet_lite0_96px")[2]
     plan += ["--model", "small_cnn"]
     out = call(capsys, *plan)[1]
     found = {line.split()[0]: line.split()[1:] for line in out.splitlines()}

@@ -126,3 +126,25 @@ def test_codes_of_training_examples_of_one_class_agree() -> None:
     apart = (bits[:, None] != bits).mean(axis=2)
     same = LABELS[:, None] == LABELS
     assert apart[same].mean() < 0.05 < 0.3 < apart[~same].mean()
+
+
+def test_fit_is_the_alternation_transcribed() -> None:
+    features, bits = np.random.default_rng(2).standard_normal((60, 4)), 6
+    random = np.random.default_rng(0)
+    codes = random.choice([-1.0, 1.0], (60, bits))
+    for _ in range(2):
+        sample = random.choice(60, bits, replace=False)
+        relevant = (LABELS[:, None] == LABELS[sample]).astype(float)
+        weights = np.where(relevant > 0, 1.0, -relevant.sum() / (1 - relevant).sum())
+        others = [i for i in range(60) if i not in sample]
+        for _ in range(3):
+            codes[sample] = cosdish.sampled_codes(weights[sample], weights[others], codes[others])
+            for i in others:
+                for k in range(bits):
+                    total = sum(weights[i, j] * codes[sample[j], k] for j in range(bits))
+                    codes[i, k] = codes[i, k] if abs(total) < 1e-5 else np.sign(total)
+    inputs = (features - features.mean(axis=0)) / features.std(axis=0)
+    expected = inputs @ np.linalg.inv(inputs.T @ inputs + np.eye(4)) @ inputs.T @ codes
+    settings = SETTINGS.model_copy(update={"samples": 2})
+    hasher = METHODS.get("cosdish").fit(settings, TrainingData(features, LABELS, 1.0, 0, Path()))
+    np.testing.assert_allclose(hasher.encode(features), expected, rtol=1e-4, atol=1e-6)  # type: ignore[attr-defined]

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.linalg import eigh
+from scipy.linalg import eigh, orthogonal_procrustes
 from sklearn.cross_decomposition import CCA
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, Linear
+from hashbench.methods._shallow import random_rotation
 from hashbench.methods.itq import rotation
 from hashbench.methods.itq_cca import Settings, canonical
 
@@ -69,6 +70,15 @@ def test_the_rotation_has_orthonormal_rows_and_lowers_the_error(bits: int) -> No
         errors.append(np.square(np.where(rotated > 0, 1, -1) - rotated).sum())
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))
     assert errors[-1] < errors[0]
+
+
+def test_an_iteration_is_scipys_solution_for_the_signs_of_the_one_before() -> None:
+    projected = RANDOM.standard_normal((300, 4)) @ np.diag([3.0, 2, 1, 1])
+    expected = random_rotation(4, 0)
+    for n in range(5):
+        np.testing.assert_allclose(rotation(projected, 4, n, 0), expected, atol=1e-9)
+        codes = np.where(projected @ expected > 0, 1.0, -1.0)
+        expected, _ = orthogonal_procrustes(projected, codes)
 
 
 def test_bits_beyond_the_rank_are_spread_or_refused() -> None:

@@ -1,9 +1,11 @@
 """KNNH: its objective transcribed, its gradient, its start and its descent."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import OptimizeResult
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
@@ -19,9 +21,9 @@ CLASSES = np.repeat(np.arange(3), 2)
 SAME = LABELS[:, None] == CLASSES
 
 
-def plain(w: Floats, z: Floats, theta: float, alpha: float) -> float:
+def plain(w: Floats, z: Floats, theta: float, alpha: float, inputs: Floats = FEATURES) -> float:
     """The objective, one example and one prototype at a time."""
-    h, g = np.tanh(FEATURES @ w), np.tanh(z @ w)
+    h, g = np.tanh(inputs @ w), np.tanh(z @ w)
     weight = np.array([[np.exp(theta**2 * (h[i] @ g[j])) for j in range(6)] for i in range(45)])
     total = 0.0
     for i in range(45):
@@ -80,6 +82,24 @@ def test_training_lowers_the_objective() -> None:
     prototypes = np.stack([centred[c == LABELS].mean(axis=0) for c in CLASSES])
     first, last = (knnh.objective(centred, fit(n), prototypes, SAME, 1.0, 0.0)[0] for n in (1, 50))
     assert last < first
+
+
+def test_theta_and_the_weight_of_the_prototypes_are_the_papers(monkeypatch: pytest.MonkeyPatch) -> None:
+    centred = FEATURES - FEATURES.mean(axis=0)
+    inputs, compared = centred / np.linalg.norm(centred, axis=1).mean(), list[bool]()
+
+    def stopped(value: Callable[[Floats], tuple[float, Floats]], start: Floats, **_: object) -> OptimizeResult:
+        w, z = start[:20].reshape(5, 4), start[20:].reshape(6, 5)
+        bits = inputs @ w > 0
+        theta = 1 / (0.3 * np.mean([(one != other).sum() for one in bits for other in bits]))
+        assert value(start)[0] == pytest.approx(plain(w, z, theta, 5.0 * 45 / 6, inputs))
+        compared.append(True)
+        return OptimizeResult(x=start)
+
+    monkeypatch.setattr("scipy.optimize.minimize", stopped)
+    chosen = SETTINGS.model_copy(update={"alpha": 5.0})
+    METHODS.get("knnh").fit(chosen, TrainingData(FEATURES, LABELS, 1.0, 0, Path()))
+    assert compared
 
 
 def test_scale_of_the_features_changes_nothing_but_rounding() -> None:

@@ -63,6 +63,27 @@ def test_a_step_follows_the_gradient_of_that_part() -> None:
         np.testing.assert_allclose(bound @ (new[i] - factors[i]), gradient, atol=1e-6)
 
 
+def test_fit_is_the_iteration_transcribed() -> None:
+    bits, beta = 5, 30.0 / 5  # the variance of a factor of so many bits
+    inputs = (FEATURES - FEATURES.mean(axis=0)) / FEATURES.std(axis=0)
+    factors, random = lfh.first_factors(inputs, bits), np.random.default_rng(0)
+    for _ in range(3):
+        sample = random.choice(40, bits, replace=False)
+        before = factors.copy()
+        for i in set(range(40)) - set(sample.tolist()):
+            gradient, bound = -before[i] / beta, np.eye(bits) / beta
+            for j in sample:
+                share = 1 / (1 + np.exp(-before[i] @ before[j] / 2))
+                gradient = gradient + (float(LABELS[i] == LABELS[j]) - share) * before[j]
+                bound = bound + np.outer(before[j], before[j]) / 8
+            factors[i] = before[i] + np.linalg.inv(bound) @ gradient
+    ridge = 2.0 * 40 / 6
+    expected = inputs @ np.linalg.inv(inputs.T @ inputs + ridge * np.eye(6)) @ inputs.T @ factors
+    settings = SETTINGS.model_copy(update={"iterations": 3, "ridge": 2.0})
+    found = METHODS.get("lfh").fit(settings, data()).encode(FEATURES)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
 def test_more_bits_than_features_start_from_repeated_features() -> None:
     np.testing.assert_array_equal(lfh.first_factors(FEATURES, 8), FEATURES[:, [0, 1, 2, 3, 4, 5, 0, 1]])
     components = lfh.first_factors(FEATURES - FEATURES.mean(axis=0), 3)

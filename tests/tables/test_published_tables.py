@@ -288,9 +288,10 @@ METRIC_OF_COLUMN = {
 @together("table", [t for t in TABLES if t.startswith(("talr_table", "digits", "cifar"))])
 def test_rows_named_after_methods_run_them(table: str) -> None:
     for cell in declared(table).cells:
-        label, _, form = cell.row.lower().partition(", ")  # such as "OrthoHash, arc"
+        label, _, form = cell.row.lower().partition(", ")  # such as "OrthoHash, arc" and "CIBHash, 8 copies"
         assert cell.method == METHOD_OF_LABEL.get(label, re.sub("[- ]", "_", label))
-        assert not form or form in cell.settings.values()
+        numbers = {f"{value} {key}" for key, value in cell.settings.items()}
+        assert not form or form in {*cell.settings.values(), *numbers}
 
 
 @pytest.mark.parametrize("table", ["structhash_table1", "structhash_table2"])

@@ -11,6 +11,8 @@ from support.command_line import status
 
 from hashbench.datasets.card import load_card
 
+pytest.importorskip("torch", reason="needs the extra train")  # before the images are drawn
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 SMALLER = {  # 2 training images a class, 2 more in the database, a query
     r"n_items = \d+": "n_items = 500",
@@ -60,7 +62,6 @@ def photographs(tmp_path, monkeypatch):
 
 
 def test_the_commands_of_the_docs_take_photographs_to_a_row(photographs, tmp_path):
-    pytest.importorskip("torch", reason="needs the extra train")
     assert status("download", "imagenet100", "--from-dir", str(photographs)) == 0
     assert status("train", "talr-ap", "imagenet100", "--bits", "32") == 0
     row = json.loads((tmp_path / "results" / "rows" / "imagenet100-hashnet.jsonl").read_text())

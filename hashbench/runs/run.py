@@ -124,13 +124,13 @@ class Run:
         seed: int = 0,
         budget: str | None = None,
         split_seed: int | None = None,
-        as_published: bool = False,
+        track: str = settings_files.TUNED,
     ) -> "Run":
         """The run with these names, on the only ``protocol`` if it is None; HashbenchError for a wrong name or value.
 
         ``settings`` replace the values of the files, ``base.KEY`` that of the base; ``split_seed`` draws another split;
-        ``as_published`` leaves out what recipes tune the method to. At the budget ``imported`` the codes were made
-        elsewhere, by a ``method`` of any name.
+        the ``track`` PUBLISHED leaves out what recipes tune the method to, and the name of a recipe takes what that one
+        tunes it to. At the budget ``imported`` the codes were made elsewhere, by a ``method`` of any name.
         """
         if seed < 0:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
@@ -144,8 +144,8 @@ class Run:
         own = {key: value for key, value in settings.items() if key not in of_base}
         usual = {**names, "protocol": rule.stands_for(names["protocol"]), "kind": card.kind}
         checked = _checked(names["method"], entry, own)
-        if as_published and not is_imported:
-            checked = settings_files.as_published(entry, usual, checked)
+        if track != settings_files.TUNED and not is_imported:
+            checked = settings_files.on_track(entry, usual, checked, track)
         values = checked if is_imported else settings_files.resolve(entry, usual, checked)
         chosen = _parsed(values, entry, names)
         other_seed = split_seed if isinstance(protocol, HeldOut) or rule.seed != card.protocol(on).seed else None
@@ -186,24 +186,24 @@ class Run:
         """Whether its successful ``row`` has all searches that are asked for."""
         return not self.asymmetric or "asymmetric" in row.searches
 
-    def sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
-        """All settings with their sources, the base's as ``base.KEY``; ``given`` are those of ``resolve``."""
-        found = self._own_sources({key: value for key, value in given.items() if not key.startswith(BASE)})
+    def sources(self, given: Mapping[str, Setting], track: str = settings_files.TUNED) -> dict[str, Sourced]:
+        """All settings with their sources, the base's as ``base.KEY``; ``given`` and ``track`` as in ``resolve``."""
+        found = self._own_sources({key: value for key, value in given.items() if not key.startswith(BASE)}, track)
         following = None if self.method.base is None else self.method.base.settings(self.settings)
         if following is None or self.base is None:
             return found
         of_base = {key.removeprefix(BASE): value for key, value in given.items() if key.startswith(BASE)}
-        for key, own in self.base._own_sources({**following, **of_base}).items():
+        for key, own in self.base._own_sources({**following, **of_base}, settings_files.TUNED).items():
             is_given = key in of_base or key not in following
             found[f"{BASE}{key}"] = own if is_given else Sourced(own.value, "run")
         return found
 
-    def _own_sources(self, given: Mapping[str, Setting]) -> dict[str, Sourced]:
+    def _own_sources(self, given: Mapping[str, Setting], track: str) -> dict[str, Sourced]:
         if self.name.budget == IMPORTED:
             return {key: Sourced(value, "command line") for key, value in given.items()}
         names = {key: getattr(self.name, key) for key in ("dataset", "method", "budget")}
         names |= {"protocol": self.protocol.stands_for(self.name.protocol), "kind": self.card.kind}
-        known = settings_files.sourced(self.method, names, given)
+        known = settings_files.sourced(self.method, names, given, track=track)
         values = self.settings.model_dump().items()
         return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}
 

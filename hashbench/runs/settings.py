@@ -29,6 +29,7 @@ RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
 Layer = tuple[dict[str, str], dict[str, "Sourced"]]  # the conditions of some values, and these
 FORM = "hash_functions"  # the setting of shallow methods that says what a model says: linear, kernel
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
+TUNED, PUBLISHED = "tuned", "published"  # tracks: what the closest recipe tunes the method to, or without that
 
 
 @dataclass(frozen=True)
@@ -191,14 +192,15 @@ def recipes() -> dict[str, Recipe]:
 
 
 def sourced(
-    method: Method, names: Mapping[str, str], given: Mapping[str, Setting], *, tuned: bool = True
+    method: Method, names: Mapping[str, str], given: Mapping[str, Setting], *, track: str = TUNED
 ) -> dict[str, Sourced]:
     """All hyper-parameters of the run with these ``names``, with their sources.
 
     The names are data set, protocol, method, budget, and ``kind``: images or features. Later values win: the method's
-    file, its variants that match, the recipe that matches, its variants, its settings of the method (unless not
-    ``tuned``), ``given``. A recipe's values for all are for ``DeepSettings``, those of a method for shallow ones too; a
-    metric network draws its batches by class and has no recipe.
+    file, its variants that match, the recipe that matches, its variants, its settings of the method, ``given``. A
+    recipe's values for all are for ``DeepSettings``, those of a method for shallow ones too; a metric network draws its
+    batches by class and has no recipe. The ``track`` PUBLISHED leaves the settings of the method out, and the name of a
+    recipe takes those of that one; HashbenchError if it has none.
     """
     of_method = _layers_of_method(names["method"])
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
@@ -215,8 +217,9 @@ def sourced(
     known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
     chosen = recipe_of(method, known, general)
-    of_recipe = [] if chosen is None else _layers_of_recipe(chosen, names["method"], is_deep=is_deep, tuned=tuned)
-    return {**settled, **_matching(of_method, known), **_matching(of_recipe, known), **typed}
+    of_recipe = _layers_of_recipe(chosen) if chosen is not None and is_deep else []
+    of_search = _values_tuned(chosen if track == TUNED else track, names["method"])
+    return {**settled, **_matching(of_method, known), **_matching(of_recipe, known), **of_search, **typed}
 
 
 def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, Sourced]) -> str | None:
@@ -241,14 +244,20 @@ def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Settin
     return {key: found.value for key, found in sourced(method, names, given).items()}
 
 
-def as_published(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Setting]:
-    """``given``, and in place of each value to which a recipe tunes the method the one that it has without that."""
+def on_track(method: Method, names: Mapping[str, str], given: Mapping[str, Setting], track: str) -> dict[str, Setting]:
+    """``given``, and each value that the ``track`` has in place of the one to which the closest recipe tunes it.
+
+    Raises HashbenchError for a recipe that does not tune the method.
+    """
+    if track != PUBLISHED and tuned_in(track, names["method"]) is None:
+        tuning = [name for name in recipes() if _tuned(name, names["method"])]
+        raise unknown(f"track of {names['method']}", track, [TUNED, PUBLISHED, *tuning])
     defaults = {key: field.default for key, field in method.settings.model_fields.items() if not field.is_required()}
-    now, before = (
-        {key: own.value for key, own in sourced(method, names, given, tuned=t).items()} for t in (True, False)
+    usual, other = (
+        {**defaults, **{key: own.value for key, own in sourced(method, names, given, track=each).items()}}
+        for each in (TUNED, track)
     )
-    before = {**defaults, **before}
-    return {**given, **{key: before[key] for key, value in now.items() if before.get(key, value) != value}}
+    return {**given, **{key: value for key, value in other.items() if usual.get(key, value) != value}}
 
 
 def tuned(method: str) -> dict[str, Tuned]:
@@ -276,16 +285,24 @@ def _layers_of_method(method: str) -> list[Layer]:
 
 
 @read_once
-def _layers_of_recipe(recipe: str, method: str, *, is_deep: bool, tuned: bool) -> list[Layer]:
-    """The values of a recipe, of those that it extends and of their variants; then what ``method`` was tuned to."""
-    line, found = (_line(recipe, recipes()) if is_deep else {}), list[Layer]()
+def _layers_of_recipe(recipe: str) -> list[Layer]:
+    """The values of a recipe for all methods, of those that it extends, and of their variants."""
+    line, found = _line(recipe, recipes()), list[Layer]()
     # a recipe without values of its own says that its data are like those of another, and the values are the other's
     source = [recipe, *(name for name, each in line.items() if each.parameters)][-1]
     for each in line.values():
         own = [({}, each.parameters), *((variant.when.names, variant.parameters) for variant in each.variants)]
         found += [(when, _sourced(parameters, recipe=source)) for when, parameters in own]
-    last = _tuned(recipe, method) if tuned else None
-    return found if last is None else [*found, ({}, _sourced(last.parameters, last.reason))]
+    return found
+
+
+@read_once
+def _values_tuned(recipe: str | None, method: str) -> dict[str, Sourced]:
+    """What ``method`` is tuned to by the ``recipe``; nothing without one, or if it is PUBLISHED."""
+    if recipe in (None, PUBLISHED):
+        return {}
+    own = _tuned(recipe, method)
+    return {} if own is None else _sourced(own.parameters, own.reason)
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:

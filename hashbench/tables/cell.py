@@ -16,7 +16,6 @@ from hashbench.runs.row import IMPORTED, Search
 from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
-Track = Literal["tuned", "published"]  # with the settings that recipes tune a method to, or with its authors'
 Published = float | Literal["-"]  # "-" where the paper prints none
 
 
@@ -36,7 +35,7 @@ class Cell(Strict):
     metric: str
     evaluation: Search
     budget: str
-    track: Track
+    track: str  # with the settings that recipes tune a method to, or its authors', or those of the recipe of this name
     tolerance: float | None  # how far the measured mean may be from the published value
     published: float | None
     tie_aware: bool | None  # whether the published value takes ties into account
@@ -75,7 +74,7 @@ class CellKeys(Strict):
     metric: str | None = None
     evaluation: Search | None = None
     budget: str | None = None
-    track: Track | None = None
+    track: str | None = None
     tolerance: float | None = None
     tie_aware: bool | None = None
     citation: str | None = None  # where it is another paper than the table's

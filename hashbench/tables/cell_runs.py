@@ -27,8 +27,7 @@ def run_of(cell: Cell, split_seed: int | None = None) -> Run:
 @read_once
 def _run_of(key: str, split_seed: int | None) -> Run:
     dataset, protocol, method, settings, budget, track = json.loads(key)
-    how = {"budget": budget, "split_seed": split_seed, "as_published": track == "published"}
-    return Run.resolve(dataset, protocol, method, settings, **how)
+    return Run.resolve(dataset, protocol, method, settings, budget=budget, split_seed=split_seed, track=track)
 
 
 def tuning_of(cell: Cell) -> str:
@@ -38,7 +37,8 @@ def tuning_of(cell: Cell) -> str:
 
 @read_once  # a table is rendered in several formats, and has several metrics of one run
 def _tuning_of(key: str) -> str:
-    return "\n".join(each.note for each in _run_of(key, None).sources(json.loads(key)[3]).values())
+    _, _, _, settings, _, track = json.loads(key)
+    return "\n".join(each.note for each in _run_of(key, None).sources(settings, track).values())
 
 
 def cell_hash(cell: Cell, split_seed: int | None = None) -> str:

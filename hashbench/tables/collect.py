@@ -13,7 +13,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 from hashbench.runs.row import Row, Search, provider_of
-from hashbench.runs.settings import method_file
+from hashbench.runs.settings import TUNED, method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import cell_hash, splits_of
@@ -115,7 +115,7 @@ class _StoredResults:
             is_stated = row.settings.keys() <= declared | cell.settings.keys()
             if (row.dataset, row.protocol, row.budget, row.split_seed) == names and is_stated:
                 found += [row.cell_hash] if cell.settings.items() <= own.items() else []
-        return found[0] if len(found) == 1 and cell.track != "published" else ""
+        return found[0] if len(found) == 1 and cell.track == TUNED else ""
 
     def _of_method(self, method: str) -> list[Row]:
         """The first row of each cell of a method."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from hashbench.contract import PIXELS
 from hashbench.methods import METHODS
+from hashbench.runs import settings as settings_files
 from hashbench.runs.row import IMPORTED, Row, processor_of
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import tuning_of
@@ -48,7 +49,7 @@ def _track(cell: Cell) -> str:
         return "unknown, of codes made elsewhere"
     if cell.method not in METHODS:
         return "unknown, of methods that are not installed here"
-    if cell.track == "published":
+    if cell.track == settings_files.PUBLISHED:
         return PUBLISHED
     search = search_in(tuning_of(cell))
     return BY_HAND if search is None else f"tuned ({search[2]} trials of each method, search {search[1]})"

@@ -8,7 +8,7 @@ from hashbench.datasets.card import Card
 from hashbench.foundation.config import Setting, canonical_json
 from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import BASE, Run, RunName
-from hashbench.runs.settings import Sourced, method_file, recipes
+from hashbench.runs.settings import TUNED, Sourced, method_file, recipes
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.render_markdown import escape
 from hashbench.tables.spec import TableSpec
@@ -110,7 +110,8 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
         # the settings of codes made elsewhere are not known
         if cell.budget != IMPORTED and spec.is_installed(cell):
             run = run_of(cell)
-            _add(found, run, cell.settings, run.sources(cell.settings))
+            whose: dict[str, Setting] = {} if cell.track == TUNED else {"track": cell.track}
+            _add(found, run, cell.settings | whose, run.sources(cell.settings, cell.track))
     return list(found.values())
 
 

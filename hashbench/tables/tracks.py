@@ -13,9 +13,9 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.paths import read_once
 from hashbench.methods import METHODS
 from hashbench.models import MODELS, RANDOM_WEIGHTS
+from hashbench.runs import settings as settings_files
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.settings import method_file
 from hashbench.tables.footnotes import search_in
 
 Kind = Literal["supervised", "unsupervised", "shallow", "deep"]  # of a method
@@ -91,14 +91,14 @@ def name_of(row: Row) -> Name | None:
 def _name_of_cell(names: Names, cell_hash: str, settings: str) -> Name | None:
     config, identity = json.loads(settings)
     with suppress(HashbenchError):
-        found = (_of_track(names, cell_hash, config, identity, as_published) for as_published in (True, False))
+        found = (_of_track(names, cell_hash, config, identity, track) for track in (settings_files.PUBLISHED, TUNED))
         return next(filter(None, found), None)
     return None
 
 
-def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, as_published: bool) -> Name | None:
+def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, track: str) -> Name | None:
     given = {key: settings[key] for key in INPUT if key in settings}
-    run = _resolved(names, tuple(given.items()), as_published)
+    run = _resolved(names, tuple(given.items()), track)
     own, usual = {key: identity[key] for key in run.method.identity if key in identity}, run.settings.model_dump()
     form = {key: value for key, value in own.items() if usual[key] != value}
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
@@ -108,23 +108,23 @@ def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, 
         if any(sources[key].recipe is not None for key in form):
             return None
         given |= form
-        run = _resolved(names, tuple(given.items()), as_published)
+        run = _resolved(names, tuple(given.items()), track)
     if run.name.cell_hash != cell_hash:
         return None
     form |= {"model": settings["model"]} if settings.get("model") in FORMS else {}
     is_tuned = any(search_in(each.note) for each in run.sources(given).values())
-    track = PUBLISHED if as_published else TUNED if is_tuned else BY_HAND
-    return Name(names[2], tuple(sorted(form.items())), track)
+    whose = PUBLISHED if track != TUNED else TUNED if is_tuned else BY_HAND
+    return Name(names[2], tuple(sorted(form.items())), whose)
 
 
 @read_once  # the cells of a search differ in one value, and what is given is the same
-def _resolved(names: Names, given: tuple[tuple[str, Setting], ...], as_published: bool) -> Run:
-    return Run.resolve(*names, dict(given), as_published=as_published)
+def _resolved(names: Names, given: tuple[tuple[str, Setting], ...], track: str) -> Run:
+    return Run.resolve(*names, dict(given), track=track)
 
 
 def title_of(method: str) -> str:
     """The title of a method; its name where it is not installed here."""
-    return method_file(method).title if method in METHODS else method
+    return settings_files.method_file(method).title if method in METHODS else method
 
 
 def kinds_of(row: Row) -> set[str]:

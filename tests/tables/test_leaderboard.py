@@ -183,11 +183,11 @@ def tracks_of(rows: list[Row], **chosen: Any) -> list[tuple[str, str]]:
 
 
 def test_tracks_are_told_apart_and_other_settings_are_left_out() -> None:
-    def of(ap: float, *, as_published: bool = False, **more: Any) -> Row:
+    def of(ap: float, track: str = "tuned", **more: Any) -> Row:
         how = {**RESNET9, **more}
-        return row_of_run(Run.resolve("cifar10", "s1", "talr_ap", how, as_published=as_published), ap=ap)
+        return row_of_run(Run.resolve("cifar10", "s1", "talr_ap", how, track=track), ap=ap)
 
-    tuned, published, by_hand_ = of(0.6), of(0.5, as_published=True), of(0.7, lr=9.0)
+    tuned, published, by_hand_ = of(0.6), of(0.5, "published"), of(0.7, lr=9.0)
     assert tracks_of([tuned, published, by_hand_]) == [("TALR-AP", "tuned")]
     assert leaderboard([tuned, published, by_hand_]).n_other == 1
     assert tracks_of([published]) == [("TALR-AP", "as published")]

@@ -1,0 +1,113 @@
+"""The track of a cell: the settings that its recipe or another one tunes a method to, or those of its authors."""
+
+from pathlib import Path
+
+import pytest
+from support.searches import changed_root
+
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.run import Run
+from hashbench.runs.settings import recipes
+from hashbench.tables import spec
+from hashbench.tables.cell_runs import run_of
+
+RECIPE = """title = "Ours"
+why = "a test"
+when = { dataset = "digits", model = "linear" }
+extends = "small_cnn"
+
+[methods.itq]
+tuned = "tune/ours.jsonl: trial 1 of 2, held-out AP 0.5"
+iterations = 7
+
+[methods.dpsh]
+why = "a test"
+eta = 0.5
+pairing = "batch"
+lr = 0.125
+"""
+OTHER = """title = "Of other data"
+why = "a test"
+when = { dataset = "cifar10", model = "linear" }
+extends = "small_cnn"
+
+[methods.itq]
+tuned = "tune/other.jsonl: trial 2 of 3, held-out AP 0.5"
+iterations = 5
+
+[methods.dpsh]
+why = "a test"
+eta = 0.25
+"""
+TABLE = """title = "Tracks"
+paper = "hashbench"
+source = "a test"
+[defaults]
+dataset = "digits"
+protocol = "s1"
+metric = "ap"
+settings = { bits = 16 }
+[[groups]]
+columns = [{ label = "as published", track = "published" }, { label = "tuned" }, { label = "other", track = "other" }]
+rows = [{ label = "ITQ", method = "itq" }, { label = "DPSH", method = "dpsh", settings = { model = "linear" } }]
+"""
+COLUMNS = ("as published", "tuned", "other")
+LINEAR: dict[str, Setting] = {"bits": 16, "model": "linear"}
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = changed_root(tmp_path, monkeypatch)
+    (root / "experiments" / "recipes" / "ours.toml").write_text(RECIPE)
+    (root / "experiments" / "recipes" / "other.toml").write_text(OTHER)
+    return root
+
+
+def run(method: str, given: dict[str, Setting], track: str) -> Run:
+    return Run.resolve("digits", "s1", method, given, track=track)
+
+
+def test_what_a_recipe_tunes_is_as_the_method_has_it_without_that(root: Path) -> None:
+    tuned, published = (run("itq", {"bits": 16}, each).settings for each in ("tuned", "published"))
+    assert (tuned.iterations, published.iterations) == (7, 50)  # type: ignore[attr-defined]
+    tuned, published = (run("dpsh", LINEAR, each).settings for each in ("tuned", "published"))
+    assert (tuned.eta, tuned.pairing, tuned.lr) == (0.5, "batch", 0.125)  # type: ignore[attr-defined]
+    assert (published.eta, published.pairing) == (0.002, "memory")  # type: ignore[attr-defined]
+    of_both = tuned.model_dump(), published.model_dump()
+    assert {key for key in of_both[0] if of_both[0][key] != of_both[1][key]} == {"eta", "pairing", "lr"}
+    assert published.lr == recipes()["small_cnn"].parameters["lr"].value  # type: ignore[attr-defined]
+
+
+def test_a_given_value_stays(root: Path) -> None:
+    given: dict[str, Setting] = {"bits": 16, "iterations": 9}
+    assert [run("itq", given, each).settings.iterations for each in ("tuned", "published", "other")] == [9, 9, 9]  # type: ignore[attr-defined]
+    assert run("lsh", {"bits": 16}, "published").name == run("lsh", {"bits": 16}, "tuned").name
+
+
+def test_the_track_of_a_cell_chooses_the_run(root: Path) -> None:
+    (root / "experiments" / "tables").mkdir()
+    (root / "experiments" / "tables" / "tracks.toml").write_text(TABLE)
+    cells = {(cell.row, cell.column): cell for cell in spec.load("tracks").cells}
+    assert [run_of(cells["ITQ", of]).settings.iterations for of in COLUMNS] == [50, 7, 5]  # type: ignore[attr-defined]
+    assert [run_of(cells["DPSH", of]).settings.eta for of in COLUMNS] == [0.002, 0.5, 0.25]  # type: ignore[attr-defined]
+    published = run("itq", {"bits": 16}, "published")
+    assert run_of(cells["ITQ", "as published"]).name == published.name
+    assert published.name.cell_hash == run("itq", {"bits": 16, "iterations": 50}, "tuned").name.cell_hash
+    names = {str(run_of(cell).name) for cell in cells.values()}
+    assert len(names) == 6
+    (root / "experiments" / "tables" / "tracks.toml").write_text(TABLE.replace('"published"', '"publisht"'))
+    with pytest.raises(HashbenchError, match=r"unknown track 'publisht'.*published"):
+        spec.load("tracks")
+
+
+def test_the_values_of_another_recipe_stand_in_place_of_the_closest_ones_and_name_their_search(root: Path) -> None:
+    given: dict[str, Setting] = {"bits": 16}
+    other = run("itq", given, "other")
+    assert other.name.cell_hash == run("itq", {**given, "iterations": 5}, "tuned").name.cell_hash
+    assert other.sources(given, "other")["iterations"].note == "tune/other.jsonl: trial 2 of 3, held-out AP 0.5"
+    dpsh = run("dpsh", LINEAR, "other").settings
+    # what only the closest recipe tunes is as it is for all methods
+    assert (dpsh.pairing, dpsh.lr) == ("memory", recipes()["small_cnn"].parameters["lr"].value)  # type: ignore[attr-defined]
+    with pytest.raises(HashbenchError, match="unknown track of lsh 'other'"):
+        run("lsh", given, "other")

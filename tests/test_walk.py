@@ -47,7 +47,7 @@ LEFT_OUT = {
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,
     f"{CIFAR10} --set lr=0.1 --set epochs=20": HOURS,
-    "hashbench pretrain cifar100 --model resnet9 --width 32": HOURS,
+    "hashbench pretrain cifar100 --model resnet9 --width 32 --epochs 12": HOURS,
     f"hashbench features cifar10 --model resnet9 --weights {BACKBONE}": HOURS,
     f"{CIFAR10} --model linear --set features=resnet9_ab215f655b69": HOURS,
     f"{CIFAR10} --model efficientnet_lite0_128px_from_block11": HOURS,

@@ -11,8 +11,8 @@ from hashbench.methods._members import labelled_examples
 from hashbench.methods._method import Method
 from hashbench.methods._shallow import KernelLinear, ShallowSettings, inputs_of, ridge_solution, shallow_method
 
-# members Y [n, classes], pulls nu X P [n, bits], codes [n, bits] of -1 and +1 -> the next codes
-Step = Callable[[Floats, Floats, Floats], Floats]
+# settings, members Y [n, classes], pulls nu X P [n, bits], codes [n, bits] of -1 and +1 -> the next codes
+Step = Callable[[Any, Floats, Floats, Floats], Floats]
 
 
 class RegressionSettings(ShallowSettings):
@@ -63,14 +63,14 @@ def regressed_method(
 
 
 def alternated(
-    settings: AlternatingSettings, inputs: Floats, members: Floats, random: np.random.Generator, step: Step
+    step: Step, settings: AlternatingSettings, inputs: Floats, members: Floats, random: np.random.Generator
 ) -> Floats:
     """P [m, bits] after ``step`` and the regression in turn, from random codes on."""
     solve = ridge_solution(inputs, settings.ridge)
     codes = random.choice([-1.0, 1.0], (len(inputs), settings.bits))
     projection = solve(codes)
     for _ in range(settings.iterations):
-        codes = step(members, settings.pull * (inputs @ projection), codes)
+        codes = step(settings, members, settings.pull * (inputs @ projection), codes)
         before, projection = projection, solve(codes)
         if np.linalg.norm(projection - before) <= settings.tolerance * np.linalg.norm(before):
             break

@@ -5,15 +5,9 @@ It lowers ||B - Y W||^2 + lambda ||W||^2 + nu ||B - X P||^2; given W and P the c
 
 from functools import partial
 
-import numpy as np
-
 from hashbench.contract import Floats
 from hashbench.methods._discrete import AlternatingSettings, alternated, regressed_method
 from hashbench.methods._shallow import ridge_solution, signs
-
-
-def _learn(settings: AlternatingSettings, inputs: Floats, members: Floats, random: np.random.Generator) -> Floats:
-    return alternated(settings, inputs, members, random, partial(next_codes, settings))
 
 
 def next_codes(settings: AlternatingSettings, members: Floats, pulls: Floats, codes: Floats) -> Floats:
@@ -22,4 +16,4 @@ def next_codes(settings: AlternatingSettings, members: Floats, pulls: Floats, co
     return signs(members @ weights + pulls)
 
 
-METHOD = regressed_method(__name__, AlternatingSettings, _learn, several=True)
+METHOD = regressed_method(__name__, AlternatingSettings, partial(alternated, next_codes), several=True)

@@ -1,16 +1,8 @@
 """GreedyHash without labels: signs as near to each other as their items (Su, Zhang, Han, Tian 2018)."""
 
-from pydantic import Field
-
 from hashbench.contract import TrainingData
 from hashbench.methods._method import RowObjective, item_method
-from hashbench.training.settings import RawSettings
-
-
-class Settings(RawSettings):
-    """``alpha`` is the weight of the mean of | |u| - 1 |^3."""
-
-    alpha: float = Field(ge=0)
+from hashbench.methods.greedyhash import Settings
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:  # noqa: ARG001

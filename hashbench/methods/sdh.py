@@ -20,10 +20,6 @@ class Settings(AlternatingSettings):
     sweeps: int = Field(ge=1)
 
 
-def _learn(settings: Settings, inputs: Floats, members: Floats, random: np.random.Generator) -> Floats:
-    return alternated(settings, inputs, members, random, partial(next_codes, settings))
-
-
 def next_codes(settings: Settings, members: Floats, pulls: Floats, codes: Floats) -> Floats:
     """B [n, bits] after the sweeps from ``codes`` on, for the W that suits these; ``pulls`` are nu X P [n, bits]."""
     weights = ridge_solution(codes, settings.label_ridge)(members)  # W [bits, classes]
@@ -46,4 +42,4 @@ def swept(codes: Floats, gram: Floats, target: Floats) -> Floats:
     return new
 
 
-METHOD = regressed_method(__name__, Settings, _learn, several=True)
+METHOD = regressed_method(__name__, Settings, partial(alternated, next_codes), several=True)

@@ -17,6 +17,7 @@ from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
 Published = float | Literal["-"]  # "-" where the paper prints none
+CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
 
 class Cell(Strict):

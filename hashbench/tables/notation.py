@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from hashbench.runs.row import IMPORTED
-from hashbench.tables.cell import PrintedAs
+from hashbench.tables.cell import CODE_SIZE, PrintedAs
 from hashbench.tables.difference import LEVEL, p_value
 from hashbench.tables.table import TIE_RANGE, Measured, Position, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
 TIE_MARK, SAME_MARK = "‡", "="  # of a cell that is tie-dependent, that is the same for every seed; not in LaTeX
-CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 OF_ONE_SPLIT = " of one split"
 
 

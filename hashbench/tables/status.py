@@ -9,12 +9,11 @@ from typing import Any, Literal
 from hashbench.foundation.config import Setting
 from hashbench.runs.row import IMPORTED, Row, RowOutcome
 from hashbench.runs.run import Run
-from hashbench.tables.cell import Cell
+from hashbench.tables.cell import CODE_SIZE, Cell
 from hashbench.tables.cell_runs import CellRuns, cell_runs
 from hashbench.tables.spec import TableSpec
 
 LIKE = ("model", "features")  # a network of ImageNet says nothing of how long a linear one takes
-SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def _keys(
 ) -> Iterator[tuple[Any, ...]]:
     """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
     like = (method, budget, *(str(settings.get(key)) for key in LIKE))
-    yield *like, *place, *(str(settings.get(key)) for key in SIZE)
+    yield *like, *place, *(str(settings.get(key)) for key in CODE_SIZE)
     yield *like, *place
     yield *like, place[0]
     yield like

@@ -11,13 +11,13 @@ from typing import Any
 
 from hashbench.foundation.errors import counted
 from hashbench.foundation.paths import read_once
-from hashbench.tables.cell import Cell
+from hashbench.tables.cell import CODE_SIZE, Cell
 from hashbench.tables.papers import OWN
 from hashbench.tables.render_csv import csv_lines, settings_text
 from hashbench.tables.render_leaderboard import Renderer
 from hashbench.tables.render_markdown import cite
 from hashbench.tables.spec import load, why_not_here
-from hashbench.tables.status import LIKE, SIZE
+from hashbench.tables.status import LIKE
 from hashbench.tables.table import Table, TableCell
 from hashbench.tables.tracks import title_of
 
@@ -73,7 +73,7 @@ def verdicts(tables: Iterable[Table]) -> list[Verdict]:
 
 def _same_run(cell: Cell) -> tuple[Any, ...]:
     """What cells have in common that differ in the settings of the method, or in the network, only."""
-    size = (cell.settings.get(key) for key in SIZE)
+    size = (cell.settings.get(key) for key in CODE_SIZE)
     return cell.dataset, cell.protocol, cell.method, cell.metric, cell.evaluation, *size
 
 

@@ -223,10 +223,12 @@ def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
     for dataset in sorted({cell.dataset for cell in spec.cells} & cards.keys()):
         yield f"{archive.ROOT}/datasets/{dataset}.toml", cards[dataset]
     runs = settings_of_table(spec)  # of the bases, too
-    for method in sorted({each.name.method for each in runs}):
+    methods = {each.name.method for each in runs}
+    for method in sorted(methods):
         yield f"{experiments}/methods/{method}.toml", method_path(method)
     files, known = paths.entries(*RECIPES), recipes()
     used = {recipe for each in runs for recipe in each.recipes()}
+    used |= {name for name, recipe in known.items() if recipe.methods.keys() & methods}  # what they are tuned to
     for recipe in sorted(used | {other for name in used if (other := known[name].extends) is not None}):
         yield f"{experiments}/recipes/{recipe}.toml", files[recipe]
     if (papers := paths.root() / "experiments" / "papers.toml").is_file():

@@ -16,6 +16,7 @@ from hashbench.bundle.archive import Manifest
 from hashbench.bundle.pack import rows_of
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
+from hashbench.runs.settings import recipes
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 
@@ -76,7 +77,8 @@ def test_it_holds_what_the_table_is_declared_by_and_no_more(bundle: Path) -> Non
         "experiments/papers.toml",
         "experiments/tables/digits.toml",
     ]
-    assert "experiments/recipes/mlp_digits.toml" in root
+    tuned = {name for name, recipe in recipes().items() if recipe.methods.keys() & set(methods)}
+    assert {"mlp_digits", "heads_lite0"} <= tuned <= {Path(name).stem for name in root if "recipes" in name}
     for name in root:
         assert content(bundle, f"root/{name}") == (REPOSITORY / name).read_bytes()
     assert [name for name in names(bundle) if name.startswith("splits/")] == ["splits/digits/s1-seed0.npz"]

@@ -11,6 +11,7 @@ from hashbench.runs.run import Run
 from hashbench.runs.settings import recipes
 from hashbench.tables import spec
 from hashbench.tables.cell_runs import run_of
+from hashbench.tables.settings import settings_of_table
 
 RECIPE = """title = "Ours"
 why = "a test"
@@ -96,6 +97,9 @@ def test_the_track_of_a_cell_chooses_the_run(root: Path) -> None:
     assert published.name.cell_hash == run("itq", {"bits": 16, "iterations": 50}, "tuned").name.cell_hash
     names = {str(run_of(cell).name) for cell in cells.values()}
     assert len(names) == 6
+    itq = [each for each in settings_of_table(spec.load("tracks")) if each.name.method == "itq"]
+    assert [each.given for each in itq] == [{"track": "published"}, {}, {"track": "other"}]
+    assert [each.entries()["iterations"][0].value for each in itq] == [50, 7, 5]
     (root / "experiments" / "tables" / "tracks.toml").write_text(TABLE.replace('"published"', '"publisht"'))
     with pytest.raises(HashbenchError, match=r"unknown track 'publisht'.*published"):
         spec.load("tracks")

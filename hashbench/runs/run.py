@@ -144,9 +144,7 @@ class Run:
         own = {key: value for key, value in settings.items() if key not in of_base}
         usual = {**names, "protocol": rule.stands_for(names["protocol"]), "kind": card.kind}
         checked = _checked(names["method"], entry, own)
-        if track != settings_files.TUNED and not is_imported:
-            checked = settings_files.on_track(entry, usual, checked, track)
-        values = checked if is_imported else settings_files.resolve(entry, usual, checked)
+        values = checked if is_imported else settings_files.resolve(entry, usual, checked, track)
         chosen = _parsed(values, entry, names)
         other_seed = split_seed if isinstance(protocol, HeldOut) or rule.seed != card.protocol(on).seed else None
         base, following = None, None if entry.base is None else entry.base.settings(chosen)
@@ -158,7 +156,8 @@ class Run:
             raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
         named = {**names, "data": data, "seed": seed, "split_seed": other_seed}
-        as_usual = values if is_imported or set(checked) <= set(entry.identity) else None
+        is_usual = track == settings_files.TUNED and set(checked) <= set(entry.identity)
+        as_usual = values if is_imported or is_usual else None
         return _run(named, _identity(chosen, entry, usual, as_usual) | of_base, (card, rule, entry), chosen, base)
 
     @staticmethod

@@ -202,6 +202,9 @@ def sourced(
     batches by class and has no recipe. The ``track`` PUBLISHED leaves the settings of the method out, and the name of a
     recipe takes those of that one; HashbenchError if it has none.
     """
+    if track not in (TUNED, PUBLISHED) and tuned_in(track, names["method"]) is None:
+        tuning = [name for name in recipes() if _tuned(name, names["method"])]
+        raise unknown(f"track of {names['method']}", track, [TUNED, PUBLISHED, *tuning])
     of_method = _layers_of_method(names["method"])
     typed = {key: Sourced(value, "command line") for key, value in given.items()}
     if "bits" in given:
@@ -239,25 +242,11 @@ def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, So
     return _closest(conditions, {**known, "model": form})
 
 
-def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
+def resolve(
+    method: Method, names: Mapping[str, str], given: Mapping[str, Setting], track: str = TUNED
+) -> dict[str, Any]:
     """The values of ``sourced``."""
-    return {key: found.value for key, found in sourced(method, names, given).items()}
-
-
-def on_track(method: Method, names: Mapping[str, str], given: Mapping[str, Setting], track: str) -> dict[str, Setting]:
-    """``given``, and each value that the ``track`` has in place of the one to which the closest recipe tunes it.
-
-    Raises HashbenchError for a recipe that does not tune the method.
-    """
-    if track != PUBLISHED and tuned_in(track, names["method"]) is None:
-        tuning = [name for name in recipes() if _tuned(name, names["method"])]
-        raise unknown(f"track of {names['method']}", track, [TUNED, PUBLISHED, *tuning])
-    defaults = {key: field.default for key, field in method.settings.model_fields.items() if not field.is_required()}
-    usual, other = (
-        {**defaults, **{key: own.value for key, own in sourced(method, names, given, track=each).items()}}
-        for each in (TUNED, track)
-    )
-    return {**given, **{key: value for key, value in other.items() if usual.get(key, value) != value}}
+    return {key: found.value for key, found in sourced(method, names, given, track=track).items()}
 
 
 def tuned(method: str) -> dict[str, Tuned]:

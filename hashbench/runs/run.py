@@ -144,14 +144,17 @@ class Run:
         own = {key: value for key, value in settings.items() if key not in of_base}
         usual = {**names, "protocol": rule.stands_for(names["protocol"]), "kind": card.kind}
         checked = _checked(names["method"], entry, own)
-        values = checked if is_imported else settings_files.resolve(entry, usual, checked, track)
+        sources = {} if is_imported else settings_files.sourced(entry, usual, checked, track=track)
+        values = checked if is_imported else {key: each.value for key, each in sources.items()}
         chosen = _parsed(values, entry, names)
         other_seed = split_seed if isinstance(protocol, HeldOut) or rule.seed != card.protocol(on).seed else None
         base, following = None, None if entry.base is None else entry.base.settings(chosen)
         if entry.base is not None and following is not None:
             given = {**following, **{key.removeprefix(BASE): value for key, value in of_base.items()}}
             own_base = card.name, protocol, entry.base.method
-            base = Run.resolve(*own_base, given, seed=seed, budget=names["budget"], split_seed=other_seed)
+            as_base = settings_files.track_of_base(sources, entry.base.method)
+            of_run: dict[str, Any] = {"seed": seed, "budget": names["budget"], "split_seed": other_seed}
+            base = Run.resolve(*own_base, given, **of_run, track=as_base)
         elif of_base:
             raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
@@ -192,7 +195,8 @@ class Run:
         if following is None or self.base is None:
             return found
         of_base = {key.removeprefix(BASE): value for key, value in given.items() if key.startswith(BASE)}
-        for key, own in self.base._own_sources({**following, **of_base}, settings_files.TUNED).items():
+        as_base = settings_files.track_of_base(found, self.base.name.method)
+        for key, own in self.base._own_sources({**following, **of_base}, as_base).items():
             is_given = key in of_base or key not in following
             found[f"{BASE}{key}"] = own if is_given else Sourced(own.value, "run")
         return found

@@ -137,6 +137,7 @@ class Recipe(Strict):
     when: When
     default_model: bool | Literal["features"] = False  # of a run that names none; features: on data sets of these
     extends: str | None = None
+    heads: str | None = None  # the recipe whose settings the heads have from which its runs start; else the closest one
     parameters: dict[str, Parameter] = {}
     variants: list[Variant] = []
     methods: dict[str, Tuned] = {}
@@ -186,8 +187,10 @@ def method_file(method: str) -> MethodFile:
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; raises HashbenchError if one of the files is not valid."""
     found = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
-    for name in found:
+    for name, recipe in found.items():
         _line(name, found)
+        if recipe.heads is not None and recipe.heads not in found:
+            raise HashbenchError(f"{'/'.join(RECIPES)}: {name}: heads names another recipe, not {recipe.heads}")
     return found
 
 
@@ -242,11 +245,16 @@ def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, So
     return _closest(conditions, {**known, "model": form})
 
 
-def resolve(
-    method: Method, names: Mapping[str, str], given: Mapping[str, Setting], track: str = TUNED
-) -> dict[str, Any]:
+def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
     """The values of ``sourced``."""
-    return {key: found.value for key, found in sourced(method, names, given, track=track).items()}
+    return {key: found.value for key, found in sourced(method, names, given).items()}
+
+
+def track_of_base(sources: Mapping[str, Sourced], method: str) -> str:
+    """The track of a run's base: the ``heads`` of the recipe that gives some ``sources``, if that one tunes it."""
+    recipe = next((each.recipe for each in sources.values() if each.recipe is not None), None)
+    heads = None if recipe is None else recipes()[recipe].heads
+    return TUNED if heads is None or tuned_in(heads, method) is None else heads
 
 
 def tuned(method: str) -> dict[str, Tuned]:

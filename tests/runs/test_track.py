@@ -115,3 +115,28 @@ def test_the_values_of_another_recipe_stand_in_place_of_the_closest_ones_and_nam
     assert (dpsh.pairing, dpsh.lr) == ("memory", recipes()["small_cnn"].parameters["lr"].value)  # type: ignore[attr-defined]
     with pytest.raises(HashbenchError, match="unknown track of lsh 'other'"):
         run("lsh", given, "other")
+
+
+def test_the_heads_of_a_recipe_have_the_settings_of_the_recipe_that_it_names(root: Path) -> None:
+    trained: dict[str, Setting] = {"bits": 16, "model": "efficientnet_lite0_128px_from_block11"}
+    near = """title = "Closer"
+why = "a test"
+when = { dataset = "cifar10", protocol = "s2_5k", model = "linear", features = "efficientnet_lite0_128px" }
+extends = "heads_lite0"
+[methods.mihash]
+why = "a test"
+lr = 0.5
+"""
+    (root / "experiments" / "recipes" / "near.toml").write_text(near)
+    path = root / "experiments" / "recipes" / "last_layers_lite0.toml"
+    text = path.read_text()
+    line = next(line for line in text.splitlines() if line.startswith("heads = "))
+    given_rate = recipes()["heads_lite0"].methods["mihash"].parameters["lr"].value
+    for named, rate in ((line, given_rate), ("", 0.5)):
+        path.write_text(text.replace(line, named))
+        layers = Run.resolve("cifar10", "s2_5k", "mihash", trained)
+        assert layers.base is not None
+        assert layers.base.settings.lr == layers.sources(trained)["base.lr"].value == rate  # type: ignore[attr-defined]
+    path.write_text(text.replace(line, 'heads = "hedas_lite0"'))
+    with pytest.raises(HashbenchError, match="last_layers_lite0: heads names another recipe, not hedas_lite0"):
+        recipes()

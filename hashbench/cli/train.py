@@ -122,13 +122,13 @@ def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
     """What a user should know of the network: nobody named it, or its settings were made for another one."""
     from hashbench.contract import PIXELS
     from hashbench.models import MODELS
+    from hashbench.runs.settings import recipe_in
     from hashbench.tables import spec
 
     if (model := getattr(run.settings, "model", None)) is None or model not in MODELS:
         return
     sources, name = run.sources(given), run.name
-    recipe = next((each.recipe for each in sources.values() if each.recipe is not None), None)
-    if recipe is None and model not in ("alexnet", "vggf"):  # the authors' networks
+    if recipe_in(sources) is None and model not in ("alexnet", "vggf"):  # the authors' networks
         yield (
             f"no recipe fits {model} on {name.dataset}, so the settings are those of the authors' network: "
             f"hashbench tune {name.method} {name.dataset} searches others"

@@ -146,6 +146,8 @@ class Recipe(Strict):
     def _has_values(self) -> Self:
         if not self.parameters and self.extends is None:
             raise ValueError("a recipe has parameters, or extends the recipe whose values it has")
+        if self.heads is not None and not self.parameters:
+            raise ValueError("a recipe that names heads has parameters: without any, its values are those of another")
         if self.when.model is None:
             raise ValueError("the condition of a recipe names its model: when = { model = ... }")
         return self
@@ -250,11 +252,17 @@ def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Settin
     return {key: found.value for key, found in sourced(method, names, given).items()}
 
 
+def recipe_in(sources: Mapping[str, Sourced]) -> str | None:
+    """The recipe that gives some of the ``sources`` of a run, which has at most one; None without any."""
+    return next((each.recipe for each in sources.values() if each.recipe is not None), None)
+
+
 def track_of_base(sources: Mapping[str, Sourced], method: str) -> str:
-    """The track of a run's base: the ``heads`` of the recipe that gives some ``sources``, if that one tunes it."""
-    recipe = next((each.recipe for each in sources.values() if each.recipe is not None), None)
-    heads = None if recipe is None else recipes()[recipe].heads
-    return TUNED if heads is None or tuned_in(heads, method) is None else heads
+    """The track of a run's base: the ``heads`` of its recipe, or of the closest one that this extends; else TUNED."""
+    recipe = recipe_in(sources)
+    line = () if recipe is None else _line(recipe, recipes()).values()
+    heads = [each.heads for each in line if each.heads is not None]
+    return heads[-1] if heads and tuned_in(heads[-1], method) is not None else TUNED
 
 
 def tuned(method: str) -> dict[str, Tuned]:

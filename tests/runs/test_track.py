@@ -137,6 +137,22 @@ lr = 0.5
         layers = Run.resolve("cifar10", "s2_5k", "mihash", trained)
         assert layers.base is not None
         assert layers.base.settings.lr == layers.sources(trained)["base.lr"].value == rate  # type: ignore[attr-defined]
+    path.write_text(text)
+    closer = """title = "Closer"
+why = "a test"
+when = { dataset = "cifar10", protocol = "s2_5k", model = "efficientnet_lite0_128px_from_block11" }
+extends = "last_layers_lite0"
+"""
+    own = root / "experiments" / "recipes" / "closer.toml"
+    # the heads of the recipe that it extends
+    own.write_text(closer + '[parameters]\nepochs = { value = 2, source = "ours" }\n')
+    base = Run.resolve("cifar10", "s2_5k", "mihash", trained).base
+    assert base is not None
+    assert base.settings.lr == given_rate  # type: ignore[attr-defined]
+    own.write_text(closer + 'heads = "near"\n')
+    with pytest.raises(HashbenchError, match="a recipe that names heads has parameters"):
+        recipes()
+    own.unlink()
     path.write_text(text.replace(line, 'heads = "hedas_lite0"'))
     with pytest.raises(HashbenchError, match="last_layers_lite0: heads names another recipe, not hedas_lite0"):
         recipes()

@@ -1,4 +1,4 @@
-"""A batch that is encoded in parts: by several processes, each its share, or by one in chunks that fit into memory.
+"""A batch that several processes encode, each its share.
 
 The codes of a batch are gathered, and every process computes the objective on all of them. So each process already has
 the complete gradient with respect to its own share, and the backward pass of the gathering just selects it. (PyTorch's
@@ -7,7 +7,7 @@ the weights, summed over the processes, are those of a single process.
 """
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.parallel import ALONE, ProcessGroup, slices
+from hashbench.foundation.parallel import ProcessGroup
 
 TIMEOUT = timedelta(minutes=10)  # the others wait while process 0 works alone, never for so long
 
@@ -84,56 +84,6 @@ def gather_with_gradient(own: Tensor, n: int, group: ProcessGroup) -> Tensor:
     return rows
 
 
-def backward(
-    encode: Callable[[slice], Tensor],
-    loss_of: Callable[[Tensor], Tensor],
-    n_examples: int,
-    chunk: int,
-    group: ProcessGroup = ALONE,
-) -> Tensor:
-    """The loss ``loss_of(encode(all examples))``, detached; its gradient is added to the parameters of ``encode``.
-
-    If there are several processes, each encodes its share, and the gradient is the sum over the processes.
-
-    A share of more than ``chunk`` > 0 examples is encoded ``chunk`` at a time, and twice: first without a graph, for
-    the gradient with respect to the relaxed codes; then with the same random numbers, for that of the parameters. The
-    result is the plain gradient up to rounding (and up to other dropout masks, if the network has dropout).
-    """
-    own = group.share(n_examples)
-    if not 0 < chunk < own.stop - own.start:
-        loss = loss_of(gather_with_gradient(encode(own), n_examples, group))
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss.detach()
-    parts = [slice(own.start + part.start, own.start + part.stop) for part in slices(own.stop - own.start, chunk)]
-    states, relaxed = [], []
-    with torch.no_grad():
-        for part in parts:
-            states.append(_random_states())
-            relaxed.append(encode(part))
-    leaf = gather_with_gradient(torch.cat(relaxed), n_examples, group).requires_grad_()
-    loss = loss_of(leaf)
-    loss.backward()  # type: ignore[no-untyped-call]
-    assert leaf.grad is not None
-    now = _random_states()
-    try:
-        for part, state in zip(parts, states, strict=True):
-            _set_random_states(state)
-            encode(part).backward(leaf.grad[part])  # type: ignore[no-untyped-call]
-    finally:
-        _set_random_states(now)
-    return loss.detach()
-
-
-def _random_states() -> list[Tensor]:
-    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else ())]
-
-
-def _set_random_states(states: list[Tensor]) -> None:
-    torch.set_rng_state(states[0])
-    if len(states) > 1:
-        torch.cuda.set_rng_state_all(states[1:])
-
-
 def sum_gradients(parameters: Iterable[nn.Parameter], group: ProcessGroup) -> None:
     """Replaces the gradients of ``parameters`` by their sums over the processes, the same bits in all of them."""
     if group.is_alone:
@@ -179,19 +129,9 @@ def maximum(value: int, group: ProcessGroup) -> int:
     return int(found)
 
 
-def check_chunk(encoder: nn.Module, chunk: int) -> None:
-    """Raises HashbenchError if chunks would change the result: batch normalisation needs the whole batch."""
-    normalised = _batch_normalisations(encoder)
-    if chunk and normalised:
-        why = f"this model normalises by batch ({normalised} layers), and a chunk is not the batch"
-        raise HashbenchError(
-            f"chunk = {chunk}: {why}: chunk = 0, or a model without batch normalisation, and hash_norm = 'none'"
-        )
-
-
 def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, device: torch.device) -> nn.Sequential:
     """The encoder with batch normalisation over the batch of all processes; HashbenchError on a CPU, which has none."""
-    normalised = _batch_normalisations(encoder)
+    normalised = sum(isinstance(layer, nn.modules.batchnorm._BatchNorm) for layer in encoder.modules())
     if group.is_alone or not normalised:
         return encoder
     if device.type != "cuda":
@@ -200,7 +140,3 @@ def with_synchronised_batch_norm(encoder: nn.Sequential, group: ProcessGroup, de
         raise HashbenchError(f"this model normalises by batch ({normalised} layers), {shared}: {advice}")
     converted: nn.Sequential = nn.SyncBatchNorm.convert_sync_batchnorm(encoder)  # type: ignore[no-untyped-call]
     return converted
-
-
-def _batch_normalisations(encoder: nn.Module) -> int:
-    return sum(isinstance(layer, nn.modules.batchnorm._BatchNorm) for layer in encoder.modules())

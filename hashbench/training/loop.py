@@ -73,7 +73,6 @@ class Trainer:
         self.items = torch.from_numpy(data.items if data.copies is None else data.copies).to(self.device)
         self.batches = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
-        distributed.check_chunk(self.hasher, settings.chunk)
         self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
         beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
         self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
@@ -213,11 +212,12 @@ class Trainer:
         optimiser.set_learning_rate(self.optimiser, settings, rate)
         self.optimiser.zero_grad(set_to_none=True)
         try:
-            loss = distributed.backward(relaxed, loss_of, len(views), settings.chunk, group)
+            codes = distributed.gather_with_gradient(relaxed(group.share(len(views))), len(views), group)
+            loss = loss_of(codes)
+            loss.backward()  # type: ignore[no-untyped-call]
         except RuntimeError as error:
             if is_out_of_memory(error):
-                advice = "a smaller batch_size, or a chunk of it at a time, takes less"
-                raise self._failure(f"no memory for a step with {len(views)} items: {advice}") from None
+                raise self._failure(f"no memory for a step with {len(views)} items: a smaller batch_size") from None
             raise
         # not those of the objective: each process computes the whole loss, and so their whole gradient
         distributed.sum_gradients(self.hasher.encoder.parameters(), group)

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from hashbench.training.settings import TrainingSettings, explicit_rates
+from hashbench.training.settings import TrainingSettings
 
 RISE, START, END = 0.3, 25.0, 1e4  # one_cycle: as torch.optim.lr_scheduler.OneCycleLR has them by default
 
@@ -23,12 +23,11 @@ def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module |
     backbone, *hash_layers = encoder.children()
     decay = settings.weight_decay
     hash_decay = decay if settings.hash_weight_decay is None else settings.hash_weight_decay
-    objective_decay = hash_decay if settings.objective_decay is None else settings.objective_decay
     groups: list[dict[str, Any]] = []
     for layers, rate, bias_rate, own_decay in (
         ([backbone], settings.backbone_lr, settings.bias_lr, decay),
         (hash_layers, 1.0, settings.hash_bias_lr, hash_decay),
-        ([] if objective is None else [objective], settings.objective_lr, settings.hash_bias_lr, objective_decay),
+        ([] if objective is None else [objective], settings.objective_lr, settings.hash_bias_lr, hash_decay),
     ):
         named = [each for layer in layers for each in layer.named_parameters()]
         weights = [values for name, values in named if name.rpartition(".")[2] != "bias"]
@@ -57,19 +56,12 @@ def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0, n_steps
     """The learning rate of ``epoch`` and ``step`` (both from 0, the step over all epochs) of ``n_steps``.
 
     Let t be the epoch or the step, as ``lr_unit`` says, and n = lr_decay_every. The schedule ``step`` is
-    lr lr_decay^(t // n), constant if n = 0; ``linear`` is lr (1 - t / n), and 0 for t >= n; ``explicit`` is the rate in
-    ``lr_explicit`` with the largest start <= t. ``one_cycle`` depends on the step alone: see ``one_cycle``.
+    lr lr_decay^(t // n), constant if n = 0; ``one_cycle`` depends on the step alone: see the function of that name.
     """
+    if settings.lr_schedule == "one_cycle":
+        return one_cycle(settings.lr, step, n_steps)
     now, every = (epoch if settings.lr_unit == "epoch" else step), settings.lr_decay_every
-    match settings.lr_schedule:
-        case "step":
-            return settings.lr * settings.lr_decay ** (now // every) if every else settings.lr
-        case "linear":
-            return settings.lr * max(0.0, 1 - now / every)
-        case "explicit":
-            return [rate for start, rate in explicit_rates(settings.lr_explicit).items() if start <= now][-1]
-        case "one_cycle":
-            return one_cycle(settings.lr, step, n_steps)
+    return settings.lr * settings.lr_decay ** (now // every) if every else settings.lr
 
 
 def one_cycle(peak: float, step: int, n_steps: int) -> float:

@@ -48,16 +48,13 @@ class TrainingSettings(CodeSettings):
     tanh_schedule: Literal["fixed", "power", "doubling"] = "fixed"
     tanh_rate: float = Field(0.0, ge=0)  # power: alpha sqrt(1 + rate * step); doubling: epochs between doublings
     tanh_every: int = Field(1, ge=1)  # power: alpha is updated every so many steps
-    # linear: to 0 over lr_decay_every epochs; one_cycle: up to lr and down again over all epochs, by steps
-    lr_schedule: Literal["step", "linear", "explicit", "one_cycle"] = "step"
-    lr_unit: Literal["epoch", "step"] = "epoch"  # the unit of lr_decay_every and of the starts in lr_explicit
-    lr_explicit: str = ""  # explicit: START:RATE ..., for example "0:0.05 50:0.005"
+    lr_schedule: Literal["step", "one_cycle"] = "step"  # one_cycle: up to lr and down again over all epochs, by steps
+    lr_unit: Literal["epoch", "step"] = "epoch"  # the unit of lr_decay_every
     bias_lr: float = Field(1.0, ge=0)  # factor on the learning rate of the backbone's biases, besides backbone_lr
     hash_bias_lr: float = Field(1.0, ge=0)  # factor on the learning rate of the hash layer's bias
     decay_biases: bool = True  # whether weight_decay applies to biases too
     momentum_form: Literal["lr_outside", "lr_inside"] = "lr_outside"  # inside: v <- momentum v + lr g, as in Caffe
     nesterov: bool = False
-    chunk: int = Field(0, ge=0)  # encode a batch so many examples at a time, in two passes; 0: all at once
     # initial weights of a network of ImageNet: official ones, random ones (none), or the file with this checksum
     weights: str = Field(OFFICIAL, pattern=r"^(official|none|sha256:[0-9a-f]{64})$")
     optimiser: Literal["sgd", "adam"] = "sgd"
@@ -79,10 +76,8 @@ class TrainingSettings(CodeSettings):
     hash_norm: Literal["none", "batch"] = "none"
     # frozen: batch normalisation in the network keeps the statistics of its initial weights, in training too
     batch_norm: Literal["trained", "frozen"] = "trained"
-    # of an objective with weights of its own, such as a classifier: the factor on the learning rate, and the weight
-    # decay (None: that of the hash layer)
+    # of an objective with weights of its own, such as a classifier: the factor on the rate of the hash layer
     objective_lr: float = Field(1.0, gt=0)
-    objective_decay: float | None = Field(None, ge=0)
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
         """The floating point type of the encoder in training; HashbenchError if settings and ``compute`` differ."""
@@ -105,11 +100,6 @@ class TrainingSettings(CodeSettings):
     def _settings_agree(self) -> Self:
         if self.tanh_schedule == "doubling" and (self.tanh_rate < 1 or self.tanh_rate % 1):
             raise ValueError("tanh_schedule 'doubling' needs a tanh_rate of whole epochs, 1 or more")
-        if self.lr_schedule == "linear" and self.lr_decay_every == 0:
-            raise ValueError("lr_schedule 'linear' needs lr_decay_every: how long until the rate is 0")
-        if (self.lr_schedule == "explicit") != bool(self.lr_explicit):
-            raise ValueError("lr_explicit goes with lr_schedule = 'explicit', and only with it")
-        explicit_rates(self.lr_explicit)
         if self.nesterov and self.momentum == 0:
             raise ValueError("nesterov needs a momentum above 0")
         if self.optimiser == "adam" and (self.momentum > 0 or self.momentum_form == "lr_inside"):
@@ -203,18 +193,3 @@ class PulseSettings(DeepSettings):
         """The number of bin widths between distance 0 and distance ``bits``."""
         halved = self.bin_rule == "half" or (self.bin_rule == "released" and self.bits >= 32)
         return self.n_bins or (max(1, self.bits // 2) if halved else self.bits)
-
-
-def explicit_rates(text: str) -> dict[int, float]:
-    """The learning rates of ``lr_explicit`` by the epoch (or step) at which each starts, ascending; the first is 0."""
-    try:
-        pairs = [part.split(":") for part in text.split()]
-        rates = {int(start): float(rate) for start, rate in pairs}
-    except ValueError:
-        raise ValueError(f"lr_explicit is START:RATE, separated by spaces, not {text!r}") from None
-    starts = list(rates)
-    if rates and (starts[0] != 0 or starts != sorted(starts) or len(rates) < len(pairs)):
-        raise ValueError(f"lr_explicit starts at 0 and each START is after the one before, unlike {text!r}")
-    if not all(0 < rate < float("inf") for rate in rates.values()):
-        raise ValueError(f"lr_explicit has rates above 0, unlike {text!r}")
-    return rates

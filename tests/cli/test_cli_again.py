@@ -16,7 +16,7 @@ from hashbench.runs.store import Store
 LSH = ["train", "lsh", "digits", "--bits", "16"]
 SMALL = ["epochs=1", "steps_per_epoch=3", "batch_size=10", "classes_per_batch=5", "augment=none", "augment_per=item"]
 SPARSE = ["train", "sparse-th", "digits", "--model", "mlp", "--set", "d=8", "--set", "k=2"]
-TALR = ["train", "talr-ap", "digits", "--bits", "8", "--set", "epochs=1", "--set", "lr_schedule=explicit"]
+TALR = ["train", "talr-ap", "digits", "--bits", "8", "--set", "epochs=1"]
 
 
 def rows(results: Path) -> dict[Path, bytes]:
@@ -92,7 +92,7 @@ def test_again_of_a_run_that_is_not_stored_stores_it(capsys: pytest.CaptureFixtu
     "train",
     [
         [*LSH, "--seed", "3", "--set", "centre=false"],
-        [*TALR, "--set", "lr_explicit=0:0.05 50:0.005"],
+        [*TALR, "--set", "lr=0.05"],
         [*SPARSE, *(word for each in SMALL for word in ("--set", f"base.{each}"))],
     ],
     ids=["shallow", "deep", "with a base"],
@@ -176,8 +176,7 @@ def test_a_dry_run_prints_each_setting_with_its_source(capsys: pytest.CaptureFix
     assert found["variant"] == ["simplified", "code"]
     assert found["relaxation"] == ["tanh", "paper"]
     assert found["n_bins"] == ["12", "ours"]
-    assert found["chunk"] == ["0", "default"]
-    assert found["lr_explicit"] == ["-", "default"]
+    assert found["steps_per_epoch"] == ["0", "default"]
     printed = json.loads(call(capsys, *plan, "--json")[1])
     assert (printed["run"], printed["stored"], printed["seed"]) == (found["run"][0], False, 0)
     given = {"value": 0.1, "source": "command line", "note": "", "recipe": None, "released": None}

@@ -34,7 +34,7 @@ def both(folder: Path) -> list[dict[str, Any]]:
 
 def test_gradients_are_those_of_one_process(both: list[dict[str, Any]]) -> None:
     alone = two_processes.steps(ALONE)
-    assert len(alone) == 10 * 2 * 4 * 5
+    assert len(alone) == 10 * 2 * 3 * 5
     for found in both:
         assert found["steps"].keys() == alone.keys()
         for name, value in alone.items():

@@ -35,7 +35,7 @@ CELLS: list[tuple[str, Settings, float]] = [(name, {}, LOWER.get(name, 0.9)) for
     ("dpsh", {"pairing": "memory"}, 0.14),
     ("dtsh", {"pairing": "memory", "lr": 0.005}, 0.2),
     ("hashnet", {"pairing": "streams", "momentum_form": "lr_inside"}, 0.9),
-    ("talr_ap", {"chunk": 32, "clip_norm": 1.0}, 0.9),
+    ("talr_ap", {"clip_norm": 1.0}, 0.9),
     ("talr_ap", {"variant": "exact"}, 0.9),
     ("talr_ap", {"model": "small_cnn", "epochs": 10}, 0.15),
     ("mihash", {"model": "squeezenet1_1", "weights": "none", "epochs": 1, "lr": 0.001}, 0.1),

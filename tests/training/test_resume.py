@@ -247,7 +247,7 @@ def assert_same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) ->
         ("ssdh", {"sampled": 50}),
         ("tbh", {"hidden": 20, "bottleneck": 10}),
         ("hashnet", {"pairing": "streams", "momentum_form": "lr_inside", "lr_unit": "step", "lr_decay_every": 3}),
-        ("talr_ap", {"chunk": 7, "augment": "crop_flip", "nesterov": True}),
+        ("talr_ap", {"augment": "crop_flip", "nesterov": True}),
     ],
 )
 def test_a_resumed_run_is_the_undisturbed_one(
@@ -354,7 +354,7 @@ def test_a_step_that_does_not_fit_into_memory_is_one_line(
     def full(*_: object) -> None:
         raise RuntimeError(message)
 
-    monkeypatch.setattr(loop.distributed, "backward", full)
+    monkeypatch.setattr(loop.distributed, "gather_with_gradient", full)
     with pytest.raises(raised, match=told):
         weights(tmp_path)
 

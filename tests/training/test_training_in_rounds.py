@@ -94,13 +94,6 @@ def test_a_killed_run_ends_as_the_undisturbed_one(
     assert all(torch.equal(a, b) for a, b in zip(resumed.seen, calm.seen[done:], strict=True))
 
 
-def test_chunks_give_what_the_whole_batch_gives(tmp_path: Path) -> None:
-    chosen = {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "model": "mlp", "lr": 0.01}
-    whole, _ = trained(tmp_path / "whole", embedding(**chosen))
-    parts, _ = trained(tmp_path / "parts", embedding(**chosen, chunk=5))
-    torch.testing.assert_close(parts.state_dict(), whole.state_dict(), rtol=1e-4, atol=1e-5)
-
-
 @pytest.mark.parametrize(("per", "different"), [("item", 12), ("round", 3), ("batch", 1)])
 def test_who_shares_a_draw_of_the_augmentation(
     per: str, different: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -26,13 +26,9 @@ def test_learning_rate_steps_down() -> None:
     assert learning_rate(settings(lr=0.8, lr_decay=0.5, lr_decay_every=0), 1000) == 0.8
 
 
-def test_learning_rate_by_step_linear_and_explicit() -> None:
+def test_learning_rate_by_step() -> None:
     by_step = settings(lr=0.8, lr_decay=0.5, lr_decay_every=2000, lr_unit="step")
     assert [learning_rate(by_step, 7, step) for step in (0, 1999, 2000, 4000)] == [0.8, 0.8, 0.4, 0.2]
-    linear = settings(lr=0.8, lr_schedule="linear", lr_decay_every=4)  # linspace(lr, 0, 4 + 1), as the released code
-    assert [learning_rate(linear, epoch) for epoch in range(6)] == pytest.approx([0.8, 0.6, 0.4, 0.2, 0.0, 0.0])
-    explicit = settings(lr_schedule="explicit", lr_explicit="0:0.5 3:0.1 10:0.01")
-    assert [learning_rate(explicit, epoch) for epoch in (0, 2, 3, 9, 10, 99)] == [0.5, 0.5, 0.1, 0.1, 0.01, 0.01]
 
 
 @pytest.mark.parametrize("n_steps", [3, 10, 47])
@@ -55,14 +51,7 @@ def test_one_cycle_is_torchs(n_steps: int) -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"lr_schedule": "linear", "lr_decay_every": 0}, "needs lr_decay_every"),
-        ({"lr_schedule": "explicit"}, "goes with"),
-        ({"lr_explicit": "0:0.1"}, "goes with"),
-        ({"lr_schedule": "explicit", "lr_explicit": "1:0.1"}, "starts at 0"),
-        ({"lr_schedule": "explicit", "lr_explicit": "0:0.1 5:0.2 4:0.1"}, "after the one before"),
-        ({"lr_schedule": "explicit", "lr_explicit": "0:0.1 0:0.2"}, "after the one before"),
-        ({"lr_schedule": "explicit", "lr_explicit": "0=0.1"}, "START:RATE"),
-        ({"lr_schedule": "explicit", "lr_explicit": "0:nan"}, "above 0"),
+        ({"lr_schedule": "linear"}, "lr_schedule: Input should be 'step' or 'one_cycle'"),
         ({"nesterov": True, "momentum": 0.0}, "momentum above 0"),
         ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2, got 1"),
         ({"bits": 5000}, "bits: Input should be less than or equal to 4096, got 5000"),
@@ -80,8 +69,8 @@ def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
         return Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
 
     before = named()
-    assert "chunk" not in before.name.config["settings"]
-    assert named(chunk=0, lr_unit="epoch", hash_bias_lr=1.0).name.config_hash == before.name.config_hash
+    assert "hash_bias_lr" not in before.name.config["settings"]
+    assert named(lr_unit="epoch", hash_bias_lr=1.0).name.config_hash == before.name.config_hash
     assert named(hash_bias_lr=0.1).name.config_hash != before.name.config_hash
     assert named(hash_bias_lr=0.1).name.identity["hash_bias_lr"] == 0.1
 

@@ -52,21 +52,27 @@ def command(
     After an interruption the same command continues.
     """
     from hashbench.foundation.registry import canonical
+    from hashbench.methods import METHODS
+    from hashbench.tuning.search import NAME
 
+    names = [each.strip() for each in methods.split(",")]
+    if missing := [each for each in names if canonical(each) not in METHODS.names]:
+        raise HashbenchError(f"--methods: {missing[0] or 'an empty name'} is no method: hashbench list methods")
+    stem = canonical(name or f"bench_{dataset.name}")
+    if not NAME.fullmatch(stem):
+        raise HashbenchError(f"--name {name}: letters, digits, _, - and dots are expected")
     lengths = _lengths(dataset, bits, features)
     given: dict[str, Setting] = {"bits": max(lengths), "model": model}
     if features is not None:
         given["features"] = _extracted(dataset, features, weights, device)
     elif weights is not None:
         raise HashbenchError("--weights are those of a network: --features MODEL is missing")
-    names = [each.strip() for each in methods.split(",")]
     question = tune.question_of([*names, dataset.name], protocol, None, given)
-    if missing := [each for each in names if canonical(each) not in question.spaces]:
-        raise HashbenchError(f"--methods: {missing[0] or 'an empty name'} is no method: hashbench list methods")
-    stem = canonical(name or f"bench_{dataset.name}")
     files = {"tables": _table(dataset, question, lengths, tune_trials)}
     if tune_trials:
-        files["recipes"] = _recipe(dataset, question, stem)
+        when = _condition(dataset, question)
+        _require_no_other_recipe(stem, when)
+        files["recipes"] = _recipe(when, stem)
     place = paths.own_root() / "experiments"
     for kind in files:
         _require_place(kind, place / kind / f"{stem}.toml")
@@ -134,15 +140,29 @@ def _table(dataset: "Card", question: "Question", lengths: Sequence[int], n_tria
     return "\n".join(lines)
 
 
-def _recipe(dataset: "Card", question: "Question", stem: str) -> str:
-    """The file of the recipe into which the search writes; the condition is that of the table's runs."""
-    from hashbench.foundation.config import toml_value
-
+def _condition(dataset: "Card", question: "Question") -> "dict[str, Setting]":
+    """The runs of the table, for the condition of its recipe."""
     when = {"dataset": dataset.name, "protocol": question.protocol, "model": question.settings["model"]}
     if "features" in question.settings:
         from hashbench.features import split_checksum
 
         when["features"] = split_checksum(str(question.settings["features"]))[0]
+    return when
+
+
+def _require_no_other_recipe(stem: str, when: "dict[str, Setting]") -> None:
+    """Raises HashbenchError if another recipe is for the same runs, which could then take the settings of neither."""
+    from hashbench.runs.settings import recipes
+
+    if same := [name for name, recipe in recipes().items() if name != stem and recipe.when.names == when]:
+        path = paths.shown(paths.entries("experiments", "recipes")[same[0]])
+        raise HashbenchError(f"{path}: it has the settings of these runs already: --name {same[0]}, or remove it")
+
+
+def _recipe(when: "dict[str, Setting]", stem: str) -> str:
+    """The file of the recipe into which the search writes."""
+    from hashbench.foundation.config import toml_value
+
     lines = [MADE, f"title = {toml_value(f'Searched for the table {stem}')}", 'why = "hashbench bench --tune"']
     return "\n".join([*lines, f"when = {toml_value(when)}", 'extends = "linear"', ""])
 

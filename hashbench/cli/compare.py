@@ -45,7 +45,9 @@ def command(
         list[str], Argument(metavar="A B...", help="Saved codes, or runs: two or more.", autocompletion=_complete_side)
     ],
     metric: Annotated[list[str] | None, Option(help="Metrics, named as for hashbench eval; repeatable.")] = None,
-    samples: Annotated[int, Option(min=100, help="Samples of the bootstrap and the randomisation test.")] = 10_000,
+    samples: Annotated[
+        int, Option(min=100, max=10_000_000, help="Samples of the bootstrap and the randomisation test.")
+    ] = 10_000,
     seed: Annotated[int, Option(min=0, help="Seed of both.")] = 0,
     interval: Annotated[float, Option(help="The share of the bootstrap samples inside the interval.")] = 0.95,
     top: Annotated[int, Option(min=0, help="The number of queries shown that differ most.")] = 5,

@@ -6,7 +6,7 @@ from typing import Annotated
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import Device, RunName, program
-from hashbench.foundation.files import require_output
+from hashbench.foundation.files import require_apart, require_output
 
 
 def command(
@@ -30,6 +30,7 @@ def command(
     from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
 
+    require_apart([] if items is None else [items], [out])
     require_output(out)
     store = Store.default()
     row = store.named(run)

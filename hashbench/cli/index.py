@@ -9,7 +9,7 @@ from typer import Argument, Option, Typer, echo
 
 from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError, counted
-from hashbench.foundation.files import require_output, write_arrays
+from hashbench.foundation.files import require_apart, require_output, write_arrays
 from hashbench.foundation.progress import bar
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def build(
         raise HashbenchError("--jobs needs several files of items: name them, or quote a pattern such as 'items-*.npz'")
     else:
         source = IndexSource(items[0], embeddings, k, out)
+        require_apart([items[0], embeddings], [out])
         require_output(out)
         with bar("build", "file"):
             sizes, size_bytes = source.sizes(), source.build()
@@ -89,6 +90,9 @@ def query(
     from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_matrix
 
     headers = shard_files.index_files(files)
+    if out is not None:
+        require_apart([*(each.path for each in headers), queries], [out])
+        require_output(out)
     shard_files.require_built_for(headers, codes, embeddings)
     index, activations = shard_files.sharded_index(headers, verify=verify), read_matrix(queries, ACTIVATIONS)
     n_items = index.sizes.n_items

@@ -80,6 +80,7 @@ def command(
         if file is not None:
             raise HashbenchError(f"{out}: a file of codes has no images to draw: name a FILE.npz for ids and distances")
         of_codes = {"query-codes": query_codes, "database-codes": database_codes, "bits": bits, "bit-order": bit_order}
+        require_apart([] if items is None else [items], [out])
         _check_sheet({"json": as_json, "method ivf": method == "ivf", **of_codes, "layout": layout}, top, queries)
         from hashbench.runs import contact_sheet
         from hashbench.runs.store import Store

@@ -167,7 +167,7 @@ def score(
     database_codes: Any,
     query_labels: Any,
     database_labels: Any = None,
-    metrics: str | Sequence[str] = DEFAULT,
+    metrics: str | Sequence[str] | None = None,
     ties: Policy = "expected",
     device: str = "auto",
     weights: Any = None,
@@ -185,7 +185,8 @@ def score(
     does not show it. Labels are class ids [n], negative for no class, names of
     classes [n], or multi-hot [n, labels] of 0 and 1. Levels of relevance, whole numbers from 0, are ``query_labels``
     [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. Metrics are
-    named as on the command line: ``"ap,ndcg@100"``. ``ties`` is the order of items at equal distance: ``expected`` is
+    named as on the command line: ``"ap,ndcg@100"``; None is AP, NDCG and, without ``weights``, precision at
+    radius 2. ``ties`` is the order of items at equal distance: ``expected`` is
     the mean over all orders, ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the
     order of the database. Queries without a relevant item are left out of the means, or score 0 with ``empty="zero"``.
     ``exclude_self`` leaves each query out of its own ranking: True where query and database are the same items, or the
@@ -209,7 +210,8 @@ def score(
     metric    mean     std  [worst, best]
     ap      0.7500  0.0000  [0.5000, 1.0000]
     """
-    policy, wanted = checked(ties, empty), Metrics.parse(metrics)
+    default = DEFAULT if weights is None else DEFAULT_WEIGHTED
+    policy, wanted = checked(ties, empty), Metrics.parse(default if metrics is None else metrics)
     chosen = for_arrays(device, query_codes, database_codes)
     given = {"query_codes": query_codes, "database_codes": database_codes}
     read = [arrays.read_codes(name, codes, chosen, bits) for name, codes in given.items()]

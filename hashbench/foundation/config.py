@@ -28,12 +28,12 @@ Setting = int | float | str | bool  # the value of a hyper-parameter
 M = TypeVar("M", bound=BaseModel)
 
 
-def read_text(path: Path, what: str, remedy: str = "") -> str:
+def read_text(path: Path, what: str, remedy: str = "", *, errors: str = "strict") -> str:
     """The text of a file; raises FileNotFoundError, and HashbenchError that it is not a readable ``what``."""
     try:
         if path.exists() and not path.is_file():
             raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8", errors=errors)
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:

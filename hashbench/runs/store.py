@@ -74,8 +74,8 @@ def read_lines(path: Path) -> list[Line]:
     from hashbench.foundation.config import read_text
     from hashbench.runs.row import REMEDY
 
-    try:
-        return lines_in(read_text(path, "file of rows", f": {REMEDY}"), path)
+    try:  # a byte that is not UTF-8 damages its line alone
+        return lines_in(read_text(path, "file of rows", f": {REMEDY}", errors="backslashreplace"), path)
     except FileNotFoundError:
         return []
 

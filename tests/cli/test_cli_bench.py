@@ -72,12 +72,26 @@ def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -
     assert Path("experiments/recipes/ours.toml").read_text() == recipe
 
 
+def test_a_second_search_of_the_same_runs_is_refused_before_it_begins(hashbench: Call) -> None:
+    command = ["bench", "mine", "--methods", "itq", "--bits", "4", "--seeds", 1, "--tune", 1, "--name"]
+    assert hashbench(*command, "ours")[0] == 0
+    before = sorted(Path().rglob("*"))
+    code, out, err = hashbench(*command, "others")
+    assert (code, out) == (2, "")
+    assert err.endswith("recipes/ours.toml: it has the settings of these runs already: --name ours, or remove it\n")
+    assert sorted(Path().rglob("*")) == before
+    assert hashbench("table", "ours")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--methods", "itq,nope"], "unknown dataset 'nope'"),
-        (["--methods", "itq,,ksh"], "unknown dataset ''"),
-        (["--methods", "digits"], "a method is missing: one of "),
+        (["--methods", "itq,nope"], "--methods: nope is no method: hashbench list methods"),
+        (["--methods", "itq,,ksh"], "--methods: an empty name is no method"),
+        (["--methods", "digits"], "--methods: digits is no method"),
+        (["--methods", "itq", "--name", "../x"], "--name ../x: letters, digits, _, - and dots are expected"),
+        (["--methods", "itq", "--name", "/tmp/x"], "--name /tmp/x: letters"),
+        (["--methods", "itq", "--name", "."], "--name .: letters"),
         (["--methods", "itq", "--bits", "16,x"], "--bits 16,x: whole numbers from 1, each once, are expected"),
         (["--methods", "itq", "--bits", "8,8"], "--bits 8,8: whole numbers from 1, each once, are expected"),
         (["--methods", "itq", "--bits", "0"], "--bits 0: whole numbers from 1"),

@@ -52,6 +52,19 @@ def refused(*arguments: object) -> str:
     return str(caught.value)
 
 
+def test_no_input_is_replaced(folder: Path) -> None:
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    items, embeddings, index, queries = (
+        folder / name for name in ("items.npz", "items.npy", "index.h5", "queries.npz")
+    )
+    for out in (items, embeddings):
+        said = refused("build", items, "--embeddings", embeddings, "--k", 1, "--out", out)
+        assert said == f"{out}: named twice, as an input or an output; each output needs a file of its own"
+    for out in (index, queries):
+        assert "named twice" in refused("query", index, queries, "--out", out)
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_build_says_what_it_wrote(folder: Path) -> None:
     out = folder / "again.h5"
     asked = ("build", folder / "items.npz", "--embeddings", folder / "items.npz", "--k", 2, "--out", out)

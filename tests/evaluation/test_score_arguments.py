@@ -39,6 +39,11 @@ def test_metrics_are_one_text_or_several(metrics: Any, names: list[str]) -> None
     assert list(hashbench.score(*example(), metrics)) == names
 
 
+def test_without_names_the_metrics_are_those_that_the_distance_has() -> None:
+    assert list(hashbench.score(*example())) == ["ap", "ndcg", "precision@r2"]
+    assert list(hashbench.score(*example(), weights=np.arange(12.0))) == ["ap", "ndcg"]
+
+
 @given(st.integers(1, 70), st.sampled_from(["big", "little"]), st.booleans())
 def test_packed_codes_score_as_their_bits(n_bits: int, order: Any, is_said: bool) -> None:
     query, database, *labels = example(n_bits)

@@ -113,8 +113,15 @@ def test_a_file_of_rows_that_is_no_file_is_not_waited_for(results: Path) -> None
     path.mkdir()
     assert said() == "it is a folder, a pipe or a device"
     path.rmdir()
-    path.write_bytes(b"\xff")
-    assert "invalid start byte" in said()
+
+
+def test_a_byte_that_is_not_utf_8_damages_its_line_alone(results: Path) -> None:
+    path = results / "rows" / "cifar10-s1.jsonl"
+    path.write_bytes(b"\xff\xfe\n" + f"{GOOD}\n".encode())
+    faults: list[str] = []
+    assert [row.run for row in Store(results).rows(lambda error: faults.append(str(error)))] == [RUN]
+    assert len(faults) == 1 and faults[0].startswith(f"{path}:1: not a readable row: ")
+    assert Store(results).named(RUN).run == RUN
 
 
 def test_a_speed_up_may_be_more_than_one(results: Path) -> None:

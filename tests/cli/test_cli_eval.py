@@ -218,6 +218,10 @@ def test_queries_among_the_training_items_are_counted(tmp_path: Path) -> None:
     assert run_json(str(path))["leak"]["twins_in_training"] is None
     result = CliRunner().invoke(app, [str(path), *options[:2]])
     assert "--train-labels" in str(result.exception)
+    np.save(tmp_path / "codes.npy", np.zeros((4, 5), np.uint8))
+    said = str(CliRunner().invoke(app, [str(path), *options]).exception)
+    assert f"--train-codes {tmp_path / 'codes.npy'} as database_codes" in said
+    assert "query_codes has 3 bits and database_codes 5" in said
 
 
 @pytest.fixture

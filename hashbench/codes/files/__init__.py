@@ -203,6 +203,7 @@ def _open(
     roles = {role: found[role] for role in needed}
     for what, place in zip(("codes", "labels"), training or (), strict=False):
         roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
+        where += f", --train-{what} {place} as database_{what}"
     n_bits, layout = explicit.bits, explicit.layout
     if n_bits is None and N_BITS in found:
         n_bits = _check_bits(found[N_BITS].where, found[N_BITS].integer())

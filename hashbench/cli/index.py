@@ -91,7 +91,8 @@ def query(
 
     headers = shard_files.index_files(files)
     if out is not None:
-        require_apart([*(each.path for each in headers), queries], [out])
+        checked = [path for path in (codes, embeddings) if path is not None]
+        require_apart([*(each.path for each in headers), queries, *checked], [out])
         require_output(out)
     shard_files.require_built_for(headers, codes, embeddings)
     index, activations = shard_files.sharded_index(headers, verify=verify), read_matrix(queries, ACTIVATIONS)

@@ -212,8 +212,8 @@ class Trainer:
         optimiser.set_learning_rate(self.optimiser, settings, rate)
         self.optimiser.zero_grad(set_to_none=True)
         try:
-            codes = distributed.gather_with_gradient(relaxed(group.share(len(views))), len(views), group)
-            loss = loss_of(codes)
+            own = relaxed(group.share(len(views)))
+            loss = loss_of(distributed.gather_with_gradient(own, len(views), group))
             loss.backward()  # type: ignore[no-untyped-call]
         except RuntimeError as error:
             if is_out_of_memory(error):

@@ -60,8 +60,9 @@ def test_no_input_is_replaced(folder: Path) -> None:
     for out in (items, embeddings):
         said = refused("build", items, "--embeddings", embeddings, "--k", 1, "--out", out)
         assert said == f"{out}: named twice, as an input or an output; each output needs a file of its own"
-    for out in (index, queries):
-        assert "named twice" in refused("query", index, queries, "--out", out)
+    for out in (index, queries, items, embeddings):
+        asked = ("query", index, queries, "--codes", items, "--embeddings", embeddings, "--out", out)
+        assert "named twice" in refused(*asked)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._block_cut import Ints, Signs, descend, eigenvector_signs, submodular_blocks
+from hashbench.methods._machines import machines
 from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import KernelLinear, Linear, ShallowSettings, inputs_of, shallow_method
 
@@ -53,7 +54,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
         if k > 0:
             mu = settings.mu_first * settings.mu_growth ** (k - 1) * codes.size
             codes = step.codes(codes, hashed, round(mu))
-        weights = machines(scaled, codes, weights, c)
+        weights = machines(scaled, codes, weights, c, 100, 1e-5)
         hashed = np.where(scaled @ weights > 0, 1, -1).astype(np.int8)
         if (loss := ksh_loss(hashed, step.affinity)) < least:
             least, best = loss, weights
@@ -127,23 +128,6 @@ def ksh_loss(codes: Signs, affinity: Affinity) -> int:
     squares = np.square((z.T @ z).astype(np.float64)).sum() - n * bits**2
     agreement = (z * (affinity @ z)).sum(dtype=np.float64)
     return int(np.rint(squares - bits * agreement + bits**2 * n * (n - 1)))
-
-
-def machines(inputs: Floats, codes: Signs, start: Floats, c: float) -> Floats:
-    """The weights [d, bits] of SVMs with squared hinges for the bits of ``codes``, in one L-BFGS from ``start``."""
-    from scipy.optimize import minimize
-
-    signs = codes.astype(np.float64)
-
-    def objective(flat: Floats) -> tuple[float, Floats]:
-        weights = flat.reshape(start.shape)
-        slack = np.maximum(1 - signs * (inputs @ weights), 0)
-        gradient = weights - 2 * c * (inputs.T @ (signs * slack))
-        return 0.5 * np.square(weights).sum() + c * np.square(slack).sum(), gradient.ravel()
-
-    options = {"maxiter": 100, "ftol": 1e-5}
-    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x).reshape(start.shape)
 
 
 METHOD = shallow_method(Settings, _fit, Linear, KernelLinear, supervision="relevance")

@@ -1,4 +1,4 @@
-"""MACHash: its loss and couplings against the formula, its step Z, its machines against scikit-learn, its gain."""
+"""MACHash: its loss and couplings against the formula, its step Z, its gain."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
-from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss, machines
+from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss
 from hashbench.runs.run import Run
 
 
@@ -87,18 +87,6 @@ def test_first_codes_of_two_classes_are_opposite() -> None:
     step = CodeStep(affinities(pairs), submodular_blocks(pairs, 20, np.random.default_rng(0)), 1, 3)
     codes = step.first(6, np.random.default_rng(0))
     assert slow_loss(codes, pairs) == 0
-
-
-def test_machines_are_those_of_scikit_learn() -> None:
-    from sklearn.svm import LinearSVC
-
-    random = np.random.default_rng(0)
-    inputs = np.column_stack([random.standard_normal((80, 4)), np.ones(80)])
-    codes = np.where(inputs @ random.standard_normal((5, 3)) + random.standard_normal((80, 3)) > 0, 1, -1)
-    found = machines(inputs, codes.astype(np.int8), np.zeros((5, 3)), 0.7)
-    for bit in range(3):
-        library = LinearSVC(C=0.7, dual=False, fit_intercept=False, tol=1e-8).fit(inputs, codes[:, bit])
-        np.testing.assert_allclose(found[:, bit], library.coef_[0], atol=2e-2)
 
 
 def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:

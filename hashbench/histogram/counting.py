@@ -1,21 +1,17 @@
 """Counts query codes against database codes into a histogram, on the CPU or on another device."""
 
-import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from functools import partial
 from importlib import import_module
-from threading import Event, Timer
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Union, Unpack
 
 import numpy as np
 
-from hashbench.codes import Codes, block_items, pack
+from hashbench.codes import Codes, block_items
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.histogram.counts import Counter, Histogram, Ints, Job, Report, widened
 from hashbench.relevance.distances import DistanceRelevance
-from hashbench.relevance.labels import ClassRelevance, Relevance, SharedLabelRelevance
+from hashbench.relevance.labels import Relevance
 
 if TYPE_CHECKING:
     from hashbench.histogram.torch_kernel import TensorCodes
@@ -25,7 +21,6 @@ Kernel = Literal["numpy", "numba"]  # of the CPU; both count the same
 
 # To import Numba and its kernels takes as long as NumPy needs for so many words of 64 bits (benchmarks/processes.py).
 NUMPY_WORDS = 150_000_000
-PATIENCE = 5.0  # seconds that the import waits at most, where several threads of a process count
 
 
 class CountOptions(TypedDict, total=False):
@@ -88,60 +83,26 @@ class CpuCounter(Counter):
     def _add(self, database: AnyCodes, relevance: Relevance, report: Report) -> None:
         self.counts = widened(self.counts, len(self.levels))
         packed = on_cpu(database)
-        _Numba.idle.clear()
         with ThreadPoolExecutor(self.threads) as pool:
             for columns in slices(len(packed), block_items(packed.n_bits)):
                 parts: Iterable[Job] = self.jobs(relevance, self.query, packed, columns, self.counts)
                 for n_pairs in pool.map(lambda job: job(), parts):
                     report(n_pairs)
-        _Numba.counted(len(self.query) * packed.words.size)
 
     def _counts(self) -> Ints:
         return self.counts
 
 
 class _Numba:
-    """The kernels of Numba in this process: once NumPy has taken as long as their import, a thread imports them.
+    """What decides whether this process has imported the kernels of Numba."""
 
-    It waits while a call counts, because NumPy would get the GIL back from an import only every 5 ms.
-    """
-
-    left, is_here, idle = NUMPY_WORDS, False, Event()  # words that are compared before; whether no call counts
-
-    @classmethod
-    def counted(cls, n_words: int) -> None:
-        """Says that a call has compared so many words; the thread begins when they are enough."""
-        cls.idle.set()
-        before, cls.left = cls.left, cls.left - n_words
-        if before > 0 >= cls.left and not cls.is_here:
-            thread = Timer(0.1, cls.load)  # when the scores of this call are there
-            if hasattr(os, "register_at_fork"):  # a child process would inherit the locks that the thread holds
-                os.register_at_fork(before=thread.join)
-            thread.start()
-
-    @classmethod
-    def load(cls) -> None:
-        """Imports the kernels in three parts that take equally long, and compiles those that the disk does not hold."""
-        parts = (partial(import_module, "numba"), partial(import_module, "scipy.linalg"), cls.count_one_pair)
-        with suppress(Exception):  # a call raises it
-            for part in parts:
-                cls.idle.wait(PATIENCE)
-                part()
-        cls.is_here = True
-
-    @staticmethod
-    def count_one_pair() -> None:
-        """Counts by each kernel, which loads it."""
-        one, label = pack(np.zeros((1, 1), np.uint8)), np.zeros((1, 1), np.int64)
-        for relevance in (ClassRelevance(label[0], label[0]), SharedLabelRelevance(label, label)):
-            CpuCounter(one, 1, "numba").add(one, relevance)
+    words_left = NUMPY_WORDS  # that NumPy compares before: then both have taken equally long
 
 
 def _faster(n_pairs: int | None, n_bits: int) -> Kernel:
     """The kernel that ends sooner, the import of Numba included; None: the number of pairs is not known."""
-    if n_pairs is None or n_pairs * -(-n_bits // 64) > NUMPY_WORDS:
-        _Numba.is_here = True  # the call imports it
-    return "numba" if _Numba.is_here else "numpy"
+    _Numba.words_left -= NUMPY_WORDS + 1 if n_pairs is None else n_pairs * -(-n_bits // 64)
+    return "numba" if _Numba.words_left < 0 else "numpy"
 
 
 def on_cpu(codes: AnyCodes) -> Codes:

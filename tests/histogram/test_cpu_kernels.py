@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -217,80 +216,26 @@ print("numba" in sys.modules)
     assert found.stdout.strip() == "False"
 
 
-@pytest.fixture
-def numba_is_not_here(monkeypatch: pytest.MonkeyPatch) -> type[counting._Numba]:
-    for name, value in {"left": 100, "is_here": False, "idle": threading.Event()}.items():
-        monkeypatch.setattr(counting._Numba, name, value)
-    return counting._Numba
-
-
-def test_a_thread_imports_numba_once_a_process_has_counted_as_much_as_that_costs(
-    numba_is_not_here: type[counting._Numba], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("words", "kernels_of_calls"), [(98, "numpy numpy numba"), (97, "numpy numba numba")])
+def test_numba_is_imported_once_a_process_has_compared_as_much_as_that_costs(
+    words: int, kernels_of_calls: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun = threading.Event()
-    monkeypatch.setattr(numba_is_not_here, "load", begun.set)
     codes, relevance = pack(np.eye(7, dtype=np.uint8)), ClassRelevance(np.arange(7), np.arange(7))
-    for n_counted in (49, 98):
-        count(codes, codes, relevance)
-        assert numba_is_not_here.left == 100 - n_counted
-    assert not begun.is_set()
-    count(codes, codes, relevance)
-    assert begun.wait(10)
-    assert counting._faster(49, 7) == "numpy"  # until the thread has done it
+    used: list[str] = []
+    faster = counting._faster
+    monkeypatch.setattr(counting, "_faster", lambda *of_call: used.append(faster(*of_call)) or used[-1])
+    monkeypatch.setattr(counting._Numba, "words_left", words)
+    found = [count(codes, codes, relevance).counts.tolist() for _ in range(3)]  # 49 pairs each, a word a pair
+    assert " ".join(used) == kernels_of_calls
+    assert found[0] == found[1] == found[2]
 
 
-def test_a_large_call_and_one_of_unknown_size_import_numba_themselves(
-    numba_is_not_here: type[counting._Numba],
+@pytest.mark.parametrize(("n_pairs", "n_bits", "kernel"), [(75, 65, "numpy"), (76, 65, "numba"), (None, 64, "numba")])
+def test_a_large_call_and_one_of_unknown_size_use_numba(
+    n_pairs: int | None, n_bits: int, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert counting._faster(counting.NUMPY_WORDS // 2, 65) == "numpy"  # two words a pair
-    assert counting._faster(counting.NUMPY_WORDS // 2 + 1, 65) == counting._faster(1, 64) == "numba"
-    numba_is_not_here.is_here = False
-    assert counting._faster(None, 64) == counting._faster(1, 64) == "numba"
-
-
-def test_the_import_waits_while_a_call_counts(
-    numba_is_not_here: type[counting._Numba], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    imported: list[str] = []
-    monkeypatch.setattr(counting, "import_module", imported.append)
-    monkeypatch.setattr(numba_is_not_here, "count_one_pair", lambda: imported.append("kernels"))
-    thread = threading.Thread(target=numba_is_not_here.load)
-    thread.start()
-    thread.join(0.05)
-    assert (imported, numba_is_not_here.is_here) == ([], False)
-    numba_is_not_here.counted(1)
-    thread.join(10)
-    assert (imported, numba_is_not_here.is_here) == (["numba", "scipy.linalg", "kernels"], True)
-
-
-def test_a_numba_that_cannot_be_imported_is_the_error_of_a_call(
-    numba_is_not_here: type[counting._Numba], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(counting, "import_module", fails)
-    numba_is_not_here.idle.set()
-    numba_is_not_here.load()
-    codes = pack(np.eye(4, dtype=np.uint8))
-    with pytest.raises(ImportError, match="numba_kernel"):
-        count(codes, codes, ClassRelevance(np.arange(4), np.arange(4)))
-
-
-def test_a_process_that_counts_often_goes_on_with_numba_and_the_same_counts() -> None:
-    script = """
-import os, sys, threading, numpy as np
-from hashbench import score
-from hashbench.histogram import counting
-codes, ids = np.eye(8), np.arange(8)
-counting._Numba.left = 64
-first = score(codes, codes, ids, ids, exclude_self=False).to_dict()
-if (child := os.fork()) == 0:  # after the import, or else it would hold locks
-    os._exit(not ("numba" in sys.modules and score(codes, codes, ids, ids, exclude_self=False).to_dict() == first))
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-assert counting._faster(64, 8) == "numba" and score(codes, codes, ids, ids, exclude_self=False).to_dict() == first
-"""
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    monkeypatch.setattr(counting._Numba, "words_left", 150)  # 65 bits are two words
+    assert counting._faster(n_pairs, n_bits) == kernel
 
 
 def test_every_kernel_is_compiled_once() -> None:

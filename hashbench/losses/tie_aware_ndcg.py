@@ -1,7 +1,6 @@
 """Tie-aware NDCG of a minibatch, relaxed (he2018tieaware, section 4): TALR's objective for graded relevance."""
 
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -9,9 +8,6 @@ from torch.nn.functional import pad
 
 from hashbench.losses._batch import check, mean_where, relevant_mask
 from hashbench.losses.soft_histogram import SMALL_GROUP, cumulative_before, relaxed_histogram
-
-Levels = Literal["int8", "int16"]
-LARGEST_GAIN: dict[Levels, int] = {"int8": 126, "int16": 32_766}  # MATLAB's integers saturate: 2^v - 1 is at most this
 
 
 def simplified(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
@@ -31,17 +27,14 @@ def exact(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delt
     return _loss(dcg_exact, relaxed, relevance, n_bins, delta)
 
 
-def as_released(
-    relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0, levels: Levels = "int8"
-) -> Tensor:
+def as_released(relaxed: Tensor, relevance: Tensor, *, n_bins: int | None = None, delta: float = 1.0) -> Tensor:
     """1 - the batch mean of NDCG_s as the authors' code computes it; other arguments and special cases: ``simplified``.
 
-    Their ``levels`` are int8 in the release before May 2021, in which 2^v saturates at 127: a level of 7 or more has
-    the gain 126. Since commit a3b605e they are int16, and a level of 15 or more has the gain 32,766. In both, the ideal
-    order includes the query itself, at the level on the diagonal of ``relevance``, but the histogram does not: so the
-    value stays below 1.
+    Their levels are int8 in the release before May 2021, in which 2^v saturates at 127: a level of 7 or more has the
+    gain 126. Since commit a3b605e they are int16, which no data set's levels exceed. The ideal order includes the
+    query itself, at the level on the diagonal of ``relevance``, but the histogram does not: so the value is below 1.
     """
-    return _loss(dcg_simplified, relaxed, relevance, n_bins, delta, with_itself=True, largest=LARGEST_GAIN[levels])
+    return _loss(dcg_simplified, relaxed, relevance, n_bins, delta, with_itself=True, largest=126)
 
 
 def dcg_simplified(counts: Tensor, gains: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ NUMBER = re.compile(r"\d*\.\d+")
 P_VALUES = re.compile(r"p = ((?:\d*\.\d+(?:,\s+|\s+and\s+)?)+)")
 # numbers of the prose that no table of their section holds, by a phrase of that section
 ELSEWHERE = {
-    "The backbone": {".684"},  # the accuracy of a classifier
+    "A weaker network": {".684"},  # the accuracy of a classifier
     "The protocols of a collection": {".001", ".008"},  # differences by the order of ties
     # differences between rows that were made twice, and deviations beside them
     "The machines, and rows made again": {
@@ -46,7 +46,7 @@ ELSEWHERE = {
         ".007",
     },
     "NDCG in levels": {".457"},  # of a ranking at random
-    "Sparse codes on a weak network": {".769", ".803"},  # printed in Table 5
+    "On a weak network": {".769", ".803"},  # printed in Table 5
 }
 
 

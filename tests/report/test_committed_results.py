@@ -17,7 +17,6 @@ from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
-from hashbench.tables.papers import OWN
 from hashbench.tables.table import Measured, Table, TableCell
 
 STORE = Store(REPOSITORY / "results")

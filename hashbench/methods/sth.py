@@ -12,7 +12,6 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar
 from hashbench.methods._machines import machines
 from hashbench.methods._pairs import Bools, Ints, relevant_pairs
@@ -28,9 +27,7 @@ class Settings(ShallowSettings):
     n_neighbours: int = Field(ge=0)
     c: float = Field(gt=0)  # the cost of errors of the SVMs
     unit_norm: bool  # whether the SVMs see features that are divided by their norm, as the cosine does
-    # the bits of examples at the median; drawn: so that half of all bits are 1; lapack: as in rows of before the draws,
-    # whose basis LAPACK chose, so they cannot be made again
-    at_median: Literal["zero", "drawn", "lapack"] = "lapack"
+    at_median: Literal["zero", "drawn"]  # the bits of examples at the median; drawn: so that half of all bits are 1
 
 
 def unit_rows(features: Floats) -> Floats:
@@ -101,8 +98,6 @@ def binarised(vectors: Floats, at_median: str, random: np.random.Generator) -> B
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
-    if settings.at_median == "lapack":
-        raise HashbenchError("STHs: at_median = lapack names rows of older code: zero or drawn can be trained")
     relevant = relevant_pairs(data)
     require_bits(settings.bits, len(features) - 1, "eigenvectors")
     random = np.random.default_rng(data.seed)

@@ -141,11 +141,6 @@ def test_the_seed_of_the_run_draws_the_codes() -> None:
         assert (np.sign(runs[0]) != np.sign(runs[2])).any()
 
 
-def test_rows_of_before_name_codes_that_are_not_made_any_more() -> None:
-    with pytest.raises(HashbenchError, match="at_median = lapack names rows of older code"):
-        sth.METHOD.fit(SETTINGS.model_copy(update={"at_median": "lapack"}), examples())
-
-
 def test_svms_predict_the_codes_of_separable_classes() -> None:
     labels = np.repeat([0, 1, 2], 20)
     items = np.eye(3)[labels] + 0.01 * np.random.default_rng(0).random((60, 3))

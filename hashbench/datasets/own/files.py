@@ -71,7 +71,7 @@ def _parts(path: Path, items: str | None, labels: str | None) -> list[tuple[Stor
     by_name = {key.lower(): key for key in arrays}
     keys = next((each for each in SPLITS if by_name.keys() >= {key for part in each for key in part}), None)
     if keys is not None and items is labels is None:
-        return [(arrays[by_name[of]](), *_values(path, arrays, by_name[labelled])) for of, labelled in keys]
+        return [(arrays[by_name[of]](), *_values(arrays, by_name[labelled])) for of, labelled in keys]
     key = _key(path, arrays, items, ITEMS, "say --items KEY")
     return [(arrays[key](), *_labels(path, arrays, labels))]
 
@@ -103,26 +103,21 @@ def _labels(path: Path, arrays: Arrays, place: str | None) -> tuple[str, NDArray
     if place is None and len(arrays) == 1:
         raise HashbenchError(f"{path}: it holds one array, the items: name the labels with --labels FILE")
     if place is None or place in arrays:
-        return _values(path, arrays, _key(path, arrays, place, LABELS, "say --labels KEY"))
+        return _values(arrays, _key(path, arrays, place, LABELS, "say --labels KEY"))
     file, key = parted(place)
     if not file.is_file():
         raise HashbenchError(f"--labels {place}: no file, and no array of {path}, which holds {_names(arrays)}")
     if file.suffix.lower() in (".txt", ".csv"):  # a label on each line
         return str(file), np.array(quietly(str(file), lambda: file.read_text(encoding="utf-8")).splitlines(), np.str_)
     others = arrays_in(file)
-    return _values(file, others, _key(file, others, key, LABELS, f"say --labels {file}:KEY"))
+    return _values(others, _key(file, others, key, LABELS, f"say --labels {file}:KEY"))
 
 
-def _values(path: Path, arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:
+def _values(arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:
     stored = arrays[key]()
-    if not stored.dtype.hasobject:
-        return stored.where, stored.whole()
-    import h5py
-
-    with h5py.File(path, "r") as file:  # the only objects that are read: strings of any length
-        if h5py.check_string_dtype(file[key].dtype) is None:
-            raise HashbenchError(f"{path}: {printable(key)}: Python objects: numbers or strings are expected")
-        return stored.where, np.array(file[key].asstr()[...].tolist(), np.str_)
+    if stored.dtype.hasobject:
+        raise HashbenchError(f"{stored.where}: Python objects: numbers or strings are expected")
+    return stored.where, stored.whole()
 
 
 def _require_items(stored: StoredArray) -> None:

@@ -1,6 +1,7 @@
 """Damaged files end in one line: in process all of them, as processes under limits some, and the bombs."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from support import damaged_codes
 from support.together import together
 
 from hashbench.codes import files
+from hashbench.codes.files import _hdf5
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count_blocks
 
@@ -99,6 +101,54 @@ def test_some_as_processes_under_limits(corpus: Callable[[str], list[Path]]) -> 
             assert err.count("\n") == 1, (path, err)
             assert seconds < MOST_SECONDS, path
             assert size < MOST_BYTES, path
+
+
+def codes_with_names(path: Path) -> bytes:
+    """The content of an HDF5 file whose labels are texts of any length."""
+    arrays = damaged_codes.sound(np.random.default_rng(0))
+    names = {
+        f"{side}_labels": np.resize(np.array(["cat", "dog"], object), n) for side, n in (("query", 6), ("database", 40))
+    }
+    with h5py.File(path, "w") as file:
+        file.update(arrays | names)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("left_out", [16, 0])
+def test_a_loop_of_the_hdf5_library_ends_in_one_line(
+    left_out: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """16 bytes of the heap of texts zeroed, or 16 zeros inserted: h5py never returns from some of these files."""
+    monkeypatch.setattr(_hdf5, "SECONDS", 0.5)
+    monkeypatch.setattr(_hdf5, "_children", [])
+    path = tmp_path / "codes.h5"
+    content = codes_with_names(path)
+    ends = []
+    for at in range(content.index(b"GCOL") + 16, content.index(b"GCOL") + 96, 16):
+        path.write_bytes(content[:at] + bytes(16) + content[at + left_out :])
+        with pytest.raises(HashbenchError, match=r"^\S+codes.h5[^\n]+$") as error:
+            files.load(path)
+        ends.append(str(error.value))
+    assert any(f"{path}: query_labels: cannot be read: the HDF5 library did not come to an end" in end for end in ends)
+    path.write_bytes(content)
+    assert files.load(path).class_names.tolist() == ["cat", "dog"]
+
+
+def test_a_crash_of_the_hdf5_library_is_one_line_and_ends_nothing_else(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "codes.h5"
+    codes_with_names(path)
+    files.load(path)
+    with pytest.raises(ValueError, match=r"crashed \(SIGSEGV\): the file is damaged"):
+        send_then_crash(_hdf5._children[0])
+    assert files.load(path).n_database == 40
+
+
+def send_then_crash(child: _hdf5._Child) -> None:
+    child.process.send_signal(signal.SIGSEGV)
+    child.process.wait()
+    child.ask(["names", "codes.h5"])
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")

@@ -109,7 +109,9 @@ def test_a_text_that_is_no_name_is_refused(tmp_path: Path) -> None:
     path = h5(tmp_path)
     with h5py.File(path, "a") as file:
         file["query_labels"][0] = "x" * 5000
-    with pytest.raises(HashbenchError, match="query_labels: a text of 5000 characters: names have at most 1000"):
+    with pytest.raises(
+        HashbenchError, match="query_labels: cannot be read: a text of 5000 characters: names have at most 1000"
+    ):
         files.load(path)
 
 

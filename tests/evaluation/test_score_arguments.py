@@ -2,12 +2,16 @@
 
 import json
 import re
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -246,7 +250,6 @@ def as_rows(bits: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     "form",
     [
-        lambda bits: bits.astype(object),
         as_rows,
         lambda bits: bits.astype(str),
         lambda bits: bits.astype("S"),
@@ -282,3 +285,80 @@ def test_the_advice_for_pickles_works_when_pasted(form: Any, tmp_path: Path, mon
         assert np.array_equal(plain["query_codes"], query)
         assert plain["query_labels"].tolist() == labels[0].tolist()
         assert plain["database_labels"].tolist() == labels[1].astype(str).tolist()
+
+
+PLAIN = np.array([[1, 0, 1], [0, 0, 1]])
+
+
+def with_torch(make: Callable[[Any], Any]) -> Callable[[], Any]:
+    """What ``make`` does with the tensor of ``PLAIN``."""
+    return lambda: make(pytest.importorskip("torch").from_numpy(PLAIN.astype(np.float32)))
+
+
+def complex_view(tensor: Any) -> Any:
+    """A tensor whose numbers are stored with the other sign."""
+    torch = pytest.importorskip("torch")
+    return torch.complex(torch.zeros_like(tensor), -tensor).conj().imag
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "meta": (with_torch(lambda tensor: tensor.to("meta")), "a tensor of the device meta"),
+    "sparse": (with_torch(lambda tensor: tensor.to_sparse()), "a tensor of layout sparse_coo"),
+    "sparse rows": (with_torch(lambda tensor: tensor.to_sparse_csr()), "a tensor of layout sparse_csr"),
+    "mkldnn": (with_torch(lambda tensor: tensor.to_mkldnn()), "a tensor of layout mkldnn"),
+    "conjugate": (with_torch(lambda tensor: (tensor * 1j).conj()), "complex64 is not numeric"),
+    "SciPy": (lambda: scipy.sparse.csr_array(PLAIN), "a sparse matrix: an array is expected"),
+    "masked": (lambda: np.ma.masked_equal(PLAIN, 0), "3 of 6 values are masked"),
+    "masked rows": (lambda: [np.ma.masked_equal(row, 0) for row in PLAIN], "1 of 3 values are masked"),
+    "missing": (lambda: pandas.DataFrame(PLAIN > 0).astype("boolean").replace(False, pandas.NA), "a value is missing"),
+    "None": (lambda: [[1, None, 1], [0, 0, 1]], "a value is missing"),
+}
+TAKEN: dict[str, Callable[[], Any]] = {
+    "negative view": with_torch(complex_view),
+    "real view": with_torch(lambda tensor: (tensor + 0j).conj().real),
+    "objects": lambda: PLAIN.astype(object),
+    "no mask": lambda: np.ma.masked_equal(PLAIN, 7),
+    "booleans of pandas": lambda: pandas.DataFrame(PLAIN > 0).astype("boolean"),
+    "integers of pandas": lambda: pandas.DataFrame(PLAIN).astype("Int64"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support:UserWarning")
+@pytest.mark.parametrize("argument", ["query_codes", "database_codes", "query_labels", "database_labels"])
+@pytest.mark.parametrize("kind", REFUSED)
+def test_an_array_without_plain_values_is_refused_by_name(kind: str, argument: str) -> None:
+    make, says = REFUSED[kind]
+    arguments = {"query_codes": PLAIN, "database_codes": PLAIN[:1], "query_labels": PLAIN, "database_labels": PLAIN[:1]}
+    with pytest.raises(HashbenchError, match=rf"^{argument}: .*{says}[^\n]*$"):
+        hashbench.score(**(arguments | {argument: make()}))
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_every_kind_of_array_with_plain_values_is_taken(kind: str) -> None:
+    wanted = hashbench.score(PLAIN, PLAIN[::-1], PLAIN, PLAIN[::-1]).to_dict()
+    found = hashbench.score(TAKEN[kind](), PLAIN[::-1], TAKEN[kind](), PLAIN[::-1]).to_dict()
+    assert found == wanted
+
+
+INTERRUPTED = """
+import _thread, sys, threading
+import numpy as np
+import hashbench
+bits, ids = np.arange(64).reshape(16, 4) % 7 % 2, np.arange(16) % 3
+threading.Timer(float(sys.argv[1]), _thread.interrupt_main).start()
+try:
+    for _ in range(1000):
+        hashbench.score(bits, bits[:8], ids, ids[:8])
+except KeyboardInterrupt:
+    print("interrupted")
+print(repr(hashbench.score(bits, bits[:8], ids, ids[:8])["ap"]))
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.3, 0.6, 1.0])
+def test_after_an_interrupt_inside_score_it_scores_as_before(seconds: float) -> None:
+    """At first modules are imported, then compiled kernels are loaded: none of them is left half-made."""
+    bits, ids = np.arange(64).reshape(16, 4) % 7 % 2, np.arange(16) % 3
+    command = [sys.executable, "-c", INTERRUPTED, str(seconds)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["interrupted", repr(hashbench.score(bits, bits[:8], ids, ids[:8])["ap"])]

@@ -110,7 +110,9 @@ class Tuned(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_sources(cls, values: dict[str, Any]) -> dict[str, Any]:
+    def _with_sources(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
         own: dict[str, Any] = {key: values[key] for key in ("why", "tuned", "skip") if key in values}
         tables = {key: v if isinstance(v, dict) else {"value": v} for key, v in values.items() if key not in own}
         return {**own, "parameters": {key: {"source": "ours", **table} for key, table in tables.items()}}

@@ -15,7 +15,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.settings import MethodFile, Recipe
 from hashbench.tables.spec import OtherBudget, TableFile
 
-WRONG = ([], [1], [{}], [[]], "text", "", 7, -1, 0.5, True, {}, {"key": 1}, {"key": []})
+WRONG = ([], [{}], "text", 7, True, {}, {"key": []})
 Place = tuple[str | int, ...]
 
 

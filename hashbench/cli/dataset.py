@@ -68,6 +68,8 @@ def add(
     data = own.open_data([each for each in (path, query_path) if each is not None], options)
     card = own.add(name, data, rule, options, replace=replace)
     echo("\n".join(f"{key:9} {text}" for key, text in _facts(card, data)))
+    for line in data.notes:
+        note(f"note: {line}")
     if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:
         note(
             f"note: the first images have values up to {largest}, and {value_max} is white: if {largest} is, give "

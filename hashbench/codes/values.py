@@ -25,6 +25,11 @@ class CodeValues:
         self.n = self.n_zero = self.n_negative = self.n_other = 0  # other: neither -1 nor 0 nor 1
         self.other: float = 0.0  # the first of these
 
+    @property
+    def n_set(self) -> int:
+        """The number of values above 0."""
+        return self.n - self.n_zero - self.n_negative
+
     def add(self, block: Any, count: Callable[[Any], Any] = np.count_nonzero) -> None:
         """Counts an array, or, by torch's ``count``, a tensor; HashbenchError for whole numbers that are no bits."""
         zeros = block == 0
@@ -46,10 +51,15 @@ def interpret(sides: Sequence[CodeValues]) -> list[str]:
     others = [side for side in counted if side.n_other]
     if others and not any(side.n_negative for side in others):
         raise HashbenchError(f"{others[0].where}: {others[0].other} is in it, {POSITIVE}")
-    has_set = any(side.n > side.n_zero + side.n_negative for side in counted)
-    if any(side.n_negative for side in counted) and any(side.n_zero for side in counted) and not has_set:
-        expected = "0 and 1, or -1 and +1, are expected"
-        raise HashbenchError(f"{counted[0].where}: -1 and 0 and no +1 are in it: {expected}")
+    expected = "0 and 1, or -1 and +1, are expected"
+    if any(side.n_negative for side in counted) and any(side.n_zero for side in counted):
+        if not any(side.n_set for side in counted):
+            raise HashbenchError(f"{counted[0].where}: -1 and 0 and no +1 are in it: {expected}")
+        # zeros among -1 and +1 are undecided bits, and nothing else shows that -1 is meant beside 0
+        is_signed = any(side.n_negative and side.n_set for side in counted)
+        for side in counted:
+            if side.n_negative and side.n_zero and not side.n_set and not is_signed:
+                raise HashbenchError(f"{side.where}: -1 and 0 and no +1 are in it: {expected}")
     notes = []
     for side in counted:
         zeros = f"{side.n_zero} of {side.n} values are exactly 0, and those bits are not set"

@@ -215,7 +215,10 @@ def _classes(labels: Labels) -> dict[str, Ids]:
     """The items of each class, without those of negative labels; the keys begin an error."""
     if labels.ndim != 1:
         raise HashbenchError("splits by class need one class id an item")
-    found = {f"class {label} has ": np.flatnonzero(labels == label) for label in np.unique(labels[labels >= 0])}
+    ascending = np.argsort(labels, kind="stable")
+    classes, starts = np.unique(labels[ascending], return_index=True)
+    members = np.split(ascending, starts[1:])
+    found = {f"class {label} has ": ids for label, ids in zip(classes.tolist(), members, strict=False) if label >= 0}
     if not found:
         raise HashbenchError("no item has a class")
     return found

@@ -120,10 +120,11 @@ def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset,
     if len(labels) != card.n_items:
         yield f"{len(labels)} items; the card states {card.n_items}"
     is_multi = labels.ndim == 2
-    highest = 1 if is_multi else card.n_classes - 1
-    if labels.min(initial=0) < 0 or labels.max(initial=0) > highest:
-        yield f"labels from {labels.min()} to {labels.max()}; 0 to {highest} exist"
-    counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(labels, minlength=card.n_classes)
+    highest, lowest = 1 if is_multi else card.n_classes - 1, -1 if card.own else 0  # -1: an item without a class
+    if labels.min(initial=0) < lowest or labels.max(initial=0) > highest:
+        yield f"labels from {labels.min()} to {labels.max()}; {lowest} to {highest} exist"
+    of_class = labels if is_multi else labels[labels >= 0]
+    counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(of_class, minlength=card.n_classes)
     if card.class_counts not in (None, counts.tolist()):
         yield f"class counts are {counts.tolist()}; the card states {card.class_counts}"
     for probe in card.probes:

@@ -19,6 +19,7 @@ from support.limits import file_size_limit
 
 from hashbench.datasets import store
 from hashbench.datasets.card import cards, load_card
+from hashbench.datasets.own import add
 from hashbench.datasets.split import split
 from hashbench.foundation import paths
 from hashbench.runs.store import Store
@@ -295,6 +296,60 @@ def test_a_name_is_taken_or_odd(flowers: Path, hashbench: Call) -> None:
     assert (paths.data() / "photos" / "mine.jpg").read_text() == "the only copy"
 
 
+@pytest.mark.parametrize("name", ["CON", "nul", "Prn", "aux", "COM1", "lpt9"])
+def test_the_name_of_a_device_of_windows_is_refused(name: str, flowers: Path, hashbench: Call) -> None:
+    refused(hashbench, f"{name}: Windows has a device of this name", flowers, name=name)
+
+
+def test_photographs_that_no_memory_holds_are_refused_with_what_they_need(
+    here: Path, hashbench: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(add, "MOST_IMAGE_BYTES", 100_000_000)
+    for number in range(4):
+        (here / "photos" / "ab"[number % 2]).mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4096, 4096)).save(here / "photos" / "ab"[number % 2] / f"{number}.png")
+    refused(hashbench, "4 images of 4096 x 4096 pixels need 0.2 GB of memory: give --size N", "photos")
+    assert hashbench("dataset", "add", "own", "photos", "--size", 8)[0] == 0
+
+
+WITHOUT = "20 items of 60 are without one, and relevant to nothing"
+NO_CLASS = {
+    "negative ids": (np.where(IDS == 1, -1, IDS), "a negative number"),
+    "other negative ids": (np.where(IDS == 1, -7, IDS), "a negative number"),
+    "numbers as texts": (np.where(IDS == 1, -1, IDS).astype(str), "a negative number or an empty text"),
+    "empty texts": (np.where(IDS == 1, "", np.array(CLASSES)[IDS]), "an empty text"),
+}
+
+
+@pytest.mark.parametrize("case", NO_CLASS)
+def test_items_without_a_class_are_relevant_to_nothing_as_in_eval(case: str, here: Path, hashbench: Call) -> None:
+    labels, note = NO_CLASS[case]
+    code, out, err = hashbench("dataset", "add", "own", write_npz(x=FEATURES, y=labels))
+    assert (code, err) == (0, f"note: file.npz: y: {note} is no class: {WITHOUT}\n")
+    assert load_card("own").n_classes == 2
+    np.testing.assert_array_equal(store.open_dataset(load_card("own")).labels, np.where(IDS == 1, -1, IDS // 2))
+    code, out, _ = hashbench("train", "itq", "own", "--protocol", "own", "--bits", 4, "--json")
+    assert code == 0
+    assert json.loads(out)["searches"]["database"]["ap"]["n_empty"] == 0
+
+
+def test_what_was_chosen_is_said(here: Path, hashbench: Call) -> None:
+    words = np.array(["cat", "sky cat", "sky"])[IDS]
+    features = np.c_[FEATURES, np.ones((N, 2))]
+    code, _, err = hashbench("dataset", "add", "own", write_npz(x=features, y=words))
+    assert code == 0
+    assert err.splitlines() == [
+        (
+            "note: file.npz: y: names such as sky cat are read as one class each; "
+            "for several labels an item, give a column of 0 and 1 a label"
+        ),
+        "note: file.npz: 2 of 8 features are the same for all items, and tell none apart",
+    ]
+    signed = np.where(np.eye(3)[IDS] + np.roll(np.eye(3), 1, 0)[IDS] > 0, 1, -1)
+    code, _, err = hashbench("dataset", "add", "hot", write_npz(x=FEATURES, y=signed))
+    assert (code, err) == (0, "note: file.npz: y: 60 labels are -1, read as absent\n")
+
+
 def test_a_data_set_is_removed_and_nothing_else(flowers: Path, hashbench: Call) -> None:
     hashbench("dataset", "add", "own", flowers)
     hashbench("dataset", "add", "other", flowers)
@@ -398,7 +453,14 @@ BAD = {
     "too few labels": (lambda: write_npz(x=FEATURES, y=IDS[1:]), (), "labels of shape (59,) for 60 items"),
     "one class": (lambda: write_npz(x=FEATURES, y=IDS * 0), (), "all items have class 0: two classes or more"),
     "fractions": (lambda: write_npz(x=FEATURES, y=IDS + 0.5), (), "labels are whole numbers, strings, or columns"),
-    "no label": (lambda: write_npz(x=FEATURES, y=np.where(IDS == 1, "", WORDS)), (), "item 20 has no label"),
+    "one class and none": (lambda: write_npz(x=FEATURES, y=np.where(IDS, 1, -1)), (), "a negative number is no class"),
+    "beyond 64 bits": (
+        lambda: write_npz(x=FEATURES, y=IDS + np.uint64(1 << 63)),
+        (),
+        "beyond 64 bits, are in it",
+    ),
+    "a label twice": (lambda: write_csv(HEAD, WORDS), ("--labels", "kind,kind"), "kind is named twice"),
+    "all the same": (lambda: write_npz(x=FEATURES * 0, y=IDS), (), "all items are the same"),
     "nan": (lambda: write_npz(x=NAN, y=IDS), (), "file.npz: x: not finite"),
     "too large": (lambda: write_npz(x=FEATURES * 1e300, y=IDS), (), "too large for float32"),
     "objects": (lambda: write_npz(x=FEATURES, y=np.array([{}] * N)), (), "which can run code and is never opened"),

@@ -98,6 +98,17 @@ def test_what_does_not_fit_is_said_in_one_line(codes: Any, options: dict[str, An
     assert "\n" not in str(caught.value)
 
 
+def test_codes_of_minus_1_and_0_beside_codes_of_0_and_1_are_refused() -> None:
+    """One rule for both sides: read each by itself, the first would all be the same code."""
+    bits = example()[0].astype(int)
+    with pytest.raises(HashbenchError, match=r"^query_codes: -1 and 0 and no \+1 are in it"):
+        hashbench.score(bits - 1, bits, IDS, IDS)
+    with pytest.raises(HashbenchError, match=r"^database_codes: -1 and 0 and no \+1 are in it"):
+        hashbench.score(bits, bits - 1, IDS, IDS)
+    undecided = np.where(bits > 0, 0, -1)  # among codes of -1 and +1, 0 is an undecided bit
+    assert hashbench.score(undecided, 2 * bits - 1, IDS, IDS)["ap"] is not None
+
+
 def test_an_empty_query_may_score_0() -> None:
     given = [[0, 0], [0, 0]], [[0, 1], [1, 0]], [1, 9], [1, 2], "ap"
     skipped, zero = hashbench.score(*given), hashbench.score(*given, empty="zero")

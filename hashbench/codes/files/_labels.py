@@ -1,7 +1,8 @@
 """Reads labels (class ids, or one column a label, of 0 and 1 or of -1 and +1) and ids (integers or texts) of items."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,18 @@ from numpy.typing import NDArray
 from hashbench.codes.files._layout import StoredLabels, is_text
 from hashbench.codes.files._stored import StoredArray
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.relevance.labels import ClassRelevance, LabelRelevance, Labels, class_ids, class_names, from_labels
+from hashbench.relevance.labels import (
+    ClassRelevance,
+    LabelRelevance,
+    Labels,
+    class_ids,
+    class_names,
+    combinations_note,
+    from_labels,
+)
 
 Ids = NDArray[Any]  # [n], integers or texts
+MOST_EXACT = 1 << 53  # floats beyond it are not all whole numbers apart
 
 
 @dataclass
@@ -22,6 +32,7 @@ class LabelReader:
     labels: StoredLabels
     names: NDArray[np.str_] | None = None  # of the classes; None: their own, which it holds from then on
     n_negative: int = 0  # labels of -1, so far
+    name_notes: list[str] = field(default_factory=list)
 
     def whole(self) -> Labels:
         """The labels of all items."""
@@ -45,13 +56,16 @@ class LabelReader:
     def notes(self) -> list[str]:
         """Notes about the labels that were read."""
         where = self.labels.stored.where
-        return [f"{where}: {self.n_negative} labels are -1, read as absent"] if self.n_negative else []
+        notes = [f"{where}: {self.n_negative} labels are -1, read as absent"] if self.n_negative else []
+        return notes + [f"{where}: {note}" for note in self.name_notes]
 
     def _checked(self, slab: NDArray[Any]) -> Labels:
         where = self.labels.stored.where
         if is_text(self.labels.stored):
             texts = _texts(where, slab.ravel())
-            self.names = class_names(texts) if self.names is None else self.names
+            if self.names is None:
+                self.names = class_names(texts)
+                self.name_notes += filter(None, [combinations_note(self.names.tolist())])
             return class_ids(texts, self.names)
         if self.labels.is_ids:
             with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number: see below
@@ -81,11 +95,30 @@ def relevance_between(query: Labels, database: Labels) -> LabelRelevance:
 
 
 def checked_ids(stored: StoredArray, n_items: int) -> StoredArray:
-    """The stored ids of ``n_items`` items; raises HashbenchError if they are not one integer or text for each."""
-    if stored.shape != (n_items,) or stored.dtype.kind not in "uiUS":
+    """The stored ids of ``n_items`` items, [n]; raises HashbenchError if they are not one integer or text for each.
+
+    They may be [1, n] or [n, 1]; and MATLAB's may be floats, of whole numbers, which are read as integers.
+    """
+    kinds = "uifUS" if stored.is_transposed else "uiUS"
+    if prod(stored.shape) != n_items or n_items not in stored.shape or stored.dtype.kind not in kinds:
         kind = f"{stored.dtype} of shape {stored.shape}"
         raise HashbenchError(f"{stored.where}: {kind}: {n_items} integers or texts are expected")
-    return stored
+    if len(stored.shape) == 1 and stored.dtype.kind != "f":
+        return stored
+    dtype = np.dtype(np.int64) if stored.dtype.kind == "f" else stored.dtype
+
+    def read(_n_rows: int) -> Iterator[NDArray[Any]]:
+        return (_as_ids(stored.where, slab.ravel()) for _, slab in stored.slabs())
+
+    return StoredArray(stored.where, stored.name, (n_items,), dtype, read)
+
+
+def _as_ids(where: str, values: NDArray[Any]) -> Ids:
+    if values.dtype.kind != "f":
+        return values
+    if not (np.abs(values) <= MOST_EXACT).all() or (values != np.rint(values)).any():
+        raise HashbenchError(f"{where}: ids are whole numbers up to 2^53, or texts: others are in it")
+    return values.astype(np.int64)
 
 
 def count_in(query: Ids, database: Iterable[Ids]) -> int:

@@ -1,5 +1,6 @@
 """Stores the user's data as a data set: the items and labels in the data folder, and a card of their own."""
 
+import math
 import os
 import re
 import shlex
@@ -26,6 +27,9 @@ from hashbench.foundation.registry import canonical
 
 PROTOCOL = "own"  # its name
 TAKEN = {"cards", "weights"}  # folders of the data folder
+DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+MOST_PIXELS = 512 * 512  # of one image, where all together take more than ``MOST_IMAGE_BYTES``
+MOST_IMAGE_BYTES = 2 << 30
 MADE_LATER = ("features", "splits")  # folders of a data set that other commands write
 
 
@@ -35,6 +39,10 @@ def require_name(name: str, *, replace: bool) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", stem) or stem in TAKEN:
         expected = f"letters, digits, - and _, a letter first, 64 at most (not {' or '.join(sorted(TAKEN))})"
         raise HashbenchError(f"{printable(name)}: not the name of a data set: {expected}")
+    if stem in DEVICES:
+        raise HashbenchError(
+            f"{printable(name)}: Windows has a device of this name, and no folder: another is expected"
+        )
     card, place = card_files().get(stem), paths.data() / stem
     if card is not None and card != _card_path(stem):
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
@@ -66,11 +74,25 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> OwnData:
     for name in useless.split():
         if getattr(options, name) is not None:
             raise HashbenchError(f"--{name} cannot be combined with {what}")
-    if kinds[0] == "folder":
-        return folder.read(paths, options.size)
     if kinds[0] == "text":
         return files.read_text(paths, options.labels, options.header)
-    return files.read_arrays(paths, options.items, options.labels, options.value_max)
+    if kinds[0] == "folder":
+        data = folder.read(paths, options.size)
+    else:
+        data = files.read_arrays(paths, options.items, options.labels, options.value_max)
+    _refuse_photographs(data)
+    return data
+
+
+def _refuse_photographs(data: OwnData) -> None:
+    """Raises HashbenchError for images that are large and so many that few machines have the memory for them."""
+    height, width = data.shape[:2] if data.is_images else (0, 0)
+    if height * width > MOST_PIXELS and data.size_bytes > MOST_IMAGE_BYTES:
+        given = f"{data.n_items:,} images of {width} x {height} pixels"
+        advice = "give --size N, 512 at most (224 for pretrained networks)"
+        if data.paths[0].is_file():
+            advice = "save them at 512 x 512 or smaller"
+        raise HashbenchError(f"{data.paths[0]}: {given} need {data.size_bytes / 1e9:.1f} GB of memory: {advice}")
 
 
 def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: bool = False) -> Card:
@@ -160,7 +182,11 @@ def _blocks(data: OwnData, what: str) -> Iterator[Block]:
     for items in with_bar(data.blocks(), what, "item", data.n_items, size=len):
         part = slice(start, start + len(items))
         start = part.stop
+        if not data.is_images:
+            data.spread.add(items)
         yield Block(items, data.labels.labels[part], None if data.names is None else data.names[part])
+    if data.spread.n_constant == math.prod(data.shape):
+        raise HashbenchError(f"{data.paths[0]}: all items are the same: features that differ are expected")
 
 
 def _toml(values: Mapping[str, Any]) -> str:

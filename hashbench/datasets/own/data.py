@@ -2,8 +2,9 @@
 
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.readers import Items
-from hashbench.foundation.errors import HashbenchError, printable, quietly, retold
-from hashbench.relevance.labels import Labels
+from hashbench.foundation.errors import HashbenchError, counted, printable, quietly, retold
+from hashbench.relevance.labels import Labels, class_ids, class_names, combinations_note
 
 MOST_PER_CLASS = 100
 MOST_QUERIES = 1000
@@ -31,10 +32,14 @@ class FileOptions:
 
 @dataclass(frozen=True, eq=False)
 class OwnLabels:
-    """Class ids int64[n] from 0, or uint8[n, labels] of 0 and 1; without ``names`` the classes are 0, 1, 2, ..."""
+    """Class ids int64[n] from 0, -1 for no class, or uint8[n, labels] of 0 and 1; ``names`` of 0, 1, ... or none.
+
+    ``notes`` are choices that were made, for the user to read.
+    """
 
     labels: Labels
     names: list[str]
+    notes: tuple[str, ...] = ()
 
     @property
     def is_multi(self) -> bool:
@@ -44,12 +49,32 @@ class OwnLabels:
     @property
     def counts(self) -> list[int]:
         """The number of items of each class or label."""
-        counts = self.labels.sum(axis=0, dtype=np.int64) if self.is_multi else np.bincount(self.labels)
+        is_multi, labels = self.is_multi, self.labels
+        counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(labels[labels >= 0])
         return [int(count) for count in counts]
 
     def name(self, label: int) -> str:
         """The name of a class or label, or its number."""
         return self.names[label] if self.names else str(label)
+
+
+class Spread:
+    """The lowest and the highest value of each feature among the blocks that were added."""
+
+    def __init__(self) -> None:
+        self.ends: NDArray[np.float32] | None = None  # [2, d]
+
+    def add(self, items: Items) -> None:
+        """Adds a block [n, d]."""
+        both = np.stack([items.min(axis=0), items.max(axis=0)])
+        if self.ends is not None:
+            both = np.stack([np.minimum(self.ends[0], both[0]), np.maximum(self.ends[1], both[1])])
+        self.ends = both.astype(np.float32)
+
+    @property
+    def n_constant(self) -> int:
+        """The number of features that are the same for all items."""
+        return 0 if self.ends is None else int((self.ends[0] == self.ends[1]).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +91,14 @@ class OwnData:
     names: NDArray[np.bytes_] | None = None
     n_ignored: int = 0
     n_queries: int = 0
+    spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
+
+    @property
+    def notes(self) -> list[str]:
+        """The choices that were made, and what is odd, a line each."""
+        n, d = self.spread.n_constant, self.shape[0]
+        constant = f"{self.paths[0]}: {n:,} of {d:,} features are the same for all items, and tell none apart"
+        return [*self.labels.notes, *([constant] if n else [])]
 
     @property
     def is_images(self) -> bool:
@@ -167,38 +200,53 @@ def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str
     found = _of_columns(where, raw, list(names)) if several else _of_values(where, raw.reshape(-1))
     if len(found.counts) < 2:
         one = f"class {printable(found.name(0))}" if found.counts else "no label"
-        raise HashbenchError(f"{where}: all items have {one}: two classes or more are expected")
+        negative = "" if several or not (found.labels < 0).any() else "; a negative number is no class: number from 0"
+        raise HashbenchError(f"{where}: all items have {one}: two classes or more are expected{negative}")
     return found
 
 
-def _of_values(where: str, values: NDArray[Any]) -> OwnLabels:
+def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative number") -> OwnLabels:
     if values.dtype.kind in "SU":
         return _of_text(where, values)
-    whole = values.astype(np.int64) if values.dtype.kind in "biuf" else None
-    if whole is None or (values.dtype.kind == "f" and (whole != values).any()):
-        raise HashbenchError(f"{where}: labels are whole numbers, strings, or columns of 0 and 1: others are in it")
-    classes, labels = np.unique(whole, return_inverse=True)
+    with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number
+        whole = values.astype(np.int64) if values.dtype.kind in "biuf" else None
+    if whole is None or (whole != values).any():
+        expected = "labels are whole numbers, strings, or columns of 0 and 1"
+        raise HashbenchError(f"{where}: {expected}: others, or numbers beyond 64 bits, are in it")
+    classes = np.unique(whole[whole >= 0])
+    labels = np.where(whole < 0, -1, np.searchsorted(classes, whole))
     names = [] if (classes == np.arange(len(classes))).all() else [str(each) for each in classes]
-    return OwnLabels(labels.astype(np.int64), names)
+    return OwnLabels(labels.astype(np.int64), names, _without_class(where, labels, no_class))
+
+
+def _without_class(where: str, labels: Labels, sign: str) -> tuple[str, ...]:
+    """A note about items without a class, if there are any; ``sign`` is what says it."""
+    n = int((labels < 0).sum())
+    whose = f"{counted(n, 'item')} of {len(labels):,}"
+    return (f"{where}: {sign} is no class: {whose} are without one, and relevant to nothing",) if n else ()
 
 
 def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
-    """Strings that are all whole numbers are numbers, so that 10 comes after 9."""
+    """Strings that are all whole numbers are numbers, so that 10 comes after 9; the empty one is no class."""
     with retold(lambda _: f"{where}: labels are bytes that are not UTF-8", UnicodeDecodeError):
         text = np.char.strip(values.astype(np.str_) if values.dtype.kind == "U" else np.char.decode(values, "utf-8"))
-    if (empty := np.flatnonzero(text == "")).size:
-        raise HashbenchError(f"{where}: item {empty[0]} has no label")
-    if np.char.isdecimal(text).all() and max(map(len, text.tolist())) < 19:
-        return _of_values(where, text.astype(np.int64))
-    classes, labels = np.unique(text, return_inverse=True)
-    return OwnLabels(labels.astype(np.int64), classes.tolist())
+    classes = class_names(text)
+    if all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in classes.tolist()):
+        return _of_values(
+            where, np.where(text == "", "-1", text).astype(np.int64), "a negative number or an empty text"
+        )
+    labels, note = class_ids(text, classes), combinations_note(classes.tolist())
+    notes = _without_class(where, labels, "an empty text")
+    return OwnLabels(labels, classes.tolist(), notes if note is None else (*notes, f"{where}: {note}"))
 
 
 def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
-    if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1)).all():
-        raise HashbenchError(f"{where}: labels [n, {raw.shape[1]}] are 0 or 1 for each label: others are in it")
-    columns = raw.astype(np.uint8)
+    if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1) | (raw == -1)).all():
+        expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
+        raise HashbenchError(f"{where}: {expected}: others are in it")
+    columns, n_negative = (raw == 1).astype(np.uint8), int((raw == -1).sum())
+    notes = (f"{where}: {n_negative} labels are -1, read as absent",) if n_negative else ()
     if (empty := np.flatnonzero(~columns.any(axis=0))).size:
         raise HashbenchError(f"{where}: no item has label {names[empty[0]] if names else empty[0]}: leave it out")
     is_class = (columns.sum(axis=1, dtype=np.int64) == 1).all()
-    return OwnLabels(columns.argmax(axis=1).astype(np.int64) if is_class else columns, names)
+    return OwnLabels(columns.argmax(axis=1).astype(np.int64) if is_class else columns, names, notes)

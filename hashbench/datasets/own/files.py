@@ -189,6 +189,8 @@ def _label_columns(path: Path, names: list[str], labels: str | None, header: boo
     """The columns of the labels, and whether the first row holds names."""
     if labels is not None:
         asked = [name.strip() for name in labels.split(",")]
+        if twice := next((name for name in asked if asked.count(name) > 1), None):
+            raise HashbenchError(f"--labels {printable(labels)}: {printable(twice)} is named twice: once is expected")
         for name in asked:
             if header is False or name not in names:
                 raise HashbenchError(f"{path}: {unknown('column', name, names if header is not False else ())}")

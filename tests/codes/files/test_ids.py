@@ -1,10 +1,12 @@
 """Ids of items are compared exactly: integers of any type and size, texts and bytes, in any number of pieces."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
 from support.command_line import status
@@ -105,3 +107,29 @@ def test_the_queries_of_two_files_are_the_same_whatever_their_type() -> None:
     sides = [Side("a", count(codes, codes, relevance), np.arange(30, dtype=of) + (1 << 60)) for of in ("i8", "u8")]
     found = compare(*sides, Metrics.parse("ap"), samples=50, seed=0, interval=0.95)
     assert (found.same_by, found.metrics["ap"].difference) == ("their ids", 0.0)
+
+
+@pytest.mark.parametrize("convert", [np.int32, np.float64, lambda ids: ids[:, None]])
+def test_ids_of_matlab_are_read_in_any_direction(convert: Callable[..., np.ndarray], tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    arrays: dict[str, np.ndarray] = {}
+    for side, ids in (("query", np.array([7, 3])), ("database", np.arange(5))):
+        arrays[f"{side}_codes"] = rng.integers(0, 2, (len(ids), 8))
+        arrays[f"{side}_labels"] = np.arange(len(ids))
+        arrays[f"{side}_ids"] = convert(ids)  # SciPy writes [n] as [1, n]
+    scipy.io.savemat(tmp_path / "codes.mat", arrays)
+    saved = files.load(tmp_path / "codes.mat")
+    assert saved.query_ids.tolist() == [7, 3]
+    assert saved.rows_in_database().tolist() == [-1, 3]
+    assert files.opened(tmp_path / "codes.mat", streamed=False).ids_in_database() == 1
+
+
+def test_ids_that_are_no_whole_numbers_are_refused(tmp_path: Path) -> None:
+    arrays = {
+        f"{side}_{what}": np.eye(4)[0] if what == "labels" else np.eye(4)
+        for side in ("query", "database")
+        for what in ("codes", "labels")
+    }
+    scipy.io.savemat(tmp_path / "codes.mat", arrays | {"query_ids": np.arange(4) + 0.5, "database_ids": np.arange(4)})
+    with pytest.raises(HashbenchError, match="query_ids: ids are whole numbers"):
+        files.load(tmp_path / "codes.mat", explicit=files.Explicit(layout="items-by-bits"))

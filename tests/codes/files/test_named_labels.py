@@ -127,3 +127,21 @@ def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
         assert str(caught.value) == (
             f"{path}: query_codes is in it twice, and which one is meant cannot be known: save it once"
         )
+
+
+def test_names_that_share_a_part_are_one_class_each_and_a_note_says_so(tmp_path: Path) -> None:
+    codes = np.eye(4, dtype=np.uint8)
+    names = np.array(["cat", "sky cat", "rose", "cat"])
+    arrays = {
+        f"{side}_{what}": value
+        for side in ("query", "database")
+        for what, value in (("codes", codes), ("labels", names))
+    }
+    np.savez(tmp_path / "codes.npz", **arrays)
+    explicit = files.Explicit(layout="items-by-bits")
+    note = f"{tmp_path}/codes.npz: query_labels: names such as sky cat are read as one class each; for several labels"
+    for streamed in (False, True):
+        saved = files.opened(tmp_path / "codes.npz", explicit=explicit, streamed=streamed)
+        relevant = np.concatenate([relevance.block(slice(None), slice(None)) for _, relevance in saved.pieces()])
+        assert relevant.tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
+        assert [line.startswith(note) for line in saved.notes] == [True]

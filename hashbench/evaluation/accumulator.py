@@ -13,6 +13,7 @@ from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder, Bytes
 from hashbench.evaluation.scorer import DEFAULT, score
 from hashbench.evaluation.scores import Empty, Scores, checked
+from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes, on_cpu
 from hashbench.histogram.device import for_arrays
@@ -29,6 +30,7 @@ class ScoreAccumulator:
     there. Options and labels are those of ``score``, but for levels of pairs, which would need all items at once.
     """
 
+    @checked_arguments
     def __init__(
         self,
         metrics: str | Sequence[str] = DEFAULT,

@@ -12,6 +12,7 @@ from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
 from hashbench.evaluation.diagnostics import Tally
 from hashbench.evaluation.scores import Empty, Evidence, Scores, checked
+from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import ranking, self_pairs, ties
 from hashbench.histogram.counting import AnyCodes, counter, on_cpu
@@ -162,6 +163,7 @@ class Scorer:
             raise HashbenchError(NOT_SAME)
 
 
+@checked_arguments
 def score(
     query_codes: Any,
     database_codes: Any,
@@ -230,5 +232,5 @@ def score(
     scorer.add(database, relevance)
     scores = scorer.scores()
     if exclude_self is None and query_codes is database_codes:
-        warnings.warn(SAME_ARRAY, stacklevel=2)
+        warnings.warn(SAME_ARRAY, stacklevel=3)  # of the caller, past the check of the arguments
     return scores

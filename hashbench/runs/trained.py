@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hashbench.codes import binarize
 from hashbench.contract import BinaryHasher
 from hashbench.datasets.own import inputs
+from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.data import own_rows
@@ -51,6 +52,7 @@ class TrainedRun:
         return binarize(hasher.encode(own_rows(run, array, self.device).whole())).bits()
 
 
+@checked_arguments
 def load(run: str, *, device: str = "auto", results: str | Path | None = None) -> TrainedRun:
     """The stored run called ``run``, or whose name alone starts so; HashbenchError if there is none, or several.
 
@@ -60,6 +62,7 @@ def load(run: str, *, device: str = "auto", results: str | Path | None = None) -
     return TrainedRun(store.named(run), store, device)
 
 
+@checked_arguments
 def train(
     method: str,
     dataset: str,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import MetricValue
 from hashbench.runs.row import Row
@@ -26,6 +27,7 @@ PROVENANCE = {
 FIXED = NAMES | STATE | COUNTS | PROVENANCE
 
 
+@checked_arguments
 def rows(results: str | Path | None = None) -> "DataFrame":
     """The stored rows as a pandas DataFrame: one line for each run, successful or failed, ordered by file name.
 

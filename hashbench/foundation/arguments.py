@@ -1,0 +1,85 @@
+"""Checks the arguments that users pass to functions in Python by the annotations of the functions themselves."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+
+from hashbench.foundation.errors import HashbenchError, printable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SHOWN = 40  # characters of a wrong value in an error
+# the annotations that are checked, with the types of a value and the words for them
+TYPES: dict[Any, tuple[type, ...]] = {
+    int: (int,),
+    float: (int, float),
+    str: (str,),
+    bool: (bool,),
+    Path: (PathLike,),
+    type(None): (type(None),),
+}
+WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "True or False", Path: "a path"}
+
+
+def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which raises a HashbenchError that names an argument whose value is not of its annotated type.
+
+    A number of NumPy is a number. An argument annotated with Any, or with a type that is not plain, is not checked.
+    """
+    declared = signature(function)
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            bound = declared.bind(*args, **kwargs)
+        except TypeError:  # an argument that there is not, or none where one is needed: Python's own words name them
+            return function(*args, **kwargs)
+        for name, value in bound.arguments.items():
+            parameter = declared.parameters[name]
+            if parameter.kind is parameter.VAR_KEYWORD:
+                bound.arguments[name] = {key: _checked(key, each, parameter.annotation) for key, each in value.items()}
+            else:
+                bound.arguments[name] = _checked(name, value, parameter.annotation)
+        return function(*bound.args, **bound.kwargs)
+
+    return checked
+
+
+def _checked(name: str, value: Any, annotation: Any) -> Any:
+    """``value``, plain; HashbenchError where it is of no type of the ``annotation``."""
+    kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    plain = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value  # a number of NumPy
+    if any(get_origin(kind) is Sequence for kind in kinds) and isinstance(value, Iterable) and not _is_text(value):
+        plain = list(value)
+    if any(_fits(plain, kind) for kind in kinds):
+        return plain
+    words = list(dict.fromkeys(_word(kind) for kind in kinds if not (kind is int and float in kinds)))
+    expected = " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    raise HashbenchError(f"{name}: {printable(repr(value), SHOWN)} ({type(value).__name__}): {expected} is expected")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str | bytes)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is Sequence:
+        return isinstance(value, list) and all(isinstance(each, get_args(kind)) for each in value)
+    if get_origin(kind) is Literal:
+        return isinstance(value, str)  # the function itself says which texts it knows
+    if isinstance(value, bool):
+        return kind not in TYPES or kind is bool  # True is no number
+    return isinstance(value, TYPES.get(kind, object))
+
+
+def _word(kind: Any) -> str:
+    if get_origin(kind) is Sequence:
+        return "a list of texts"
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    return WORDS.get(kind, "None")

@@ -9,7 +9,7 @@ from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, as_typed, canonical_json
 from hashbench.foundation.errors import printable
-from hashbench.metrics import MetricValue
+from hashbench.metrics import MetricValue, shown
 from hashbench.runs.diff import diff_rerun
 from hashbench.runs.row import Row, made_by, to_json
 from hashbench.runs.run import Run
@@ -24,7 +24,7 @@ def print_row(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> N
         echo(to_json(row) if stored is None else canonical_json({**values, **asdict(diff_rerun(row, stored))}))
     else:
         echo(f"run   {row.run}")
-        scores = (f"{name:28} {_score(value)}" for name, value in row.all_metrics().items())
+        scores = (f"{shown(name):28} {_score(value)}" for name, value in row.all_metrics().items())
         for line in scores if stored is None else _compared(row, stored):
             echo(line)
         if row.distinct_codes is not None:
@@ -79,7 +79,7 @@ def _compared(row: Row, stored: Row) -> Iterator[str]:
         else:
             by = "one of them has no mean" if difference is None else f"differs by {difference:+.2g}"
             text = f"stored {_score(before[name])}, {by}"
-        yield f"{name:28} {_score(value):6}  {text}"
+        yield f"{shown(name):28} {_score(value):6}  {text}"
 
 
 def _score(value: MetricValue) -> str:

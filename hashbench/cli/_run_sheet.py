@@ -10,6 +10,7 @@ from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import HashbenchError
+from hashbench.metrics import shown
 from hashbench.runs.row import HEADINGS, IMPORTED, Row
 from hashbench.runs.store import Store
 
@@ -84,7 +85,10 @@ def _pairs(values: dict[str, Any]) -> str:
 
 def _blocks(found: dict[str, Any]) -> Iterator[Block]:
     for search, heading in HEADINGS.items():
-        yield f"{heading}scores", ((name, _score(value)) for name, value in found["searches"].get(search, {}).items())
+        yield (
+            f"{heading}scores",
+            ((shown(name), _score(value)) for name, value in found["searches"].get(search, {}).items()),
+        )
     values = {key: value for key, value in found["config"].get("settings", {}).items() if key not in found["settings"]}
     others = ((key, as_typed(value)) for key, value in sorted(values.items()))
     yield "other settings that are not the defaults of the code", others

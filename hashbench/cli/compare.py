@@ -179,10 +179,11 @@ def _lines_of_all(
     given: list[Given], pairs: list[tuple[int, int]], found: "list[Comparison]", corrected: dict[str, list[float]]
 ) -> Iterator[str]:
     from hashbench.evaluation.scores import aligned
+    from hashbench.metrics import shown
 
     yield from _heading(given, found[0])
     for name in found[0].metrics:
-        lines: list[tuple[str, ...]] = [(name, "first", "second", "difference", "interval", "p", "p (Holm)")]
+        lines: list[tuple[str, ...]] = [(shown(name), "first", "second", "difference", "interval", "p", "p (Holm)")]
         for n, ((a, b), each) in enumerate(zip(pairs, found, strict=True)):
             of, letters = each.metrics[name], f"{ascii_uppercase[a]}, {ascii_uppercase[b]}"
             lines.append((letters, *_values(of), _p(corrected[name][n])))
@@ -198,10 +199,11 @@ def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
 
 def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
     from hashbench.evaluation.scores import aligned
+    from hashbench.metrics import shown
 
     yield from _heading((a, b), found)
     interval = f"{100 * options['interval']:g}% interval"
-    rows = ((name, *_values(each)) for name, each in found.metrics.items())
+    rows = ((shown(name), *_values(each)) for name, each in found.metrics.items())
     yield from ("", *aligned([("metric", *MEANS, interval, "p"), *rows]))
     yield from _different(found, top)
     yield ""
@@ -238,10 +240,12 @@ def _p(p: float) -> str:
 
 
 def _different(found: "Comparison", top: int) -> Iterator[str]:
+    from hashbench.metrics import shown
+
     metric = next(iter(found.metrics))
     for n, each in enumerate(found.most_different(metric, top)):
         if n == 0:
-            yield from ("", f"largest differences in {metric}, queries numbered from 0")
+            yield from ("", f"largest differences in {shown(metric)}, queries numbered from 0")
         called = "" if each.id is None else f"  id {printable(str(each.id))}"
         yield f"query {each.query:>6}  A {each.a:.4f}  B {each.b:.4f}  A - B {_signed(each.a - each.b)}{called}"
 

@@ -39,7 +39,7 @@ def command(
     files: Annotated[list[Path] | None, Argument(metavar="FILE_OR_FOLDER...", help="Codes and labels.")] = None,
     metric: Annotated[
         list[str] | None,
-        Option(help='Metrics, such as ap, "ap(norm=retrieved)@1000", precision@r2, "recall@1,5,10"; repeatable.'),
+        Option(help='Metrics, such as ap, map@1000, precision@r2, "recall@1,5,10"; repeatable.'),
     ] = None,
     ties: Annotated[
         Literal["expected", "order", "best", "worst"],

@@ -33,8 +33,10 @@ def curves_of(counted: Histogram) -> list[Curve]:
     # a query that is left out of its own ranking has fewer items
     fewest = int(counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS))
     ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, fewest)
+    # nothing has no precision: it is the mean over the queries that find something, and blank where none does
+    ball["precision"] = ball["precision_of_found"]
     within = f"within Hamming radius 0 to {counted.n_bits}"
-    both, inside = ("radius", "recall", "precision"), ("radius", "recall", "retrieved", "empty")
+    both, inside = ("radius", "recall", "precision", "empty"), ("radius", "recall", "retrieved", "empty")
     first = "Precision of the first N, expected over ties"
     return [
         Curve("precision_recall", ball, both, "recall", "precision", f"Precision and recall {within}", "recall"),

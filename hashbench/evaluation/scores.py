@@ -11,7 +11,7 @@ from hashbench.evaluation.diagnostics import Tally
 from hashbench.foundation.errors import HashbenchError, retold, unknown
 from hashbench.histogram import Histogram
 from hashbench.histogram.ties import Policy
-from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evaluate_with_extremes, summarise
+from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evaluate_with_extremes, shown, summarise
 
 if TYPE_CHECKING:
     import pandas
@@ -167,10 +167,10 @@ def table(scores: Scores) -> str:
     for name in scores:
         value, interval = scores.value(name), scores.interval(name)
         ends = f"[{', '.join(map(number, interval))}]" if interval else ""
-        lines.append((name, number(value.mean), number(value.std), ends))
+        lines.append((shown(name), number(value.mean), number(value.std), ends))
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
-    shown = (f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}" for name, mean, std, ends in lines)
-    return "\n".join(map(str.rstrip, shown))
+    padded = (f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}" for name, mean, std, ends in lines)
+    return "\n".join(map(str.rstrip, padded))
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:

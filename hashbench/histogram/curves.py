@@ -15,17 +15,21 @@ Curve = dict[str, NDArray[np.float64] | Ints]
 def radius_curve(histogram: Histogram) -> Curve:
     """Means at each Hamming ``radius`` 0 .. bits; raises HashbenchError when no query has a relevant item.
 
-    ``precision`` (0 for a query that retrieves nothing) against ``recall`` is the precision-recall curve; ``retrieved``
-    is the number of items inside the radius, ``empty`` the share of queries with nothing inside it.
+    ``precision`` counts a query that retrieves nothing as 0, as precision@rR does; ``precision_of_found`` is the mean
+    over the queries that retrieve something, NaN where none does. ``retrieved`` is the number of items inside the
+    radius, ``empty`` the share of queries with nothing inside it.
     """
     kept = histogram.n_relevant > 0
     if not kept.any():
         raise HashbenchError(NO_QUERY)
     retrieved = histogram.at_distance[kept].cumsum(axis=1)
     found = histogram.relevant[kept].cumsum(axis=1)
+    precision, n_with = found / np.maximum(retrieved, 1), (retrieved > 0).sum(axis=0)
+    of_found = np.full(len(n_with), np.nan)
     return {
         "radius": np.arange(histogram.n_bits + 1),
-        "precision": (found / np.maximum(retrieved, 1)).mean(axis=0),
+        "precision": precision.mean(axis=0),
+        "precision_of_found": np.divide(precision.sum(axis=0), n_with, out=of_found, where=n_with > 0),
         "recall": (found / found[:, -1:]).mean(axis=0),
         "retrieved": retrieved.mean(axis=0),
         "empty": (retrieved == 0).mean(axis=0),

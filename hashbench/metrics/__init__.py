@@ -12,7 +12,7 @@ Examples of metric names::
 
 from hashbench.metrics._evaluate import PerQuery, Values, evaluate, evaluate_with_extremes, mean_values, summarise
 from hashbench.metrics._metric import METRICS, Metric, Metrics, MetricValue, NamedMetric
-from hashbench.metrics._name import Cutoff, MetricName
+from hashbench.metrics._name import Cutoff, MetricName, shown
 
 __all__ = ["METRICS", "Cutoff", "Metric", "MetricName", "MetricValue", "Metrics", "NamedMetric", "PerQuery", "Values"]
-__all__ += ["evaluate", "evaluate_with_extremes", "mean_values", "summarise"]
+__all__ += ["evaluate", "evaluate_with_extremes", "mean_values", "shown", "summarise"]

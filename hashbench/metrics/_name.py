@@ -12,7 +12,8 @@ from hashbench.foundation.registry import canonical
 
 CutoffKind = Literal["rank", "radius", "n_relevant"]
 
-NAME = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(.*?))?\s*")
+NAME = re.compile(r"\s*([A-Za-z][\w-]*)\s*(?:\(([^()]*)\))?\s*(?:@\s*(.*?))?\s*(\(retrieved\))?\s*")
+AP_OF_RETRIEVED = re.compile(r"ap\(norm=retrieved\)@(\d+)")  # what hashing papers call mAP@k
 CUTOFF = re.compile(r"(r?)([0-9]{0,18})")  # 18 digits fit an int64
 COMMA = re.compile(r",(?![^()]*\))")  # outside parentheses
 
@@ -47,12 +48,13 @@ class MetricName:
         match = NAME.fullmatch(text)
         if match is None:
             raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")
-        stem, inner, cutoff = match.groups()
+        stem, inner, cutoff, is_shown = match.groups()  # as ``shown`` writes it: map@1000 (retrieved)
+        inner = ",".join(filter(None, (inner, "norm=retrieved"))) if is_shown else inner
         parameters = () if inner is None else _parameters(inner, text)
         return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
 
     def own(self) -> "MetricName":
-        """The name by hashbench's word (``ap`` for ``map``); HashbenchError for the ambiguous ``map@k`` and ``r@k``."""
+        """The name by hashbench's word: ``ap`` for ``map``, divided as in papers; HashbenchError for ``r@k``."""
         cutoff = str(self.cutoff or "@k")
         if self.metric in ("rprec", "r_precision") and self.cutoff is None:
             return replace(self, metric="precision", cutoff=Cutoff("n_relevant"))
@@ -61,17 +63,23 @@ class MetricName:
                 f"metric '{self}': the share of queries with a relevant item among the first k is no metric here: "
                 f"hit@1 is precision@1, and mrr{cutoff} is 1 / the rank of the first relevant item"
             )
-        if self.metric == "map" and self.cutoff is not None and not self.parameters:
-            raise HashbenchError(
-                f"metric '{self}': divided by what? ap(norm=retrieved){cutoff} divides by the relevant items "
-                f"retrieved, as most hashing papers do, ap{cutoff} by all relevant items, as trec_eval does"
-            )
+        if self.metric == "map" and self.cutoff is not None and self.cutoff.kind == "rank" and not self.parameters:
+            return replace(self, metric="ap", parameters=(("norm", "retrieved"),))
         if self.metric == "r":
             raise HashbenchError(
                 f"metric '{self}': recall{cutoff} is the share of the relevant items that is retrieved; the share of "
                 "queries whose first item is relevant (R@1 of metric learning) is precision@1"
             )
         return replace(self, metric={"map": "ap", "p": "precision", "rr": "mrr"}.get(self.metric, self.metric))
+
+
+def shown(name: str) -> str:
+    """The canonical ``name`` of a metric, or of one behind a heading, as a report for people writes it.
+
+    >>> shown("ap(norm=retrieved)@1000"), shown("ap@1000")
+    ('map@1000 (retrieved)', 'ap@1000')
+    """
+    return AP_OF_RETRIEVED.sub(r"map@\1 (retrieved)", name)
 
 
 def split_names(written: str | Iterable[str]) -> list[str]:

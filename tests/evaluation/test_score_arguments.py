@@ -43,6 +43,13 @@ def test_metrics_are_one_text_or_several(metrics: Any, names: list[str]) -> None
     assert list(hashbench.score(*example(), metrics)) == names
 
 
+def test_map_at_k_is_that_of_hashing_papers_and_shown_so() -> None:
+    scores = hashbench.score(*example(), "map@7,ap@7")
+    assert list(scores) == ["ap(norm=retrieved)@7", "ap@7"]  # the canonical names stay those of files and rows
+    assert scores["map@7"] == scores["map@7 (retrieved)"] == scores["ap(norm=retrieved)@7"] != scores["ap@7"]
+    assert [line.split("  ")[0] for line in str(scores).splitlines()[2:]] == ["map@7 (retrieved)", "ap@7"]
+
+
 def test_without_names_the_metrics_are_those_that_the_distance_has() -> None:
     assert list(hashbench.score(*example())) == ["ap", "ndcg", "precision@r2"]
     assert list(hashbench.score(*example(), weights=np.arange(12.0))) == ["ap", "ndcg"]

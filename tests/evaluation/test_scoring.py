@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import hashbench
 from hashbench import metrics
 from hashbench.codes import pack
 from hashbench.evaluation import arrays
+from hashbench.evaluation.report import write_curves
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count
 from hashbench.metrics import Metrics
@@ -247,6 +249,17 @@ def test_the_plot_shows_precision_over_recall_and_over_rank() -> None:
     assert np.allclose(lines["recall"], ([0.5, 1, 1], [1, 2 / 3, 2 / 3]))
     assert np.allclose(lines["N"], ([1, 2, 3], [1, 0.75, 2 / 3]))  # the second rank is tied: 1/2 of it is relevant
     assert np.allclose(lines_of(hashbench.score(*CASE, ties="order"))["N"], lines_of(hashbench.score(*CASE))["N"])
+
+
+def test_the_curve_of_precision_begins_where_a_query_finds_something(tmp_path: Path) -> None:
+    # within radius 0 no query finds an item, within 1 each finds both items, of which one is relevant
+    scores = hashbench.score([[1, 1], [0, 0]], [[1, 0], [1, 0]], [3, 5], [3, 5], "ap")
+    assert np.allclose(lines_of(scores)["recall"], ([0, 1, 1], [np.nan, 0.5, 0.5]), equal_nan=True)
+    apart = hashbench.score([[1, 1], [0, 0]], [[1, 1]], [3, 3], [3], "ap")  # the second query finds it within 2 only
+    assert np.allclose(lines_of(apart)["recall"], ([0.5, 0.5, 1], [1, 1, 1]))
+    assert scores.histogram is not None
+    written = write_curves(tmp_path, scores.histogram)
+    assert written[0].read_text().splitlines()[:3] == ["radius,recall,precision,empty", "0,0.0,,1.0", "1,1.0,0.5,0.0"]
 
 
 def test_what_cannot_be_plotted_is_said_in_one_line() -> None:

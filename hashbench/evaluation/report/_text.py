@@ -10,7 +10,7 @@ from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
 from hashbench.evaluation.scores import Evidence, Scores, aligned, number, table
 from hashbench.foundation.registry import canonical
-from hashbench.metrics import Metrics
+from hashbench.metrics import Metrics, shown
 from hashbench.relevance.labels import Relevance
 
 LISTED = 8  # at most so many bits are listed by number
@@ -76,7 +76,7 @@ def as_text(found: Evaluation) -> str:
 def as_table(found: Sequence[Evaluation]) -> str:
     """The scores of several files in one table: a line each, the mean of each metric and its range over tie orders."""
     names = list(found[0].scores)
-    lines = [("file", "bits", "queries", "items", *(text for name in names for text in (name, "[worst, best]")))]
+    lines = [("file", "bits", "queries", "items", *(text for name in names for text in (shown(name), "[worst, best]")))]
     for each in found:
         scores, texts = each.scores, list[str]()
         for name in names:

@@ -95,9 +95,14 @@ def _lines(scores: Scores) -> Iterator[list[Any]]:
 def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
     """Writes one line per query to ``path``: its number of relevant items and its metrics, blank if left out."""
     values = [scores.per_query(name) for name in scores]
-    columns = [[None if np.isnan(value) else value for value in metric.tolist()] for metric in values]
+    columns = [map(_blank_nan, metric.tolist()) for metric in values]
     rows = zip(range(scores.n_queries), counted.n_relevant.tolist(), *columns, strict=True)
     _write(path, ("query", "n_relevant", *scores), rows)
+
+
+def _blank_nan(value: float) -> float | None:
+    """The value of a CSV file's cell: None, which is blank, for NaN."""
+    return None if np.isnan(value) else value
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -109,7 +114,7 @@ def write_curves(folder: Path, counted: Histogram) -> list[Path]:
     written: list[Path] = []
     for curve in curves_of(counted):
         data, picture = folder / f"{curve.name}.csv", folder / f"{curve.name}.png"
-        columns = (curve.values[column].tolist() for column in curve.columns)
+        columns = (map(_blank_nan, curve.values[column].tolist()) for column in curve.columns)
         _write(data, curve.columns, zip(*columns, strict=True))
         with atomic(picture) as temporary:
             write_picture(temporary, curve)

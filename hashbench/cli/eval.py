@@ -32,7 +32,9 @@ TrecOption = partial(Option, rich_help_panel="TREC files")
 MoreOption = partial(Option, rich_help_panel="Weights and training items")
 ShardOption = partial(Option, rich_help_panel="A database in several files")
 ReadingOption = partial(Option, rich_help_panel=READING)
-Array = Annotated[str | None, ReadingOption(metavar="FILE[:KEY]", help="Read this array from FILE (its array KEY).")]
+Array = Annotated[
+    str | None, ReadingOption(metavar="FILE[:KEY]", help="This array is in FILE (its KEY), or the KEY of a FILE above.")
+]
 
 
 def command(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
     from hashbench.codes.search import Found
 
-SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes; a run's name ends in none
 SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most images, the most queries, the default
 LINES = 10  # of more queries there is a line each only if their number was asked for
 
@@ -105,8 +104,10 @@ def command(
 
 def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
     """The file of codes that is meant; None if ``source`` is a run."""
+    from hashbench.codes.files import SUFFIXES
+
     if source is not None:
-        path = Path(source)
+        path = Path(source)  # a run's name ends in none of the suffixes
         return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
     if explicit.query_codes is None or explicit.database_codes is None:
         raise HashbenchError("nothing to search: name a run or codes, or use --query-codes and --database-codes")

@@ -15,8 +15,8 @@ from hashbench.codes.files._find import (
     N_BITS,
     NAMINGS,
     ROLES,
+    SUFFIXES,
     array_at,
-    array_of,
     arrays_in,
     files_of,
     find,
@@ -36,6 +36,7 @@ __all__ = [
     "FORMATS",
     "NAMINGS",
     "QUERY_ACTIVATIONS",
+    "SUFFIXES",
     "Arrays",
     "CodeStream",
     "Explicit",
@@ -133,16 +134,7 @@ def weights_at(place: str, sources: Sequence[Path], query: Codes) -> NDArray[Any
     Activations [q, n_bits], of which ``query`` are the signs, give weights [q, n_bits]: their absolute values.
     """
     n_bits = query.n_bits
-    path, key = parted(place)
-    if key is not None:
-        stored = array_at(place, BIT_WEIGHTS, "--weights")
-    elif path.is_file():
-        arrays = arrays_in(path)
-        stored = next(iter(arrays.values()))() if len(arrays) == 1 else array_of(arrays, BIT_WEIGHTS, path)
-    else:
-        in_files = {source: arrays_in(source) for source in sources if source.is_file()}
-        found = next((source for source, arrays in in_files.items() if place in arrays), next(iter(in_files), path))
-        stored = array_of(in_files.get(found, {}), place, found)
+    stored = array_at(place, BIT_WEIGHTS, "--weights", sources)
     if stored.shape == (len(query), n_bits) and len(query) > 1 and stored.dtype.kind == "f":
         with retold(lambda fault: f"{stored.where}: {fault}", HashbenchError):
             return magnitudes(stored.whole(), query)
@@ -202,7 +194,7 @@ def _open(
         raise HashbenchError(f"{where}: --query-ids and --database-ids go together: only {only} is there")
     roles = {role: found[role] for role in needed}
     for what, place in zip(("codes", "labels"), training or (), strict=False):
-        roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}")
+        roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}", paths)
         where += f", --train-{what} {place} as database_{what}"
     n_bits, layout = explicit.bits, explicit.layout
     if n_bits is None and N_BITS in found:

@@ -11,6 +11,7 @@ from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 
 FORMATS = {"h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt}
+SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes
 N_BITS, LAYOUT, IDS = "n_bits", "layout", ("query_ids", "database_ids")  # arrays that may be beside the codes
 ROLES = (*CODE_ROLES, *LABEL_ROLES)
 
@@ -31,13 +32,19 @@ class Naming:
         return (found,) if isinstance(found, str) else found
 
 
-MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "test_labels", "test_label", "tstlabel")
-MATLAB_DATABASE = ("Ytrain", "Y_trn", "Ltrain", "train_labels", "train_label", "trnlabel")
+MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "L_tst", "testL", "test_labels", "test_label", "tstlabel")
+MATLAB_DATABASE = ("Ytrain", "Y_trn", "Ltrain", "L_trn", "trainL", "train_labels", "train_label", "trnlabel")
 
 NAMINGS = (
     Naming("hashbench", "query_codes", "database_codes", ("query_labels",), ("database_labels",)),
     # trn is the database, not the training set
-    Naming("DeepHash-pytorch", "tst_binary", "trn_binary", ("tst_label",), ("trn_label",)),
+    Naming(
+        "DeepHash-pytorch",
+        "tst_binary",
+        "trn_binary",
+        ("tst_label", "L_tst", "testL"),
+        ("trn_label", "L_trn", "trainL"),
+    ),
     Naming("HashNet (PyTorch)", "test_code", "database_code", ("test_labels",), ("database_labels",)),
     Naming("HashNet (Caffe)", "validation_code", "database_code", ("validation_label",), ("database_label",)),
     Naming("ADSH", "qB", "rB", ("queryL", "query_labels", "qL"), ("retrievalL", "database_labels", "rL")),
@@ -50,6 +57,7 @@ NAMINGS = (
     ),
     Naming("TALR, MIHash", "Htest", "Htrain", MATLAB_QUERY, MATLAB_DATABASE),
     Naming("MATLAB hashing", "B_tst", "B_trn", MATLAB_QUERY, MATLAB_DATABASE),
+    Naming("MATLAB deep hashing", "testB", "trainB", MATLAB_QUERY, MATLAB_DATABASE),
     Naming("pytorch_deephash", "test_binary", "train_binary", ("test_label",), ("train_label",)),
     # the user's own items, which are then both the queries and the database
     Naming("hashbench encode RUN ITEMS", "codes", "codes", ("labels",), ("labels",)),
@@ -78,7 +86,9 @@ def _format(path: Path) -> str:
 
 def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str]) -> dict[str, StoredArray]:
     """The arrays of ``roles`` as ``explicit`` says, else by name in ``sources``; and code length, layout and ids."""
-    given = {role: array_at(place, role) for role, place in explicit.items() if place is not None}
+    places = {role: place for role, place in explicit.items() if place is not None}
+    beside = [*sources, *(path for path, _ in map(parted, places.values()) if path.is_file())]
+    given = {role: array_at(place, role, beside=beside) for role, place in places.items()}
     said = {role: array for role, array in given.items() if role in roles}
     files = [file for source in sources for file in files_of(source)] if len(said) < len(roles) else []
     names = _one_namespace({str(file): arrays_in(file) for file in files})
@@ -88,18 +98,30 @@ def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Seq
     return others | given | {role: names[name]() for role, name in guessed.items()}
 
 
-def array_at(place: str, role: str, option: str | None = None) -> StoredArray:
-    """The array at ``place``, FILE or FILE:KEY; without a key the only one, or the only one named as the ``role``."""
+def array_at(place: str, role: str, option: str | None = None, beside: Sequence[Path] = ()) -> StoredArray:
+    """The array at ``place``: FILE:KEY, FILE, whose only array or only one named as the ``role`` it is, or KEY.
+
+    A KEY alone is that of one of the files or folders ``beside`` it, the first that has it.
+    """
     path, key = parted(place)
+    is_key = key is None and path.name == place and path.suffix not in SUFFIXES and not path.exists()
+    if is_key and (file := _file_with(place, beside)) is not None:
+        path, key = file, place
     arrays = arrays_in(path)
     if key is not None:
         return array_of(arrays, key, path)
-    own = {role} if role in IDS else {name for naming in NAMINGS for name in naming.names(role)}
+    own = {role, *(name for naming in NAMINGS if role in ROLES for name in naming.names(role))}
     fitting = list(arrays) if len(arrays) == 1 else [name for name in arrays if name in own]
     if len(fitting) != 1:
         option = option or f"--{role.replace('_', '-')}"
         raise HashbenchError(f"{path}: which array is it? say {option} {path}:KEY; it holds {_some(arrays)}")
     return arrays[fitting[0]]()
+
+
+def _file_with(key: str, sources: Sequence[Path]) -> Path | None:
+    """The first file that has the array ``key``, else the first of all, which an error names; None without files."""
+    files = [file for source in sources if source.exists() for file in files_of(source)]
+    return next((file for file in files if key in arrays_in(file)), next(iter(files), None))
 
 
 def array_of(arrays: Arrays, key: str, path: Path) -> StoredArray:

@@ -234,7 +234,7 @@ def test_names_of_other_code_bases_as_files_in_a_folder(tmp_path: Path, naming: 
 
 
 @together("naming", OF_TWO_SETS, ids=lambda one: one.origin)
-@together("of", [0, 1, 2])
+@together("of", range(max(len(one.query_labels) for one in NAMINGS)))
 def test_names_of_other_code_bases_as_keys(tmp_path: Path, naming: Any, of: int) -> None:
     assert_right(files.load(mat(tmp_path, renamed(naming, of))))
 
@@ -279,6 +279,21 @@ def test_everything_said_needs_no_source(tmp_path: Path) -> None:
     folder = npy(tmp_path, {f"{n}:odd": array for n, array in enumerate(arrays().values())})
     paths = (str(folder / f"{n}:odd.npy") for n in range(4))
     assert_right(files.load(explicit=Explicit(*paths)))
+
+
+@pytest.mark.parametrize("role", ["query_codes", "database_codes", "query_labels", "database_labels"])
+@pytest.mark.parametrize("place", ["mine", "FILE:mine"])
+def test_a_key_alone_is_one_of_the_files_that_are_named(tmp_path: Path, role: str, place: str) -> None:
+    content = arrays()
+    path = npz(tmp_path, {"mine" if name == role else name: array for name, array in content.items()})
+    place = place.replace("FILE", str(path))
+    assert_right(files.load(path, explicit=Explicit(**{role: place})))
+    everything = {**{name: f"{path}:{name}" for name in content}, role: place}  # and no source
+    assert_right(files.load(explicit=Explicit(**everything)))
+    with pytest.raises(HashbenchError, match=r"codes\.npz: unknown key 'mime': did you mean mine\?"):
+        files.load(path, explicit=Explicit(**{role: "mime"}))
+    with pytest.raises(HashbenchError, match=r"mine\.npy: no such file"):
+        files.load(path, explicit=Explicit(**{role: "mine.npy"}))
 
 
 def test_an_unknown_key_is_answered_with_the_nearest(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from hashbench import __version__
 from hashbench.cli import _interrupts, _output
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.progress import QUIET
 
 # The order is that in which a user needs the commands. Each name is a module of hashbench.cli whose function `command`
@@ -153,7 +153,7 @@ def _print_error(error: BaseException) -> int:
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         help_of_command = "" if context is None else f" ({context.command_path} -h)"
-        message, code = error.format_message().replace("Value error, ", "") + help_of_command, error.exit_code
+        message, code = _text_of(error) + help_of_command, error.exit_code
     elif isinstance(error, HashbenchError):
         message, code = str(error), error.exit_code
     elif isinstance(error, OSError):
@@ -163,6 +163,21 @@ def _print_error(error: BaseException) -> int:
     except OSError:  # stderr may be full, too
         _discard(sys.stderr)
     return code
+
+
+def _text_of(error: typer.TyperException) -> str:
+    """The text of an error in the usage, with what a setting is given as where an option is unknown."""
+    text = error.format_message().replace("Value error, ", "")
+    name = str(getattr(error, "option_name", ""))
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    options = [option for param in getattr(command, "params", ()) for option in param.opts]
+    if not (hasattr(error, "possibilities") and "--set" in options and name.startswith("--")):
+        return text
+    key = name.removeprefix("--").replace("-", "_")
+    is_misspelled = nearest(key, [option.removeprefix("--") for option in options])
+    return (
+        f"{text if is_misspelled else f'No such option: {name}'}; a setting of a method is given as --set {key}=VALUE"
+    )
 
 
 def _file_of(error: OSError) -> str:

@@ -237,3 +237,26 @@ def test_a_checkpoint_of_another_configuration_is_refused(interrupted: Path, tra
 def test_a_data_set_without_labels_teaches_nothing(method: str, train: Train) -> None:
     said = refused(train(method, "sift1m", "--protocol", "structhash"))
     assert f"{method} learns from labels or percentiles of distances, and sift1m has neither: these need none: " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("train itq digits --lr .1", "No such option: --lr; a setting of a method is given as --set lr=VALUE"),
+        ("train itq digits --batch-size=9", "--set batch_size=VALUE"),
+        ("pretrain cifar10 --momentum 3", "--set momentum=VALUE"),
+        ("tune itq digits --bandwidth 3", "--set bandwidth=VALUE"),
+        ("train itq digits --bit 8", "(Possible options: --bits, --budget, --split); a setting"),
+        (
+            "bench digits --lr .1",
+            "No such option: --lr (Possible options: --help) (hashbench bench -h)",
+        ),  # has no --set
+    ],
+)
+def test_an_unknown_option_may_be_a_setting(words: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(words.split())
+    err = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert says in err
+    assert err.count("\n") == 1

@@ -92,6 +92,8 @@ def command(
     sources = [file or _codes_of_run(context, str(source))] if source is not None else []
     query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
     options = search.ListSearch(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
+    if top > len(database):
+        print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
     nearest = search.search(query, database, top, queries, options if method == "ivf" else None)
     if out is not None:
         write_arrays(out, **nearest.arrays)

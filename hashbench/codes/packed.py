@@ -101,6 +101,11 @@ def reverse_bits(rows: NDArray[np.uint8]) -> None:
         rows[part] = REVERSED.take(rows[part])
 
 
+def unsigned(packed: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """The bytes of which 128 was subtracted, as sentence-transformers packs codes into int8."""
+    return packed.view(np.uint8) ^ np.uint8(128)
+
+
 def from_bytes(rows: NDArray[np.uint8], n_bits: int, bit_order: str) -> Codes:
     """The codes in ``rows`` uint8[n, ceil(n_bits / 8)]; the first bit is the highest of a byte (big) or the lowest."""
     padded = np.zeros((len(rows), 8 * -(-n_bits // 64)), np.uint8)

@@ -50,9 +50,11 @@ class Found:
 def search(
     query: Codes, database: Codes, top: int, n_queries: int | None = None, lists: ListSearch | None = None
 ) -> Found:
-    """The ``top`` nearest items of ``n_queries`` queries, evenly spread (None: all), among all items or ``lists``."""
-    if top > len(database):
-        raise HashbenchError(f"--top {top}: the database has {len(database):,} items, and no more can be found")
+    """The ``top`` nearest items, or all there are, of ``n_queries`` queries, evenly spread (None: all).
+
+    Of all items, or of those in ``lists``.
+    """
+    top = min(top, len(database))
     rows = spread(len(query), n_queries or len(query))
     query = query[rows]
     found = _exhaustive(query, database, top) if lists is None else _in_lists(query, database, top, lists)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, pack
-from hashbench.codes.packed import bit_order_of, from_bytes
+from hashbench.codes.hexadecimal import bits_of, n_bits_of
+from hashbench.codes.packed import bit_order_of, from_bytes, unsigned
 from hashbench.codes.values import CodeValues, not_numeric
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
@@ -50,11 +51,16 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[A
 
         _require_values(name, values)
         return _of_length(name, torch_kernel.pack(values, seen), bits), seen
+    texts = _texts(name, values)
+    if texts is not None:
+        n_characters = int(np.strings.str_len(texts).max())
+        n_bits = n_bits_of(name, [texts], n_characters, bits)
+        return pack(bits_of(name, texts, n_characters, n_bits)), seen
     array = numbers(name, values, are_codes=True)
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
     if _is_packed(array, bits):
-        return array, seen
+        return (unsigned(array) if array.dtype == np.int8 else array), seen
     if array.dtype != np.bool_:
         for rows in slices(len(array), max(1, COUNTED // max(1, array.shape[1]))):
             seen.add(array[rows])
@@ -172,10 +178,20 @@ def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
+def _texts(name: str, values: Any) -> NDArray[Any] | None:
+    """The texts [n] in ``values``, one for each item; None for anything else."""
+    array = None if hasattr(values, "detach") else _array(name, values)
+    if array is None or array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
+        return None
+    is_text = array.dtype.kind != "O" or all(isinstance(value, str) for value in array)
+    return array.astype(np.str_) if is_text and array.dtype.kind == "O" else (array if is_text else None)
+
+
 def _is_packed(values: Any, bits: int | None) -> bool:
     """Whether ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
-    is_bytes = str(values.dtype).removeprefix("torch.") == "uint8" and values.ndim == 2
-    return bool(bits is not None and is_bytes and values.shape[1] == -(-bits // 8))
+    kind = str(values.dtype).removeprefix("torch.")
+    is_bytes = kind == "uint8" or (kind == "int8" and bits != 1)
+    return bool(bits is not None and is_bytes and values.ndim == 2 and values.shape[1] == -(-bits // 8))
 
 
 def _of_length(name: str, found: AnyCodes, bits: int | None) -> AnyCodes:

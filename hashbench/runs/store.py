@@ -216,7 +216,8 @@ class Store:
             raise HashbenchError(f"run {name!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
         if not found:
             fault = unknown("run", name, (line.name for line in self.lines()))
-            raise HashbenchError(f"{fault} (rows are read from {self.folder})")
+            other = "hashbench --results FOLDER, in Python results=FOLDER, names another folder"
+            raise HashbenchError(f"{fault} (rows are read from {self.folder}; {other})")
         return found.get(name) or next(iter(found.values()))
 
     def begun(self, name: str) -> list[Line]:

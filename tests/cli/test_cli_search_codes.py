@@ -36,6 +36,23 @@ def exact(top: int, name: str = "distances") -> list[list[int]]:
     return [getattr(found, name).tolist() for found in neighbours_of(pack(QUERY), pack(DATABASE), top)]
 
 
+@pytest.mark.parametrize("method", [(), IVF])
+def test_a_top_above_the_database_finds_all_items(
+    capsys: pytest.CaptureFixture[str], codes: Path, method: tuple[str, ...], request: pytest.FixtureRequest
+) -> None:
+    if method:
+        request.getfixturevalue("with_faiss")
+    code, printed, error = call(capsys, "search", codes, *method, "--top", 999, "--json")
+    found = json.loads(printed)
+    assert (code, found["top"], error.splitlines()[-1]) == (
+        0,
+        360,
+        "note: --top 999: the database has 360 items, and all are found",
+    )
+    assert [sorted(ids) for ids in found["ids"]] == [list(range(360))] * 6
+    assert found["distances"] == exact(360)
+
+
 def test_exhaustive_search_prints_and_writes_ids_distances_and_ranks(
     capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path
 ) -> None:
@@ -158,7 +175,6 @@ def test_without_faiss_the_error_has_the_command(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{codes}", "--top", 361], "--top 361: the database has 360 items, and no more can be found"),
         (["{codes}", "--probes", 3], "--probes: can be used with --method ivf only"),
         (["{codes}", "--check", 0, "--lists", 3], "--lists, --check: can be used with --method ivf only"),
         (["{codes}", "--out", "sheet.png"], "sheet.png: a file of codes has no images to draw: name a FILE.npz"),

@@ -271,7 +271,6 @@ def as_rows(bits: np.ndarray) -> np.ndarray:
         as_rows,
         lambda bits: bits.astype(str),
         lambda bits: bits.astype("S"),
-        lambda bits: np.array(["".join(map(str, row)) for row in bits]),
     ],
 )
 def test_the_advice_for_texts_and_objects_works_when_pasted(form: Any) -> None:

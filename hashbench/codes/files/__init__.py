@@ -1,6 +1,6 @@
 """Reads codes and labels from the files of ``save`` and of other code: a module a format, see docs/code-formats.md."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from hashbench.codes.files._find import (
 )
 from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
-from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange
+from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange, is_text
 from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
@@ -200,9 +200,15 @@ def _open(
     if n_bits is None and N_BITS in found:
         n_bits = _check_bits(found[N_BITS].where, found[N_BITS].integer())
     codes = arrange(where, roles, n_bits, layout or _layout(found.get(LAYOUT)))
-    notes = [f"{where}: codes are bits x items"] if codes.transposed else []
+    notes = [*_notes_of_texts(roles, codes.n_bits), *codes.notes]
+    notes += [f"{where}: codes are bits x items"] if codes.transposed else []
     notes += [f"{where}: labels are labels x items"] if any(each.transposed for each in codes.labels) else []
     return Opened(codes, ids if with_ids and training is None else [None, None], notes, explicit.bit_order)
+
+
+def _notes_of_texts(roles: Mapping[str, StoredArray], n_bits: int) -> list[str]:
+    texts = [roles[role] for role in CODE_ROLES if is_text(roles[role])]
+    return [f"{stored.where}: texts of hexadecimal digits or of 0 and 1, read as {n_bits} bits" for stored in texts]
 
 
 def _check_bits(name: str, n_bits: int) -> int:

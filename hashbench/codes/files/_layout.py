@@ -1,17 +1,22 @@
 """Finds which axis of codes and labels counts the items, by the lengths that must agree."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hashbench.codes.files._stored import StoredArray
-from hashbench.codes.packed import MAX_BITS
+from hashbench.codes.files._stored import Read, StoredArray
+from hashbench.codes.hexadecimal import bits_of, n_bits_of
+from hashbench.codes.packed import MAX_BITS, unsigned
 from hashbench.codes.values import not_numeric
 from hashbench.foundation.errors import HashbenchError, printable
 
+SIGNED = "int8, read as packed bytes less 128, as sentence-transformers' binary precision has them"
 LAYOUTS = ("items-by-bits", "bits-by-items")
 CODE_ROLES = ("query_codes", "database_codes")
 LABEL_ROLES = ("query_labels", "database_labels")
@@ -40,6 +45,7 @@ class StoredCodes:
     n_bits: int
     transposed: bool  # the file has bits x items
     labels: tuple[StoredLabels, ...] = ()
+    notes: tuple[str, ...] = ()  # of decisions about the codes
 
 
 def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, layout: str | None) -> StoredCodes:
@@ -48,6 +54,8 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     Without ``layout`` codes may be items x bits or bits x items; labels are ids ([n], [n, 1] or [1, n]) or one column
     (or row) a label. Raises HashbenchError where no layout fits; where two fit, the error asks for ``--layout``.
     """
+    texts = {role: _of_texts(roles[role], n_bits) for role in CODE_ROLES if is_text(roles[role])}
+    roles, layout = {**roles, **texts}, LAYOUTS[0] if texts else layout  # a text is an item
     for role, stored in roles.items():
         _check_shape(role, stored)
     labels = [roles[role] for role in LABEL_ROLES if role in roles]
@@ -103,6 +111,8 @@ def _arrangements(
     bits = [_bits(stored, n_bits) for stored in codes]
     if bits[0] != bits[1]:
         raise _MisfitError(1, f"{where}: query_codes has {bits[0]} bits and database_codes {bits[1]}: they must agree")
+    notes = tuple(f"{stored.where}: {SIGNED}" for stored in codes if is_packed(stored, bits[0]) and _is_signed(stored))
+    codes = [_as_unsigned(stored) if is_packed(stored, bits[0]) else stored for stored in codes]
     labels = [roles[role] for role in LABEL_ROLES if role in roles]
     choices = [_label_choices(*each) for each in zip(labels, CODE_ROLES, codes, strict=False)]
     pairs = [pair for pair in product(*choices) if len({(one.is_ids, one.width, one.transposed) for one in pair}) < 2]
@@ -110,7 +120,7 @@ def _arrangements(
         shapes = f"shape {labels[0].shape} beside {labels[1].shape}"
         kinds = "both must be class ids [n] or both multi-hot [n, labels]"
         raise _MisfitError(3, f"{where}: query_labels: {shapes}: {kinds}")
-    return [StoredCodes(codes[0], codes[1], bits[0], transpose, pair) for pair in pairs]
+    return [StoredCodes(codes[0], codes[1], bits[0], transpose, pair, notes) for pair in pairs]
 
 
 def _bits(stored: StoredArray, n_bits: int | None) -> int:
@@ -131,7 +141,43 @@ def is_text(stored: StoredArray) -> bool:
 
 def is_packed(stored: StoredArray, n_bits: int) -> bool:
     """Whether codes, items x bytes, are ``n_bits`` packed eight to a byte (one bit reads the same packed or not)."""
-    return stored.dtype == np.uint8 and stored.shape[1] == -(-n_bits // 8)
+    is_bytes = stored.dtype == np.uint8 or (_is_signed(stored) and n_bits > 1)
+    return is_bytes and stored.shape[1] == -(-n_bits // 8)
+
+
+def _is_signed(stored: StoredArray) -> bool:
+    return stored.dtype == np.int8
+
+
+def _as_unsigned(stored: StoredArray) -> StoredArray:
+    """Packed codes as uint8; those of int8 are bytes of which 128 was subtracted."""
+    return _changed(stored, unsigned, stored.file_shape, np.uint8) if _is_signed(stored) else stored
+
+
+def _of_texts(stored: StoredArray, n_bits: int | None) -> StoredArray:
+    """The bits [n, bits] of texts of hexadecimal digits, or of 0 and 1 where ``n_bits`` says so."""
+    if stored.shape not in ((prod(stored.shape),), (prod(stored.shape), 1)):
+        return stored  # and the check of shapes says what is wrong
+    n_characters = stored.dtype.itemsize // (4 if stored.dtype.kind == "U" else 1)
+    n_bits = n_bits_of(stored.where, (slab for _, slab in stored.slabs()), n_characters, n_bits)
+
+    def bits(texts: NDArray[Any]) -> NDArray[np.uint8]:
+        return bits_of(stored.where, texts.ravel(), n_characters, n_bits)
+
+    return replace(_changed(stored, bits, (prod(stored.shape), n_bits), np.uint8), is_transposed=False)
+
+
+def _changed(
+    stored: StoredArray, change: Callable[[NDArray[Any]], NDArray[Any]], shape: tuple[int, ...], dtype: Any
+) -> StoredArray:
+    """``stored`` with each part of it changed when it is read."""
+
+    def changing(read: Read, n: int) -> Iterator[NDArray[Any]]:
+        return map(change, read(n))
+
+    columns = None if stored.read_columns is None else partial(changing, stored.read_columns)
+    kind = np.dtype(dtype)
+    return replace(stored, file_shape=shape, dtype=kind, read=partial(changing, stored.read), read_columns=columns)
 
 
 def _label_choices(labels: StoredArray, role: str, codes: StoredArray) -> list[StoredLabels]:

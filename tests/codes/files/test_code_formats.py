@@ -11,12 +11,14 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from support.damaged_codes import ROLES
 from support.small_pieces import small_pieces
 from support.together import together
 
+import hashbench
 from hashbench.codes import files
 from hashbench.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
 from hashbench.foundation.errors import HashbenchError
@@ -95,7 +97,7 @@ def assert_right(read: SavedCodes, ids: tuple[np.ndarray, np.ndarray] = IDS) -> 
 
 
 def test_the_formats_are_the_files_of_the_package() -> None:
-    assert list(FORMATS) == ["h5", "mat", "npy", "npz", "pt"]
+    assert list(FORMATS) == ["h5", "mat", "npy", "npz", "pt", "txt"]
 
 
 @together("turn", [False, True], ids=["items-by-bits", "bits-by-items"])
@@ -165,6 +167,95 @@ def test_packed_bytes_in_either_order(tmp_path: Path, n_bits: int, order: Any, s
     assert np.array_equal(*distances)
     if said or n_bits % 8:
         assert np.array_equal(read.query.bits(), bits[:4])
+
+
+@together("write", [npz, mat, h5, npy, npy_fortran, pt])
+@together("n_bits", [8, 20, 64])
+def test_signed_bytes_are_packed_bytes_less_128(tmp_path: Path, write: Any, n_bits: int) -> None:
+    bits = np.random.default_rng(n_bits).integers(0, 2, (34, n_bits), np.uint8)
+    signed = (np.packbits(bits, axis=1).astype(int) - 128).astype(np.int8)  # sentence-transformers' binary precision
+    path = write(tmp_path, arrays(query_codes=signed[:4], database_codes=signed[4:]))
+    read = files.load(path, explicit=Explicit(bits=n_bits, layout="items-by-bits"))
+    assert np.array_equal(np.vstack([read.query.bits(), read.database.bits()]), bits)
+    assert sum("int8, read as packed bytes less 128" in note for note in read.notes) == 2
+    assert len(files.load(write(tmp_path, arrays(lambda bits: bits.astype(np.int8)))).notes) == 0  # plain 0 and 1
+
+
+def test_signed_bytes_without_their_length_are_refused(tmp_path: Path) -> None:
+    path = npz(tmp_path, arrays(lambda bits: np.packbits(bits, axis=1).view(np.int8)))
+    with pytest.raises(HashbenchError, match=r"is no bit: .* packed bytes need their length \(bits=N, --bits N\)"):
+        files.load(path)
+
+
+def hexadecimal(bits: np.ndarray) -> np.ndarray:
+    """The texts of imagehash and PDQ."""
+    return np.array([np.packbits(row).tobytes().hex() for row in bits])
+
+
+def txt(folder: Path, content: Arrays) -> list[Path]:
+    for name in ("query_codes", "database_codes"):
+        (folder / f"{name}.txt").write_text("\n".join(content.pop(name)) + "\n")
+    return [folder / "query_codes.txt", folder / "database_codes.txt", npz(folder, content)]
+
+
+def h5_texts(folder: Path, content: Arrays) -> Path:
+    return h5(folder, {key: list(map(str, one)) if one.dtype.kind == "U" else one for key, one in content.items()})
+
+
+@together("write", [npz, h5_texts, npy, txt])
+@together("change", [hexadecimal, lambda bits: np.strings.upper(hexadecimal(bits)), lambda bits: bits])
+@together("said", [None, 64])
+def test_texts_are_hexadecimal_digits(tmp_path: Path, write: Any, change: Any, said: int | None) -> None:
+    bits = np.random.default_rng(3).integers(0, 2, (34, 64), np.uint8)
+    texts = change(bits)
+    texts = texts if texts.ndim == 1 else np.array(["".join(map(str, row)) for row in texts])
+    place = write(tmp_path, arrays(query_codes=texts[:4], database_codes=texts[4:]))
+    if said is None and change(bits).ndim == 2:
+        with pytest.raises(
+            HashbenchError, match="texts of 0 and 1 could be 64 bits, or 256 as hexadecimal digits: say"
+        ):
+            files.load(place)
+        return
+    read = files.load(place, explicit=Explicit(bits=said))
+    assert np.array_equal(np.vstack([read.query.bits(), read.database.bits()]), bits)
+    assert sum("texts of hexadecimal digits or of 0 and 1, read as 64 bits" in note for note in read.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("texts", "bits", "says"),
+    [
+        (["ff00", "ff", "a0b0", "0000"], None, "'ff' is not of 4 characters, as another is: all must agree"),
+        (["ff00", "fg00", "a0b0", "0000"], None, "'fg00': hexadecimal digits are expected in texts of codes"),
+        (["ff00", "fé00", "a0b0", "0000"], None, "other characters than 0 to 9 and a to f"),
+        (["ff00", "f000", "a0b0", "0000"], 4, "'ff00': 4 characters 0 and 1 are expected in texts of codes"),
+        (["ff00", "f000", "a0b0", "0000"], 12, "hold 16 bits as hexadecimal digits, or 4 as 0 and 1, not 12"),
+    ],
+)
+def test_texts_that_are_no_codes_are_one_line(tmp_path: Path, texts: list[str], bits: int | None, says: str) -> None:
+    with pytest.raises(HashbenchError) as in_file:
+        both = {"query_codes": np.array(texts), "database_codes": np.array([*texts, *texts])}
+        files.load(npz(tmp_path, arrays(**both, database_labels=np.arange(8))), explicit=Explicit(bits=bits))
+    with pytest.raises(HashbenchError) as in_python:
+        hashbench.score(texts, texts, IDS[0], IDS[0], "ap", bits=bits, exclude_self=False)
+    for caught in (in_file, in_python):
+        assert says in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_texts_are_items_where_arrays_could_be_read_both_ways(tmp_path: Path) -> None:
+    texts = hexadecimal(np.eye(64, dtype=np.uint8)[:4])
+    query, database, _ = files.load_codes(npz(tmp_path, {"query_codes": texts, "database_codes": texts}))
+    assert (query.shape, database.shape) == ((4, 64), (4, 64))
+
+
+def test_texts_and_signed_bytes_score_as_their_bits() -> None:
+    bits = [np.random.default_rng(n).integers(0, 2, (n, 64), np.uint8) for n in (4, 30)]
+    expected = hashbench.score(*bits, *IDS, "ap").to_dict()
+    signed = [(np.packbits(side, axis=1).astype(int) - 128).astype(np.int8) for side in bits]
+    assert hashbench.score(*signed, *IDS, "ap", bits=64).to_dict() == expected
+    assert hashbench.score(*map(torch.from_numpy, signed), *IDS, "ap", bits=64).to_dict() == expected
+    for form in (list, np.array, lambda texts: np.array(texts, object)):
+        assert hashbench.score(*(form(hexadecimal(side).tolist()) for side in bits), *IDS, "ap").to_dict() == expected
 
 
 def test_a_bit_order_that_the_padding_contradicts_is_refused(tmp_path: Path) -> None:

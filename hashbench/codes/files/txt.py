@@ -1,0 +1,33 @@
+"""``.txt``: a text a line, such as the hexadecimal hash of an image."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from hashbench.codes.files._stored import Arrays, StoredArray
+from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.parallel import slices
+
+LINES = re.compile(rb"[0-9A-Fa-f]+\r?\n([0-9A-Fa-f]*\r?\n)*[0-9A-Fa-f]*\r?")
+MOST_BYTES = 1 << 30
+
+
+def recognises(head: bytes) -> bool:
+    """Whether a file that begins with ``head`` has lines of hexadecimal digits."""
+    return LINES.fullmatch(head) is not None
+
+
+def arrays(path: Path) -> Arrays:
+    """The lines of the file, by its stem."""
+    return {path.stem: lambda: _stored(path)}
+
+
+def _stored(path: Path) -> StoredArray:
+    if path.stat().st_size > MOST_BYTES:
+        raise HashbenchError(f"{path}: lines are read from files of at most {MOST_BYTES >> 20} MiB: save an .npz")
+    lines = np.array(path.read_bytes().split())
+    where = f"{path}: {printable(path.stem)}"
+    return StoredArray(
+        where, path.stem, lines.shape, lines.dtype, lambda n: (lines[at] for at in slices(len(lines), n))
+    )

@@ -9,8 +9,10 @@ from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, as_typed, canonical_json
 from hashbench.foundation.errors import printable
+from hashbench.foundation.progress import note
 from hashbench.metrics import MetricValue, shown
 from hashbench.runs.diff import diff_rerun
+from hashbench.runs.missing import lines_of, missing_inputs
 from hashbench.runs.row import Row, made_by, to_json
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -36,13 +38,20 @@ def print_row(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> N
         raise Exit(2)
 
 
-def print_settings(run: Run, given: Mapping[str, Setting], stored: Row | None, *, as_json: bool) -> None:
-    """Prints the run's name, whether it is stored, and all its settings with their sources."""
+def print_settings(
+    run: Run, given: Mapping[str, Setting], stored: Row | None, *, as_json: bool, own_weights: bool = False
+) -> None:
+    """Prints the run's name, whether it is stored, all its settings with their sources, and what is not here.
+
+    With ``own_weights`` the user named the file of the weights that the network starts from.
+    """
+    missing = [] if stored is not None else missing_inputs([run], weights=not own_weights)[str(run.name)]
     settings, name = run.sources(given), run.name
     names = {"dataset": name.dataset, "protocol": name.protocol, "method": name.method, "budget": name.budget}
     if as_json:
         values = {"run": str(name), "stored": stored is not None, **names}
         values |= {"seed": name.seed, "split_seed": name.split_seed}
+        values["missing"] = [asdict(each) for each in missing]
         values["settings"] = {key: asdict(found) for key, found in settings.items()}
         echo(canonical_json(values))
         return
@@ -54,6 +63,8 @@ def print_settings(run: Run, given: Mapping[str, Setting], stored: Row | None, *
     for key, found in settings.items():
         source = found.source if found.recipe is None else f"recipe {found.recipe}"
         echo(f"{key:{width}}  {as_typed(found.value):14}  {source}")
+    for line in lines_of(missing) if missing else ():
+        note(line)
 
 
 def distinct_text(codes: DistinctCodes) -> str:

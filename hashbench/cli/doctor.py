@@ -57,8 +57,7 @@ def _status(name: str) -> "DatasetStatus":
 def _found() -> dict[str, Any]:
     from hashbench.datasets.status import files_in
     from hashbench.foundation import extras, paths, provenance
-    from hashbench.foundation.files import file_sha256
-    from hashbench.models import MODELS
+    from hashbench.models import MODELS, identify
 
     code, weights = provenance.code(), paths.weights()
     folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
@@ -68,10 +67,12 @@ def _found() -> dict[str, Any]:
     official = {name: model.pretrained.weights for name, model in MODELS.usable() if model.pretrained is not None}
     absent = {name: known.remedy for name, known in official.items() if not known.path.is_file()}
     packages = {name: known.package for name, known in official.items() if known.package and name not in absent}
-    for name, known in official.items():
-        if name in packages and not file_sha256(known.path).startswith(known.sha256 or ""):
-            absent[name] = f"{known.path} is damaged: {known.remedy}"
-            del packages[name]
+    for name, known in official.items():  # the file is read: its name is no proof
+        if name not in absent and not identify(name, known, known.path, is_given=False).official:
+            fault = "is damaged" if name in packages else "has another checksum than the official file"
+            absent[name] = f"{known.path} {fault}: {known.remedy}"
+            packages.pop(name, None)
+    others = {official[name].path.name for name in absent}
     try:
         gpu = provenance.gpu_name() or "none: training runs on the CPU"
     except ImportError:
@@ -84,7 +85,7 @@ def _found() -> dict[str, Any]:
         "extras": {name: extras.missing(name) for name in extras.extras()},
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
         "gpu": gpu,
-        "weights": {path.name: path.stat().st_size for path in files_in(weights)},
+        "weights": {path.name: path.stat().st_size for path in files_in(weights) if path.name not in others},
         "missing_weights": absent,
         "installed_weights": packages,
     }

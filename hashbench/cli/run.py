@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hashbench.runs.run_all import Outcome
     from hashbench.runs.store import Store
 
+NOTHING_READY = "no run can begin: nothing was tried; meanwhile hashbench run digits needs no download"
 ELSEWHERE = "its codes were made elsewhere: hashbench results import makes its rows"
 
 
@@ -44,6 +45,8 @@ def command(
 
     All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. --only bits=32
     --only method=itq --only method=lsh leaves two methods at 32 bits: several values of one key are alternatives.
+
+    Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
 
     After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
@@ -88,17 +91,43 @@ def command(
     if left:
         failures = f"{len(left)} runs failed in an earlier call, {left[0].name} the first"
         note(f"note: {failures}: --retry-failed runs them again")
+    ready = _ready(todo)
+    waiting = len(todo) - len(ready)
     if dry_run:
         _dry_run(todo, store, jobs)
         return
+    if waiting and not ready:
+        raise HashbenchError(NOTHING_READY)
     failed = len(left)
-    if todo:
+    if ready:
         require_writable(store.folder)
-        outcomes = run_all(todo, store, Options(device=device, progress=True), plan)
-        failed += _follow(outcomes, len(todo), jobs if ray is None else None, " ".join(tables))
+        outcomes = run_all(ready, store, Options(device=device, progress=True), plan)
+        failed += _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
         note(f"rows in {paths.shown(store.folder / 'rows')}")
-    if failed:
-        raise CheckFailed(f"{failed} of {len(wanted)} runs failed")
+    _require_all(len(wanted), failed, waiting)
+
+
+def _require_all(n_runs: int, failed: int, waiting: int) -> None:
+    """Raises CheckFailed if some of the runs failed, or wait for inputs that are missing."""
+    parts = [f"{failed} of {n_runs} runs failed"] if failed else []
+    parts += [f"{waiting} of {n_runs} runs were not tried, for their inputs are missing"] if waiting else []
+    if parts:
+        raise CheckFailed("; ".join(parts))
+
+
+def _ready(todo: "list[Run]") -> "list[Run]":
+    """The runs whose inputs are here; where others wait, lines say what is missing, how to get it, and the rest."""
+    from hashbench.runs.missing import lines_of, missing_inputs
+
+    missing_by_run = missing_inputs(todo)
+    ready = [run for run in todo if not missing_by_run[str(run.name)]]
+    if n_waiting := len(todo) - len(ready):
+        missing, remedy = lines_of(each for inputs in missing_by_run.values() for each in inputs)
+        note(f"{missing} ({n_waiting} of {len(todo)} runs need it)")
+        note(remedy)
+        if ready:
+            note(f"meanwhile: the {len(ready)} other runs, which need none of it")
+    return ready
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:

@@ -107,7 +107,7 @@ def command(
         if not dry_run:
             follow(run, store, options)
     elif dry_run:
-        _row_text.print_settings(run, given, stored, as_json=as_json)
+        _row_text.print_settings(run, given, stored, as_json=as_json, own_weights=file is not None)
     else:
         if stored is not None:
             done = "it is trained again, and its row stays" if again else NOT_TRAINED

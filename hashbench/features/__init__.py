@@ -8,6 +8,7 @@ from hashbench.features._catalogue import (
     FeatureModule,
     check_name,
     is_own,
+    kept_weights,
     known,
     model_and_weights,
     split_checksum,
@@ -20,6 +21,7 @@ __all__ = ["FEATURES", "ExtractionResult", "Extractor", "FeatureModule", "Featur
 __all__ += [
     "features_of_items",
     "is_own",
+    "kept_weights",
     "model_and_weights",
     "named",
     "open_features",

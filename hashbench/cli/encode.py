@@ -13,7 +13,8 @@ def command(
     context: Context,
     run: RunName,
     items: Annotated[
-        Path | None, Argument(help="Your own items: a folder of images, .npy, .npz or .h5. Default: those of the run.")
+        Path | None,
+        Argument(help="Your own items: an image, a folder of them, .npy, .npz or .h5. Default: those of the run."),
     ] = None,
     out: Annotated[Path, Option(help="The .npz file to write.")] = ...,  # type: ignore[assignment]
     device: Device = "auto",

@@ -33,7 +33,7 @@ def command(
     ] = None,
     items: Annotated[
         Path | None,
-        Argument(help="Your own queries for a sheet: a folder of images, .npy or .h5. Default: of the run."),
+        Argument(help="Your own queries for a run: an image, a folder of images, .npy or .h5. Default: the run's."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -61,8 +61,9 @@ def command(
 ) -> None:
     """Find the items that are nearest to queries by Hamming distance, or draw the images of a run that are.
 
-    Of saved codes it prints ids and distances: an id is the row of an item, from 0. Of more than ten queries, where
-    --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. With a run and
+    It prints ids and distances: an id is the row of an item in the codes of the database, from 0. Of more than ten
+    queries, where --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. A
+    run also takes your own images, or other items as its data set has them, as the queries. With a run and
     --out sheet.png it draws images: the queries first, below each image its rank, its Hamming distance d and its
     class. Tied images share their ranks, for example 2-5. Irrelevant images are marked red, except for your own
     queries.
@@ -87,20 +88,25 @@ def command(
         n, run, first = queries or SHOWN_QUERIES, str(source), program(context)
         contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
         return echo(str(out))
-    if items is not None:
-        raise HashbenchError(f"{items}: your own queries need --out sheet.png; or encode them and use --query-codes")
+    if items is not None and file is not None:
+        raise HashbenchError(f"{items}: your own queries are encoded by a run, and {file} has only codes: name a run")
     sources = [file or _codes_of_run(context, str(source))] if source is not None else []
     query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
     options = search.ListSearch(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
+    names: list[str] = []
+    if items is not None:
+        query, names = _encoded(context, str(source), items, device)
     if top > len(database):
         print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
     nearest = search.search(query, database, top, queries, options if method == "ivf" else None)
     if out is not None:
         write_arrays(out, **nearest.arrays)
     name = ", ".join(map(str, sources or (query_codes, database_codes)))
-    values = {"codes": name, **nearest.summary, **{key: array.tolist() for key, array in nearest.arrays.items()}}
+    names = [names[row] for row in nearest.arrays["queries"]] if names else []
+    values = {"codes": name, **nearest.summary, **({"names": names} if names else {})}
+    values |= {key: array.tolist() for key, array in nearest.arrays.items()}
     is_short = queries is not None or len(nearest.arrays["queries"]) <= LINES
-    echo(json.dumps(values) if as_json else "\n".join(_as_text(name, nearest, each=is_short)))
+    echo(json.dumps(values) if as_json else "\n".join(_as_text(name, nearest, names, each=is_short)))
     return None
 
 
@@ -156,7 +162,24 @@ def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tu
     return query, database
 
 
-def _as_text(name: str, found: "Found", *, each: bool) -> Iterator[str]:
+def _encoded(context: Context, name: str, items: Path, device: str) -> "tuple[Codes, list[str]]":
+    """The codes of the user's own ``items`` by the run called ``name``, and the names of the items."""
+    from hashbench.codes import binarize
+    from hashbench.contract import BinaryHasher
+    from hashbench.datasets.own import inputs
+    from hashbench.runs.data import own_rows
+    from hashbench.runs.guard import load_hasher
+    from hashbench.runs.run import Run
+    from hashbench.runs.store import Store
+
+    row = Store.default().named(name)
+    run, hasher = Run.from_row(row), load_hasher(row, Store.default(), device, program(context))
+    assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
+    own = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
+    return binarize(hasher.encode(own_rows(run, own.items, device).whole())), own.names
+
+
+def _as_text(name: str, found: "Found", names: list[str], *, each: bool) -> Iterator[str]:
     """The sizes, how it was searched, and a line of ``each`` query, or one for each rank over all queries."""
     summary, arrays = found.summary, found.arrays
     sizes = f"{summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
@@ -168,9 +191,12 @@ def _as_text(name: str, found: "Found", *, each: bool) -> Iterator[str]:
             yield f"{rank:4}  {of_rank[0]}, {of_rank[(len(of_rank) - 1) // 2]}, {of_rank[-1]}"
         yield "--queries N prints the items of N queries, --out FILE.npz keeps those of all"
         return
-    yield "query  items (distance)"
-    for q, ids, distances in zip(arrays["queries"], arrays["ids"], arrays["distances"], strict=True):
-        yield f"{q:5}  " + "  ".join(f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
+    shown = names or [str(q) for q in arrays["queries"]]
+    width = max(map(len, ["query", *shown]))
+    yield f"{'query':{width}}  items (distance)"
+    for query, ids, distances in zip(shown, arrays["ids"], arrays["distances"], strict=True):
+        near = (f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
+        yield f"{query:>{width}}  {'  '.join(near)}"
 
 
 def _method(summary: dict[str, Any]) -> str:

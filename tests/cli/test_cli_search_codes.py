@@ -180,7 +180,10 @@ def test_without_faiss_the_error_has_the_command(
         (["{codes}", "--out", "sheet.png"], "sheet.png: a file of codes has no images to draw: name a FILE.npz"),
         (["{codes}", "--out", "{codes}"], "{codes}: named twice, as an input or an output"),
         (["{codes}", *IVF, "--index", "a.npz", "--out", "a.npz"], "a.npz: named twice, as an input or an output"),
-        (["{codes}", "images"], "images: your own queries need --out sheet.png; or encode them and use --query-codes"),
+        (
+            ["{codes}", "images"],
+            "images: your own queries are encoded by a run, and {codes} has only codes: name a run",
+        ),
         (["no/such.npz"], "no/such.npz: no such file"),
         (["none.npy"], "none.npy: no such file"),
         ([], "nothing to search: name a run or codes, or use --query-codes and --database-codes"),

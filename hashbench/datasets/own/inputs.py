@@ -1,4 +1,4 @@
-"""Items of the user for a trained hasher to encode: a folder of images, or a file of arrays."""
+"""Items of the user for a trained hasher to encode: an image, a folder of images, or a file of arrays."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,10 +28,12 @@ class Inputs:
 def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), value_max: int | None = None) -> Inputs:
     """The items at ``path``, each of ``shape``: [height, width, channels] or [d], with values 0 .. ``value_max``.
 
-    The images of a folder and its subfolders are sorted by path and resized; a file has an array ``items`` as stored.
+    It is an image, or a folder, whose images and those of its subfolders are sorted by path; they are resized. Another
+    file has an array ``items`` as stored.
     The labels are the array ``labels``, or the names of the subfolders; if all are among ``class_names``, class ids.
     """
-    own = _from_folder(path, shape, class_names) if path.is_dir() else _from_file(path, shape, class_names)
+    are_images = path.is_dir() or is_image(path)
+    own = _from_images(path, shape, class_names) if are_images else _from_file(path, shape, class_names)
     require_range(path, own.items, value_max)
     return own
 
@@ -54,7 +56,7 @@ def require_range(where: Path | str, items: NDArray[Any], value_max: int | None)
 
 def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
     if not path.is_file():
-        expected = "images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
+        expected = "an image, images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
         raise HashbenchError(f"{path}: no such file or folder: {expected}")
     stored, labels = find(path)
     require_shape(path, stored.shape, stored.dtype, shape)
@@ -72,15 +74,17 @@ def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:
     return np.array([ids[name] for name in text], np.int64) if ids.keys() >= set(text) else labels
 
 
-def _from_folder(folder: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
+def _from_images(place: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
+    """The one image at ``place``, or the images in the folder."""
     if len(shape) != 3:
         expected = f"the hasher takes features of {shape[0]} numbers: FILE.npy, .npz or .h5"
-        raise HashbenchError(f"{folder}: images, but {expected}")
-    files = sorted(path for path in folder.rglob("*") if is_image(path))
+        raise HashbenchError(f"{place}: images, but {expected}")
+    folder = place if place.is_dir() else place.parent
+    files = sorted(path for path in folder.rglob("*") if is_image(path)) if place.is_dir() else [place]
     if not files:
-        raise HashbenchError(f"{folder}: no image in it ({', '.join(sorted(SUFFIXES))})")
+        raise HashbenchError(f"{place}: no image in it ({', '.join(sorted(SUFFIXES))})")
     images = list(with_bar(map(partial(decode, shape=shape), files), "decode", "image", len(files)))
     names = [file.relative_to(folder) for file in files]
-    in_subfolders = all(len(name.parts) == 2 for name in names)
+    in_subfolders = all(len(name.parts) == 2 for name in names)  # never of one image
     labels = _ids(np.array([name.parts[0] for name in names]), class_names) if in_subfolders else None
     return Inputs(np.stack(images), [str(name) for name in names], labels)

@@ -24,11 +24,12 @@ from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, MetricValue
 from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
-from hashbench.runs.row import ACCURACY, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds
+from hashbench.runs.row import ACCURACY, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
 from hashbench.runs.run import Options, Run
 from hashbench.training import log
 from hashbench.training.classifier import Predictions
 
+RUN = "run.json"  # the row, and the card of the data set: what a folder that is moved needs to encode
 FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
 # the keys of a row that are those of the run's name
@@ -57,7 +58,10 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
     seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))
     size = sum(path.stat().st_size for path in folder.glob("hasher.*")) or None
     said = log.of_objective(folder)
-    return row_with(data, options, **result, hasher_bytes=size, seconds=seconds, objective=said, status="ok")
+    row = row_with(data, options, **result, hasher_bytes=size, seconds=seconds, objective=said, status="ok")
+    card = run.card.model_dump(mode="json", exclude_unset=True)
+    write_text(folder / RUN, json.dumps({"row": to_line(row), "card": card}, indent=1) + "\n")
+    return row
 
 
 def scored(output: Output, data: RunData, folder: Path, options: Options) -> dict[str, Any]:

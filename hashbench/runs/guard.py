@@ -79,13 +79,18 @@ def load_saved(run: Run, store: Store, device: str) -> Hasher | None:
     return run.method.load(run.settings, SavedHasher(store.run_folder(str(run.name)), device, base))
 
 
-def load_hasher(row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM) -> Hasher:
-    """The hasher of a stored run; if it is missing or damaged HashbenchError, with the command that makes it."""
+def load_hasher(
+    row: Row, store: Store, device: str = "auto", program: Sequence[str] = PROGRAM, run: Run | None = None
+) -> Hasher:
+    """The hasher of a stored run; if it is missing or damaged HashbenchError, with the command that makes it.
+
+    ``run`` is that of the row where it is known, else it is made of the row.
+    """
     if row.status != "ok":
         command = train_command(row, program)
         raise HashbenchError(f"{row.run}: this run failed ({row.reason}); this tries it again: {command}")
     with retold(lambda damage: str(not_here(row, store, program, damage)), DamagedHasher):
-        hasher = load_saved(Run.from_row(row), store, device)
+        hasher = load_saved(Run.from_row(row) if run is None else run, store, device)
     if hasher is None:
         raise not_here(row, store, program)
     return hasher

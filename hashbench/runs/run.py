@@ -135,7 +135,7 @@ class Run:
         if seed < 0:
             raise HashbenchError(f"seed {seed}: a seed is 0 or more")
         is_imported = budget == IMPORTED
-        card, rule, entry = _things(dataset, protocol, split_seed, method, budget)
+        card, rule, entry = _things(load_card(dataset), protocol, split_seed, method, budget)
         on = f"{protocol.of}{HELD_OUT}" if isinstance(protocol, HeldOut) else card.protocol_name(protocol)
         Metrics.parse(rule.metrics)  # an unknown one is met before hours of training
         names = {"dataset": card.name, "protocol": on, "method": canonical(method)}
@@ -164,11 +164,14 @@ class Run:
         return _run(named, _identity(chosen, entry, usual, as_usual) | of_base, (card, rule, entry), chosen, base)
 
     @staticmethod
-    def from_row(row: Row) -> "Run":
-        """The run whose result ``row`` is, from the configuration in the row; HashbenchError without its method."""
+    def from_row(row: Row, card: Card | None = None) -> "Run":
+        """The run whose result ``row`` is, from the configuration in the row; HashbenchError without its method.
+
+        ``card`` is that of its data set, where the folder of the run holds it; None: the card of this name here.
+        """
         if row.method not in METHODS and not row.is_imported and (package := provider_of(row)) is not None:
             raise HashbenchError(f"{row.run}: its method is of the package {package}, which is not installed here")
-        return _of_config(row.config, row, row.settings)
+        return _of_config(row.config, row, row.settings, card)
 
     def with_seed(self, seed: int) -> "Run":
         """The run with the same settings, on the same split, and another seed."""
@@ -212,9 +215,9 @@ class Run:
 
 
 def _things(
-    dataset: str, protocol: str | HeldOut | None, split_seed: int | None, method: str, budget: str | None
+    card: Card, protocol: str | HeldOut | None, split_seed: int | None, method: str, budget: str | None
 ) -> Things:
-    card, entry = load_card(dataset), _entry(method, budget)
+    entry = _entry(method, budget)
     if isinstance(protocol, HeldOut):
         return card, protocol, entry
     protocol = card.protocol_name(protocol)
@@ -293,10 +296,13 @@ def _identity(
     return {key: value for key, value in sorted(values.items()) if key in declared or value != usual[key]}
 
 
-def _of_config(config: Mapping[str, Any], row: Row, identity: dict[str, Setting] | None = None) -> Run:
-    things = _things(config["dataset"], config["protocol"], row.split_seed, config["method"], config["budget"])
+def _of_config(
+    config: Mapping[str, Any], row: Row, identity: dict[str, Setting] | None = None, card: Card | None = None
+) -> Run:
+    card = load_card(config["dataset"]) if card is None else card
+    things = _things(card, config["protocol"], row.split_seed, config["method"], config["budget"])
     settings = parse(things[2].settings, config["settings"], row.run)
-    base = _of_config(config["base"], row) if "base" in config else None
+    base = _of_config(config["base"], row, card=card) if "base" in config else None
     own = {key: getattr(settings, key) for key in things[2].identity} if identity is None else identity
     named = {key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")}
     return _run({**named, "seed": row.seed, "split_seed": row.split_seed}, own, things, settings, base)

@@ -1,7 +1,9 @@
 """Runs from Python: ``hashbench.train`` makes one, ``hashbench.load`` finds a stored one, and its model encodes."""
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,15 @@ from numpy.typing import NDArray
 
 from hashbench.codes import binarize
 from hashbench.contract import BinaryHasher
+from hashbench.datasets.card import Card
 from hashbench.datasets.own import inputs
 from hashbench.foundation.arguments import checked_arguments
-from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.config import Setting, json_object, parse
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.runs.data import own_rows
+from hashbench.runs.execute import RUN
 from hashbench.runs.guard import load_hasher, row_of
-from hashbench.runs.row import Row
+from hashbench.runs.row import Row, from_line
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
@@ -28,16 +32,18 @@ class TrainedRun:
     row: Row
     store: Store
     device: str = "auto"
+    card: Card | None = None  # of its data set, from the folder of a run that was moved
 
     def __repr__(self) -> str:
         return f"TrainedRun({self.row.run})"
 
     @cached_property
     def _model(self) -> tuple[Run, BinaryHasher]:
-        hasher = load_hasher(self.row, self.store, self.device)
+        run = Run.from_row(self.row, self.card)
+        hasher = load_hasher(self.row, self.store, self.device, run=run)
         if not isinstance(hasher, BinaryHasher):
             raise HashbenchError(f"{self.row.run}: it makes no binary codes; hashbench encode writes what it makes")
-        return Run.from_row(self.row), hasher
+        return run, hasher
 
     def encode(self, items: Any) -> NDArray[np.uint8]:
         """The codes of ``items`` [n, ...], uint8 [n, bits] of 0 and 1, as ``hashbench encode RUN ITEMS`` writes them.
@@ -53,13 +59,39 @@ class TrainedRun:
 
 
 @checked_arguments
-def load(run: str, *, device: str = "auto", results: str | Path | None = None) -> TrainedRun:
+def load(run: str | Path, *, device: str = "auto", results: str | Path | None = None) -> TrainedRun:
     """The stored run called ``run``, or whose name alone starts so; HashbenchError if there is none, or several.
 
-    ``results`` is the folder of results, by default what ``hashbench --results`` would be.
+    ``results`` is the folder of results, by default what ``hashbench --results`` would be. ``run`` may also be the path
+    of the folder of a run, which encodes on another machine too: without its row, its data and their card there.
     """
+    if isinstance(run, PathLike) or os.sep in run or Path(run).is_dir():
+        return _of_folder(Path(run), device)
     store = Store.default() if results is None else Store(Path(results))
     return TrainedRun(store.named(run), store, device)
+
+
+@dataclass(frozen=True)
+class _MovedRun(Store):
+    """The folder of a run called ``run``, wherever it is; the run that it starts from lies beside it."""
+
+    run: str
+
+    def run_folder(self, run: str) -> Path:
+        return self.folder if run == self.run else self.folder.parent / run
+
+
+def _of_folder(folder: Path, device: str) -> TrainedRun:
+    file = folder / RUN
+    if not folder.is_dir():
+        raise HashbenchError(f"{folder}: no such folder of a run, results/runs/NAME")
+    if not file.is_file():
+        older = "a run made before hashbench wrote it is loaded by its name, where its row is"
+        raise HashbenchError(f"{folder}: {RUN} is missing, so this is no folder of a run that can be moved: {older}")
+    with retold(lambda cause: f"{file}: damaged: {cause}", OSError, ValueError, KeyError, TypeError):
+        kept = json_object(file.read_text(encoding="utf-8"))
+        row, card = from_line(kept["row"], str(file)), parse(Card, {**kept["card"]}, str(file))
+    return TrainedRun(row, _MovedRun(folder, row.run), device, card)
 
 
 @checked_arguments

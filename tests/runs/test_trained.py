@@ -1,5 +1,7 @@
 """Runs from Python: the same runs, rows and codes as those of the command line."""
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,9 @@ import pytest
 from support.command_line import call
 
 import hashbench
-from hashbench.datasets.card import load_card
+from hashbench.datasets.card import Card, card_files, load_card
 from hashbench.datasets.store import open_dataset
+from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -74,3 +77,42 @@ def test_what_cannot_be_trained_or_loaded_is_one_line(trained: hashbench.Trained
         hashbench.load("digits-s1-lsh", results=results)
     with pytest.raises(HashbenchError, match="the working files of this run are not here: this trains it again: "):
         hashbench.TrainedRun(trained.row, Store(results / "away")).encode(items()[:5])
+
+
+def test_a_run_folder_encodes_elsewhere_without_the_card(
+    trained: hashbench.TrainedRun, results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = trained.encode(items()[:9])
+    moved = tmp_path / "any name"
+    shutil.copytree(results / "runs" / trained.row.run, moved)
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(tmp_path / "no results"))
+    given = items()[:9]
+    monkeypatch.setattr("hashbench.datasets.card.card_files", dict)  # no card, and so no data set
+    found = hashbench.load(moved)
+    assert (found.row, np.array_equal(found.encode(given), expected)) == (trained.row, True)
+    assert np.array_equal(hashbench.load(str(moved)).encode(given), expected)
+    with pytest.raises(HashbenchError, match=r"items: values from 30 to 4.; 0 to 16 are expected"):
+        found.encode(given + 30)
+    (moved / "run.json").write_text("{}")
+    with pytest.raises(HashbenchError, match=r"any name/run\.json: damaged"):
+        hashbench.load(moved)
+    (moved / "run.json").unlink()  # as in a folder that an older hashbench made
+    with pytest.raises(
+        HashbenchError, match=r"any name: run\.json is missing, .* is loaded by its name, where its row is"
+    ):
+        hashbench.load(moved)
+    with pytest.raises(HashbenchError, match=r"nowhere: no such folder of a run"):
+        hashbench.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", sorted(card_files()))
+def test_the_card_of_a_run_folder_is_the_card(name: str) -> None:
+    card = load_card(name)
+    assert parse(Card, json.loads(json.dumps(card.model_dump(mode="json", exclude_unset=True))), name) == card
+
+
+def test_an_unknown_run_says_how_to_name_another_folder(tmp_path: Path) -> None:
+    with pytest.raises(
+        HashbenchError, match=r"rows are read from .*; hashbench --results FOLDER, in Python results=FOLDER"
+    ):
+        hashbench.load("digits-s1", results=tmp_path)

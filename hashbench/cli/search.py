@@ -105,7 +105,7 @@ def command(
     names = [names[row] for row in nearest.arrays["queries"]] if names else []
     values = {"codes": name, **nearest.summary, **({"names": names} if names else {})}
     values |= {key: array.tolist() for key, array in nearest.arrays.items()}
-    is_short = queries is not None or len(nearest.arrays["queries"]) <= LINES
+    is_short = queries is not None or items is not None or len(nearest.arrays["queries"]) <= LINES
     echo(json.dumps(values) if as_json else "\n".join(_as_text(name, nearest, names, each=is_short)))
     return None
 

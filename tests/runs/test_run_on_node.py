@@ -71,7 +71,14 @@ def test_a_node_returns_the_row_and_the_files_and_keeps_neither(node: Path, tmp_
     row = row_in(result)
     assert row.metrics == here.metrics and row.artefacts["histogram"] == here.artefacts["histogram"]
     folder = Store(tmp_path / "here").run_folder(str(spec.name))
-    assert sorted(result.files) == ["codes.npz", "config.json", "fitted.json", "hasher.npz", "histogram.npz"]
+    assert sorted(result.files) == [
+        "codes.npz",
+        "config.json",
+        "fitted.json",
+        "hasher.npz",
+        "histogram.npz",
+        "run.json",
+    ]
     for name in ("codes.npz", "hasher.npz", "histogram.npz"):
         (tmp_path / name).write_bytes(result.files[name])
         ours, theirs = np.load(folder / name), np.load(tmp_path / name)

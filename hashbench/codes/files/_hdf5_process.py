@@ -39,6 +39,7 @@ class Reader:
     def names(self, path: str) -> Answer:
         """The names on the first level of the file."""
         _refuse_if_written(path)
+        self._forget(path)
         with _opened(path) as file:
             if len(file) > MOST_NAMES:
                 raise ValueError(f"{len(file)} arrays: at most {MOST_NAMES} are read")
@@ -91,6 +92,11 @@ class Reader:
                 self.close()
             self.open_files[state] = _opened(path)
         return self.open_files[state][name]
+
+    def _forget(self, path: str) -> None:
+        """Closes what is open of ``path``: one that was written anew may have the same size and time."""
+        for state in [state for state in self.open_files if state[0] == path]:
+            self.open_files.pop(state).close()
 
     def close(self) -> None:
         """Closes all files."""

@@ -20,6 +20,7 @@ from hashbench.histogram.device import for_arrays
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics
 
+SIDES = ("query", "database")
 Batch = tuple[AnyCodes | Bytes, NDArray[Any], CodeValues]  # codes and labels, and what values the codes were
 
 
@@ -52,7 +53,7 @@ class ScoreAccumulator:
 
     def reset(self) -> None:
         """Forgets all batches."""
-        self._batches: dict[str, list[Batch]] = {"query": [], "database": []}
+        self._updates: list[dict[str, Batch]] = []  # by side: query, database
 
     def update(
         self,
@@ -67,20 +68,23 @@ class ScoreAccumulator:
         read = {side: self._read(side, *each) for side, each in given.items() if any(one is not None for one in each)}
         if not read:
             raise HashbenchError("nothing to add: query_codes and query_labels, or database_codes and database_labels")
-        for side, batch in read.items():  # all were read: now none can fail
-            self._batches[side].append(batch)
+        self._updates.append(read)  # all or, after an interrupt, nothing
 
     def compute(self) -> Scores:
         """The scores of all batches since the last ``reset``; more batches may follow."""
-        for side, batches in self._batches.items():
+        sides = [self._batches(side) for side in SIDES]
+        for side, batches in zip(SIDES, sides, strict=True):
             if not batches:
                 raise HashbenchError(f"{side}: no batch yet: update({side}_codes=..., {side}_labels=...)")
-        interpret([values for batches in self._batches.values() for _, _, values in batches])
-        codes = [_joined([codes for codes, _, _ in batches]) for batches in self._batches.values()]
-        labels = [np.concatenate([labels for _, labels, _ in batches]) for batches in self._batches.values()]
+        interpret([values for batches in sides for _, _, values in batches])
+        codes = [_joined([codes for codes, _, _ in batches]) for batches in sides]
+        labels = [np.concatenate([labels for _, labels, _ in batches]) for batches in sides]
         query, database = arrays.unpacked(codes, self._bits, self._bit_order)
         device = for_arrays(self._device, *(getattr(each, "words", None) for each in (query, database)))
         return score(query, database, labels[0], labels[1], device=device, **self._options)
+
+    def _batches(self, side: str) -> list[Batch]:
+        return [update[side] for update in self._updates if side in update]
 
     def _read(self, side: str, codes: Any, labels: Any) -> Batch:
         """A batch of codes and labels; raises HashbenchError if they do not fit each other or the batches before."""
@@ -90,7 +94,8 @@ class ScoreAccumulator:
         of = arrays.read_labels(f"{side}_labels", labels)
         if len(of) != len(batch):
             raise HashbenchError(f"{side}_labels: {len(of)} rows, {side}_codes has {len(batch)}: one each")
-        for first in self._batches[side][:1]:
+        first = next((update[side] for update in self._updates if side in update), None)
+        if first is not None:
             for what, kind, before in zip(("codes", "labels"), _kinds(batch, of), _kinds(*first[:2]), strict=True):
                 if kind != before:
                     raise HashbenchError(f"{side}_{what}: a batch of {kind} after batches of {before}: all must agree")

@@ -199,8 +199,8 @@ def score(
     that are on a GPU on that GPU, and everything else on the CPU. ``weights`` [bits], or [queries,
     bits] for weights of each query, all 0 or more, rank the database by the weighted Hamming distance, on the CPU as
     ``ties="order"``; metrics at Hamming radii are then not defined.
-    Weights with a common unit (whole numbers, decimals, thirds) give exact ties; with others distances are told apart
-    to 15 digits of the sum of the weights, up to 64 bits.
+    Weights with a common unit (whole numbers, decimals, thirds) give exact ties, however far apart they are; with
+    others distances are told apart to 15 digits of the sum of the weights, up to 64 bits.
     Every error is a HashbenchError of one line.
 
     >>> from hashbench import score

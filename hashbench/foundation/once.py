@@ -14,13 +14,15 @@ def once(kind: str, path: Path, wanted: object, opened: Callable[[], Any]) -> An
     that is not there nothing is kept.
     """
     state = _state(path)
-    if state is None or _OPENED.get(kind, (None, None))[0] != (state, wanted):
-        _OPENED.pop(kind, None)  # its memory is free before the next is read
-        found = opened()
-        if state is not None:
-            _OPENED[kind] = (state, wanted), found
-        return found
-    return _OPENED[kind][1]
+    kept = _OPENED.get(kind)  # looked up once: another thread may replace it at any moment
+    if state is not None and kept is not None and kept[0] == (state, wanted):
+        return kept[1]
+    del kept
+    _OPENED.pop(kind, None)  # its memory is free before the next is read
+    found = opened()
+    if state is not None:
+        _OPENED[kind] = (state, wanted), found
+    return found
 
 
 def _state(path: Path) -> tuple[str, int, int, int] | None:

@@ -51,8 +51,8 @@ def versions() -> dict[str, str | None]:
             found[library] = version(library)
         except PackageNotFoundError:
             found[library] = None
-    torch = sys.modules.get("torch")  # only if it is imported already: the import takes seconds
-    found["cuda"] = torch.version.cuda if torch is not None else None
+    # only if it is imported already: the import takes seconds; or if another thread imports it: import_module waits
+    found["cuda"] = import_module("torch").version.cuda if "torch" in sys.modules else None
     return found
 
 

@@ -1,16 +1,15 @@
 """Catalogues: each file in a folder is an entry, named by its file name; other packages add entries by entry points."""
 
 import pkgutil
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 from hashbench.foundation.errors import HashbenchError, one_line, unknown
+from hashbench.foundation.imports import imported
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -119,7 +118,7 @@ class Catalogue(Generic[T]):
         if outside is not None:
             return outside.load(self.entry_type)
         module = f"{self.package}.{stem}"
-        entry = getattr(sys.modules.get(module) or import_module(module), self.attribute)
+        entry = getattr(imported(module), self.attribute)
         assert isinstance(entry, self.entry_type)
         return entry
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Union, Unpack
 
 import numpy as np
 
 from hashbench.codes import Codes, block_items
+from hashbench.foundation.imports import imported
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.histogram.counts import Counter, Histogram, Ints, Job, Report, widened
 from hashbench.relevance.distances import DistanceRelevance
@@ -76,7 +76,7 @@ class CpuCounter(Counter):
 
     def __init__(self, query: Codes, workers: int | None, kernel: Kernel) -> None:
         super().__init__(query)
-        self.query, self.jobs = query, import_module(f"hashbench.histogram.{kernel}_kernel").jobs
+        self.query, self.jobs = query, imported(f"hashbench.histogram.{kernel}_kernel").jobs
         self.threads = workers or (available_cores() if kernel == "numba" else 1)  # NumPy's bincount holds the GIL
         self.counts: Ints = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
 

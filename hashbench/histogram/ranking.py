@@ -12,7 +12,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import with_bar
 from hashbench.histogram.counts import Histogram, Ints, require_bits
-from hashbench.histogram.whole_weights import whole_weights
+from hashbench.histogram.whole_weights import ranks, whole_weights
 from hashbench.relevance.labels import Relevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels
@@ -135,8 +135,9 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
     """Weighted Hamming distances, int64[q, n]: the sum of the weights of the bits that differ.
 
     ``weights`` is [bits], or [q, bits] for weights of each query, each 0 or more. They become whole numbers once, by
-    ``whole_weights``: distances are sums of these, so equal ones tie, in whatever order the weights are added. Raises
-    HashbenchError for weights that are negative, not finite or of another shape.
+    ``whole_weights``: distances are sums of these, so equal ones tie, in whatever order the weights are added. Where
+    the sums do not fit an int64, the distances are their ranks. Raises HashbenchError for weights that are negative,
+    not finite or of another shape.
     """
     require_bits(query.n_bits, database.n_bits)
     whole = _whole(weights, len(query), query.n_bits)
@@ -147,24 +148,35 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
 
     def distances(rows: slice) -> Array:
         block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
-        for q, (weight, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
-            padded = np.zeros((n_bytes, 8), np.int64)
-            padded.ravel()[: len(weight)] = weight
-            sums = padded @ BITS_OF_BYTE.T  # for each value of a byte of differing bits: 8 weights in one look-up
-            for part, column, byte in zip(sums, columns, of_query, strict=True):
-                block[q] += part[column ^ byte]
+        for q, (parts, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
+            sums = block[q : q + 1] if len(parts) == 1 else np.zeros((len(parts), len(database)), np.int64)
+            for total, weight in zip(sums, parts, strict=True):
+                _add_weighted(total, weight, of_query, columns)
+            if len(parts) > 1:
+                block[q] = ranks(sums)
         return block
 
     return distances
 
 
-def _whole(weights: Array, n_queries: int, n_bits: int) -> Ints:
+def _add_weighted(total: Ints, weight: Ints, query: Array, database: Array) -> None:
+    """Adds the weights [bits] of the bits that differ to ``total`` [n]; query [bytes], database [bytes, n]."""
+    padded = np.zeros((len(query), 8), np.int64)
+    padded.ravel()[: len(weight)] = weight
+    sums = padded @ BITS_OF_BYTE.T  # for each value of a byte of differing bits: 8 weights in one look-up
+    for part, column, byte in zip(sums, database, query, strict=True):
+        total += part[column ^ byte]
+
+
+def _whole(weights: Array, n_queries: int, n_bits: int) -> list[Ints]:
+    """The whole weights of each query, int64[parts, bits]."""
     if weights.shape not in ((n_bits,), (n_queries, n_bits)):
         raise HashbenchError(f"weights of shape {weights.shape}: [{n_bits}] or [{n_queries}, {n_bits}] is expected")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise HashbenchError("weights: some are negative or not finite; each must be 0 or more")
-    rows = np.array([whole_weights(row) for row in np.atleast_2d(weights)], np.int64).reshape(-1, n_bits)
-    return np.broadcast_to(rows, (n_queries, n_bits))
+    if weights.ndim == 1:
+        return [whole_weights(weights)] * n_queries
+    return [whole_weights(row) for row in weights]
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +238,7 @@ def sorted_searches(
     The asymmetric distance of a query with activations z to an item with the code b in {-1, +1}^bits is -<z, b>, up to
     a constant of the query [Gordo et al. 2014]. That is -sum |z_k| + 2 sum |z_k| over the bits that differ from the
     signs of z, so it ranks as the weighted Hamming distance with the weights |z_k| of each query. Sums of float32
-    activations are exact where none but 0 is below 2^-31 of the query's sum. HashbenchError if they have other signs.
+    activations are exact. HashbenchError if they have other signs.
     """
     found: dict[Ranked, Array] = {} if weights is None else {"weighted": weights}
     if activations is not None:

@@ -50,11 +50,7 @@ class _ThisProcess(Pool):
 
     def ended(self, seconds: float | None = None) -> Iterator[tuple[int, Any]]:  # noqa: ARG002
         at, task = self.running.pop()
-        try:
-            found = task.run()
-        except HashbenchError as error:
-            found = error
-        yield at, found
+        yield at, result_of(task.run)  # no error with its frames, which would hold what the task held
 
 
 class LocalPool(Pool):

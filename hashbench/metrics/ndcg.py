@@ -5,7 +5,8 @@ import numpy as np
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics._formula import Cutoff, Floats, Groups, Histogram, Ints, Metric, MetricName, discount
 
-MAX_LEVEL = 1000  # float64 ends below 2^1024, and sums of gains must stay below that
+MAX_LEVEL = 1000  # float64 ends below 2^1024, and sums of gains, times SCALE, must stay below that
+SCALE = 2.0**-64  # of gains: a power of 2 changes no digit of a sum, and no ratio of two
 
 
 def evaluate(histogram: Histogram, name: MetricName) -> Floats:
@@ -23,6 +24,7 @@ def of_gains(histogram: Histogram, gains: Floats, cutoff: Cutoff | None = None) 
     groups = Groups.of(histogram)
     ranks = groups.ranks(cutoff)
     discounts = discount(int(ranks.max(initial=0)))
+    gains = gains * SCALE
     mean_gain = (histogram.counts @ gains) / np.maximum(groups.n, 1)
     start = np.minimum(groups.n_before, ranks[:, None])
     dcg = (mean_gain * discounts.between(start, start + groups.inside(ranks))).sum(axis=1)

@@ -1,11 +1,13 @@
 """``hashbench eval --shards``: the report of one file, from many; kept, continued, added to; and what is refused."""
 
+import gc
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +21,7 @@ from support.counts import shards_in
 from support.limits import file_size_limit
 from support.waiting import lives, until
 
-from hashbench.evaluation.shard_total import locked_total, read_total
+from hashbench.evaluation.shard_total import Total, locked_total, read_total
 from hashbench.evaluation.shards import CountTask
 from hashbench.foundation.extras import how_to_install
 
@@ -140,6 +142,50 @@ def test_arrays_are_named_by_keys(run: Call, whole: dict[str, Any]) -> None:
     assert of_json(run("--shards", "x*.h5:c", "--shard-labels", "x*.h5:l", "--json")) == whole
     line = refused(run("--shards", "x*.h5"))
     assert line == "x8.h5: which array is it? say --shards x8.h5:KEY; it holds c, l, other"
+
+
+@pytest.mark.parametrize("suffix", ["npz", "npy", "h5", "mat", "pt"])
+def test_a_counted_shard_leaves_nothing_to_the_collector_of_cycles(
+    suffix: str, run: Call, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    convert(suffix)
+    counts: list[weakref.ref[np.ndarray]] = []
+
+    def watched(task: CountTask) -> Total:
+        total = counted(task)
+        counts.append(weakref.ref(total.evidence.histogram.counts))
+        return total
+
+    counted = CountTask.run
+    monkeypatch.setattr(CountTask, "run", watched)
+    more = ["--shard-labels", "l*.npy"] if suffix == "npy" else []
+    gc.disable()  # as good as it is with the threshold of a command
+    try:
+        found = of_json(run("--shards", f"c*.{suffix}", *more, "--json"))
+        assert {**found, "notes": []} == whole  # a .mat is read whole, and a note says so
+        assert [count() for count in counts] == [None] * 4
+    finally:
+        gc.enable()
+
+
+def convert(suffix: str) -> None:
+    """Writes c8 to c11 in the format, from the shards of ``folder``; with l8.npy to l11.npy, the labels of .npy."""
+    for number in (8, 9, 10, 11):
+        shard = dict(np.load(f"db-{number}.npz"))
+        to = Path(f"c{number}.{suffix}")
+        if suffix == "npz":
+            np.savez(to, **shard)
+        elif suffix == "npy":
+            np.save(to, shard["database_codes"])
+            np.save(f"l{number}.npy", shard["database_labels"])
+        elif suffix == "h5":
+            with h5py.File(to, "w") as file:
+                file.update(shard)
+        elif suffix == "mat":
+            pytest.importorskip("scipy.io").savemat(to, shard)
+        else:
+            torch = pytest.importorskip("torch")
+            torch.save({key: torch.from_numpy(value) for key, value in shard.items()}, to)
 
 
 class _Interrupted(CountTask):

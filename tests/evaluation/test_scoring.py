@@ -297,6 +297,57 @@ def test_what_is_wrong_is_said_in_one_line(arguments: tuple[Any, ...], says: str
     assert "\n" not in str(caught.value)
 
 
+EIGHT_THREADS = """
+import sys, threading
+import hashbench
+sys.setswitchinterval(1e-5)
+start, found, faults = threading.Barrier(8), [], []
+def score():
+    start.wait()
+    try:
+        labels = [k % 5 for k in range(40)]
+        codes = [[(k >> bit) % 2 for bit in range(6)] for k in range(40)]
+        found.append(dict(hashbench.score(codes, codes, labels, labels, "ap,ndcg,mrr,auc,f1@5", exclude_self=True)))
+    except BaseException as error:
+        faults.append(repr(error))
+threads = [threading.Thread(target=score) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(*faults or [len(found), found.count(found[0])])
+"""
+
+
+@pytest.mark.parametrize("processes", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_eight_threads_may_be_the_first_to_score(processes: int) -> None:
+    for _ in range(processes):
+        assert subprocess.run([sys.executable, "-c", EIGHT_THREADS], capture_output=True, text=True).stdout == "8 8\n"
+
+
+INTERRUPTED = """
+import os, signal, sys
+import hashbench
+class Interrupts:
+    def find_spec(name, path, target=None):
+        if name == sys.argv[1]:
+            sys.meta_path.remove(Interrupts)
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts)
+n = 1_500
+scored = lambda: hashbench.score([[1] * 64] * n, [[1] * 64, [0] * 64] * n, [1] * n, [1, 0] * n, "ap")["ap"]
+try:
+    for _ in range(99):
+        scored()
+except KeyboardInterrupt:
+    print("interrupted", scored(), signal.getsignal(signal.SIGINT) is signal.default_int_handler)
+"""
+
+
+@pytest.mark.parametrize("module", ["numpy.linalg", "hashbench.metrics.ap", "numba.core.types"])
+def test_an_interrupt_during_a_late_import_leaves_whole_modules(module: str) -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("interrupted 1.0 True\n", "")
+
+
 def test_to_import_hashbench_imports_nothing_heavy() -> None:
     listed = "{*hashbench.__all__} <= {*dir(hashbench)}"  # before anything of it is imported
     code = f"import sys, hashbench; print({listed}, 'numpy' in sys.modules); from hashbench import *; print(train)"

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
-from math import gcd, lcm
+from math import gcd
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from support import oracles
 
 from hashbench import score
-from hashbench.histogram.whole_weights import LARGEST_SUM, whole_weights
+from hashbench.codes import pack
+from hashbench.histogram.ranking import weighted_hamming
+from hashbench.histogram.whole_weights import LARGEST_SUM, PART_BITS, whole_weights
 
 Draw = Callable[[np.random.Generator, int], tuple[list[Fraction], np.ndarray]]  # what is meant, and what is given
 
@@ -39,6 +42,31 @@ def whole_numbers(rng: np.random.Generator, n: int) -> tuple[list[Fraction], np.
     return list(map(Fraction, weights.tolist())), weights
 
 
+def far_apart(rng: np.random.Generator, n: int) -> tuple[list[Fraction], np.ndarray]:
+    """Decimals of few digits, some of which are sums of others, at exponents up to 600 apart."""
+    most = rng.choice([12, 300])
+    meant = [int(rng.integers(1, 4)) * Fraction(10) ** int(rng.integers(-most, most)) for _ in range(n)]
+    return in_floats([meant[i] for i in rng.integers(0, n, n - 2)] + [meant[0] + meant[0], meant[0]])
+
+
+def doubles_far_apart(rng: np.random.Generator, n: int) -> tuple[list[Fraction], np.ndarray]:
+    """Numbers with all their digits, of which the smallest is nothing beside the sum; some are equal."""
+    drawn = rng.random(4) * 2.0 ** rng.integers(-80, 80, 4)
+    weights = np.concatenate([[2.0**100, 2.0**-90], rng.choice(drawn, n - 2)])
+    return list(map(Fraction, weights.tolist())), weights
+
+
+def floats_far_apart(rng: np.random.Generator, n: int) -> tuple[list[Fraction], np.ndarray]:
+    weights = np.exp(12 * rng.standard_normal(n)).astype(np.float32)  # activations
+    weights[-1] = 2 * weights[0]
+    return list(map(Fraction, weights.tolist())), weights
+
+
+def large_whole_numbers(rng: np.random.Generator, n: int) -> tuple[list[Fraction], np.ndarray]:
+    weights = np.uint64(1 << 63) + rng.integers(0, 5, n, np.uint64)
+    return list(map(Fraction, weights.tolist())), weights
+
+
 def in_steps(rng: np.random.Generator, n: int) -> tuple[list[Fraction], np.ndarray]:
     k = rng.integers(0, 12, n)
     return [Fraction(int(each), 10) for each in k], np.cumsum(np.full(12, 0.1))[k - 1] * (k > 0)  # 0.1 + 0.1 + 0.1 ...
@@ -59,7 +87,20 @@ FAMILIES: dict[str, Draw] = {
     "0.1 + 0.1 + ...": in_steps,
     "whole numbers": whole_numbers,
     "random doubles": random_doubles,
+    "1e9 beside 1e-9": of(*(Fraction(k) * Fraction(10) ** e for k in (1, 2, 3) for e in (-9, 9))),
+    "1/2 to 1/53": of(*(Fraction(1, k) for k in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53))),
+    "decimals far apart": far_apart,
+    "doubles far apart": doubles_far_apart,
+    "float32 far apart": floats_far_apart,
+    "large whole numbers": large_whole_numbers,
 }
+
+
+def numbers_of(weights: np.ndarray) -> list[int]:
+    """The whole weights, of which ``whole_weights`` returns the parts."""
+    parts = whole_weights(weights)
+    assert parts.dtype == np.int64 and parts.min() >= 0
+    return [sum(part << PART_BITS * at for at, part in enumerate(column)) for column in parts.T.tolist()]
 
 
 def ranks(values: Sequence[Fraction | int]) -> list[int]:
@@ -72,7 +113,7 @@ def ranks(values: Sequence[Fraction | int]) -> list[int]:
 def test_all_sums_are_ordered_and_tie_as_the_fractions_do(family: str) -> None:
     for seed in range(20):
         meant, weights = FAMILIES[family](np.random.default_rng(seed), 7)
-        whole = whole_weights(weights).tolist()
+        whole = numbers_of(weights)
         chosen = list(product([0, 1], repeat=7))
         exact, found = (
             [sum((w for w, bit in zip(of, bits, strict=True) if bit), start=0 * of[0]) for bits in chosen]
@@ -106,34 +147,36 @@ def test_whole_numbers_are_as_they_are_up_to_a_common_factor(numbers: list[int],
     given_ = [number // factor * factor for number in numbers]
     unit = gcd(*given_) or 1
     for weights in (np.array(given_), np.array(given_, np.uint64)):
-        found = whole_weights(weights)
-        assert found.dtype == np.int64
-        if sum(given_) < unit * LARGEST_SUM:
-            assert found.tolist() == [number // unit for number in given_]
+        found = numbers_of(weights)
+        assert found == [number // unit for number in given_]
+        assert (len(whole_weights(weights)) == 1) == (sum(found) < LARGEST_SUM)
 
 
 @given(st.lists(st.floats(0, allow_nan=False, allow_infinity=False), min_size=1, max_size=200))
 def test_no_sum_overflows_and_no_order_of_two_weights_is_turned(weights: list[float]) -> None:
-    found = whole_weights(np.array(weights))
-    assert (found >= 0).all()
-    assert sum(found.tolist()) < LARGEST_SUM
+    parts = whole_weights(np.array(weights))
+    assert all(sum(part) < LARGEST_SUM for part in parts.tolist())
+    found = np.array(numbers_of(np.array(weights)), object)
     assert (np.diff(found[np.argsort(weights, kind="stable")]) >= 0).all()
+
+
+@given(st.lists(st.tuples(st.integers(0, 999), st.integers(-300, 300)), min_size=1, max_size=40), st.randoms())
+def test_distances_are_ordered_as_the_decimals_that_are_meant(pairs: list[tuple[int, int]], random: Random) -> None:
+    meant = [k * Fraction(10) ** e for k, e in pairs]
+    codes = np.array([[random.randint(0, 1) for _ in meant] for _ in range(9)])
+    weights = np.array([float(f"{k}e{e}") for k, e in pairs])
+    (found,) = weighted_hamming(pack(0 * codes[:1] > 0), pack(codes > 0), weights)(slice(0, 1))
+    exact = [sum((w for w, bit in zip(meant, code, strict=True) if bit), Fraction(0)) for code in codes.tolist()]
+    assert ranks(found.tolist()) == ranks(exact)
 
 
 @pytest.mark.parametrize("n_bits", [64, 512, 4096])
 def test_weights_without_a_common_unit_are_rounded_to_fifteen_digits_of_their_sum(n_bits: int) -> None:
     weights = np.random.default_rng(n_bits).lognormal(size=n_bits)
-    found = [Fraction(number) for number in whole_weights(weights).tolist()]
+    found = list(map(Fraction, numbers_of(weights)))
     exact, total = list(map(Fraction, weights.tolist())), sum(found)
     assert 1 << 55 <= total < 1 << 57  # a distance and one of 32 levels are sorted as one int64
     unit = sum(exact) / total
     assert max(abs(number * unit - weight) for number, weight in zip(found, exact, strict=True)) < Fraction(
         2, 1 << 56
     ) * sum(exact)
-
-
-def test_a_unit_that_would_overflow_is_not_taken() -> None:
-    meant = [Fraction(1, k) for k in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)]
-    assert lcm(*(value.denominator for value in meant)) > LARGEST_SUM
-    found = whole_weights(in_floats(meant)[1])
-    assert 1 << 55 <= int(found.sum()) < 1 << 57

@@ -62,14 +62,15 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     if len({is_text(each) for each in labels}) > 1:
         raise HashbenchError(f"{labels[0].where}: names of classes on one side, numbers on the other: both must agree")
     found: list[StoredCodes] = []
-    errors: list[_MisfitError] = []
+    misfits: list[tuple[int, str]] = []  # no errors: one holds the frames of its callers, with all that they hold
     for transpose in [layout == LAYOUTS[1]] if layout else [False, True]:
         try:
             found += _arrangements(where, roles, n_bits, transpose)
         except _MisfitError as error:
-            errors.append(error)
+            misfits.append((error.depth, str(error)))
     if not found:
-        raise HashbenchError(str(max(errors, key=lambda error: error.depth)))
+        _, deepest = max(misfits, key=lambda misfit: misfit[0])
+        raise HashbenchError(deepest)
     if layout:
         found = [one for one in found if all(each.transposed == one.transposed for each in one.labels)] or found
     if len(found) > 1:

@@ -1,0 +1,36 @@
+"""Imports that happen late: whole modules, whatever other threads and Ctrl-C do meanwhile."""
+
+import signal
+import sys
+import threading
+from importlib import import_module
+from types import FrameType, ModuleType
+
+
+def imported(name: str) -> ModuleType:
+    """The module, whole: another thread that imports it is waited for, and Ctrl-C waits until the import has ended.
+
+    A module of Python's own or of a library that is cut short stays half imported: every later use of it would fail.
+    The command line has a handler of Ctrl-C of its own, which waits too.
+    """
+    if name in sys.modules or not _takes_interrupts():
+        return import_module(name)
+    came: list[int] = []
+
+    def keep(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    signal.signal(signal.SIGINT, keep)
+    try:
+        module = import_module(name)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if came:
+        raise KeyboardInterrupt
+    return module
+
+
+def _takes_interrupts() -> bool:
+    """Whether Ctrl-C would raise a KeyboardInterrupt in this thread, as Python has it."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler

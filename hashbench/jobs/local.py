@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import one_line
 from hashbench.foundation.files import reported
 from hashbench.foundation.parallel import end_with_parent, share_cores
 from hashbench.jobs.task import Died, Pool, Task, TookTooLong, result_of

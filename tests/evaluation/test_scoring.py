@@ -320,7 +320,8 @@ print(*faults or [len(found), found.count(found[0])])
 @pytest.mark.parametrize("processes", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_eight_threads_may_be_the_first_to_score(processes: int) -> None:
     for _ in range(processes):
-        assert subprocess.run([sys.executable, "-c", EIGHT_THREADS], capture_output=True, text=True).stdout == "8 8\n"
+        done = subprocess.run([sys.executable, "-c", EIGHT_THREADS], capture_output=True, text=True, check=True)
+        assert done.stdout == "8 8\n"
 
 
 INTERRUPTED = """
@@ -344,7 +345,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.parametrize("module", ["numpy.linalg", "hashbench.metrics.ap", "numba.core.types"])
 def test_an_interrupt_during_a_late_import_leaves_whole_modules(module: str) -> None:
-    done = subprocess.run([sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, module], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("interrupted 1.0 True\n", "")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hashbench import metrics
 from hashbench.histogram import Histogram
-from hashbench.metrics import Metrics
+from hashbench.metrics import Metrics, evaluate_with_extremes
 
 # The parts of the closed forms: they are exact to the last place, which a metric, a mean of their sums, does not show.
 from hashbench.metrics._formula import Groups, rank_sums
@@ -181,3 +181,32 @@ def test_ap_over_the_retrieved_with_large_counts_is_the_mean_over_x() -> None:
         if chance > Fraction(1, 10**25):
             truth += float(chance) * (head + direct_group_sum(n0, p0, m, x, m)) / (p0 + x)
     assert value[f"ap(norm=retrieved)@{k}"][0] == pytest.approx(truth, rel=1e-12)
+
+
+LEVELS = {"binary": [0, 1], "thirty": list(range(30)), "a thousand": list(range(1000)), "far apart": [0, 1, 1000]}
+ALL = "ap ap@1000 ap(norm=min)@1000 ap(norm=retrieved)@1000 ndcg ndcg@1000 precision@1000 precision@r recall@1000 auc"
+ALL += " structhash_ndcg@1000 pr_area_by_rank@1000 mrr f1@1000"
+
+
+@pytest.mark.parametrize("n_items", [10**5, 2 * 10**7, 4 * 10**9])
+@pytest.mark.parametrize("kind", LEVELS)
+def test_metrics_of_many_items_stay_in_range_and_between_worst_and_best(kind: str, n_items: int) -> None:
+    levels = np.array(LEVELS[kind])
+    rng = np.random.default_rng(n_items)
+    drawn = (rng.dirichlet(np.full(4 * len(levels), 0.3), 2) * n_items).astype(np.int64).reshape(2, 4, -1)
+    ideal = np.zeros((1, 4, len(levels)), np.int64)  # the highest levels are the nearest, so that NDCG is 1
+    at = np.arange(len(levels)) * 4 // len(levels)
+    ideal[0, at[::-1], np.arange(len(levels))] = n_items // len(levels)
+    histogram = Histogram(np.concatenate([drawn, ideal]), levels)
+    for name in Metrics.parse(ALL.split()):  # before they are cut to [0, 1]
+        values = name.entry.evaluate(histogram, name.name)
+        assert (values >= 0).all() and (values <= 1 + 1e-15).all(), name
+    for name, found in evaluate_with_extremes(histogram, Metrics.parse(ALL.split())).items():
+        assert found.worst is not None and found.best is not None
+        assert (found.worst <= found.values + 1e-13).all() and (found.values <= found.best + 1e-13).all(), name
+
+
+def test_the_auc_of_ten_billion_items_is_that_of_the_fractions() -> None:
+    counts = np.array([[[10**9, 3 * 10**9], [4 * 10**9, 2 * 10**9]]])
+    pairs = Fraction(3 * 4 + Fraction(3 * 1 + 2 * 4, 2), 5 * 5)
+    assert metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse(["auc"]))["auc"][0] == float(pairs)

@@ -24,7 +24,7 @@ from hashbench.foundation.progress import Bar, note
 from hashbench.foundation.progress import bar as progress_bar
 
 AT_ONCE = 4  # files
-TRIES = 5  # in a row without a new byte, or with so few that it would be no download
+TRIES = 3  # in a row without a new byte, or with so few that it would be no download
 BACKOFF_S = 1.0  # before the second try; doubled with each
 LONGEST_WAIT_S = 60.0  # even if the server asks for more
 MOST_BYTES = 64 << 30  # of a file of unknown size
@@ -198,8 +198,9 @@ class _Download:
         refused = StaleError if began_here else MirrorError
         if stated is not None and due not in (None, stated):
             raise refused(f"announces {stated:,} bytes; it should have {due:,}")
-        if stated is not None and stated > MOST_BYTES:
-            raise MirrorError(f"announces {stated:,} bytes; {MOST_BYTES:,} are taken at most")
+        most = due or self.source.most_bytes or MOST_BYTES
+        if stated is not None and stated > most:
+            raise MirrorError(f"announces {stated:,} bytes; {most:,} are taken at most")
         if reply.start and not (begun and begun.is_same_file(reply.origin, checked=self.checked)):
             raise StaleError("the file on the server is another one than before")
         if not reply.start:
@@ -213,9 +214,9 @@ class _Download:
                 if self.stop.is_set():
                     raise HashbenchError(f"{self.path}: interrupted")
                 size_bytes += len(piece)
-                if size_bytes > (total or MOST_BYTES):
+                if size_bytes > (total or most):
                     self.part.discard()
-                    raise refused(f"sends more than the {total or MOST_BYTES:,} bytes it should have")
+                    raise refused(f"sends more than the {total or most:,} bytes it should have")
                 file.write(piece)
                 self.bar.update(len(piece))
         if total is not None and size_bytes < total:

@@ -29,6 +29,7 @@ SLOWEST_BYTES_S = 1000.0  # a mirror that sends less than this
 CRAWL_S = 30.0  # for so long is given up
 PIECE = 1 << 16
 MAX_REDIRECTS = 10
+ANSWER_LINES = 1000  # of an FTP server, in all
 HEAD_BYTES = 512  # of a file, in which a web page is recognised
 # (?>...) matches each comment once; otherwise a page with many comments would take for ever to match
 PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*(?>(<!--.*?-->|<\?xml.*?\?>)\s*)*+<(!doctype html|html)", re.I | re.S)
@@ -186,10 +187,22 @@ def _extent(response: requests.Response, start: int) -> tuple[int, int | None]:
     return start, None if found[2] == "*" else int(found[2])
 
 
+class _Ftp(ftplib.FTP):
+    """A connection to an FTP server, which may answer with ``ANSWER_LINES`` lines; ftplib would keep any number."""
+
+    n_lines = 0
+
+    def getline(self) -> str:
+        self.n_lines += 1
+        if self.n_lines > ANSWER_LINES:
+            raise MirrorError(f"answers with more than {ANSWER_LINES:,} lines")
+        return super().getline()
+
+
 def _ask_ftp(url: str, start: int, stack: ExitStack) -> Reply:
     address = urlsplit(url)
     path, total, modified = unquote(address.path), None, None
-    server = stack.enter_context(closing(ftplib.FTP(timeout=STALL_S)))  # noqa: S321  (the files are public)
+    server = stack.enter_context(closing(_Ftp(timeout=STALL_S)))  # the files are public
     server.connect(address.hostname or "", address.port or ftplib.FTP_PORT)
     server.login()
     server.voidcmd("TYPE I")

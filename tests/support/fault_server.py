@@ -141,10 +141,11 @@ class FtpServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, path: str, body: bytes, *cuts: int, resumes: bool = True):
+    def __init__(self, path: str, body: bytes, *cuts: int, resumes: bool = True, welcome_lines: int = 1):
         super().__init__(("127.0.0.1", 0), _FtpHandler)
         self.path, self.body, self.cuts, self.resumes = path, body, list(cuts), resumes
         self.starts: list[int] = []
+        self.welcome_lines = welcome_lines
 
     @property
     def address(self) -> str:
@@ -166,7 +167,7 @@ class _FtpHandler(socketserver.StreamRequestHandler):
         self.wfile.write(f"{line}\r\n".encode())
 
     def on_user(self, _):
-        return "230 welcome"
+        return "230-welcome\r\n" * (self.server.welcome_lines - 1) + "230 welcome"
 
     def on_type(self, _):
         return "200 binary"

@@ -15,6 +15,7 @@ from hashbench.runs.diff import diff_rerun
 from hashbench.runs.missing import lines_of, missing_inputs
 from hashbench.runs.row import Row, made_by, to_json
 from hashbench.runs.run import Run
+from hashbench.runs.settings import Sourced
 from hashbench.runs.store import Store
 
 
@@ -61,10 +62,15 @@ def print_settings(
         if value is not None:
             echo(f"{key:{width}}  {value}")
     for key, found in settings.items():
-        source = found.source if found.recipe is None else f"recipe {found.recipe}"
-        echo(f"{key:{width}}  {as_typed(found.value):14}  {source}")
+        echo(f"{key:{width}}  {as_typed(found.value):14}  {_source(found)}")
     for line in lines_of(missing) if missing else ():
         note(line)
+
+
+def _source(found: Sourced) -> str:
+    if found.recipe is not None:
+        return f"recipe {found.recipe}"
+    return f"default: {found.note}" if found.source == "default" and found.note else found.source
 
 
 def distinct_text(codes: DistinctCodes) -> str:

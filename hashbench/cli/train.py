@@ -119,12 +119,15 @@ def command(
 
 
 def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
-    """What a user should know of the network: nobody named it, or its settings were made for another one."""
+    """What a user should know of features and network: nobody named them, or the settings were made for others."""
     from hashbench.contract import PIXELS
     from hashbench.models import MODELS
     from hashbench.runs.settings import recipe_in
     from hashbench.tables import spec
 
+    if run.card.own and run.card.kind == "images" and "features" not in given and run.settings.features != PIXELS:
+        other = "--set features=pixels takes the pixels"
+        yield f"the images of {run.card.name} are hashed by their features {run.settings.features}: {other}"
     if (model := getattr(run.settings, "model", None)) is None or model not in MODELS:
         return
     sources, name = run.sources(given), run.name

@@ -173,6 +173,6 @@ def _device(name: str) -> "torch.device":
     except ImportError:
         from hashbench.foundation.extras import how_to_install
 
-        advice = f"features need the extra train: {how_to_install('train')}"
+        advice = f"features need the extra train (--set features=pixels does not): {how_to_install('train')}"
         raise HashbenchError(f"torch is not installed: {advice}") from None
     return pick_device(name)

@@ -26,7 +26,9 @@ from hashbench.foundation.progress import with_bar
 from hashbench.methods._method import Method, require_usable
 
 FILE = "hasher.npz"
-AVERAGE = "average_item"  # the name of that array in the file; the arrays of the hash function have other names
+# the names of the arrays of a scaling in the file; the arrays of the hash function have other names
+AVERAGE, DEVIATION = "average_item", "deviation_item"
+LEAST_DEVIATION = 1e-6  # of a value as it is stored, as networks have it
 BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
 
 
@@ -34,7 +36,9 @@ class FeatureSettings(CodeSettings):
     """The settings of every method that is fitted to features: its file must name these."""
 
     features: str
-    normalise: Literal["none", "unit_norm"] = "none"  # minus the average training item, then divided by the norm
+    # unit_norm: minus the average training item; channel_unit_norm: zero mean and unit variance of each feature, or of
+    # each channel of images; both are then divided by the norm, as the same settings of networks are
+    normalise: Literal["none", "unit_norm", "channel_unit_norm"] = "none"
 
 
 class ShallowSettings(FeatureSettings, BitSettings):
@@ -71,12 +75,27 @@ class HashFunction(FittedFunction):
 
 
 @dataclass(frozen=True, eq=False)
+class Scaling:
+    """Features minus an average, divided by a deviation if there is one, then each item divided by its norm."""
+
+    average: Floats  # [d]
+    deviation: Floats | None = None  # [d]
+
+    def apply(self, features: Floats) -> Floats:
+        """The scaled ``features`` [n, d]; the average itself stays at 0."""
+        centred = features - self.average
+        if self.deviation is not None:
+            centred /= self.deviation
+        return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
 class FeatureHasher:
     """A fitted function of features; the items that it takes are divided by ``value_max``."""
 
     function: FittedFunction
     value_max: float
-    average: Floats | None = None  # [d], the average training item if items are scaled to unit norm
+    scaling: Scaling | None = None
 
     def blocks(self, items: NDArray[Any]) -> Iterator[Floats]:
         """The features float64[n, d] of ``items``, scaled as in training, some thousands at a time."""
@@ -84,12 +103,14 @@ class FeatureHasher:
             features, expected = as_features(block, self.value_max), self.function.n_features
             if features.shape[1] != expected:
                 raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {expected}")
-            yield normalised(features, self.average)
+            yield features if self.scaling is None else self.scaling.apply(features)
 
     def save(self, folder: Path) -> None:
         """Writes the hasher into ``folder``."""
         arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
-        arrays |= {AVERAGE: self.average, "function": type(self.function).__name__, "value_max": self.value_max}
+        arrays |= {"function": type(self.function).__name__, "value_max": self.value_max}
+        if self.scaling is not None:
+            arrays |= {AVERAGE: self.scaling.average, DEVIATION: self.scaling.deviation}
         write_arrays(folder / FILE, "plain", **{key: each for key, each in arrays.items() if each is not None})
 
 
@@ -116,12 +137,17 @@ def as_features(items: NDArray[Any], value_max: float) -> Floats:
     return features
 
 
-def normalised(features: Floats, average: Floats | None) -> Floats:
-    """``features`` [n, d] minus ``average`` [d], if there is one, then each row divided by its norm."""
-    if average is None:
-        return features
-    centred = features - average
-    return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)  # the average stays at 0
+def scaling_of(normalise: str, items: NDArray[Any], value_max: float) -> Scaling | None:
+    """The scaling that ``normalise`` names, fitted to the training ``items`` [n, ...]; None for "none"."""
+    if normalise == "none":
+        return None
+    features = as_features(items, value_max)
+    if normalise == "unit_norm":
+        return Scaling(features.mean(axis=0))
+    of_channel = features.reshape(-1, items.shape[-1])
+    n_places = features.shape[1] // items.shape[-1]
+    deviation = np.maximum(of_channel.std(axis=0), LEAST_DEVIATION / value_max)
+    return Scaling(np.tile(of_channel.mean(axis=0), n_places), np.tile(deviation, n_places))
 
 
 def shallow_method(
@@ -130,7 +156,7 @@ def shallow_method(
     *functions: type[FittedFunction],  # that ``fit`` may return
     identity: tuple[str, ...] = (),  # what names its runs besides bits and features
     supervision: Literal["none", "labels", "relevance"] = "none",
-    hasher: Callable[[Any, float, Floats | None], Hasher] = ShallowHasher,
+    hasher: Callable[[Any, float, Scaling | None], Hasher] = ShallowHasher,
 ) -> Method:
     """The method whose hash functions are ``fit(settings, features, data)``."""
     by_name = {function.__name__: function for function in functions}
@@ -138,8 +164,9 @@ def shallow_method(
     def fitted(chosen: Any, data: TrainingData) -> Hasher:
         features = as_features(data.items, data.value_max)
         require_usable(features)
-        average = features.mean(axis=0) if chosen.normalise == "unit_norm" else None
-        return hasher(fit(chosen, normalised(features, average), data), data.value_max, average)
+        scaling = scaling_of(chosen.normalise, data.items, data.value_max)
+        scaled = features if scaling is None else scaling.apply(features)
+        return hasher(fit(chosen, scaled, data), data.value_max, scaling)
 
     def load(chosen: FeatureSettings, stored: SavedHasher) -> Hasher:  # noqa: ARG001
         path = stored.folder / FILE
@@ -147,8 +174,8 @@ def shallow_method(
         with damaged, path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             function = by_name[str(archive["function"])]
             arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
-            average = archive[AVERAGE] if AVERAGE in archive else None  # noqa: SIM401  (an NpzFile reads at get)
-            return hasher(function(**arrays), float(archive["value_max"]), average)
+            scales = [archive[name] for name in (AVERAGE, DEVIATION) if name in archive]
+            return hasher(function(**arrays), float(archive["value_max"]), Scaling(*scales) if scales else None)
 
     return Method(settings, ("bits", "features", *identity), fitted, load, needs_torch=False, supervision=supervision)
 

@@ -142,7 +142,7 @@ class Run:
         names["budget"] = IMPORTED if is_imported else settings_files.method_file(names["method"]).budget(budget)
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
         own = {key: value for key, value in settings.items() if key not in of_base}
-        usual = {**names, "protocol": rule.stands_for(names["protocol"]), "kind": card.kind}
+        usual = {**names, "protocol": rule.stands_for(names["protocol"]), **settings_files.names_of_data(card)}
         checked = _checked(names["method"], entry, own)
         sources = {} if is_imported else settings_files.sourced(entry, usual, checked, track=track)
         values = checked if is_imported else {key: each.value for key, each in sources.items()}
@@ -208,7 +208,7 @@ class Run:
         if self.name.budget == IMPORTED:
             return {key: Sourced(value, "command line") for key, value in given.items()}
         names = {key: getattr(self.name, key) for key in ("dataset", "method", "budget")}
-        names |= {"protocol": self.protocol.stands_for(self.name.protocol), "kind": self.card.kind}
+        names |= {"protocol": self.protocol.stands_for(self.name.protocol), **settings_files.names_of_data(self.card)}
         known = settings_files.sourced(self.method, names, given, track=track)
         values = self.settings.model_dump().items()
         return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}

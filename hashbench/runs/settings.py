@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, create_model, model_validator
 
 from hashbench.contract import PIXELS
+from hashbench.datasets.card import Card
 from hashbench.features import FEATURES, model_and_weights, split_checksum
 from hashbench.foundation import config, paths
 from hashbench.foundation.config import Setting, Strict, parse
@@ -29,6 +30,8 @@ RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
 Layer = tuple[dict[str, str], dict[str, "Sourced"]]  # the conditions of some values, and these
 FORM = "hash_functions"  # the setting of shallow methods that says what a model says: linear, kernel
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
+CUSTOM = "custom"  # the name that a run on a custom data set has besides
+FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
 TUNED, PUBLISHED = "tuned", "published"  # tracks: what the closest recipe tunes the method to, or without that
 
 
@@ -203,11 +206,14 @@ def sourced(
 ) -> dict[str, Sourced]:
     """All hyper-parameters of the run with these ``names``, with their sources.
 
-    The names are data set, protocol, method, budget, and ``kind``: images or features. Later values win: the method's
+    The names are data set, protocol, method, budget, and ``names_of_data``. Later values win: the method's
     file, its variants that match, the recipe that matches, its variants, its settings of the method, ``given``. A
     recipe's values for all are for ``DeepSettings``, those of a method for shallow ones too; a metric network draws its
     batches by class and has no recipe. The ``track`` PUBLISHED leaves the settings of the method out, and the name of a
     recipe takes those of that one; HashbenchError if it has none.
+
+    On a custom data set all hash functions of features, shallow or trained, have the features and the scaling that the
+    recipe of a linear network has there.
     """
     if track not in (TUNED, PUBLISHED) and tuned_in(track, names["method"]) is None:
         tuning = [name for name in recipes() if _tuned(name, names["method"])]
@@ -221,6 +227,9 @@ def sourced(
         of_features = "features" in general and general["features"].value != PIXELS
         of_kind = {**names, "kind": "features"} if of_features else names
         general = {**_default_network(_recipes_for(names["method"], is_deep=True), of_kind), **general}
+    of_features = CUSTOM in names and ("model" not in method.settings.model_fields or _form(general) in FORMS)
+    of_data = _features_of_custom_data(names) if of_features and "features" not in given else {}
+    general |= of_data
     if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
         general["features"] = Sourced(taken, "default", "the input of the model")
     settled = {key: general[key] for key in SETTLED if key in general}
@@ -229,7 +238,36 @@ def sourced(
     chosen = recipe_of(method, known, general)
     of_recipe = _layers_of_recipe(chosen) if chosen is not None and is_deep else []
     of_search = _values_tuned(chosen if track == TUNED else track, names["method"])
-    return {**settled, **_matching(of_method, known), **_matching(of_recipe, known), **of_search, **typed}
+    if of_features and "normalise" in method.settings.model_fields:
+        of_data |= _scaling_of_custom_data(known)
+    of_files = {**settled, **_matching(of_method, known), **of_data, **_matching(of_recipe, known), **of_search}
+    return {**of_files, **typed}
+
+
+def names_of_data(card: Card) -> dict[str, str]:
+    """The names of a run that its data set decides: the ``kind``, images or features, and whether it is CUSTOM."""
+    return {"kind": card.kind, CUSTOM: "yes"} if card.own else {"kind": card.kind}
+
+
+def _form(general: Mapping[str, Sourced]) -> Setting | None:
+    return general["model"].value if "model" in general else None
+
+
+def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
+    """The features of a network that nobody names; empty where these are the items as they are stored."""
+    found = _default_network(_recipes_for(names["method"], is_deep=True), names).get("features")
+    if found is None:
+        return {}
+    return {"features": Sourced(found.value, "default", f"of a custom data set of images, as in recipe {found.recipe}")}
+
+
+def _scaling_of_custom_data(known: Mapping[str, str]) -> dict[str, Sourced]:
+    """The scaling of a linear network of the features that are ``known``."""
+    chosen = _recipe_for(_conditions_for(known["method"], is_deep=True).get("linear", {}), {**known, "model": "linear"})
+    found = None if chosen is None else _matching(_layers_of_recipe(chosen), known).get("normalise")
+    if found is None:
+        return {}
+    return {"normalise": Sourced(found.value, "default", f"as in recipe {found.recipe}, for all methods on these data")}
 
 
 def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, Sourced]) -> str | None:
@@ -239,14 +277,19 @@ def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, So
         return None
     form = known["model"] if is_deep else str(general[FORM].value if FORM in general else "linear")
     conditions = _conditions_for(known["method"], is_deep=is_deep).get(form, {})
+    return _recipe_for(conditions, {**known, "model": form})
+
+
+def _recipe_for(conditions: Mapping[str, Mapping[str, str]], known: Mapping[str, str]) -> str | None:
+    """The closest of the recipes with these ``conditions`` for a run with the ``known`` names, its model among them."""
     # a recipe for these features is closer than one for a protocol's items, whatever else that one names; next is one
     # for features of the same network from images of another size
     for alike in (str, at_any_size):
         own = {name: of for name, of in conditions.items() if alike(of.get("features", "")) == alike(known["features"])}
         taken = {name: {**of, "features": known["features"]} for name, of in own.items()}
-        if found := _closest(taken, {**known, "model": form}):
+        if found := _closest(taken, known):
             return found
-    return _closest(conditions, {**known, "model": form})
+    return _closest(conditions, known)
 
 
 def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:

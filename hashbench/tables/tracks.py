@@ -19,7 +19,6 @@ from hashbench.runs.run import Run
 from hashbench.tables.footnotes import search_in
 
 Kind = Literal["supervised", "unsupervised", "shallow", "deep"]  # of a method
-FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
 INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is given
 NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
 TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "as published", "by hand", "made elsewhere"
@@ -41,7 +40,7 @@ class Task(NamedTuple):
     def of(row: Row) -> "Task":
         """The task of a row of binary codes, on whatever split; of other codes with 0 bits."""
         bits, model, features = map(row.config.get("settings", {}).get, ("bits", "model", "features"))
-        given = str(features or PIXELS) if model in (None, *FORMS) else str(model)
+        given = str(features or PIXELS) if model in (None, *settings_files.FORMS) else str(model)
         given = ELSEWHERE if row.is_imported and given == PIXELS else given  # of images, but nobody knows the network
         return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, given)
 
@@ -111,7 +110,7 @@ def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, 
         run = _resolved(names, tuple(given.items()), track)
     if run.name.cell_hash != cell_hash:
         return None
-    form |= {"model": settings["model"]} if settings.get("model") in FORMS else {}
+    form |= {"model": settings["model"]} if settings.get("model") in settings_files.FORMS else {}
     is_tuned = any(search_in(each.note) for each in run.sources(given).values())
     whose = PUBLISHED if track != TUNED else TUNED if is_tuned else BY_HAND
     return Name(names[2], tuple(sorted(form.items())), whose)

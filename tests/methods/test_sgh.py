@@ -9,12 +9,12 @@ from scipy.linalg import eigh
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.methods._shallow import KernelLinear, normalised, squared_distances
+from hashbench.methods._shallow import KernelLinear, Scaling, squared_distances
 from hashbench.methods.sgh import Settings, seen, sequential
 
 METHOD = METHODS.get("sgh")
 RANDOM = np.random.default_rng(0)
-FEATURES = normalised(RANDOM.standard_normal((80, 5)), np.zeros(5))
+FEATURES = Scaling(np.zeros(5)).apply(RANDOM.standard_normal((80, 5)))
 DISTANCES = squared_distances(FEATURES, FEATURES)
 K = np.exp(-DISTANCES[:, :12])
 K -= K.mean(axis=0)

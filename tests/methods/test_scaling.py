@@ -1,0 +1,51 @@
+"""The scaling of shallow methods is that of networks, and a saved hasher keeps it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench.contract import SavedHasher, TrainingData
+from hashbench.methods import METHODS
+from hashbench.methods._shallow import as_features, scaling_of
+from hashbench.training.inputs import ChannelUnitNormalisation, UnitNormalisation
+
+RANDOM = np.random.default_rng(0)
+IMAGES = RANDOM.integers(0, 256, (20, 4, 5, 3), dtype=np.uint8)
+FEATURES = (RANDOM.standard_normal((20, 6)) * np.logspace(-2, 3, 6)).astype(np.float32)
+
+
+@pytest.mark.parametrize(("items", "value_max"), [(IMAGES, 255.0), (FEATURES, 1.0)])
+@pytest.mark.parametrize("normalise", ["unit_norm", "channel_unit_norm"])
+def test_it_is_that_of_networks(normalise: str, items: np.ndarray, value_max: float) -> None:
+    shape = items.shape[1:]
+    module = ChannelUnitNormalisation(shape[-1]) if "channel" in normalise else UnitNormalisation(shape, value_max)
+    module.fit(torch.from_numpy(items))
+    expected = module(torch.from_numpy(items)).numpy()
+    expected = expected.transpose(0, 2, 3, 1) if items.ndim == 4 else expected
+    scaling = scaling_of(normalise, items, value_max)
+    assert scaling is not None
+    found = scaling.apply(as_features(items, value_max))
+    np.testing.assert_allclose(found, expected.reshape(len(items), -1), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["itq", "ksh", "pq"])
+def test_a_saved_hasher_scales_as_it_was_trained(method: str, tmp_path: Path) -> None:
+    entry = METHODS.get(method)
+    more = {
+        "itq": {"iterations": 3},
+        "ksh": {"n_anchors": 9, "iterations": 5, "tolerance": 0.1},
+        "pq": {"kmeans_iterations": 2},
+    }
+    form = {"hash_functions": "kernel"} if method == "ksh" else {}
+    values = {"bits": 8, "features": "pixels", "normalise": "channel_unit_norm", **form, **more[method]}
+    settings = entry.settings.model_validate({"query": "float", **values} if method == "pq" else values)
+    items = RANDOM.standard_normal((300, 12)).astype(np.float32) * np.arange(1, 13, dtype=np.float32)
+    data = TrainingData(items=items, labels=np.arange(300) % 3, value_max=1.0, seed=0, folder=tmp_path)
+    fitted = entry.fit(settings, data)
+    fitted.save(tmp_path)
+    loaded = entry.load(settings, SavedHasher(tmp_path))
+    for made, kept in zip(fitted.blocks(items), loaded.blocks(items), strict=True):
+        np.testing.assert_array_equal(made, kept)
+        np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1)

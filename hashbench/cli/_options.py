@@ -24,6 +24,9 @@ Datasets = Annotated[
     Argument(parser=card_of, metavar="NAME...", help="Data sets: hashbench list datasets.", autocompletion=DATASETS),
 ]
 ProtocolName = Annotated[str | None, Option(help="A protocol of the data set; needed if it has several.")]
+Metric = Annotated[
+    str, Option(metavar="METRIC", help="What is compared, such as ndcg or recall@10: hashbench list metrics.")
+]
 Device = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
 Splits = Annotated[int, Option(min=1, help="Number of splits: the protocol's seed and the SPLITS - 1 seeds after it.")]
 SplitSeed = Annotated[

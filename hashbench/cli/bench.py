@@ -1,22 +1,24 @@
 """``hashbench bench`` compares methods on one data set: it declares a table, measures it and writes it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
 from hashbench.cli import run, table, tune
-from hashbench.cli._options import Dataset, Device, ProtocolName
+from hashbench.cli._options import Dataset, Device, Metric, ProtocolName
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
     from hashbench.foundation.config import Setting
+    from hashbench.runs.run import Run
     from hashbench.tuning.search import Question
 
+CENTROIDS = "Product quantisation, by asymmetric distances"
 LENGTHS = (16, 32)  # of codes, unless other ones are asked for
 MADE = "# Written by hashbench bench, and again by the next one of this name. To change it, rename it."
 
@@ -40,6 +42,7 @@ def command(
     ] = None,
     model: Annotated[str, Option(help="The form of all methods' hash functions that have a choice.")] = "linear",
     protocol: ProtocolName = None,
+    metric: Metric = "ap",
     name: Annotated[str | None, Option(help="Name of the table. Default: bench_ and the name of the data set.")] = None,
     jobs: Annotated[int, Option(min=1, help="Number of runs at the same time.")] = 1,
     device: Device = "auto",
@@ -47,44 +50,103 @@ def command(
     """Compare methods on a data set, from training to the table.
 
     The table is declared in experiments/tables/ of the current folder, or of --root; --tune puts what it finds into a
-    recipe beside it, by queries that are held out of the database. Then all cells are trained and scored, and the table
-    is printed and written to results/tables/, with a picture. run, table, report and bundle take it like any other.
-    After an interruption the same command continues.
-    """
-    from hashbench.foundation.registry import canonical
-    from hashbench.methods import METHODS
-    from hashbench.tuning.search import NAME
+    recipe beside it, by queries that are held out of the database, at the largest of the code lengths. Then all cells
+    are trained and scored, and the table is printed and written to results/tables/, with a picture. run, table, report
+    and bundle take it like any other. After an interruption the same command continues.
 
-    names = [each.strip() for each in methods.split(",")]
-    if missing := [each for each in names if canonical(each) not in METHODS.names]:
-        raise HashbenchError(f"--methods: {missing[0] or 'an empty name'} is no method: hashbench list methods")
-    stem = canonical(name or f"bench_{dataset.name}")
-    if not NAME.fullmatch(stem):
-        raise HashbenchError(f"--name {name}: letters, digits, _, - and dots are expected")
+    What cannot work is refused before anything is written. If a run fails all the same, the table has the others, a
+    footnote names it, and the exit status is 1.
+    """
+    from hashbench.features import extract
+
+    names, stem = _methods(methods), _stem(name, dataset)
     lengths = _lengths(dataset, bits, features)
     given: dict[str, Setting] = {"bits": max(lengths), "model": model}
     if features is not None:
-        given["features"] = _extracted(dataset, features, weights, device)
+        given["features"] = _stored_name(dataset, features, weights)
     elif weights is not None:
         raise HashbenchError("--weights are those of a network: --features MODEL is missing")
-    question = tune.question_of([*names, dataset.name], protocol, None, given)
-    files = {"tables": _table(dataset, question, lengths, tune_trials)}
+    question = tune.question_of([*names, dataset.name], protocol, None, given, metric)
+    runs = _runs(dataset, question, lengths)
+    _require_possible(dataset, runs, None if features is None else _network(features, weights))
+    path = _place("tables", stem)
     if tune_trials:
-        when = _condition(dataset, question)
-        _require_no_other_recipe(stem, when)
-        files["recipes"] = _recipe(when, stem)
-    place = paths.own_root() / "experiments"
-    for kind in files:
-        _require_place(kind, place / kind / f"{stem}.toml")
-    for kind, text in files.items():
-        _write(place / kind / f"{stem}.toml", text, keep=kind == "recipes")
-    if tune_trials:
-        options = [f"features={given['features']}"] if features is not None else []
-        search = [*question.spaces, dataset.name], question.protocol, stem, max(lengths), None, options, tune_trials
-        tune.command(*search, name=f"{stem}_search", jobs=jobs, device=device, write=True)
-        paths.read_again()
-    run.command([stem], seeds=seeds, jobs=jobs, device=device)
+        _require_search(stem, dataset, question, tune_trials)
+    # all that can be refused is refused by now: from here on files are written
+    if features is not None:
+        extract(dataset, *_network(features, weights), device=device, progress=True)
+    _write(path, _table(dataset, question, runs, tune_trials))
+    how: dict[str, Any] = {"jobs": jobs, "device": device}
+    failures = _tune(stem, dataset, question, runs, tune_trials, **how) if tune_trials else []
+    failures += _train(stem, seeds, **how)
+    if failures:
+        _write(path, _table(dataset, question, runs, tune_trials, failures))
     table.command([stem], write=True)
+    if failures:
+        raise CheckFailed(f"{stem}: {len(failures)} of its cells or searches failed: its footnotes name them")
+
+
+def _methods(names: str) -> list[str]:
+    from hashbench.foundation.registry import canonical
+    from hashbench.methods import METHODS
+
+    found = [each.strip() for each in names.split(",")]
+    if unknown := [each for each in found if canonical(each) not in METHODS.names]:
+        raise HashbenchError(f"--methods: {unknown[0] or 'an empty name'} is no method: hashbench list methods")
+    return found
+
+
+def _stem(name: str | None, dataset: "Card") -> str:
+    from hashbench.foundation.registry import canonical
+    from hashbench.tuning.search import NAME
+
+    stem = canonical(name or f"bench_{dataset.name}")
+    if not NAME.fullmatch(stem):
+        raise HashbenchError(f"--name {name}: letters, digits, _, - and dots are expected")
+    return stem
+
+
+def _require_search(stem: str, dataset: "Card", question: "Question", n_trials: int) -> None:
+    """Raises HashbenchError where the search of this name, or its recipe, is another one."""
+    from hashbench.tuning.run import missing
+
+    _require_no_other_recipe(stem, _condition(dataset, question))
+    _place("recipes", stem)
+    search = tune.search_called(f"{stem}_search", question.model_copy(update={"recipe": stem}))
+    missing(search, [*question.spaces], n_trials, tune.STUDIES, retry=False)
+
+
+def _tune(
+    stem: str, dataset: "Card", question: "Question", runs: "Sequence[Run]", n_trials: int, *, jobs: int, device: str
+) -> list[str]:
+    """Searches the settings and writes them into the recipe; a footnote where no trial of a method has a score."""
+    from hashbench.foundation.progress import note
+
+    lengths = sorted({int(one.name.identity["bits"]) for one in runs})
+    path, failures = _place("recipes", stem), list[str]()
+    if not path.exists():  # else a search has put its values into it
+        _write(path, _recipe(_condition(dataset, question), stem, _extended(runs[0])))
+    if len(lengths) > 1:
+        others = ", ".join(map(str, lengths[:-1]))
+        note(f"note: settings are searched at {lengths[-1]} bits alone, and the same are taken at {others}")
+    settings = [f"{key}={value}" for key, value in question.settings.items() if key == "features"]
+    what = [*question.spaces, dataset.name], question.protocol, stem, lengths[-1], None, settings, n_trials
+    how: dict[str, Any] = {"name": f"{stem}_search", "jobs": jobs, "device": device, "metric": question.metric}
+    try:
+        tune.command(*what, **how, write=True)
+    except CheckFailed as error:
+        failures.append(f"Failed: the search of settings: {error}.")
+    paths.read_again()
+    return failures
+
+
+def _train(stem: str, seeds: int, *, jobs: int, device: str) -> list[str]:
+    """Trains and scores the cells; a footnote for each of which runs failed."""
+    try:
+        run.command([stem], seeds=seeds, jobs=jobs, device=device, retry_failed=True)
+    except run.RunsFailed as error:
+        return [*_failed_cells(error.failures, seeds)]
+    return []
 
 
 def _lengths(dataset: "Card", bits: str | None, features: str | None) -> list[int]:
@@ -100,44 +162,131 @@ def _lengths(dataset: "Card", bits: str | None, features: str | None) -> list[in
     return found
 
 
-def _extracted(dataset: "Card", features: str, weights: str | None, device: str) -> str:
-    """The name of the stored features, which are extracted if they are not there."""
-    from hashbench.features import extract, model_and_weights, path_of
+def _stored_name(dataset: "Card", features: str, weights: str | None) -> str:
+    """The name under which the features are stored, or will be; HashbenchError for a network that is not here."""
+    from hashbench.features import named, path_of
 
-    if weights is None:
-        if path_of(dataset.name, features).is_file():
-            return features
-        if Path(features).is_file():
-            raise HashbenchError(f"--features {features} is a file: --features MODEL --weights {features}")
-        features, weights = model_and_weights(features)
-    return extract(dataset, features, weights, device=device, progress=True).path.stem
+    if weights is None and path_of(dataset.name, features).is_file():
+        return features
+    if weights is None and Path(features).is_file():
+        raise HashbenchError(f"--features {features} is a file: --features MODEL --weights {features}")
+    return named(*_network(features, weights))[0]
 
 
-def _table(dataset: "Card", question: "Question", lengths: Sequence[int], n_trials: int) -> str:
-    """The file that declares the table: a row for each method, a column for each length."""
-    from hashbench.foundation.config import toml_value
+def _network(features: str, weights: str | None) -> tuple[str, str | None]:
+    """The network of the features, and its weights."""
+    from hashbench.features import model_and_weights
+
+    return (features, weights) if weights is not None else model_and_weights(features)
+
+
+def _runs(dataset: "Card", question: "Question", lengths: Sequence[int]) -> "list[Run]":
+    """The run with seed 0 of each cell; HashbenchError where a method has no such cell."""
+    from hashbench.runs.run import Run
+
+    found = []
+    for method in question.spaces:
+        for n in lengths:
+            one = Run.resolve(dataset.name, question.protocol, method, {**question.given(method), "bits": n})
+            found.append(one.with_metrics([question.metric]))
+    return found
+
+
+def _require_possible(dataset: "Card", runs: "Sequence[Run]", network: tuple[str, str | None] | None) -> None:
+    """Raises HashbenchError, in one line for all runs, where a method cannot make codes of such items.
+
+    The features of a ``network`` and its weights may not be extracted yet.
+    """
+    from hashbench.features import width_of
+    from hashbench.runs.data import require_supervision
+
+    faults = []
+    for one in runs:
+        require_supervision(one)
+        if one.method.require is None:
+            continue
+        try:
+            n_train = one.protocol.n_train or dataset.n_items
+            width = width_of(dataset, *(network or (one.settings.features, None)))
+            one.method.require(one.settings, width, n_train)
+        except HashbenchError as error:
+            faults.append(f"{one.name.method}: {error}")
+    if faults:
+        raise HashbenchError(f"{'; '.join(faults)}: other --bits, or without this method")
+
+
+def _failed_cells(failures: "Sequence[tuple[Run, str]]", seeds: int) -> "Iterator[str]":
+    """A footnote for each cell of which runs failed, with the first reason."""
+    from hashbench.foundation.errors import printable
     from hashbench.runs.settings import method_file
 
-    methods, form = list(question.spaces), question.settings["model"]
-    searched = f"The settings of each method are the best of {n_trials} trials, at {max(lengths)} bits, by queries that"
-    notes = [f"All hash functions are {form}, of the same items, where the method has a choice."]
-    notes += [f"{searched} are held out of the database."] if n_trials else []
+    reasons: dict[tuple[str, Any], list[str]] = {}
+    for one, reason in failures:
+        reasons.setdefault((one.name.method, one.name.identity["bits"]), []).append(reason)
+    for (method, bits), of_cell in reasons.items():
+        title = method_file(method).title
+        yield f"Failed: {title} at {bits} bits, {len(of_cell)} of {seeds} runs: {printable(of_cell[0], 300)}."
+
+
+def _table(
+    dataset: "Card", question: "Question", runs: "Sequence[Run]", n_trials: int, failures: Sequence[str] = ()
+) -> str:
+    """The file that declares the table: a row for each method, a column for each length."""
+    from hashbench.foundation.config import toml_value
+    from hashbench.methods import METHODS
+
+    of_codes = [method for method in question.spaces if METHODS.get(method).main_search == "database"]
+    of_centroids = [method for method in question.spaces if method not in of_codes]
+    lengths = dict.fromkeys(one.name.identity["bits"] for one in runs)
     columns = [{"label": f"{n} bits", "settings": {"bits": n}} for n in lengths]
-    rows = []
+    defaults = {"dataset": dataset.name, "protocol": question.protocol, "metric": question.metric, "tie_aware": True}
+    title = f"{len(question.spaces)} methods on {dataset.name}: {question.metric_title}"
+    lines = [MADE, f"title = {toml_value(title)}", "notes = ["]
+    lines += _items([*_notes(dataset, question, runs, n_trials, of_centroids), *failures])
+    lines += ["]", "", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
+    for section, evaluation, methods in (("", "database", of_codes), (CENTROIDS, "asymmetric", of_centroids)):
+        if methods:
+            lines += ["", "[[groups]]", f"section = {toml_value(section)}", f"evaluation = {toml_value(evaluation)}"]
+            lines += ["columns = [", *_items(columns), "]", "rows = [", *_items(_rows(question, methods)), "]"]
+    return "\n".join([*lines, ""])
+
+
+def _rows(question: "Question", methods: Sequence[str]) -> "list[dict[str, object]]":
+    from hashbench.runs.settings import method_file
+
+    rows = list[dict[str, object]]()
     for method in methods:
-        own = {key: value for key, value in question.given(method).items() if key != "bits"}
-        rows.append({"label": method_file(method).title, "method": method, "settings": own})
-    defaults = {"dataset": dataset.name, "protocol": question.protocol, "metric": "ap", "tie_aware": True}
-    lines = [
-        MADE,
-        f"title = {toml_value(f'{len(methods)} methods on {dataset.name}')}",
-        "notes = [",
-        *_items(notes),
-        "]",
-    ]
-    lines += ["", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
-    lines += ["", "[[groups]]", "columns = [", *_items(columns), "]", "rows = [", *_items(rows), "]", ""]
-    return "\n".join(lines)
+        settings = {key: value for key, value in question.given(method).items() if key != "bits"}
+        rows.append({"label": method_file(method).title, "method": method, "settings": settings})
+    return rows
+
+
+def _notes(
+    dataset: "Card", question: "Question", runs: "Sequence[Run]", n_trials: int, of_centroids: Sequence[str]
+) -> "Iterator[str]":
+    """The footnotes: what is measured of which queries, the input of the methods, the search of their settings."""
+    rule = dataset.protocol(question.protocol)
+    queries = f"the {rule.n_queries:,} queries" if rule.n_queries else "the queries"
+    of = f"{queries} of {dataset.name} {question.protocol}"
+    yield f"Each value is the mean of {question.metric_title}, tie-aware, over {of}."
+    yield f"All hash functions are {question.settings['model']}, of the same items, where the method has a choice."
+    inputs = dict[str, list[str]]()
+    for one in runs:
+        features, normalise = one.settings.features, getattr(one.settings, "normalise", "none")
+        what = "the items as they are stored" if features == "pixels" else f"the features {features}"
+        methods = inputs.setdefault(f"{what}, normalise = {normalise}", [])
+        methods += [one.name.method] if one.name.method not in methods else []
+    if len(inputs) == 1:
+        yield f"All methods have the same input: {next(iter(inputs))}."
+    else:
+        yield "The input differs: " + "; ".join(f"{what} ({', '.join(of)})" for what, of in inputs.items()) + "."
+    if n_trials:
+        lengths = sorted({int(one.name.identity["bits"]) for one in runs})
+        at = f"at {lengths[-1]} bits" + (", not at each length" if len(lengths) > 1 else "")
+        best = f"the best of {n_trials} trials by {question.metric_title} {at}, by queries that"
+        yield f"The settings of each method are {best} are held out of the database."
+    if of_centroids:
+        yield "A query of a product quantiser is real numbers: a reference, not ranked among Hamming distances."
 
 
 def _condition(dataset: "Card", question: "Question") -> "dict[str, Setting]":
@@ -154,17 +303,31 @@ def _require_no_other_recipe(stem: str, when: "dict[str, Setting]") -> None:
     """Raises HashbenchError if another recipe is for the same runs, which could then take the settings of neither."""
     from hashbench.runs.settings import recipes
 
+    if stem in recipes() and recipes()[stem].when.names != when:
+        path = paths.shown(paths.entries("experiments", "recipes")[stem])
+        raise HashbenchError(f"{path}: it has settings of other features, data or functions: give another --name")
     if same := [name for name, recipe in recipes().items() if name != stem and recipe.when.names == when]:
         path = paths.shown(paths.entries("experiments", "recipes")[same[0]])
         raise HashbenchError(f"{path}: it has the settings of these runs already: --name {same[0]}, or remove it")
 
 
-def _recipe(when: "dict[str, Setting]", stem: str) -> str:
+def _extended(one: "Run") -> str:
+    """The recipe that a linear network has on these data, whose values the new recipe has where it gives no other."""
+    from hashbench.features import split_checksum
+    from hashbench.runs.settings import names_of_data, recipe_of_linear_network
+
+    names = {key: getattr(one.name, key) for key in ("dataset", "method", "budget")} | names_of_data(one.card)
+    names |= {"protocol": one.protocol.stands_for(one.name.protocol)}
+    names |= {"features": split_checksum(one.settings.features)[0]}
+    return recipe_of_linear_network(names) or "linear"
+
+
+def _recipe(when: "dict[str, Setting]", stem: str, extended: str) -> str:
     """The file of the recipe into which the search writes."""
     from hashbench.foundation.config import toml_value
 
     lines = [MADE, f"title = {toml_value(f'Searched for the table {stem}')}", 'why = "hashbench bench --tune"']
-    return "\n".join([*lines, f"when = {toml_value(when)}", 'extends = "linear"', ""])
+    return "\n".join([*lines, f"when = {toml_value(when)}", f"extends = {toml_value(extended)}", ""])
 
 
 def _items(values: Sequence[object]) -> list[str]:
@@ -173,18 +336,18 @@ def _items(values: Sequence[object]) -> list[str]:
     return [f"  {toml_value(value)}," for value in values]
 
 
-def _require_place(kind: str, path: Path) -> None:
-    """Raises HashbenchError for a file that is there and not by ``bench``, also one of this name in hashbench."""
-    there = path if path.exists() else paths.entries("experiments", kind).get(path.stem)
+def _place(kind: str, stem: str) -> Path:
+    """The file; HashbenchError if one is there that is not by ``bench``, also one of this name in hashbench."""
+    path = paths.own_root() / "experiments" / kind / f"{stem}.toml"
+    there = path if path.exists() else paths.entries("experiments", kind).get(stem)
     if there is not None and not there.read_text(encoding="utf-8").startswith(MADE):
         raise HashbenchError(f"{paths.shown(there)}: it is there already: give another --name")
+    return path
 
 
-def _write(path: Path, text: str, *, keep: bool) -> None:
-    """Writes a file; ``keep``: leaves the one that is there, with what a search put into it."""
+def _write(path: Path, text: str) -> None:
     from hashbench.foundation.files import write_text
 
-    if not (keep and path.exists()):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
-        paths.read_again()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, text)
+    paths.read_again()

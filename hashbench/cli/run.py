@@ -23,6 +23,17 @@ NOTHING_READY = "no run can begin: nothing was tried; meanwhile hashbench run di
 ELSEWHERE = "its codes were made elsewhere: hashbench results import makes its rows"
 
 
+class RunsFailed(CheckFailed):
+    """Some of ``n_runs`` failed, or ``n_waiting`` were not tried; ``failures`` are the former, each with its reason."""
+
+    def __init__(self, failures: "list[tuple[Run, str]]", n_waiting: int, n_runs: int) -> None:
+        parts = [f"{len(failures)} of {n_runs} runs failed"] if failures else []
+        if n_waiting:
+            parts.append(f"{n_waiting} of {n_runs} runs were not tried, for their inputs are missing")
+        super().__init__("; ".join(parts))
+        self.failures = failures
+
+
 def command(
     tables: Annotated[list[str], Argument(metavar="TABLE...", help="Tables or figures.", autocompletion=TABLES)],
     seeds: Annotated[int, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
@@ -98,21 +109,14 @@ def command(
         return
     if waiting and not ready:
         raise HashbenchError(NOTHING_READY)
-    failed = len(left)
+    failed = [(run, "it failed in an earlier call") for run in left]
     if ready:
         require_writable(store.folder)
         outcomes = run_all(ready, store, Options(device=device, progress=True), plan)
         failed += _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
         note(f"rows in {paths.shown(store.folder / 'rows')}")
-    _require_all(len(wanted), failed, waiting)
-
-
-def _require_all(n_runs: int, failed: int, waiting: int) -> None:
-    """Raises CheckFailed if some of the runs failed, or wait for inputs that are missing."""
-    parts = [f"{failed} of {n_runs} runs failed"] if failed else []
-    parts += [f"{waiting} of {n_runs} runs were not tried, for their inputs are missing"] if waiting else []
-    if parts:
-        raise CheckFailed("; ".join(parts))
+    if failed or waiting:
+        raise RunsFailed(failed, waiting, len(wanted))
 
 
 def _ready(todo: "list[Run]") -> "list[Run]":
@@ -149,25 +153,25 @@ def _about(seconds: float) -> str:
     return f"about {seconds / 60:.0f} minutes" if seconds >= 60 else "less than a minute"
 
 
-def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, title: str) -> int:
-    """The number of failed runs, after it has shown each outcome as it arrives.
+def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, title: str) -> "list[tuple[Run, str]]":
+    """The failed runs with their reasons, after it has shown each outcome as it arrives.
 
     So many run ``at_once``; on a Ray cluster nobody knows (None). On a terminal that is one line: done, running and
     failed runs, the time left, and the last result.
     """
-    failed, started, on_terminal = 0, time.monotonic(), sys.stderr.isatty()
+    failed, started, on_terminal = list["tuple[Run, str]"](), time.monotonic(), sys.stderr.isatty()
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
         bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")
         for n, outcome in enumerate(outcomes, 1):
             bar.update()
-            failed += outcome.failure is not None
             if outcome.failure is not None:
+                failed.append((outcome.spec, outcome.failure))
                 bar.write(f"failed: {outcome.spec.name}: {outcome.failure}", file=sys.stderr)
-            others = f"{_running(n_runs - n, at_once)}, {failed} failed"
+            others = f"{_running(n_runs - n, at_once)}, {len(failed)} failed"
             bar.set_postfix_str(f"{others}; {outcome.spec.name.method}: {_result(outcome)}")
             if not on_terminal:
                 left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
-                so_far = f"{n - failed} of {n_runs} runs done, {others}, {left} left"
+                so_far = f"{n - len(failed)} of {n_runs} runs done, {others}, {left} left"
                 note(f"{so_far}: {outcome.spec.name} {_result(outcome)}")
     return failed
 

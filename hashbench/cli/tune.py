@@ -1,6 +1,7 @@
 """``hashbench tune`` searches the settings of methods, with as many trials for each."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hashbench.tuning.search import Question, Search
 
 BITS = 32  # of codes, unless other ones are asked for
+STUDIES = 3  # of each trial
 
 
 def command(
@@ -38,7 +40,7 @@ def command(
     model: Annotated[str | None, Option(help="Encoder. Default: of the recipe; linear for data of your own.")] = None,
     settings: _options.Settings = None,
     trials: Annotated[int, Option(min=1, help="Trials of each method.")] = 24,
-    studies: Annotated[int, Option(min=1, help="Runs of each trial: other seeds, other queries.")] = 3,
+    studies: Annotated[int, Option(min=1, help="Runs of each trial: other seeds, other queries.")] = STUDIES,
     name: Annotated[
         str | None, Option(help="Name of the search. Default: of the recipe, or data set and bits.")
     ] = None,
@@ -47,6 +49,7 @@ def command(
     timeout: Annotated[float | None, Option(min=0, metavar="MINUTES", help="End a longer trial, as failed.")] = None,
     retry_failed: Annotated[bool, Option("--retry-failed", help="Make again the trials that failed.")] = False,
     ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, host:port; or local.")] = None,
+    metric: _options.Metric = "ap",
     write: Annotated[bool, Option("--write", help="Write what was chosen into the recipe.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print what was chosen as one JSON object.")] = False,
@@ -55,8 +58,8 @@ def command(
 
     The trials of a method are points of a quasi-random sequence. Each is run once in each study, with another seed and
     other queries, which are held out of the database of the protocol; no query that a table shows is in any list. The
-    median AP over the studies chooses. A trial that fails counts as AP 0; a method all of whose trials fail has no
-    choice, and the exit status is 1.
+    median over the studies chooses, of AP or of the --metric. A trial that fails counts as 0; a method all of whose
+    trials fail has no choice, and the exit status is 1.
 
     The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
@@ -67,8 +70,9 @@ def command(
     from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan
     from hashbench.tuning.choice import choices
-    from hashbench.tuning.render import as_markdown
+    from hashbench.tuning.render import as_markdown, as_object
     from hashbench.tuning.run import made, missing
+    from hashbench.tuning.search import METRIC
 
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
@@ -76,9 +80,10 @@ def command(
         raise HashbenchError("--write needs --recipe NAME, the recipe that gets the values")
     options: dict[str, Setting | None] = {"bits": bits, "model": model}
     given = {key: value for key, value in options.items() if value is not None}
-    question = question_of(names, protocol, recipe, given | _options.parse_settings(settings or []))
+    question = question_of(names, protocol, recipe, given | _options.parse_settings(settings or []), metric)
     data = f"{'_'.join(question.left_out)}_{question.protocol}_{question.settings['bits']}b"
-    search = _search(name or question.recipe or data, question)
+    by_metric = "" if question.metric == METRIC else "_" + re.sub(r"\W+", "_", question.metric)
+    search = search_called(name or f"{question.recipe or data}{by_metric}", question)
     todo = missing(search, list(question.spaces), trials, studies, retry=retry_failed)
     n_all = len(question.spaces) * len(question.left_out) * trials * studies
     runs = list(dict.fromkeys(trial.run for trial, _ in todo))
@@ -95,7 +100,7 @@ def command(
             shown.update()
     chosen = [each for each in choices(search) if each.method in question.spaces]
     if as_json:
-        echo(canonical_json({"search": search.name, "choices": [vars(each) for each in chosen]}))
+        echo(canonical_json({"search": search.name, "choices": [as_object(each) for each in chosen]}))
     else:
         echo(as_markdown(search))
     if question.recipe is None:
@@ -138,13 +143,18 @@ def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, writ
 
 
 def question_of(
-    names: Sequence[str], protocol: str | None, recipe: str | None, given: "dict[str, Setting]"
+    names: Sequence[str],
+    protocol: str | None,
+    recipe: str | None,
+    given: "dict[str, Setting]",
+    metric: str = "ap",
 ) -> "Question":
     """What a search of these methods and data sets is asked; HashbenchError where a name or setting is wrong."""
     from hashbench.datasets.card import cards, load_card
     from hashbench.foundation.errors import unknown
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
+    from hashbench.metrics import NamedMetric
     from hashbench.runs.settings import FORM, recipes
     from hashbench.tables.spec import shown_protocols
     from hashbench.tuning.recipe import require_use
@@ -176,34 +186,37 @@ def question_of(
     of_recipe = None if recipe is None else canonical(recipe)
     left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
     what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "recipe": of_recipe}
+    what["metric"] = str(NamedMetric.parse(metric))
     found = Question(**what, settings=given, fewer_bits=fewer, spaces={})
-    spaces = {}
+    spaces, features = {}, set()
     for method in methods:
         usual = found.run(method, {}, datasets[0].name, 0)
+        features.add(usual.settings.features)
         if of_recipe is not None:
             require_use(of_recipe, usual)
         fixed = {*given, *([FORM] if "model" in given else [])}
         spaces[method] = {key: of for key, of in space_of(usual).items() if key not in fixed}
-    return found.model_copy(update={"spaces": spaces})
+    if len(features) == 1 and all(card.own and card.kind == "images" for card in datasets):
+        given = {**given, "features": features.pop()}  # by default of the data: said here, so that every output says it
+    return found.model_copy(update={"spaces": spaces, "settings": given})
 
 
 def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> None:
-    """Raises HashbenchError for a method without binary codes, or a setting that none of the methods has."""
-    from hashbench.contract import BitSettings
+    """Raises HashbenchError for a method without codes of so many bits, or a setting that none of the methods has."""
     from hashbench.foundation.errors import unknown
     from hashbench.methods import METHODS
 
     fields = {method: METHODS.get(method).settings.model_fields.keys() for method in methods}
     for method in methods:
-        if not issubclass(METHODS.get(method).settings, BitSettings):
-            raise HashbenchError(f"{method} makes no binary codes, whose AP a search compares")
+        if METHODS.get(method).group not in ("deep", "shallow", "quantisation"):
+            raise HashbenchError(f"{method} makes no binary codes, which are compared here")
     known = {"model", *(key for own in fields.values() for key in own)}
     for key in given:
         if key not in known:
             raise unknown(f"setting of {', '.join(methods)}", key, known)
 
 
-def _search(name: str, question: "Question") -> "Search":
+def search_called(name: str, question: "Question") -> "Search":
     """The stored search of this name, with the methods of ``question`` too; HashbenchError if it is another one.
 
     It goes on with the queries that it left out when it began, so that all its methods have the same trials.
@@ -217,7 +230,7 @@ def _search(name: str, question: "Question") -> "Search":
     stored = Search.load(name)
     if stored is None:
         return Search(name, question)
-    for key in ("protocol", "datasets", "recipe", "settings", "fewer_bits"):
+    for key in ("protocol", "datasets", "recipe", "settings", "fewer_bits", "metric"):
         if (was := getattr(stored.question, key)) != (now := getattr(question, key)):
             raise HashbenchError(f"{path_of(name)}: its {key} is {was}, not {now}: give this search another --name")
     for dataset, protocols in question.left_out.items():

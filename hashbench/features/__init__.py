@@ -1,5 +1,8 @@
 """Features of the items of a data set: one file for each extractor; pretrained networks are extractors too."""
 
+from math import prod
+
+from hashbench.contract import PIXELS
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import stated_sha256
 from hashbench.features._catalogue import (
@@ -28,7 +31,18 @@ __all__ += [
     "path_of",
     "read",
     "split_checksum",
+    "width_of",
 ]
+
+
+def width_of(card: Card, name: str, weights: str | None = None) -> int:
+    """The number of values of an item in the features called ``name``, extracted or not."""
+    if name == PIXELS:
+        return prod(card.item_shape)
+    if weights is None and path_of(card.name, name).is_file():
+        return read(card.name, name).shape[1]
+    model, own_weights = model_and_weights(name)
+    return named(model, weights or own_weights)[1].build(tuple(card.item_shape), card.value_max).width
 
 
 def open_features(card: Card, name: str) -> Features:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 HEIGHT_IN = 3.2
 MOST_BANDS = 6  # more would hide each other
 EXPLANATION = (
-    "{search}: the best AP of k of {n} trials, the mean over all their orders; {band}. A trial has the median AP of "
-    "its studies. Where lines cross, the comparison depends on the budget."
+    "{search}: the best {metric} of k of {n} trials, the mean over all their orders; {band}. A trial has the median "
+    "{metric} of its studies. Where lines cross, the comparison depends on the budget."
 )
 
 
@@ -66,11 +66,12 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     ]
     n = max(len(means) for means, _ in lines.values())
     band = "the band is one standard deviation over orders" if len(lines) <= MOST_BANDS else "without its deviation"
-    text = EXPLANATION.format(search=", ".join(search.question.left_out), n=n, band=band)
-    return Drawing(points, (WIDTHS_IN[figure.file.width], HEIGHT_IN), partial(_draw, lines, text), len(points))
+    metric = search.question.metric_title
+    text = EXPLANATION.format(search=", ".join(search.question.left_out), n=n, band=band, metric=metric)
+    return Drawing(points, (WIDTHS_IN[figure.file.width], HEIGHT_IN), partial(_draw, lines, text, metric), len(points))
 
 
-def _draw(lines: dict[str, tuple[Floats, Floats]], text: str, figure: "Figure") -> None:
+def _draw(lines: dict[str, tuple[Floats, Floats]], text: str, metric: str, figure: "Figure") -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax, looks = figure.add_subplot(), looks_of(lines)
@@ -79,7 +80,7 @@ def _draw(lines: dict[str, tuple[Floats, Floats]], text: str, figure: "Figure") 
         ax.plot(k, means, **looks[title], markersize=3, markevery=max(1, len(k) // 8), linewidth=1.0)
         if len(lines) <= MOST_BANDS:
             ax.fill_between(k, means - stds, means + stds, color=looks[title]["color"], alpha=0.12, linewidth=0)
-    ax.set(xlabel="trials", ylabel="best AP of held-out queries", xlim=(1, None))
+    ax.set(xlabel="trials", ylabel=f"best {metric} of held-out queries", xlim=(1, None))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.grid(axis="y")
     legend(figure, line_samples(looks), beside=True)

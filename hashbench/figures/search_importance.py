@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 ROW_IN, EDGES_IN = 0.22, 1.6  # the height of a line, and of what is above and below them
 LEAST_WRITTEN = 0.05  # a smaller share has a cell without a number
 EXPLANATION = (
-    "How much of the variance of the AP over trials a setting explains alone: the adjusted R2 of a parabola in it, or "
-    "of one value for each choice; pale cells without a number: less than .05. The rest is of several settings "
+    "How much of the variance of the {metric} over trials a setting explains alone: the adjusted R2 of a parabola in "
+    "it, or of one value for each choice; pale cells without a number: less than .05. The rest is of several settings "
     "together, and of chance."
 )
 
@@ -40,10 +40,16 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
         for setting, share in shares.items()
     ]
     size = WIDTHS_IN[figure.file.width], EDGES_IN + ROW_IN * len(found)
-    return Drawing(points, size, partial(_draw, found), len(points), None if points else "no trial has settings")
+    return Drawing(
+        points,
+        size,
+        partial(_draw, found, search.question.metric_title),
+        len(points),
+        None if points else "no trial has settings",
+    )
 
 
-def _draw(found: dict[str, dict[str, float]], figure: "Figure") -> None:
+def _draw(found: dict[str, dict[str, float]], metric: str, figure: "Figure") -> None:
     ax = figure.add_subplot()
     counts = Counter(key for shares in found.values() for key in shares)
     settings = [key for key, _ in counts.most_common()]
@@ -61,7 +67,7 @@ def _draw(found: dict[str, dict[str, float]], figure: "Figure") -> None:
     ax.set_xticks(range(len(settings)), settings, rotation=90)
     ax.set_yticks(range(len(found)), list(found))
     ax.tick_params(length=0)
-    explain(figure, EXPLANATION)
+    explain(figure, EXPLANATION.format(metric=metric))
 
 
 KIND = Kind("how much of the AP of a search's trials each setting explains", SearchFile, _fill, check)

@@ -32,6 +32,10 @@ class Base:
     settings: Callable[[Any], dict[str, Setting] | None]  # of its run, for the other's settings; None: no base
 
 
+# from settings, the number of features and that of training examples; raises HashbenchError where there are too few
+Requirement = Callable[[Any, int, int], None]
+
+
 @dataclass(frozen=True)
 class Method:
     """A published method."""
@@ -45,6 +49,7 @@ class Method:
     several_processes: bool = False  # whether several processes (torchrun) can train it together
     base: Base | None = None  # the method whose hasher it starts from
     makes_codes: bool = True  # False for the classifier, whose weights other runs start from
+    require: Requirement | None = None  # refuses what ``fit`` would refuse, where that is known without the data
 
     @property
     def group(self) -> Literal["deep", "shallow", "sparse", "quantisation", "pretraining"]:
@@ -57,6 +62,11 @@ class Method:
         if not issubclass(self.settings, BitSettings):
             return "quantisation" if "bits" in self.settings.model_fields else "sparse"
         return "deep" if self.needs_torch else "shallow"
+
+    @property
+    def main_search(self) -> Literal["database", "asymmetric"]:
+        """The search of the database that ranks by what the method makes: codes, or centroids without query codes."""
+        return "asymmetric" if self.group == "quantisation" else "database"
 
 
 METHODS = Catalogue("method", "hashbench.methods", "METHOD", Method, group="hashbench.methods")

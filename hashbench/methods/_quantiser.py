@@ -111,14 +111,20 @@ def quantising_method(
 ) -> Method:
     """The method whose ``fit(settings, features, seed)`` returns the quantiser; HashbenchError for other features."""
 
-    def checked(chosen: QuantiserSettings, features: Floats, data: TrainingData) -> Quantiser:
-        (n, d), n_parts = features.shape, chosen.bits // 8
-        if d % n_parts:
-            raise HashbenchError(f"{d} features in {n_parts} sub-spaces of 8 bits: {n_parts} must divide {d}")
-        if n < N_CENTROIDS:
-            raise HashbenchError(
-                f"{n} training examples: a sub-space has {N_CENTROIDS} centroids, so as many are needed"
-            )
+    def quantiser(chosen: QuantiserSettings, features: Floats, data: TrainingData) -> Quantiser:
+        _require(chosen, features.shape[1], len(features))
         return fit(chosen, features, data.seed)
 
-    return shallow_method(settings, checked, Quantiser, identity=("query", *identity), hasher=QuantisingHasher)
+    more = ("query", *identity)
+    return shallow_method(settings, quantiser, Quantiser, identity=more, hasher=QuantisingHasher, require=_require)
+
+
+def _require(settings: QuantiserSettings, n_features: int, n_examples: int) -> None:
+    n_parts = settings.bits // 8
+    if n_features % n_parts:
+        advice = f"{n_parts} must divide {n_features}"
+        raise HashbenchError(f"{n_features} features in {n_parts} sub-spaces of 8 bits: {advice}")
+    if n_examples < N_CENTROIDS:
+        raise HashbenchError(
+            f"{n_examples} training examples: a sub-space has {N_CENTROIDS} centroids, so as many are needed"
+        )

@@ -23,7 +23,7 @@ from hashbench.contract import (
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._method import Method, require_usable
+from hashbench.methods._method import Method, Requirement, require_usable
 
 FILE = "hasher.npz"
 # the names of the arrays of a scaling in the file; the arrays of the hash function have other names
@@ -157,8 +157,9 @@ def shallow_method(
     identity: tuple[str, ...] = (),  # what names its runs besides bits and features
     supervision: Literal["none", "labels", "relevance"] = "none",
     hasher: Callable[[Any, float, Scaling | None], Hasher] = ShallowHasher,
+    require: Requirement | None = None,
 ) -> Method:
-    """The method whose hash functions are ``fit(settings, features, data)``."""
+    """The method whose hash functions are ``fit(settings, features, data)``; see ``Method`` for ``require``."""
     by_name = {function.__name__: function for function in functions}
 
     def fitted(chosen: Any, data: TrainingData) -> Hasher:
@@ -177,7 +178,14 @@ def shallow_method(
             scales = [archive[name] for name in (AVERAGE, DEVIATION) if name in archive]
             return hasher(function(**arrays), float(archive["value_max"]), Scaling(*scales) if scales else None)
 
-    return Method(settings, ("bits", "features", *identity), fitted, load, needs_torch=False, supervision=supervision)
+    names = ("bits", "features", *identity)
+    return Method(settings, names, fitted, load, needs_torch=False, supervision=supervision, require=require)
+
+
+def require_bits_below_features(settings: ShallowSettings, n_features: int, n_examples: int) -> None:
+    """Raises HashbenchError for more bits than principal components of so many features and examples can be."""
+    require_bits(settings.bits, n_features, "features")
+    require_bits(settings.bits, n_examples - 1, f"directions in which {n_examples} training examples vary")
 
 
 def require_bits(bits: int, most: int, of_what: str) -> None:
@@ -215,12 +223,16 @@ class KernelLinear(Linear):
 
 
 def linear_method(
-    settings: type[ShallowSettings], project: Callable[[Any, Floats, int], tuple[Floats, Floats]]
+    settings: type[ShallowSettings],
+    project: Callable[[Any, Floats, int], tuple[Floats, Floats]],
+    require: Requirement | None = None,
 ) -> Method:
     """The method whose ``project(settings, features, seed)`` returns the mean [d] and the projection [d, bits]."""
-    return shallow_method(
-        settings, lambda chosen, features, data: Linear(*project(chosen, features, data.seed)), Linear
-    )
+
+    def fit(chosen: Any, features: Floats, data: TrainingData) -> Linear:
+        return Linear(*project(chosen, features, data.seed))
+
+    return shallow_method(settings, fit, Linear, require=require)
 
 
 def inputs_of(

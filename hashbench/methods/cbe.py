@@ -42,7 +42,7 @@ class Circulant(HashFunction):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Circulant:
     n, d = features.shape
-    require_bits(settings.bits, d, "features: a circulant matrix is square")
+    _require(settings, d, n)
     random = np.random.default_rng(data.seed)
     mean, flips = features.mean(axis=0), random.choice([-1.0, 1.0], d)
     spectrum = np.fft.rfft(random.standard_normal(d))
@@ -75,4 +75,8 @@ def best_spectrum(x: NDArray[np.complex128], codes: Floats, d: int, penalty: flo
     return size * np.where(c == 0, 1, c / np.where(c == 0, 1, np.abs(c)))
 
 
-METHOD = shallow_method(Settings, _fit, Circulant)
+def _require(settings: Settings, n_features: int, n_examples: int) -> None:  # noqa: ARG001
+    require_bits(settings.bits, n_features, "features: a circulant matrix is square")
+
+
+METHOD = shallow_method(Settings, _fit, Circulant, require=_require)

@@ -8,7 +8,13 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, random_rotation
+from hashbench.methods._shallow import (
+    ShallowSettings,
+    first_components,
+    linear_method,
+    random_rotation,
+    require_bits_below_features,
+)
 
 
 class Settings(ShallowSettings):
@@ -37,4 +43,4 @@ def isotropic(variances: Floats, rotation: Floats, iterations: int, tolerance: f
     return rotation
 
 
-METHOD = linear_method(Settings, _project)
+METHOD = linear_method(Settings, _project, require=require_bits_below_features)

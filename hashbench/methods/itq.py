@@ -4,7 +4,14 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, random_rotation, signs
+from hashbench.methods._shallow import (
+    ShallowSettings,
+    first_components,
+    linear_method,
+    random_rotation,
+    require_bits_below_features,
+    signs,
+)
 
 
 class Settings(ShallowSettings):
@@ -28,4 +35,4 @@ def rotation(projected: Floats, bits: int, iterations: int, seed: int) -> Floats
     return found
 
 
-METHOD = linear_method(Settings, _project)
+METHOD = linear_method(Settings, _project, require=require_bits_below_features)

@@ -8,7 +8,14 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, first_components, linear_method, random_rotation, signs
+from hashbench.methods._shallow import (
+    ShallowSettings,
+    first_components,
+    linear_method,
+    random_rotation,
+    require_bits_below_features,
+    signs,
+)
 
 
 class Settings(ShallowSettings):
@@ -36,4 +43,4 @@ def quantised(x: Floats, rotation: Floats, iterations: int) -> tuple[Floats, Flo
     return mean, rotation
 
 
-METHOD = linear_method(Settings, _project)
+METHOD = linear_method(Settings, _project, require=require_bits_below_features)

@@ -68,7 +68,7 @@ def _drawn(allowed: Bools, n_each: int, random: np.random.Generator) -> tuple[In
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
-    require_bits(settings.bits, features.shape[1], "features")
+    _require(settings, features.shape[1], len(features))
     pairs = labelled_pairs(relevant_pairs(data), settings.n_pairs, np.random.default_rng(data.seed))
     mean = features.mean(axis=0)
     directions = fit_bits(settings, features - mean, pairs)
@@ -93,4 +93,8 @@ def fit_bits(settings: Settings, features: Floats, pairs: Pairs) -> Iterator[Flo
         yield direction
 
 
-METHOD = shallow_method(Settings, _fit, Linear, supervision="relevance")
+def _require(settings: Settings, n_features: int, n_examples: int) -> None:  # noqa: ARG001
+    require_bits(settings.bits, n_features, "features")
+
+
+METHOD = shallow_method(Settings, _fit, Linear, supervision="relevance", require=_require)

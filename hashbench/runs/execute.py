@@ -68,7 +68,7 @@ def scored(output: Output, data: RunData, folder: Path, options: Options) -> dic
     """What a row holds of the codes: metrics, distinct codes, checksums of the counts, which ``folder`` gets."""
     evidence = output.count(data.relevance, progress=options.progress)
     evidence.save(folder)
-    metrics = score(evidence, data.run.protocol.metrics)
+    metrics = score(evidence, [*data.run.protocol.metrics, *data.run.metrics])
     sums = {name: counts.sha256() for name, counts in evidence.by_name.items() if name in get_args(Artefact)}
     weights = {} if evidence.weights_sha256 is None else {"weights": evidence.weights_sha256}
     return {"searches": metrics, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
@@ -139,23 +139,23 @@ def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
     return Codes(words.numpy().view(np.uint64), n_bits)
 
 
-def score(evidence: Counted, of_protocol: Sequence[str] = ()) -> Searches:
-    """The metrics of each search, computed from ``evidence``; codes have those ``of_protocol`` besides every row's."""
+def score(evidence: Counted, asked_for: Sequence[str] = ()) -> Searches:
+    """The metrics of each search, computed from ``evidence``; codes have those ``asked_for`` besides every row's."""
     found: Searches = {
-        "database": _metrics(evidence.database, of_protocol),
-        "test": _metrics(evidence.test, of_protocol),
+        "database": _metrics(evidence.database, asked_for),
+        "test": _metrics(evidence.test, asked_for),
     }
-    ranked = Metrics.parse([*OF_SORTED, *of_protocol]).where(lambda metric: not metric.needs_radii)
+    ranked = Metrics.parse([*OF_SORTED, *asked_for]).where(lambda metric: not metric.needs_radii)
     found |= {search: metrics.mean_values(rankings, ranked) for search, rankings in evidence.ranked.items()}
     return {search: found[search] for search in get_args(Search) if found.get(search)}
 
 
-def _metrics(evidence: Mapping[str, contract.Counts], of_protocol: Sequence[str]) -> dict[str, MetricValue]:
+def _metrics(evidence: Mapping[str, contract.Counts], asked_for: Sequence[str]) -> dict[str, MetricValue]:
     found: dict[str, MetricValue] = {}
     for counts in evidence.values():
         match counts:
             case Histogram():
-                found |= metrics.mean_values(counts, Metrics.parse([*OF_CODES, *of_protocol]))
+                found |= metrics.mean_values(counts, Metrics.parse([*OF_CODES, *asked_for]))
             case Retrieval():
                 names = [*OF_RETRIEVAL, *(["nmi"] if counts.contingency is not None else [])]
                 found |= metrics.mean_values(counts, Metrics.parse(names, Retrieval))

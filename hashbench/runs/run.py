@@ -1,7 +1,7 @@
 """A run: one method trained on one data set, with the card, the protocol, the method and the settings themselves."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -96,10 +96,12 @@ class Run:
     settings: CodeSettings
     base: "Run | None" = None
     asymmetric: bool = False  # whether its row has the metrics by asymmetric distances too; this names no other run
+    metrics: tuple[str, ...] = ()  # that its row has besides those of every row; they name no other run
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The run without its method, whose functions cannot be sent to another process."""
-        return _received, (self.name, self.card, self.protocol, self.settings, self.base, self.asymmetric)
+        parts = self.name, self.card, self.protocol, self.settings, self.base, self.asymmetric, self.metrics
+        return _received, parts
 
     @property
     def derived_seed(self) -> int:
@@ -187,8 +189,17 @@ class Run:
             raise HashbenchError(f"{self.name}: {fault}, so that it has no asymmetric distances")
         return replace(self, asymmetric=True)
 
+    def with_metrics(self, names: Iterable[str]) -> "Run":
+        """The run whose row has these metrics too; HashbenchError for one that the method's ranking does not have."""
+        metrics = Metrics.parse(names)
+        if self.method.main_search == "asymmetric":
+            metrics.refuse_radii(f"the asymmetric distances of {self.name.method} do")
+        return replace(self, metrics=tuple(metrics.names))
+
     def is_filled_by(self, row: Row | RowOutcome) -> bool:
-        """Whether its successful ``row`` has all searches that are asked for."""
+        """Whether its successful ``row`` has all searches that are asked for, and metrics that no histogram gives."""
+        if self.method.main_search == "asymmetric":
+            return row.searches.get("asymmetric", {}).keys() >= {*self.metrics}
         return not self.asymmetric or "asymmetric" in row.searches
 
     def sources(self, given: Mapping[str, Setting], track: str = settings_files.TUNED) -> dict[str, Sourced]:
@@ -240,9 +251,15 @@ def _entry(method: str, budget: str | None) -> Method:
 
 
 def _received(
-    name: RunName, card: Card, protocol: Protocol, settings: CodeSettings, base: Run | None, asymmetric: bool
+    name: RunName,
+    card: Card,
+    protocol: Protocol,
+    settings: CodeSettings,
+    base: Run | None,
+    asymmetric: bool,
+    metrics: tuple[str, ...],
 ) -> Run:
-    return Run(name, card, protocol, _entry(name.method, name.budget), settings, base, asymmetric)
+    return Run(name, card, protocol, _entry(name.method, name.budget), settings, base, asymmetric, metrics)
 
 
 def _run(

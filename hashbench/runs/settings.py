@@ -263,7 +263,7 @@ def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
 
 def _scaling_of_custom_data(known: Mapping[str, str]) -> dict[str, Sourced]:
     """The scaling of a linear network of the features that are ``known``."""
-    chosen = _recipe_for(_conditions_for(known["method"], is_deep=True).get("linear", {}), {**known, "model": "linear"})
+    chosen = recipe_of_linear_network(known)
     found = None if chosen is None else _matching(_layers_of_recipe(chosen), known).get("normalise")
     if found is None:
         return {}
@@ -290,6 +290,12 @@ def _recipe_for(conditions: Mapping[str, Mapping[str, str]], known: Mapping[str,
         if found := _closest(taken, known):
             return found
     return _closest(conditions, known)
+
+
+def recipe_of_linear_network(known: Mapping[str, str]) -> str | None:
+    """The recipe of a linear network for a run with the ``known`` names, its features among them."""
+    conditions = _conditions_for(known["method"], is_deep=True).get("linear", {})
+    return _recipe_for(conditions, {**known, "model": "linear"})
 
 
 def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:

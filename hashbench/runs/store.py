@@ -163,7 +163,7 @@ class Store:
         return None if line is None else line.row()
 
     def write(self, row: "Row") -> None:
-        """Stores the row in place of a failed one; a successful row of the same codes only gets its further searches.
+        """Stores the row in place of a failed one; a successful row of the same codes only gets its further metrics.
 
         Raises HashbenchError if a successful row has all of them, or is of other codes.
         """
@@ -173,14 +173,16 @@ class Store:
         with self.changing(path) as lines:
             for before in [line for line in lines if line.name == row.run]:
                 stored = before.row()
-                if stored.status == "ok" and row.searches.keys() <= stored.searches.keys():
+                searches = {search: {**row.searches.get(search, {}), **own} for search, own in stored.searches.items()}
+                searches = {**row.searches, **searches}
+                if stored.status == "ok" and searches == stored.searches:
                     advice = f"the row of {row.run} is written once: remove the line to measure it again"
                     raise HashbenchError(f"{before.place}: {advice}")
                 if stored.status == "ok" and row.artefacts != stored.artefacts:
                     fault = f"made again, the codes of {row.run} are not those of its row, which gets no further search"
                     raise HashbenchError(f"{before.place}: {fault}: remove the line to measure it anew")
                 if stored.status == "ok":
-                    row = stored.model_copy(update={"searches": {**row.searches, **stored.searches}})
+                    row = stored.model_copy(update={"searches": searches})
                 lines.remove(before)
             lines.append(Line(path, 0, row.run, to_line(row)))
 

@@ -1,6 +1,7 @@
 """The runs that the cells of a table need, those of them that a user selects, and those that are missing."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -67,11 +68,16 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     for cell in spec.cells:
         cells.setdefault(cell.run_key, cell)
     asymmetric = {cell.run_key for cell in spec.cells if cell.evaluation == "asymmetric"}
+    metrics: dict[str, list[str]] = defaultdict(list)
+    for cell in spec.cells:
+        metrics[cell.run_key].append(cell.metric)
     found = []
     for cell in cells.values():
         why = why_not_here(cell, spec)
         first = [] if why is not None else [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
         first = [run.with_asymmetric() for run in first] if cell.run_key in asymmetric else first
+        if first and first[0].method.group == "quantisation":  # of codes the histogram gives every metric
+            first = [run.with_metrics(metrics[cell.run_key]) for run in first]
         found.append(CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], why))
     return found
 

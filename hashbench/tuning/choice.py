@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.config import Setting
 from hashbench.runs.space import Choices, Range, at_edge
-from hashbench.tuning.search import Search, Trial
+from hashbench.tuning.search import METRIC, Search, Trial, title_of
 
 Floats = NDArray[np.float64]
 FEWEST = 5  # trials from which an importance is computed
@@ -17,7 +17,7 @@ FEWEST = 5  # trials from which an importance is computed
 
 @dataclass(frozen=True)
 class Choice:
-    """The trial of a method with the highest AP: the median over its studies, and the mean of this over data sets.
+    """The trial of a method with the highest score: the median over its studies, and the mean of this over data sets.
 
     Of trials that are equal it is the first one.
     """
@@ -25,23 +25,25 @@ class Choice:
     method: str
     trial: int
     searched: dict[str, Setting]
-    ap: float
+    score: float  # AP, or another metric of the search
     lowest: float  # of the trial in any study, as `highest`, means over the data sets
     highest: float
     n_trials: int
     n_failed: int  # runs of trials
     edges: list[str]  # settings whose best value is near an end of their range
     failure: str | None = None  # the first reason, if no trial has a score: nothing is chosen then
+    metric: str = METRIC
 
     def said(self, search: str) -> str:
         """What a recipe says of it."""
-        return f"tune/{search}.jsonl: trial {self.trial} of {self.n_trials}, held-out AP {self.ap:.3f}"
+        score = f"held-out {title_of(self.metric)} {self.score:.3f}"
+        return f"tune/{search}.jsonl: trial {self.trial} of {self.n_trials}, {score}"
 
 
 def choices(search: Search) -> list[Choice]:
     """The choice of each method that has trials, the best first."""
     found = [_choice(search, method) for method in search.question.spaces if search.of_method(method)]
-    return sorted(found, key=lambda each: -each.ap)
+    return sorted(found, key=lambda each: -each.score)
 
 
 @dataclass(frozen=True)
@@ -81,18 +83,19 @@ def _choice(search: Search, method: str) -> Choice:
     failure = reasons[0] if reasons and not scores[best] else None
     edges, n_trials, n_failed = at_edge(space, searched), len(trials), len(reasons)
     found = method, best, searched, scores[best], min(by_study), max(by_study)
-    return Choice(*found, n_trials=n_trials, n_failed=n_failed, edges=edges, failure=failure)
+    metric = search.question.metric
+    return Choice(*found, n_trials=n_trials, n_failed=n_failed, edges=edges, failure=failure, metric=metric)
 
 
 def score_of(studies: Sequence[Trial]) -> float:
-    """The AP of one trial: the median over its studies, 0 where one failed, and the mean of this over data sets."""
+    """The score of one trial: the median over its studies, 0 where one failed, and the mean of this over data sets."""
     return mean(median(values) for values in _by_dataset(studies).values())
 
 
 def _by_dataset(studies: Sequence[Trial]) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for trial in studies:
-        found.setdefault(trial.dataset, []).append(trial.ap or 0.0)
+        found.setdefault(trial.dataset, []).append(trial.score or 0.0)
     return found
 
 
@@ -120,7 +123,7 @@ def importance(search: Search, method: str) -> dict[str, float]:
     that failed are left out; empty where fewer than ``FEWEST`` are left or all score the same.
     """
     space = search.question.spaces[method]
-    trials = [each for each in search.of_method(method).values() if all(trial.ap is not None for trial in each)]
+    trials = [each for each in search.of_method(method).values() if all(trial.score is not None for trial in each)]
     scores = np.array([score_of(each) for each in trials])
     if len(trials) < FEWEST or not np.ptp(scores):
         return {}

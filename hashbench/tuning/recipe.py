@@ -44,7 +44,7 @@ def with_choices(name: str, text: str, choices: Iterable[Choice], search: str) -
     of a recipe replaces the other's. A choice that failed changes nothing. HashbenchError if no recipe comes out.
     """
     for choice in choices:
-        if choice.failure is None:
+        if choice.failure is None and choice.searched:  # without a space there is nothing to write
             text = "\n".join(_with_choice(name, text.rstrip("\n").split("\n"), choice, search)) + "\n"
     try:
         parse(Recipe, toml_tables(text), name)

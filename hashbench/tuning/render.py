@@ -1,6 +1,7 @@
 """A search as a table: its choices in Markdown, or every trial as CSV."""
 
 from pathlib import Path
+from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import csv_text, write_text
@@ -9,9 +10,8 @@ from hashbench.tuning.choice import Choice, choices, on_each_dataset
 from hashbench.tuning.search import Search, path_of
 
 FORMATS = ("markdown", "csv")
-HEADINGS = ("method", "held-out AP", "of its studies", "trial", "failed", "chosen; * is near an end of its range")
-
-ON_EACH = ("method", "data set", "AP of its best trial there", "of the trial chosen", "of the one chosen on the others")
+HEADINGS = ("of its studies", "trial", "failed", "chosen; * is near an end of its range")
+ON_EACH = ("of its best trial there", "of the trial chosen", "of the one chosen on the others")
 
 
 def as_text(name: str, output: str) -> str:
@@ -29,7 +29,7 @@ def write(name: str) -> Path:
 
 
 def as_markdown(search: Search) -> str:
-    """A line for each method, the best first: the AP of the chosen trial, and its settings."""
+    """A line for each method, the best first: the score of the chosen trial, and its settings."""
     question, found = search.question, choices(search)
     n_studies = len({trial.study for trial in search.trials.values()})
     data = f"{', '.join(question.left_out)} ({question.protocol})"
@@ -39,12 +39,12 @@ def as_markdown(search: Search) -> str:
     lines = [
         f"# The search {search.name}: {data}",
         "",
-        "| " + " | ".join(HEADINGS) + " |",
+        "| " + " | ".join(["method", f"held-out {question.metric_title}", *HEADINGS]) + " |",
         "|---|---:|---|---:|---:|---|",
     ]
     for each in found:
         chosen = [f"{key} = {value}{' *' if key in each.edges else ''}" for key, value in each.searched.items()]
-        cells = [method_file(each.method).title, f"{each.ap:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
+        cells = [method_file(each.method).title, f"{each.score:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
         cells += [f"{each.trial} of {each.n_trials}", str(each.n_failed), ", ".join(chosen)]
         if each.failure is not None:
             reason = each.failure.replace("|", r"\|")
@@ -52,10 +52,15 @@ def as_markdown(search: Search) -> str:
         lines.append("| " + " | ".join(cells) + " |")
     note = (
         f"{fixed}. Each trial is run in {n_studies} studies, with another seed and other queries; the median of its "
-        "tie-aware AP chooses, and a trial that fails counts as 0. The queries are held out of the database; no query "
-        f"of {', '.join(left_out)} is in any list."
+        f"tie-aware {question.metric_title} chooses, and a trial that fails counts as 0. "
+        f"The queries are held out of the database; no query of {', '.join(left_out)} is in any list."
     )
     return "\n".join([*lines, "", note, *_on_each_dataset(search, found)]) + "\n"
+
+
+def as_object(choice: Choice) -> dict[str, Any]:
+    """The choice as a JSON object, in which the score has the name of its metric."""
+    return {choice.metric if key == "score" else key: value for key, value in vars(choice).items()}
 
 
 def _on_each_dataset(search: Search, found: list[Choice]) -> list[str]:
@@ -66,8 +71,14 @@ def _on_each_dataset(search: Search, found: list[Choice]) -> list[str]:
         for each in on_each_dataset(search, choice.method):
             cells = [title, each.dataset, *(f"{ap:.3f}" for ap in (each.best, each.of_all, each.of_others))]
             lines.append("| " + " | ".join(cells) + " |")
-    head = ["", "| " + " | ".join(ON_EACH) + " |", "|---|---|---:|---:|---:|"]
-    note = "A best trial is the best of many on the same queries, so its AP is a little too high."
+    first, *others = ON_EACH
+    title = search.question.metric_title
+    head = [
+        "",
+        "| " + " | ".join(["method", "data set", f"{title} {first}", *others]) + " |",
+        "|---|---|---:|---:|---:|",
+    ]
+    note = f"A best trial is the best of many on the same queries, so its {title} is a little too high."
     return [*head, *lines, "", note] if lines else []
 
 
@@ -75,7 +86,9 @@ def as_csv(search: Search) -> str:
     """A line for each trial and study, with the settings of all methods as columns."""
     settings = list(dict.fromkeys(key for space in search.question.spaces.values() for key in space))
     lines = (
-        [*key, trial.ap, trial.seconds, trial.reason, *(trial.searched.get(name) for name in settings)]
+        [*key, trial.score, trial.seconds, trial.reason, *(trial.searched.get(name) for name in settings)]
         for key, trial in sorted(search.trials.items())
     )
-    return csv_text(["method", "trial", "dataset", "study", "ap", "seconds", "reason", *settings], lines)
+    return csv_text(
+        ["method", "trial", "dataset", "study", search.question.metric, "seconds", "reason", *settings], lines
+    )

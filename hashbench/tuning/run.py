@@ -62,7 +62,7 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
             search = Search(search.name, search.question.model_copy(update={"spaces": spaces}), now.trials)
         _require_data([run for _, run in todo], options)
         # two points of a small space can have the same settings: they are one run
-        known = {trial.run: trial for trial in search.trials.values() if trial.ap is not None}
+        known = {trial.run: trial for trial in search.trials.values() if trial.score is not None}
         runs = {trial.run: run for trial, run in todo if trial.run not in known}
         for trial in [trial for trial, _ in todo if trial.run in known]:
             search = search.with_trials([known[trial.run].numbered(trial.trial)])
@@ -70,7 +70,7 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
             yield search
         for outcome in run_all([*runs.values()], store, options, plan):
             for trial in [trial for trial, _ in todo if trial.run == str(outcome.spec.name)]:
-                search = search.with_trials([trial.ended(outcome.row, outcome.error)])
+                search = search.with_trials([trial.ended(outcome.row, outcome.error, search.question.metric)])
                 search.save()
                 yield search
             rmtree(store.run_folder(str(outcome.spec.name)), ignore_errors=True)

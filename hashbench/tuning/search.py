@@ -23,7 +23,7 @@ from hashbench.runs.settings import FORM, SETTLED, method_file, method_path
 from hashbench.runs.space import Space, points
 from hashbench.training.settings import DeepSettings
 
-METRIC = "ap"  # tie-aware, of the held-out queries: trials are compared by it
+METRIC = "ap"  # tie-aware, of the held-out queries: trials are compared by it unless a search says another one
 REMEDY = "delete this line, or restore the file from git"
 NAME = re.compile(r"\w[\w.-]*")  # of a search, which is that of its file
 FOLDER = "tune"  # of the results: its files are named in recipes
@@ -64,12 +64,18 @@ class Question(Strict):
     recipe: str | None = None
     settings: dict[str, Setting]  # of every method that has them: bits, features, model
     fewer_bits: dict[str, int] = {}  # of each data set whose items have fewer numbers
+    metric: str = METRIC  # of the held-out queries, by which trials are compared
     spaces: dict[str, Space]
 
     @property
     def datasets(self) -> list[str]:
         """The data sets that are searched on, sorted."""
         return sorted(self.left_out)
+
+    @property
+    def metric_title(self) -> str:
+        """The metric in words."""
+        return title_of(self.metric)
 
     def given(self, method: str, dataset: str | None = None) -> dict[str, Setting]:
         """The ``settings`` that the method has; of a shallow one the form of its hash functions is the model."""
@@ -81,16 +87,19 @@ class Question(Strict):
     def run(self, method: str, searched: Mapping[str, Setting], dataset: str, study: int) -> Run:
         """The run that a trial is: ``study`` is its seed, and decides which queries are held out."""
         protocol = load_card(dataset).held_out(self.protocol, self.left_out[dataset], study)
-        return Run.resolve(dataset, protocol, method, {**self.given(method, dataset), **searched}, seed=study)
+        run = Run.resolve(dataset, protocol, method, {**self.given(method, dataset), **searched}, seed=study)
+        return run.with_metrics([self.metric])
 
     def fault_of(self, trial: "Trial") -> str | None:
         """Why ``trial``, which a file has, is none that has ended and that answers this question; None if it is."""
         space = self.spaces.get(trial.method)
+        key, score, other = ("ap", trial.ap, trial.value) if self.metric == METRIC else ("value", trial.value, trial.ap)
         faults = {
             "the first line has no such method": space is None,
             "the first line has no such data set": trial.dataset not in self.left_out,
             "its settings are not those of the space": space is not None and trial.searched.keys() != space.keys(),
-            "it has neither or both of ap and reason": (trial.ap is None) == (trial.reason is None),
+            f"it has neither or both of {key} and reason": (score is None) == (trial.reason is None),
+            f"its score is no {key}": other is not None,
         }
         return next((fault for fault, is_there in faults.items() if is_there), None)
 
@@ -114,6 +123,7 @@ class Trial(Strict):
     searched: dict[str, Setting]
     run: str  # its name, whose digest covers all that decides its result
     ap: Annotated[float, Field(ge=0, le=1)] | None = None  # of the held-out queries; None if it failed
+    value: Annotated[float, Field(ge=0)] | None = None  # in place of ap, of the question's metric if it is another one
     reason: str | None = None  # why it failed
     histogram: str | None = None  # SHA-256 of the counts from which the AP was computed
     seconds: float | None = None  # of training, encoding and scoring
@@ -126,15 +136,22 @@ class Trial(Strict):
         """What no other trial of the search has."""
         return self.method, self.trial, self.dataset, self.study
 
-    def ended(self, row: Row | None, error: str | None) -> "Trial":
-        """The trial with its result: the ``row`` of its run, or the ``error`` that the run raised."""
+    @property
+    def score(self) -> float | None:
+        """The AP or the value of the other metric; None if the trial failed."""
+        return self.value if self.ap is None else self.ap
+
+    def ended(self, row: Row | None, error: str | None, metric: str = METRIC) -> "Trial":
+        """The trial with its result: the ``metric`` in the ``row`` of its run, or the ``error`` that the run raised."""
         if row is None or row.status == "failed":
             return self._with(reason=error or (row.reason if row else None) or "it ended without a result")
-        if (ap := row.metrics[METRIC].mean) is None:
+        score = row.searches[METHODS.get(self.method).main_search][metric].mean
+        if score is None:
             return self._with(reason="no query has a relevant item in the database")
         seconds = None if row.seconds is None else round(sum(row.seconds.model_dump().values()), 2)
         made = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
-        return self._with(ap=ap, histogram=row.artefacts.get("histogram"), **made)
+        is_ap, histogram = metric == METRIC, row.artefacts.get("histogram")
+        return self._with(ap=score if is_ap else None, value=None if is_ap else score, histogram=histogram, **made)
 
     def numbered(self, number: int) -> "Trial":
         """The same result as that of another trial with the same settings."""
@@ -207,6 +224,11 @@ def _read(model: Any, line: str, place: str) -> Any:
         raise HashbenchError(f"{error}: {REMEDY}") from None
     except ValueError as error:
         raise HashbenchError(f"{place}: not a line of a search: {error}: {REMEDY}") from None
+
+
+def title_of(metric: str) -> str:
+    """The ``metric`` as tables of searches and recipes call it."""
+    return "AP" if metric == METRIC else metric
 
 
 def path_of(name: str) -> Path:

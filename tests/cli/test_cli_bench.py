@@ -1,5 +1,6 @@
 """``hashbench bench``: from a data set to its table in one command, in a folder of one's own."""
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -98,7 +99,15 @@ def test_a_second_search_of_the_same_runs_is_refused_before_it_begins(hashbench:
         (["--methods", "itq", "--name", "kept", "--tune", "1"], "kept.toml: it is there already: give another --name"),
         (["--methods", "itq", "--name", "talr-table1"], "talr_table1.toml: it is there already: give another --name"),
         (["--methods", "sparse_hash"], "sparse_hash makes no binary codes"),
-        (["--methods", "pq"], "pq makes no binary codes"),
+        (["--methods", "pq"], "pq on mine: bits: Input should be"),
+        (["--methods", "lsh,itq", "--bits", "4,8"], "itq: 8 bits from 6 features: at most 6 bits: other --bits, or"),
+        (["--methods", "cbe", "--bits", "8"], "cbe: 8 bits from 6 features: a circulant matrix is square: at most 6"),
+        (["--methods", "splh", "--bits", "8"], "splh: 8 bits from 6 features: at most 6 bits"),
+        (["--methods", "pq", "--bits", "8"], "pq: 54 training examples: a sub-space has 256 centroids"),
+        (["--methods", "opq", "--bits", "32"], "opq: 6 features in 4 sub-spaces of 8 bits: 4 must divide 6"),
+        (["--methods", "itq", "--metric", "ndgc"], "unknown metric 'ndgc': did you mean ndcg?"),
+        (["--methods", "itq", "--metric", "suf"], "metric 'suf' is computed from a bucket search"),
+        (["--methods", "pq", "--bits", "8", "--metric", "recall@r2"], "needs Hamming radii, which the asymmetric"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_and_writes_nothing(
@@ -173,3 +182,74 @@ def test_a_recipe_may_be_for_the_features_of_any_network_of_torchvision(hashbenc
         recipe.write_text(f'title = "ours"\nwhy = "a test"\nwhen = {{ {when} }}\nextends = "linear"\n')
         code, _, err = hashbench("train", "mihash", "mine", "--bits", 4, "--set", f"features={name}", "--dry-run")
         assert (code, "unknown features 'resnet17'" in err) == ((0, False) if is_known else (2, True)), err
+
+
+def contents() -> dict[Path, bytes]:
+    """Every file below the current folder."""
+    return {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--features", "pixels", "--bits", "6"],
+            "recipes/ours.toml: it has settings of other features, data or functions: give",
+        ),
+        (["--metric", "ndcg"], "tune/ours_search.jsonl: its metric is ap, not ndcg: give this search another --name"),
+        (["--bits", "3"], "tune/ours_search.jsonl: its settings is"),
+    ],
+)
+def test_a_refused_command_changes_no_file(options: list[str], message: str, hashbench: Call) -> None:
+    command = ["bench", "mine", "--methods", "itq", "--seeds", 1, "--tune", 1, "--name", "ours"]
+    assert hashbench(*command)[0] == 0
+    before = contents()
+    code, out, err = hashbench(*command, *options)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert message in err
+    assert contents() == before
+
+
+def test_the_table_is_there_when_a_cell_fails(hashbench: Call) -> None:
+    labels = np.repeat(np.arange(3), 20)
+    items = RNG.standard_normal((60, 6)) + labels[:, None]
+    items[:, 5] = items[:, 4]  # of 6 numbers 5 are free, which only the data tell
+    np.savez("flat.npz", items=items, labels=labels)
+    assert hashbench("dataset", "add", "flat", "flat.npz")[0] == 0
+    for options in ([], ["--tune", 1]):
+        code, out, err = hashbench("bench", "flat", "--methods", "itq,lsh", "--bits", "4,6", "--seeds", 2, *options)
+        assert code == 1
+        assert "its footnotes name them" in err.splitlines()[-1]
+        cells = {
+            cells[1].strip(): cells[2:4] for cells in (line.split("|") for line in out.splitlines() if "|" in line)
+        }
+        assert cells["LSH"][1].strip().startswith("0.") and cells["ITQ"][0].strip().startswith(("0.", "**0."))
+        assert cells["ITQ"][1].strip() == ""
+        assert "- Failed: ITQ at 6 bits, 2 of 2 runs: 6 bits from 5 principal components along which" in out
+        assert "- Failed: ITQ at 6 bits" in hashbench("table", "bench_flat")[1]
+    assert "- Failed: the search of settings: every trial failed of itq: 6 bits from 5 principal" in out
+    assert "note: settings are searched at 6 bits alone, and the same are taken at 4\n" in err
+    assert "at 6 bits, not at each length, by queries that are held out" in out
+
+
+def test_any_metric_is_tuned_and_shown_of_codes_and_of_centroids(hashbench: Call) -> None:
+    labels = np.repeat(np.arange(3), 130)
+    np.savez("many.npz", items=RNG.standard_normal((390, 8)) + labels[:, None], labels=labels)
+    assert hashbench("dataset", "add", "many", "many.npz")[0] == 0
+    command = ["bench", "many", "--methods", "lsh,pq,opq", "--bits", 8, "--seeds", 1, "--metric"]
+    for metric, options in (("recall@10", ["--tune", 1, "--name", "tuned"]), ("mrr", []), ("ndcg", [])):
+        code, out, err = hashbench(*command, metric, *options)
+        assert code == 0, err
+        assert f"## 3 methods on many: {metric}" in out
+        assert f"- Each value is the mean of {metric}, tie-aware, over the 39 queries of many own." in out
+        rows = [json.loads(line) for line in Path("results/rows/many-own.jsonl").read_text().splitlines()]
+        for row in rows:
+            values = next(iter(row["searches"].values())) if row["method"] != "lsh" else {}
+            title = row["method"].upper()
+            if metric in values and metric != "recall@10":
+                assert f"{values[metric]['mean']:.3f}" in next(
+                    line for line in out.splitlines() if line.startswith(f"| {title} ")
+                )
+    search = Path("results/tune/tuned_search.jsonl").read_text().splitlines()
+    assert json.loads(search[0])["metric"] == "recall@10"
+    assert all("value" in json.loads(line) and "ap" not in json.loads(line) for line in search[1:])

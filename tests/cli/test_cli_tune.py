@@ -145,8 +145,8 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
         ),
         (["lsh", "digits", "--set", "centr=true"], "unknown setting of lsh 'centr': did you mean centre?"),
         (["itq", "digits", "--set", "iterations=-1", "--trials", "1"], "itq on digits: iterations: "),
-        (["opq", "digits"], "opq makes no binary codes, whose AP a search compares"),
-        (["sparse_th", "digits"], "sparse_th makes no binary codes, whose AP a search compares"),
+        (["opq", "digits", "--bits", "12"], "opq on digits: bits: Input should be a multiple of 8"),
+        (["sparse_th", "digits"], "sparse_th makes no binary codes, which are compared here"),
         (["lsh", "digits", "--name", "../up"], "--name ../up: letters, digits, _, - and dots are expected"),
         (["lsh", "digits", "--name", "talr_table1"], "--name talr_table1: letters, digits, _, - and dots are expected"),
         (["lsh", "digits", "--jobs", "2", "--ray", "local"], "--jobs cannot be combined with --ray"),
@@ -252,3 +252,17 @@ def test_a_space_or_value_that_has_changed_is_one_line(
     status, _, err = call(capsys, "--results", made, *BOTH)
     assert status == 2 and len(err.splitlines()) == 1
     assert complaint in err and err.endswith(": give this search another --name\n")
+
+
+def test_trials_are_compared_by_any_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    tune = ["tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--metric", "Precision@5"]
+    status, out, _ = call(capsys, *tune)
+    search = Search.named("digits_s1_8b_precision_5")
+    trials = [each for (each,) in search.of_method("lsh").values()]
+    assert status == 0
+    assert "| method | held-out precision@5 |" in out and "median of its tie-aware precision@5 chooses" in out
+    assert all(trial.ap is None and 0 < (trial.value or 0) < 1 for trial in trials)
+    (choice,) = json.loads(call(capsys, *tune, "--json")[1])["choices"]
+    assert choice["precision@5"] == max(trial.value or 0 for trial in trials) == trials[choice["trial"] - 1].value
+    status, _, err = call(capsys, *tune[:-2], "--name", search.name)
+    assert status == 2 and "its metric is precision@5, not ap: give this search another --name" in err

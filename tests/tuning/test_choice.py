@@ -36,7 +36,7 @@ def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> Non
             }
         )
     )
-    assert [(each.method, each.trial, each.ap, each.n_trials, each.n_failed) for each in found] == [
+    assert [(each.method, each.trial, each.score, each.n_trials, each.n_failed) for each in found] == [
         ("itq", 3, 0.65, 4, 4),
         ("lsh", 2, 0.3, 2, 0),
     ]
@@ -61,7 +61,7 @@ def test_the_choice_is_by_the_mean_over_data_sets_of_the_medians() -> None:
         for study, ap in enumerate(studies)
     )
     (found,) = choices(of_both)
-    assert (found.trial, found.ap) == (2, pytest.approx((0.6 + 0.5) / 2))
+    assert (found.trial, found.score) == (2, pytest.approx((0.6 + 0.5) / 2))
     assert (found.lowest, found.highest) == (pytest.approx(0.3), pytest.approx(0.55))
 
 

@@ -11,7 +11,7 @@ from typer import Argument, Option, echo
 from hashbench.cli._options import READING, AsJson, BitOrder, Bits, Layout, given
 from hashbench.cli._terminal import print_notes
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import require_apart, resolved
+from hashbench.foundation.files import all_or_none, require_apart, resolved
 
 if TYPE_CHECKING:
     from hashbench.codes import Codes
@@ -161,9 +161,10 @@ def command(
     if training is not None:
         items = saved_files.opened(named, explicit=explicit, streamed=stream, training=training)
         found = _with_training(found, items, device)
-    _write(found, csv, per_query, curves)
-    if isinstance(saved, saved_files.SavedCodes):  # the TREC options have been refused for a stream
-        _write_trec(saved, scored, trec_run, trec_depth, qrels)
+    with all_or_none():
+        _write(found, csv, per_query, curves)
+        if isinstance(saved, saved_files.SavedCodes):  # the TREC options have been refused for a stream
+            _write_trec(saved, scored, trec_run, trec_depth, qrels)
     return _print(found, as_json)
 
 
@@ -279,12 +280,13 @@ def _print_files(found: "list[Evaluation]", csv: Path | None, as_json: bool) -> 
 def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None) -> None:
     from hashbench.evaluation import report
 
-    if curves is not None:  # first: it fails without a relevant item, and then nothing is written
-        report.write_curves(curves, found.evidence.histogram)
-    if csv is not None:
-        report.write_csv(csv, found.scores)
-    if per_query is not None:
-        report.write_per_query(per_query, found.scores, found.evidence.histogram)
+    with all_or_none():
+        if curves is not None:
+            report.write_curves(curves, found.evidence.histogram)
+        if csv is not None:
+            report.write_csv(csv, found.scores)
+        if per_query is not None:
+            report.write_per_query(per_query, found.scores, found.evidence.histogram)
 
 
 def _write_trec(saved: "SavedCodes", scored: "Scorer", run: Path | None, depth: int, qrels: Path | None) -> None:

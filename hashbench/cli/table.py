@@ -10,6 +10,7 @@ from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.files import all_or_none
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import refuse
 
@@ -44,6 +45,7 @@ def command(
     from hashbench.tables import spec
     from hashbench.tables.collect import Rows, collect
     from hashbench.tables.render_csv import json_table
+    from hashbench.tuning import render
 
     if with_figures and not (every and write):
         raise HashbenchError("--figures needs --all and --write; hashbench figure draws single figures")
@@ -62,7 +64,10 @@ def command(
         echo("\n".join(files.render(table, output, **shown) for table in found), nl=False)
     if write:
         whole = every and budget is None and splits == 1 and len(found) == len(names)
-        for path in files.write(store.folder, found, figures, broken=broken, readme=whole, **shown):
+        with all_or_none():
+            written = [*map(render.write, searches)]
+            written += files.write(store.folder, found, figures, broken=broken, readme=whole, **shown)
+        for path in written:
             echo(paths.shown(path), err=as_json)
     if check:
         _check(found)
@@ -75,7 +80,7 @@ def command(
 
 
 def _searches(names: list[str], output: str, *, every: bool, write: bool, as_json: bool) -> list[str]:
-    """Those of ``names`` that are searches (``every``: all of them), which are printed, or with ``write`` stored."""
+    """Those of ``names`` that are searches (``every``: all of them), which are printed unless all are written."""
     from hashbench.tuning import render, search
 
     found = [name for name in search.names() if every or name in names]
@@ -84,8 +89,6 @@ def _searches(names: list[str], output: str, *, every: bool, write: bool, as_jso
     for name in found:
         if not (as_json or (every and (write or output not in render.FORMATS))):
             echo(render.as_text(name, output), nl=False)
-        if write:
-            echo(paths.shown(render.write(name)), err=as_json)
     return found
 
 

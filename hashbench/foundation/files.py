@@ -13,7 +13,9 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -28,6 +30,40 @@ LEFT_AFTER_S = 24 * 3600  # without a change, a temporary file of another machin
 PART = re.compile(r"\..*\.hashbench-(?P<machine>[0-9a-f]{8})-(?P<process>\d{1,9})-\w{8}\.part", re.DOTALL)
 
 
+@dataclass(frozen=True)
+class _Output:
+    """A written temporary file, the path that the user named, and the end of that path's symbolic links."""
+
+    temporary: Path
+    path: Path
+    place: Path
+
+
+# what an ``all_or_none`` block has written so far; None outside of one
+_waiting: ContextVar[list[_Output] | None] = ContextVar("waiting", default=None)
+
+
+@contextmanager
+def all_or_none() -> Iterator[None]:
+    """The outputs that the block writes get their names when it ends: all of them or, if anything fails, none.
+
+    Until then each is a temporary file beside its place, so the block cannot read what it has written. Within another
+    such block the outer one decides. Other processes that the block starts write for themselves.
+    """
+    if _waiting.get() is not None:
+        yield
+        return
+    outputs: list[_Output] = []
+    token = _waiting.set(outputs)
+    try:
+        yield
+        _finish(outputs)
+    finally:
+        _waiting.reset(token)
+        for output in outputs:
+            output.temporary.unlink(missing_ok=True)
+
+
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
     """Yields the path of a temporary file; what the block writes to it goes to ``path``, whole or, if it fails, not.
@@ -38,8 +74,7 @@ def atomic(path: Path) -> Iterator[Path]:
     place = _followed(path)
     if place.is_dir():
         raise HashbenchError(f"{path}: a folder; the file to be written is expected")
-    finish = _copy if is_stream(place) else _replace
-    folder = Path(tempfile.gettempdir()) if finish is _copy else place.parent
+    folder = Path(tempfile.gettempdir()) if is_stream(place) else place.parent
     with reported(path, DISK_ERRORS):
         with reported(path):
             with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
@@ -48,12 +83,15 @@ def atomic(path: Path) -> Iterator[Path]:
         now, temporary = os.fstat(handle).st_mtime, Path(name)
         os.close(handle)
         sweep_parts(folder, now)
-        try:
+        with ExitStack() as on_exit:
+            on_exit.callback(temporary.unlink, missing_ok=True)
             yield temporary
-            with reported(path):
-                finish(temporary, place)
-        finally:
-            temporary.unlink(missing_ok=True)
+            output, waiting = _Output(temporary, path, place), _waiting.get()
+            if waiting is None:
+                _finish([output])
+            else:
+                waiting.append(output)
+                on_exit.pop_all()  # the block of all_or_none removes it
 
 
 @contextmanager
@@ -78,8 +116,23 @@ def _number(error: Exception) -> int | None:
     return int(found[1]) if found else None
 
 
-def _replace(temporary: Path, place: Path) -> None:
-    """Gives ``temporary`` the owner and the mode of ``place``, or a new file's, and its name."""
+def _finish(outputs: Sequence[_Output]) -> None:
+    """Gives all outputs their names, once everything that a full disk or a closed pipe can stop is done."""
+    streams = [output for output in outputs if is_stream(output.place)]
+    files = [output for output in outputs if output not in streams]
+    for output in files:
+        with reported(output.path):
+            _prepare(output.temporary, output.place)
+    for output in streams:
+        with reported(output.path):
+            _copy(output.temporary, output.place)
+    for output in files:
+        with reported(output.path):
+            output.temporary.replace(output.place)
+
+
+def _prepare(temporary: Path, place: Path) -> None:
+    """Brings ``temporary`` to the disk, and gives it the owner and the mode of ``place``, or a new file's."""
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     try:
@@ -92,7 +145,6 @@ def _replace(temporary: Path, place: Path) -> None:
         with suppress(OSError):  # only root may give a file to somebody else
             os.chown(temporary, old.st_uid, old.st_gid)
         temporary.chmod(stat.S_IMODE(old.st_mode))
-    temporary.replace(place)
 
 
 def _copy(temporary: Path, place: Path) -> None:

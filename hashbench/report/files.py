@@ -1,7 +1,7 @@
 """The files of tables and figures in the folder of results; a picture is drawn only where what it shows has changed."""
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from hashbench.figures import Drawing, FigureSpec, csv_text, drawing_of_table, is_stamped, pictures, preview, stamp_of
-from hashbench.foundation.files import write_bytes, write_text
+from hashbench.foundation.files import all_or_none, write_bytes, write_text
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, refuse
@@ -39,10 +39,12 @@ class _Picture:
     def is_outdated(self) -> bool:
         return not (is_stamped(self.png, self.stamp) and (self.pdf is None or self.pdf.is_file()))
 
-    def write(self) -> None:
-        drawn = pictures(self.drawing, self.stamp) if self.pdf else {".png": preview(self.drawing, self.stamp)}
-        for suffix, content in drawn.items():
-            write_bytes(self.png.with_suffix(suffix), content)
+    def drawn(self) -> dict[Path, bytes]:
+        """The content of its files."""
+        if self.pdf is None:
+            return {self.png: preview(self.drawing, self.stamp)}
+        contents = pictures(self.drawing, self.stamp)
+        return {self.png.with_suffix(suffix): content for suffix, content in contents.items()}
 
 
 def render(table: Table, output: str, *, interval: bool = False, distinct: bool = False) -> str:
@@ -63,10 +65,14 @@ def write(
     broken: Broken = refuse,  # is called for a paper that cannot be read
     readme: bool = False,  # of all tables: the overview of ``folder`` is written too
 ) -> list[Path]:
-    """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures; returns the paths."""
+    """Writes tables and their papers to ``folder``/tables, figures to ``folder``/figures, all or none.
+
+    Returns the paths. The pictures of tables and figures that have nothing to show any more are removed.
+    """
     texts: dict[Path, str] = {}
     drawn: list[_Picture] = []
     written: list[Path] = []  # in the order in which they are named
+    gone: list[Path] = []  # pictures that would show rows that are not there any more
     for table in tables:
         stem = folder / "tables" / table.name
         of = {output: render(table, output, interval=interval, distinct=distinct) for output in SUFFIXES}
@@ -74,7 +80,7 @@ def write(
         written += [stem.with_name(stem.name + suffix) for suffix in SUFFIXES.values()]
         png, drawing = stem.with_name(f"{stem.name}.png"), drawing_of_table(table)
         if drawing is None:
-            _remove(png)  # it would show rows that are gone
+            gone.append(png)
         else:
             drawn.append(_Picture(png, drawing, stamp_of(of["csv"], of["markdown"])))
             written.append(png)
@@ -87,34 +93,39 @@ def write(
             drawn.append(_Picture(png, drawing, stamp, pdf))
             written += [png, pdf, csv]
         elif not drawing.keeps_files:
-            _remove(png, pdf, csv)
+            gone += [png, pdf, csv]
     if tables:
         texts[bib := folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"] = papers.all_bibtex(broken)
         written.append(bib)
     if readme:
         texts[overview := folder / "README.md"] = results_readme(tables)
         written.append(overview)
-    for path, text in texts.items():
-        if not (path.is_file() and path.read_bytes() == text.encode()):  # to write a file costs ten times its reading
-            write_text(path, text)
-    _draw([each for each in drawn if each.is_outdated])
+    with all_or_none():
+        _write_changed(texts)
+        _draw([picture for picture in drawn if picture.is_outdated])
+    for path in gone:
+        path.unlink(missing_ok=True)
     return written
 
 
-def _remove(*paths: Path) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
+def _write_changed(texts: Mapping[Path, str]) -> None:
+    """Writes the files whose content is another one: to write a file costs ten times its reading."""
+    for path, text in texts.items():
+        if not (path.is_file() and path.read_bytes() == text.encode()):
+            write_text(path, text)
 
 
 def _draw(outdated: Sequence[_Picture]) -> None:
-    """Writes the pictures, several at a time where there are many: to draw them is most of the time of a command."""
+    """Writes the pictures, drawn several at a time where there are many: to draw them is most of a command's time."""
     workers = min(available_cores(), len(outdated))
     with ExitStack() as stack:
-        drawn: Iterator[None] = map(_Picture.write, outdated)
+        drawn: Iterator[dict[Path, bytes]] = map(_Picture.drawn, outdated)
         if workers > 1 and len(outdated) >= FEW:
             # spawned, because this process may have threads; Ctrl-C ends the command, and that ends its workers
             no_interrupts = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
             pool = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"), no_interrupts))
             largest_first = sorted(outdated, key=lambda each: -each.drawing.size_in[0] * each.drawing.size_in[1])
-            drawn = pool.map(_Picture.write, largest_first)
-        list(with_bar(drawn, "draw", "picture", len(outdated)))
+            drawn = pool.map(_Picture.drawn, largest_first)
+        for contents in with_bar(drawn, "draw", "picture", len(outdated)):
+            for path, content in contents.items():
+                write_bytes(path, content)

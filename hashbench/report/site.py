@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from hashbench.bundle.archive import RUNS, opened
 from hashbench.foundation.errors import HashbenchError, counted
-from hashbench.foundation.files import write_bytes, write_text
+from hashbench.foundation.files import all_or_none, write_bytes, write_text
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.methods import METHODS
 from hashbench.report.cards import Cards, grid
@@ -26,7 +26,7 @@ def write_site(folder: Path, contents: Contents, results: Path, broken: Broken) 
     """Writes the site of ``contents`` to ``folder``, with the bundles in ``results``/bundles.
 
     ``broken`` is called for a method that cannot be read, and for a bundle that is none; they are left out, and a line
-    for each is returned.
+    for each is returned. All files are written, or none.
     """
     left_out: list[str] = []
 
@@ -34,18 +34,19 @@ def write_site(folder: Path, contents: Contents, results: Path, broken: Broken) 
         left_out.append(str(error).replace(f"{results}/", ""))
         broken(error)
 
-    pictures = dict(_pictures(folder, contents))
-    methods = [name for name, _ in each_usable(METHODS.names, _method, leave_out)]
-    provenance = provenance_of(contents, {name: f"methods/{name}.html" for name in methods})
-    cards = Cards(contents, provenance, pictures)
-    parts = {"Methods": cards.overview(), "Bundles": _bundles(folder, results, leave_out)}
-    pages = {
-        "index.html": compose(contents, provenance, Beside("", pictures, parts))
-    }  # before the cards: it names cells
-    pages |= {card: cards.render(name) for name, card in provenance.cards.items()}
-    pages |= {"page.css": STYLE, "page.js": SCRIPT, DATA: provenance.as_json()}
-    for name, text in pages.items():
-        write_text(folder / name, text)
+    with all_or_none():
+        pictures = dict(_pictures(folder, contents))
+        methods = [name for name, _ in each_usable(METHODS.names, _method, leave_out)]
+        provenance = provenance_of(contents, {name: f"methods/{name}.html" for name in methods})
+        cards = Cards(contents, provenance, pictures)
+        parts = {"Methods": cards.overview(), "Bundles": _bundles(folder, results, leave_out)}
+        pages = {
+            "index.html": compose(contents, provenance, Beside("", pictures, parts))
+        }  # before the cards: it names cells
+        pages |= {card: cards.render(name) for name, card in provenance.cards.items()}
+        pages |= {"page.css": STYLE, "page.js": SCRIPT, DATA: provenance.as_json()}
+        for name, text in pages.items():
+            write_text(folder / name, text)
     return left_out
 
 

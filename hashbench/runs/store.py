@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.foundation.files import atomic, holder_in, is_locked, locked, remove_parts, write_holder
+from hashbench.foundation.files import all_or_none, holder_in, is_locked, locked, remove_parts, write_holder, write_text
 from hashbench.foundation.once import once
 from hashbench.foundation.registry import Broken, each_usable, refuse
 
@@ -195,16 +195,17 @@ class Store:
     @contextmanager
     def changing_all(self, paths: Iterable[Path]) -> Iterator[dict[Path, list[Line]]]:
         """As ``changing``, of several files: no file takes its new content before all of them are written."""
-        with locked(self.rows_folder / ".lock", wait=True), ExitStack() as written:
+        with locked(self.rows_folder / ".lock", wait=True):
             before = {path: read_lines(path) for path in paths}
             lines_of = {path: list(lines) for path, lines in before.items()}
             yield lines_of
+            with all_or_none():
+                for path, lines in lines_of.items():
+                    if lines and lines != before[path]:
+                        lines.sort(key=lambda line: line.name)  # a run comes before the further rows of it
+                        write_text(path, "".join(f"{line.text}\n" for line in lines))
             for path, lines in lines_of.items():
-                if lines and lines != before[path]:
-                    lines.sort(key=lambda line: line.name)  # a run comes before the further rows of it
-                    text = "".join(f"{line.text}\n" for line in lines)
-                    written.enter_context(atomic(path)).write_text(text, encoding="utf-8")
-                elif before[path] and not lines:
+                if before[path] and not lines:
                     path.unlink()
 
     def named(self, name: str) -> "Row":

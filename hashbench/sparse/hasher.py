@@ -15,7 +15,7 @@ from hashbench import histogram
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.contract import CODES, Counted, Counts, ItemRows, SearchItems
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import is_stream, write_arrays
+from hashbench.foundation.files import all_or_none, is_stream, write_arrays
 from hashbench.foundation.progress import Bar
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.relevance.labels import Labels, Relevance, from_labels
@@ -80,8 +80,9 @@ class SparseHasher(ABC):
         if is_stream(path):
             raise HashbenchError(f"{path}: sparse codes are two files: name a regular file, FILE.npz")
         beside = path.with_name(f"{path.stem}-queries{path.suffix}")
-        self._export(data.database, path, {})
-        self._export(data.queries, beside, {})
+        with all_or_none():
+            self._export(data.database, path, {})
+            self._export(data.queries, beside, {})
         return [path, beside]
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:

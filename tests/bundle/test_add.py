@@ -162,7 +162,7 @@ def test_where_the_rows_cannot_be_written_their_counts_are_not_kept(
     def full(*_: object) -> None:
         raise HashbenchError("no space left")
 
-    monkeypatch.setattr("hashbench.runs.store.atomic", full)
+    monkeypatch.setattr("hashbench.runs.store.write_text", full)
     code, out, error = call(capsys, "--results", into, "results", "add", mine)
     assert (code, out, error) == (2, "", "error: no space left\n") and not tree(into)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.command_line import status as run
+from support.limits import file_size_limit
+from support.report_root import report_root
 
 
 @pytest.fixture
@@ -73,3 +75,30 @@ def test_a_folder_whose_links_lead_in_a_circle_is_one_line(
     captured = capsys.readouterr()
     assert captured.err.startswith(f"error: {tmp_path / 'a'}") and captured.err.count("\n") == 1
     assert "Error" not in captured.err
+
+
+WRITERS = {
+    "eval": "eval codes.npz --csv out/a.csv --per-query out/q.csv --curves out --trec-run out/run --qrels out/qrels",
+    "table": "table tiny --write",
+    "figure": "figure tiny --write",
+    "report": "report --site out",
+}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_on_a_full_disk_all_files_of_a_command_stay_as_they_were(
+    codes: Path, tmp_path: Path, writer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report_root(tmp_path, monkeypatch)
+    monkeypatch.chdir(codes.parent)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert run(*WRITERS[writer].split()) == 0
+    written = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    sizes = sorted(path.stat().st_size for path in written)
+    for path in written:
+        path.write_text("old")
+    with file_size_limit(sizes[-1] - 1):  # the largest does not fit, and others do
+        assert sizes[0] < sizes[-1] - 1
+        assert run(*WRITERS[writer].split()) == 2
+    assert {path.read_text() for path in written} == {"old"}
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == before | written

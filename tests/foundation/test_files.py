@@ -18,7 +18,7 @@ from support.limits import file_size_limit
 from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic, part_prefix, require_output, sweep_parts, write_text
+from hashbench.foundation.files import all_or_none, atomic, part_prefix, require_output, sweep_parts, write_text
 
 
 def left(folder: Path) -> list[str]:
@@ -280,3 +280,41 @@ def test_an_error_of_the_block_that_is_not_about_the_disk_stays_itself(tmp_path:
             raise error
         assert caught.value is error
     assert list(tmp_path.iterdir()) == []
+
+
+def write_three(folder: Path, last: Path) -> None:
+    with all_or_none():
+        write_text(folder / "first", "new")
+        with all_or_none():  # the outer block decides
+            write_text(folder / "second", "new")
+        assert not (folder / "second").exists()
+        write_text(last, "new")
+
+
+def test_several_files_are_written_together(tmp_path: Path) -> None:
+    write_three(tmp_path, tmp_path / "third")
+    assert left(tmp_path) == ["first", "second", "third"]
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"new"}
+
+
+@pytest.mark.parametrize("fault", ["folder", "device", "interrupt"])
+def test_of_several_files_none_is_written_where_one_cannot_be(
+    tmp_path: Path, device: Callable[[str], Path], fault: str
+) -> None:
+    (tmp_path / "first").write_text("old")
+    (tmp_path / "folder").mkdir()
+    last = {"folder": tmp_path / "folder", "device": device("full")}.get(fault, tmp_path / "third")
+    before = left(tmp_path)
+    with pytest.raises((HashbenchError, KeyboardInterrupt)), all_or_none():
+        write_three(tmp_path, last)
+        raise KeyboardInterrupt
+    assert left(tmp_path) == before and (tmp_path / "first").read_text() == "old"
+    write_text(tmp_path / "first", "alone")  # the block has ended: a file is written at once again
+    assert (tmp_path / "first").read_text() == "alone"
+
+
+def test_a_file_that_is_written_twice_has_its_last_content(tmp_path: Path) -> None:
+    with all_or_none():
+        write_text(tmp_path / "file", "first")
+        write_text(tmp_path / "file", "second")
+    assert (left(tmp_path), (tmp_path / "file").read_text()) == (["file"], "second")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from support import stored_rows
 from support.fake_rows import SAMPLE_CELLS, fake_row
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import atomic
+from hashbench.foundation.files import write_text
 from hashbench.runs.row import Row, from_line, to_line
 from hashbench.runs.store import Line, Store, lines_in, repeat_name
 
@@ -62,7 +61,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
     def full(*_: object) -> None:
         raise HashbenchError("no space left")
 
-    monkeypatch.setattr("hashbench.runs.store.atomic", full)
+    monkeypatch.setattr("hashbench.runs.store.write_text", full)
     with pytest.raises(HashbenchError, match="no space left"):
         store.write(row(1, ap=0.5))
     monkeypatch.undo()
@@ -72,17 +71,17 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path, monkeypatc
 
 
 def test_of_several_files_none_is_changed_where_one_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, write = Store(tmp_path), atomic
+    store = Store(tmp_path)
     store.write(row(0, ap=0.5))
     first, second = (store.rows_path("digits", protocol) for protocol in ("s1", "s2"))
     before = first.read_text()
 
-    def full(path: Path) -> AbstractContextManager[Path]:
+    def full(path: Path, text: str) -> None:
         if path == second:
             raise HashbenchError("no space left")
-        return write(path)
+        write_text(path, text)
 
-    monkeypatch.setattr("hashbench.runs.store.atomic", full)
+    monkeypatch.setattr("hashbench.runs.store.write_text", full)
     with pytest.raises(HashbenchError, match="no space left"), store.changing_all([first, second]) as lines:
         for path, own in lines.items():
             own.append(Line(path, 0, row(1).run, to_line(row(1, ap=0.5))))

@@ -14,7 +14,7 @@ from hashbench.evaluation.curves import curves_of, write_picture
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._text import Evaluation
 from hashbench.evaluation.scores import Scores
-from hashbench.foundation.files import atomic, csv_text, write_text
+from hashbench.foundation.files import all_or_none, atomic, csv_text, write_text
 from hashbench.histogram import Histogram
 
 COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")
@@ -110,13 +110,14 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 
 def write_curves(folder: Path, counted: Histogram) -> list[Path]:
-    """Writes three curves as .csv and .png, or raises HashbenchError if no query has a relevant item."""
+    """Writes three curves as .csv and .png, all or none; raises HashbenchError if no query has a relevant item."""
     written: list[Path] = []
-    for curve in curves_of(counted):
-        data, picture = folder / f"{curve.name}.csv", folder / f"{curve.name}.png"
-        columns = (map(_blank_nan, curve.values[column].tolist()) for column in curve.columns)
-        _write(data, curve.columns, zip(*columns, strict=True))
-        with atomic(picture) as temporary:
-            write_picture(temporary, curve)
-        written += [data, picture]
+    with all_or_none():
+        for curve in curves_of(counted):
+            data, picture = folder / f"{curve.name}.csv", folder / f"{curve.name}.png"
+            columns = (map(_blank_nan, curve.values[column].tolist()) for column in curve.columns)
+            _write(data, curve.columns, zip(*columns, strict=True))
+            with atomic(picture) as temporary:
+                write_picture(temporary, curve)
+            written += [data, picture]
     return written

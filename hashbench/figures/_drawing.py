@@ -50,6 +50,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
     "grid.color": "0.9",
     "grid.linewidth": 0.5,
+    "text.parse_math": False,  # titles and labels are other people's text: a $ in them is a sign like any other
     "pdf.fonttype": 42,  # TrueType: journals refuse the Type 3 fonts that are matplotlib's default
 }
 
@@ -75,7 +76,7 @@ def explain(figure: Figure, text: str) -> None:
     """Writes below the panels what the marks mean, in lines as long as the figure is wide."""
     per_line = int(figure.get_figwidth() * CHARACTERS_PER_IN)
     if wrapped := "\n".join(textwrap.fill(line, per_line, break_on_hyphens=False) for line in text.splitlines()):
-        figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left", parse_math=False)
+        figure.supxlabel(wrapped, fontsize=6, color="0.35", x=0.01, ha="left")
 
 
 def legend(figure: Figure, samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:

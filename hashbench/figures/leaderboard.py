@@ -105,7 +105,7 @@ def _draw_difference(ranks: Any, p: Any, n_tasks: int, n_out: int, figure: Figur
 
     ax = figure.add_subplot()
     ax.spines["top"].set_visible(True)
-    looks = {"label_props": {"fontsize": 5.5, "parse_math": False}, "elbow_props": {"linewidth": 0.8}}
+    looks = {"label_props": {"fontsize": 5.5}, "elbow_props": {"linewidth": 0.8}}
     drawn = critical_difference_diagram(ranks, p, ax=ax, alpha=1 - LEVEL, marker_props={"s": 12}, **looks)
     for (bar,) in drawn["crossbars"]:
         bar.set_xdata(sorted(bar.get_xdata()))  # they come from a set, whose order is another each time
@@ -136,6 +136,8 @@ def _is_better(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 
 def _draw_cost(points: Points, figure: Figure) -> None:
+    from matplotlib.ticker import LogFormatter
+
     titles = list(dict.fromkeys(of["task"] for of in points))
     axes = axes_of(figure, titles, min(2, len(titles)), share=True)
     for ax, title in zip(axes, titles, strict=True):
@@ -146,8 +148,10 @@ def _draw_cost(points: Points, figure: Figure) -> None:
         ax.plot(*_places(front), "o", color="#0072B2", markersize=4)
         for of in front:
             near: dict[str, Any] = {"xytext": (-3, 2), "textcoords": "offset points", "ha": "right", "fontsize": 6}
-            ax.annotate(of["method"], (of["train_s"], of["ap"]), **near, parse_math=False)
+            ax.annotate(of["method"], (of["train_s"], of["ap"]), **near)
         ax.set(xlabel="seconds of training", xscale="log")
+        ax.xaxis.set_major_formatter("{x:g}")  # matplotlib's own labels are mathematics, which no figure reads
+        ax.xaxis.set_minor_formatter(LogFormatter())
         ax.set_title(title, loc="left")
         ax.margins(x=0.25)
         ax.grid()
@@ -193,7 +197,7 @@ def _is_ranked(line: Line) -> bool:
 
 
 def _name_lines(ax: Axes, labels: Sequence[str]) -> None:
-    ax.set_yticks(range(len(labels)), labels, fontsize=5.5, parse_math=False)
+    ax.set_yticks(range(len(labels)), labels, fontsize=5.5)
 
 
 SHOWS: dict[str, Callable[[Leaderboard], Show]] = {

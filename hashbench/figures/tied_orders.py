@@ -108,7 +108,7 @@ def _draw_rankings(ax: Axes, distances: list[int], orders: list[Order]) -> None:
             ax.add_patch(Rectangle((left, line - 0.36), 1, 0.72, facecolor=colour, edgecolor=EDGE, linewidth=0.5))
     for distance in groups:
         middle = fmean(left + 0.5 for left, of in zip(lefts, distances, strict=True) if of == distance)
-        ax.text(middle, len(orders) - 0.35, f"$d={distance}$", ha="center", va="bottom", fontsize=6.5)
+        ax.text(middle, len(orders) - 0.35, f"$d={distance}$", parse_math=True, ha="center", va="bottom", fontsize=6.5)
     ax.set(xlim=(-0.2, lefts[-1] + 1.2), ylim=(-0.7, len(orders) + 0.4))
     ax.set_title("orders of the tied items", loc="left")
     ax.axis("off")
@@ -122,7 +122,8 @@ def _draw_values(ax: Axes, values: list[float], tie_aware: float) -> None:
     for line, value in enumerate(values):
         ax.text(1.03, line, f"{value:.2f}", va="center", fontsize=6)
     above = len(values) - 0.35
-    ax.text(tie_aware, above, f"AP$_T$ = {tie_aware:.3f}", color=MEAN, ha="center", va="bottom", fontsize=6.5)
+    mean = ax.text(tie_aware, above, f"AP$_T$ = {tie_aware:.3f}", color=MEAN, ha="center", va="bottom", fontsize=6.5)
+    mean.set_parse_math(True)
     ax.set_xlim(0, 1.2)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "", "0.5", "", "1"])
     ax.set_title("AP", loc="left")

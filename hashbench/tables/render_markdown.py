@@ -11,7 +11,8 @@ from hashbench.tables.papers import cited, papers
 from hashbench.tables.table import Section, Table, TableCell
 
 WIDTH = 120  # columns of a terminal; a wider section is cut, and goes on below with the row labels repeated
-_SPECIAL = re.compile(r"[\\|`]|\](?=[(\[:])|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)")
+# the last two: mathematics, which code hosts draw between two dollars, and the name of a sign
+_SPECIAL = re.compile(r"[\\|`]|\](?=[(\[:])|\*(?=\S)|<(?=[A-Za-z/!])|(?<!\w)_|_(?!\w)|\$(?=.*\$)|&(?=#?\w+;)")
 
 
 def render_markdown(table: Table, *, interval: bool = False, distinct: bool = False) -> str:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.declared_figures import measured
+from support.declared_figures import CELLS, filled, measured, row_of, tiny
 from support.fake_rows import assert_golden
 
 from hashbench.figures import csv_text, pictures
@@ -69,3 +69,14 @@ def test_drawing_imports_no_torch_and_declaring_no_matplotlib() -> None:
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+NO_MATHEMATICS = r"$\frac$ of $x_i$"  # matplotlib fails where it reads it as mathematics
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_CELLS)
+def test_a_label_is_no_mathematics(kind: str, tmp_path: Path) -> None:
+    cells = CELLS.replace('"Digits: AP"', f"'{NO_MATHEMATICS}'").replace('"LSH"', f"'{NO_MATHEMATICS}'")
+    figure = tiny(tmp_path, kind, "", cells)
+    rows = [row_of(figure, NO_MATHEMATICS, bits, ap=0.5, ap_worst=0.4, ap_best=0.6) for bits in ("12 bits", "24 bits")]
+    assert len(pictures(filled(figure, *rows))) == 2

@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def lines_table(*means: float, tie_range: float = 0.0) -> Table:
-    """A table over code lengths, a row a mean; the best AP of the first row is ``tie_range`` above the worst."""
-    rows = [{"label": f"row {i}", "method": "lsh", "settings": {"row": i}} for i in range(len(means))]
+def lines_table(*means: float, tie_range: float = 0.0, more: str = "") -> Table:
+    """A table over code lengths, a row a mean; the best AP of the first row is ``tie_range`` above the worst.
+
+    All labels and titles end in ``more``.
+    """
+    rows = [{"label": f"row {i}{more}", "method": "lsh", "settings": {"row": i}} for i in range(len(means))]
     columns = [{"label": f"{bits} bits", "settings": {"bits": bits}} for bits in (12, 24)]
-    spec = sample_spec(groups=[{"section": "AP", "columns": columns, "rows": rows}])
+    groups = [{"section": f"AP{more}", "columns": columns, "rows": rows}]
+    spec = sample_spec(groups=groups, title=f"Tiny{more}", notes=[more])
     values = [mean for mean in means for _ in columns]
     filled = [
         fake_row(cell, seed, ap=mean, ap_worst=mean, ap_best=mean + (tie_range if cell.row == "row 0" else 0.0))
@@ -54,6 +58,11 @@ def test_pictures_have_the_width_of_a_page_and_the_same_bytes_whatever_the_setti
         assert b"Software" not in picture
         with matplotlib.rc_context({"lines.linewidth": 9.0, "savefig.dpi": 30.0}):
             assert png(table) == picture
+
+
+@pytest.mark.parametrize("n_rows", [2, 21])  # as lines, and too many for lines
+def test_what_users_write_is_no_mathematics(n_rows: int) -> None:
+    assert png(lines_table(*[0.5] * n_rows, more=r" $\frac$ of $x_i$"))  # matplotlib fails where it reads this as such
 
 
 def test_code_lengths_are_seen_in_the_settings() -> None:

@@ -252,6 +252,8 @@ def test_a_table_of_our_own_without_rows_says_so() -> None:
         ("two\n  lines", "two lines"),
         ("a\\b `c`", r"a\\b \`c\`"),
         ("a\x1b[2Jb", "a?[2Jb"),
+        ("$x_i$, for $5", r"\$x_i\$, for $5"),
+        ("A & B, &lt;", r"A & B, \&lt;"),
     ],
 )
 def test_escape(text: str, escaped: str) -> None:

@@ -30,6 +30,7 @@ WIDTH = 1380  # pixels, at most: 6.9 inches, the page of a paper
 QUALITY = 80  # of photographs as JPEG
 
 Place = tuple[str, str, str]  # section, row label, column label: one cell of a table
+Small = tuple[str, tuple[int, int]]  # a picture as text, and its width and height in pixels of the page
 T = TypeVar("T")
 
 
@@ -51,10 +52,11 @@ class MissingRun:
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """A filled table, and the runs that its empty cells wait for."""
+    """A filled table, the runs that its empty cells wait for, and its picture where it was named."""
 
     table: Table
     missing: Sequence[MissingRun]
+    picture: Small | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ class Contents:
 def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
     """The contents from all stored rows, declared tables and figures; ``broken`` is called for what is left out.
 
-    Of the tables ``only``, if there are any: these tables, the figures drawn of them, and the runs in their cells.
+    Of the tables ``only``, if there are any: these tables with their pictures, the figures drawn of them, and the runs
+    in their cells.
     """
     left_out: list[str] = []
 
@@ -102,11 +105,15 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
     def fill(name: str) -> ReportedTable:
         declared = spec.load(name)
         table = collect(declared, rows, store)
-        return ReportedTable(table, _missing_runs(declared, table, by_name, past))
+        drawing = (
+            figures.drawing_of_table(table) if only else None
+        )  # of all tables the pictures would be most of a page
+        drawn = None if drawing is None else _small(preview(drawing), photographs=False)
+        return ReportedTable(table, _missing_runs(declared, table, by_name, past), drawn)
 
     def draw(name: str) -> Picture | None:
         declared = figures.load(name)
-        if only and (declared.table is None or declared.table.name not in only):
+        if only and not {declared.name, getattr(declared.file, "table", None)} & {*only}:
             return None
         return picture(declared, declared.fill(rows, store), store.folder)
 
@@ -158,7 +165,7 @@ def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
         return Picture(declared, missing)
 
 
-def _small(png: bytes, *, photographs: bool) -> tuple[str, tuple[int, int]]:
+def _small(png: bytes, *, photographs: bool) -> Small:
     """The picture as text and its size, at most ``WIDTH`` wide: photographs as JPEG, others as PNG with a palette."""
     from PIL import Image
 

@@ -48,6 +48,7 @@ function matches(element) {
 }
 
 const isFact = (cell) => cell.classList.contains("fact"); // of a line of the leaderboard, not of a task
+const isOverAll = (cell) => cell.classList.contains("over-all"); // a fact that is not known of some tasks and lines
 
 function filterTable(table, all) {
   const columns = new Set([0]);
@@ -58,7 +59,8 @@ function filterTable(table, all) {
     cells.forEach((cell) => cell.classList.toggle("other", !found.includes(cell)));
     row.hidden = found.length === 0;
   }
-  const hides = (cell) => !columns.has(cell.cellIndex) && !isFact(cell);
+  const overAll = new Set(all ? [] : [...table.tHead.rows[0].cells].filter(isOverAll).map((cell) => cell.cellIndex));
+  const hides = (cell) => (isFact(cell) ? overAll.has(cell.cellIndex) : !columns.has(cell.cellIndex));
   for (const row of table.rows) for (const cell of row.cells) cell.hidden = hides(cell);
   table.parentElement.hidden = columns.size === 1;
 }
@@ -69,6 +71,7 @@ function filter() {
   const all = !form.elements.measured.checked && FILTERS.every((key) => !form.elements[key].value);
   if (!all || wasFiltered) filterTables(all); // at the start nothing is hidden
   wasFiltered = !all;
+  if (board) rankShown(all);
   showRows();
   const cells = [...document.querySelectorAll(".hashbench-table:not(#leaderboard) td[id]")];
   const shown = all ? cells.length : cells.filter(matches).length;
@@ -86,6 +89,96 @@ function filterTables(all) {
   for (const group of document.querySelectorAll("#missing details"))
     group.hidden = !group.querySelector("li:not([hidden])");
 }
+
+// ---- the leaderboard: its first lines, and places among what a filter leaves
+
+const board = document.querySelector("#leaderboard table");
+const allLines = document.getElementById("all-lines");
+const FIRST = 10; // lines that are shown until all are asked for
+const FEWEST = 4; // tasks: lines with fewer come last
+const RANKED = ["place", "beats", "tasks"]; // facts that are known of some tasks and lines too
+const written = new Map(); // the cells of these facts, with the text and the value that they had
+let isWhole = false; // all lines are shown
+let rankedLines = []; // of what the filter leaves, the best first; empty without a filter
+
+function factCells(row) {
+  const heads = [...board.tHead.rows[0].cells].map((cell) => cell.textContent);
+  return RANKED.map((name) => row.cells[heads.indexOf(name)]);
+}
+
+function setFact(cell, text, value) {
+  if (!written.has(cell)) written.set(cell, [cell.textContent, cell.dataset.measured]);
+  cell.textContent = text;
+  if (value === undefined) delete cell.dataset.measured;
+  else cell.dataset.measured = value;
+}
+
+// the share of the other lines that each line beats on each task that is shown; an equal one counts half
+function sharesOf(lines) {
+  const shares = new Map(lines.map((row) => [row, []]));
+  for (const { cellIndex, hidden, className } of board.tHead.rows[0].cells) {
+    if (hidden || !cellIndex || className.includes("fact")) continue;
+    const having = lines.filter((row) => row.cells[cellIndex].id && !row.cells[cellIndex].classList.contains("other"));
+    const valueIn = (row) => Number(row.cells[cellIndex].dataset.measured);
+    for (const row of having.length > 1 ? having : []) {
+      const less = having.filter((each) => valueIn(each) < valueIn(row)).length;
+      const equal = having.filter((each) => valueIn(each) === valueIn(row)).length - 1;
+      shares.get(row).push((less + equal / 2) / (having.length - 1));
+    }
+  }
+  return shares;
+}
+
+// as hashbench/tables/leaderboard.py orders all lines: methods without labels, few tasks and settings by hand come last
+function rankShown(all) {
+  rankedLines = [];
+  for (const [cell, [text, value]] of written) setFact(cell, text, value);
+  if (all) return;
+  const shown = [...board.tBodies[0].rows].filter((row) => !row.hidden);
+  for (const isWithout of [false, true]) {
+    const group = shown.filter((row) => (row.dataset.needs === "none") === isWithout);
+    const shares = sharesOf(group);
+    const mean = (row) => shares.get(row).reduce((sum, share) => sum + share, 0) / (shares.get(row).length || 1);
+    const keys = (row) => [shares.get(row).length < FEWEST, row.dataset.settings === "by hand", -mean(row)].map(Number);
+    const difference = (a, b) => keys(a).map((key, n) => key - keys(b)[n]).find(Boolean);
+    const byName = (a, b) => (a.cells[0].textContent < b.cells[0].textContent ? -1 : 1);
+    group.sort((a, b) => difference(a, b) ?? byName(a, b)).forEach((row, n) => {
+      const [place, beats, tasks] = factCells(row);
+      const nTasks = shares.get(row).length;
+      setFact(place, nTasks ? String(n + 1) : "-", nTasks ? n + 1 : undefined);
+      setFact(beats, nTasks ? `${Math.round(100 * mean(row))}%` : "-", nTasks ? mean(row) : undefined);
+      setFact(tasks, String(nTasks), nTasks);
+    });
+    rankedLines.push(...group);
+  }
+}
+
+function shorten() {
+  const lines = [...board.tBodies[0].rows].filter((row) => !row.hidden);
+  const needsAll = isWhole || lines.indexOf(pinned()?.parentElement) >= FIRST;
+  lines.forEach((row, n) => row.classList.toggle("beyond", !needsAll && n >= FIRST));
+  board.parentElement.classList.toggle("tall", needsAll);
+  allLines.hidden = lines.length <= FIRST;
+  allLines.textContent = needsAll ? `Show the first ${FIRST} lines` : `Show all ${lines.length} lines`;
+}
+
+allLines?.addEventListener("click", () => {
+  isWhole = board.parentElement.classList.contains("tall") === false;
+  shorten();
+});
+
+// ---- tables that are wider than their box: a shadow at the edge behind which there is more
+
+const boxes = [...document.querySelectorAll(".scroll")];
+const showEdges = (box) => {
+  box.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+};
+const inSight = new IntersectionObserver((seen) => seen.forEach(({ target }) => showEdges(target)));
+boxes.forEach((box) => {
+  inSight.observe(box);
+  box.addEventListener("scroll", () => showEdges(box), { passive: true });
+});
+addEventListener("resize", () => boxes.forEach((box) => box.checkVisibility({ contentVisibilityAuto: true }) && showEdges(box)));
 
 // ---- rows
 
@@ -164,10 +257,11 @@ function sort(table) {
   mark(table, column, direction);
   if (table === rowsTable) return showRows();
   if (!places.has(table)) {
-    if (column === undefined) return; // it is as it was written
+    if (column === undefined && table !== board) return; // it is as it was written
     places.set(table, [...table.tBodies[0].rows]);
   }
-  const rows = [...places.get(table)];
+  const isRanked = table === board && rankedLines.length > 0;
+  const rows = isRanked ? [...rankedLines] : [...places.get(table)];
   if (table.tHead.rows[0].cells[column]) {
     const key = keyOf(table, column);
     const sign = direction === "desc" ? -1 : 1;
@@ -179,6 +273,7 @@ function sort(table) {
     });
   }
   table.tBodies[0].append(...rows);
+  if (table === board) shorten();
 }
 
 // numbers from the greatest, texts from a to z; then the other way round; then as in the paper
@@ -311,7 +406,7 @@ tables.forEach((table) => table.querySelector("td[id]")?.setAttribute("tabindex"
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 function neighbour(cell, [down, right]) {
-  const inRow = (row) => [...row.cells].filter((each) => each.id && !each.hidden);
+  const inRow = (row) => [...row.cells].filter((each) => each.id && each.checkVisibility());
   const beside = inRow(cell.parentElement);
   if (right) return beside[beside.indexOf(cell) + right];
   const rows = [...cell.closest("tbody").rows].filter((row) => !row.hidden && inRow(row).length);
@@ -355,6 +450,7 @@ function begin(found) {
 form.addEventListener("input", () => {
   state.rows = STEP;
   filter();
+  if (board) sort(board);
   writeAddress();
 });
 form.addEventListener("reset", () => {

@@ -9,7 +9,7 @@ from typing import get_args
 
 from hashbench.foundation.errors import counted
 from hashbench.report.board import render_board
-from hashbench.report.contents import Contents, MissingRun, Picture
+from hashbench.report.contents import Contents, MissingRun, Picture, ReportedTable
 from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, input_of, machine_of
 from hashbench.tables import render_leaderboard
 from hashbench.tables.papers import Paper, cited, papers
@@ -52,7 +52,7 @@ def provenance_of(contents: Contents, cards: dict[str, str] | None = None) -> Pr
 def compose(contents: Contents, provenance: Provenance, beside: Beside | None = None) -> str:
     """The page, whose cells are added to ``provenance``; with ``beside``, its data are in data.json, not in it."""
     overview = [*_overview(contents, provenance, beside)]
-    tables = [render_html(each.table, counts=True, attributes=provenance.add(each)) for each in contents.tables]
+    tables = [_table(each, provenance) for each in contents.tables]
     figures = _figures(contents.pictures, provenance.entries, beside)
     parts = [*overview, *_tables(contents), *tables, *figures, *_rows(), *_machines(contents), *_missing(contents)]
     if beside:
@@ -128,23 +128,26 @@ def _overview(contents: Contents, provenance: Provenance, beside: Beside | None)
     links |= {"Documentation": "docs/index.html"} if beside else {}
     yield "<header><h1>hashbench: results</h1>"
     nav = " ".join(f'<a href="{to}">{name}</a>' for name, to in links.items())
-    yield f'<nav>{nav}</nav><p class="hint">Point at a cell, or tap it, to see the runs behind it. '
-    yield "The head of a column sorts by it.</p></header>"
+    n_methods = len({row.method for row in contents.rows})
+    yield (
+        f"<nav>{nav}</nav><p>Methods that turn items into binary codes, compared by how well the codes find alike "
+        f"items: {counted(n_methods, 'method')}, {counted(len(contents.rows), 'stored run')} on "
+        f"{counted(n_machines, 'machine')}. {n_measured:,} of {n_cells:,} cells of "
+        f"{counted(len(contents.tables), 'table')} are measured. All scores count tied items exactly.</p>"
+    )
+    yield '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it. '
+    yield "A table that is wider than the window scrolls in its box.</p></header>"
     if contents.board is not None and has_board:
         yield from render_board(contents.board, provenance)
-    yield (
-        f"<p>{n_measured:,} of {n_cells:,} cells of {counted(len(contents.tables), 'table')} are measured. "
-        f"The {counted(len(contents.rows), 'stored run')} were made on {counted(n_machines, 'machine')}. "
-        "A cell of a table shows published / measured: the mean over runs ± standard deviation, and the (number of "
-        "runs). Below: how many cells of each table are measured, how many of these lie outside their tolerance, and "
-        "how many runs are missing.</p>"
-    )
     if found := verdicts(each.table for each in contents.tables):
         yield f'<section id="verdicts">{verdicts_text(found, render_leaderboard.html)}</section>'
 
 
 def _tables(contents: Contents) -> Iterator[str]:
-    yield '<section id="tables"><h2>Tables</h2><div class="scroll"><table class="list sortable">'
+    yield '<section id="tables"><h2>Tables</h2><p class="legend">Measured: how many cells of the table are; outside: '
+    yield "how many of these differ from the published value by more than their tolerance; missing: how many runs are. "
+    yield "A cell of a table shows published / measured: the mean over runs ± standard deviation, and the (number of "
+    yield 'runs).</p><div class="scroll"><table class="list sortable">'
     yield f"{_heading(['table'], ['measured', 'outside', 'missing'])}\n<tbody>"
     for each in contents.tables:
         table, n_outside = each.table, sum(cell.within_tolerance is False for cell in each.table.cells())
@@ -153,6 +156,16 @@ def _tables(contents: Contents) -> Iterator[str]:
         counts = f"{measured}{_count(n_outside)}{_count(len(each.missing))}"
         yield f'<tr><th scope="row">{link} <span class="title">{escape(table.title)}</span></th>{counts}</tr>'
     yield "</tbody></table></div></section>"
+
+
+def _table(each: ReportedTable, provenance: Provenance) -> str:
+    """The table, and below it its picture, where there is one."""
+    text = render_html(each.table, counts=True, attributes=provenance.add(each))
+    if each.picture is None:
+        return text
+    address, size = each.picture
+    picture = _image(address, size, each.table.title)
+    return text.replace("</section>", f'<figure id="picture-{escape(each.table.name)}">{picture}</figure></section>')
 
 
 def _count(value: float, shown: str | None = None) -> str:
@@ -179,16 +192,15 @@ def figure(each: Picture, entries: Mapping[str, Paper], beside: Beside | None) -
     where = f"{cited(file.paper, entries)}, {file.source}"
     notes = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [each.missing])])
     caption = f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(notes)}</figcaption>"
-    return f'<figure id="figure-{escape(each.spec.name)}">{_image(each, beside)}{caption}</figure>'
+    address = f"{beside.top}{beside.pictures[each.spec.name]}" if beside and each.data_uri else each.data_uri
+    image = _image(address, each.size, file.title) if address else ""
+    return f'<figure id="figure-{escape(each.spec.name)}">{image}{caption}</figure>'
 
 
-def _image(each: Picture, beside: Beside | None) -> str:
-    if not each.data_uri:
-        return ""
-    address = f"{beside.top}{beside.pictures[each.spec.name]}" if beside else each.data_uri
-    (width, height), wide = each.size, ' class="wide"' if each.size[0] > COLUMN else ""
-    size = f'width="{width}" height="{height}"{wide} loading="lazy"'
-    return f'<div class="scroll"><img src="{address}" {size} alt="{escape(each.spec.file.title)}"></div>'
+def _image(address: str, size: tuple[int, int], title: str) -> str:
+    (width, height), wide = size, ' class="wide"' if size[0] > COLUMN else ""
+    look = f'width="{width}" height="{height}"{wide} loading="lazy"'
+    return f'<div class="scroll"><img src="{address}" {look} alt="{escape(title)}"></div>'
 
 
 def _rows() -> Iterator[str]:

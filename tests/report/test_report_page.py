@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support import stored_rows
 from support.command_line import call
+from support.declared_figures import declare
 from support.fake_rows import row_of_run
 from support.report_root import MEANS, report_root, tiny_row
 
@@ -118,6 +119,25 @@ def test_a_page_of_one_table_has_its_runs_and_figures_only(capsys: pytest.Captur
     code, out, error = call(capsys, "report", "tiny", "tinny")
     assert (code, out, error.count("\n")) == (2, "", 1) and "unknown table 'tinny': did you mean tiny?" in error
     assert (store.folder / "report.html").read_bytes() == before
+
+
+def test_a_page_of_one_table_has_its_picture_and_the_figures_drawn_of_its_cells(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    declare(tmp_path, "lines", 'table = "tiny"\n', cells="", name="of_tiny")
+    for name in ("tiny", "other"):
+        assert call(capsys, "report", name)[0] == 0
+        text = (Store.default().folder / "report.html").read_text(encoding="utf-8")
+        shown = set(re.findall(r'<figure id="([^"]+)"><div class="scroll"><img src="data:image/png', text))
+        assert shown == ({"picture-tiny", "figure-tiny", "figure-of_tiny"} if name == "tiny" else set())
+    assert call(capsys, "report")[0] == 0
+    assert "picture-tiny" not in (Store.default().folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_column_of_the_leaderboard_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    board = written(capsys).partition('id="leaderboard"')[2].partition("</section>")[0]
+    heads = re.findall(r'<th scope="col" class="fact.*?>(.+?)</th>', board)
+    assert len(heads) == 14 and [*re.findall(r"<dt>(.+?)</dt>", board), ""][: len(heads)] == heads
 
 
 def test_machines_are_summed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -281,4 +301,4 @@ def test_without_any_row_the_page_is_written_too(capsys: pytest.CaptureFixture[s
     for path in (Store.default().folder / "rows").glob("*.jsonl"):
         path.unlink()
     text = written(capsys)
-    assert "<p>0 of 10 cells of 2 tables are measured. The 0 stored runs were made on 0 machines." in text
+    assert "0 methods, 0 stored runs on 0 machines. 0 of 10 cells of 2 tables are measured." in text

@@ -315,6 +315,7 @@ def test_every_column_is_reached_beside_the_label_of_its_row(page: Page, crowded
     assert width == 1400 or len(ends) > 1
     for label_left, last_right, share in ends:
         assert abs(label_left) < 1 and abs(last_right) < 1 and share < 0.6
+    assert page.value("document.querySelector('.columns dd').offsetWidth") > 200  # what a column means can be read
     box_right = page.value("document.querySelector('#leaderboard .scroll').getBoundingClientRect().right")
     assert box_right > width - 60  # no margin stays free beside a wide table
 

@@ -54,15 +54,19 @@ def was_interrupted() -> bool:
 
 
 def print_line() -> None:
+    """Prints the line, if it was not printed before; another interrupt meanwhile waits until it is there."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGALRM})
     if not _state.is_printed:
-        _state.is_printed = True
         with suppress(OSError):
             sys.stderr.write(_line())
             sys.stderr.flush()
+        _state.is_printed = True
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end() -> NoReturn:
     """Prints the line, once, and ends the process without Python's exit functions."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {*SIGNALS, signal.SIGALRM})
     if not _state.is_printed:
         with suppress(OSError):
             os.write(2, _line().encode())  # sys.stderr may be at work in the code that was interrupted
@@ -86,6 +90,8 @@ def _ignore() -> None:
 
 
 def _raise(_signum: int, frame: FrameType | None) -> None:
+    if _state.is_printed:  # another interrupt kept ``raise_interrupts`` from its end
+        end()
     now = time.monotonic()
     if _state.first_s is None:
         _state.first_s = now

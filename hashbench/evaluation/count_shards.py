@@ -5,7 +5,6 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from hashbench.codes import Codes
 from hashbench.evaluation.shard_total import Entry, Total, locked_total, read_total, write_total
@@ -81,7 +80,9 @@ def _require_shards(before: Total, given: Mapping[tuple[str, ...], Shard], how: 
             raise HashbenchError(f"{shard}: is in {how.counts} already{name}: nothing is added")
 
 
-def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: How, cluster: Any) -> Total:
+def _total(
+    tasks: Sequence[CountTask], total: Total | None, digest: str, how: How, cluster: ray.Cluster | None
+) -> Total:
     """The total with the shards that are not in it yet; it is written after each of them."""
     known = {} if total is None else total.identities
     missing = [task for task in tasks if task.content.identity not in known]
@@ -90,14 +91,10 @@ def _total(tasks: Sequence[CountTask], total: Total | None, digest: str, how: Ho
     pending = frozenset(task.content.identity for task in tasks) if how.append else frozenset()
     n_items, n_missing = (sum(task.content.items for task in each) for each in (tasks, missing))
     on_gpu = tasks[0].source.device.startswith("cuda")
-    if cluster is not None and on_gpu and not ray.has_gpus(cluster):
+    if cluster is not None and on_gpu and not cluster.has_gpus:
         fault = "no node of the cluster has a GPU: leave --device out"
         raise HashbenchError(f"--device {tasks[0].source.device}: {fault}")
-    pool = (
-        local_pool(min(how.jobs, len(missing)))
-        if cluster is None
-        else ray.RayPool(cluster, str(how.ray), gpus=int(on_gpu))
-    )
+    pool = local_pool(min(how.jobs, len(missing))) if cluster is None else ray.RayPool(cluster, gpus=int(on_gpu))
     results = all_done(missing, pool)
     with bar("count", "item", n_items, scaled=True, done=n_items - n_missing) as shown, closing(results):
         for left, (at, counted) in zip(reversed(range(len(missing))), results, strict=True):

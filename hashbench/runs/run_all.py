@@ -240,10 +240,10 @@ class _Driver:
         self._held: dict[str, ExitStack] = {}
         self._ended: dict[str, Outcome] = {}
 
-    def outcomes(self, specs: Sequence[Run], options: Options, plan: Plan, cluster: Any) -> Iterator[Outcome]:
+    def outcomes(self, specs: Sequence[Run], options: Options, plan: Plan, cluster: ray.Cluster) -> Iterator[Outcome]:
         """The outcome of each run, as they end; runs that others start from come before these, and are not yielded."""
-        gpus = plan.processes if options.device != "cpu" and ray.has_gpus(cluster) else 0
-        pool = ray.RayPool(cluster, str(plan.ray), cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
+        gpus = plan.processes if options.device != "cpu" and cluster.has_gpus else 0
+        pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
         needed = [spec.base for spec in specs if spec.base is not None and not self._has_base(spec)]
         task_of = partial(RunTask, store=self._store, options=options, processes=plan.processes)
         all_runs = {str(spec.name): spec for spec in [*needed, *specs]}

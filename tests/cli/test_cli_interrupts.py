@@ -95,6 +95,17 @@ MOMENTS = {
         130,
         "",
     ),
+    "while the line is written": (
+        "class Err:\n    def write(self, text): signal.raise_signal(2); sys.__stderr__.write(text)\n"
+        "    def flush(self): sys.__stderr__.flush()\nsys.stderr = Err()\n_interrupts.print_line()",
+        130,
+        LINE,
+    ),
+    "after the line, when one has kept the block from its end": (
+        "with _interrupts.raise_interrupts():\n    _interrupts.print_line()\n    signal.raise_signal(2)",
+        130,
+        LINE,
+    ),
 }
 
 

@@ -3,11 +3,13 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 from support.command_line import call
 from support.counts import shards_in
-from support.ray_nodes import Nodes, two_nodes
+from support.ray_nodes import Nodes, descendants, two_nodes
 from support.waiting import lives, until
 
 from hashbench.evaluation.shard_total import read_total
@@ -158,14 +160,18 @@ def listening() -> set[str]:
     return {fields[1] for fields in lines if fields[3] == "0A"}
 
 
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to see who listens")
-def test_a_local_cluster_listens_on_loopback_with_a_token_and_outlives_its_raylet(
-    folder: Path, alone: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc to see what runs")
+
+
+@needs_proc
+@pytest.mark.parametrize("killed", ["raylet", "gcs_server"])
+def test_a_local_cluster_listens_on_loopback_with_a_token_and_outlives_its_processes(
+    killed: str, folder: Path, alone: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")  # not obeyed
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     before = listening()
-    command = [sys.executable, "-c", LOCAL_RAY, *EVAL, "--ray", "local"]
+    command = [sys.executable, "-c", LOCAL_RAY.replace("KILLED", killed), *EVAL, "--ray", "local"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     *places, mode = Path("listening").read_text().split()
@@ -175,14 +181,16 @@ def test_a_local_cluster_listens_on_loopback_with_a_token_and_outlives_its_rayle
     assert json.loads(done.stdout) == alone
     assert "note: Ray's process on this machine died: it is started again" in done.stderr.splitlines()
     assert "\x1b" not in done.stderr and mode == "RAY_AUTH_MODE=token"
+    assert not [process for process in Path("processes").read_text().split() if lives(int(process))]
 
 
-# the command, which at its third task writes down who listens, and kills the raylet that it has started
+# the command, which at its third task writes down who listens, and kills a process that Ray has started
 LOCAL_RAY = """
 import os, signal, sys
 from pathlib import Path
 from hashbench.cli._app import main
 from hashbench.jobs.ray import RayPool
+from hashbench.jobs.ray_head import _descendants
 give, given = RayPool.give, []
 
 def give_and_kill(self, at, task):
@@ -192,11 +200,74 @@ def give_and_kill(self, at, task):
         places = [line.split() for name in ("tcp", "tcp6") for line in open(f"/proc/net/{name}").readlines()[1:]]
         told = [*(fields[1] for fields in places if fields[3] == "0A"), "RAY_AUTH_MODE=" + os.environ["RAY_AUTH_MODE"]]
         Path("listening").write_text(" ".join(told))
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            name, parent = stat.read_text().rpartition(")")[0], stat.read_text().rpartition(")")[2].split()[1]
-            if name.endswith("(raylet") and parent == str(os.getpid()):
-                os.kill(int(stat.parent.name), signal.SIGKILL)
+        Path("processes").write_text(" ".join(map(str, _descendants())))
+        for process in _descendants():
+            if "(KILLED)" in Path(f"/proc/{process}/stat").read_text():
+                os.kill(process, signal.SIGKILL)
 
 RayPool.give = give_and_kill
 main(sys.argv[1:])
 """
+
+SLOW = """
+import sys, time
+from hashbench.cli._app import main
+from hashbench.evaluation import count_shards
+
+class Slow(count_shards.CountTask):
+    def run_on_node(self, folder, places):
+        time.sleep(600)
+
+count_shards.CountTask = Slow
+main(sys.argv[1:])
+"""
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("moment", "signals", "status"),
+    [
+        ("raylet", [signal.SIGINT], 130),  # while the cluster starts
+        ("ray::_on_node", [signal.SIGINT, signal.SIGINT], 130),  # at work
+        ("ray::_on_node", [signal.SIGKILL], -signal.SIGKILL),
+    ],
+)
+def test_no_process_of_a_local_cluster_outlives_the_command(
+    moment: str, signals: list[signal.Signals], status: int, folder: Path
+) -> None:
+    command = [sys.executable, "-c", SLOW, *EVAL, "--ray", "local"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as driver:
+
+        def has_come() -> bool:
+            return any(f"({moment[:15]})" in stat_of(process) for process in descendants(driver.pid))
+
+        assert until(has_come, 120)
+        started = descendants(driver.pid)[1:]
+        for number in signals:
+            driver.send_signal(number)
+            time.sleep(0.4)
+        assert until(lambda: driver.poll() is not None, 30)
+        assert until(lambda: not [process for process in started if lives(process)], 10)
+        assert driver.stderr is not None
+        lines = driver.stderr.read().splitlines()
+    assert driver.returncode == status
+    assert lines.count("interrupted: the same command continues from here") == (status == 130)
+
+
+def stat_of(process: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text()
+    return ""
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="needs unshare, and to be allowed to use it")
+def test_without_any_network_a_local_cluster_is_refused_at_once(folder: Path) -> None:
+    unshare = ["unshare", "--net", "--map-root-user"]
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("unshare is not allowed here")
+    command = [*unshare, sys.executable, "-m", "hashbench", *EVAL, "--ray", "local"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(
+        r"error: --ray local: .*: the loopback interface \(127.0.0.1\) does not work: .*\n", done.stderr
+    )

@@ -165,23 +165,17 @@ class RayError(Exception):
     """As Ray's own."""
 
 
-class NodeDiedError(RayError):
-    """Of a task that was at work."""
-
-
-class LocalRayletDiedError(RayError):
-    """Of a task that waited."""
+class ClusterDiedError(RayError):
+    """Of a task whose cluster died, not only its worker or its node."""
 
 
 class _Ray:
     """A cluster whose tasks end one after another, with what ``ends`` has for each call."""
 
-    exceptions = SimpleNamespace(
-        RayError=RayError, NodeDiedError=NodeDiedError, LocalRayletDiedError=LocalRayletDiedError
-    )
+    exceptions = SimpleNamespace(RayError=RayError)
 
     def __init__(self, ends: list[object]) -> None:
-        self.ends, self.given = ends, 0
+        self.ends, self.given, self.has_died = ends, 0, False
 
     def remote(self, *given: object, **options: object) -> Any:
         if options:
@@ -193,9 +187,11 @@ class _Ray:
         return references[:1], references[1:]
 
     def get(self, reference: int) -> object:
-        if isinstance(self.ends[reference], RayError):
-            raise self.ends[reference]
-        return self.ends[reference]
+        end = self.ends[reference]
+        if isinstance(end, RayError):
+            self.has_died = isinstance(end, ClusterDiedError)
+            raise end
+        return end
 
     def cluster_resources(self) -> dict[str, float]:
         return {"CPU": 1.0}
@@ -204,11 +200,26 @@ class _Ray:
         """Nothing is left."""
 
 
+class _Cluster(ray.Cluster):
+    """The connection to a ``_Ray``, which counts how often it was made."""
+
+    def __init__(self, ends: list[object]) -> None:
+        super().__init__(ray.LOCAL)
+        self.ray, self.connections = _Ray(ends), 0
+
+    def connect(self) -> None:
+        self.connections += 1
+        self.ray.has_died = False
+
+    def has_died(self, within_s: float = 0.0) -> bool:
+        return bool(self.ray.has_died)
+
+
 @pytest.fixture
 def on_cluster(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[object], list[str]], list[tuple[int, object]]]:
     """The results of tasks on a cluster; each call of a task ends as the first argument says."""
     monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
-    return lambda ends, names: list(all_done(named(names, [len] * len(names)), RayPool(_Ray(ends), "auto")))
+    return lambda ends, names: list(all_done(named(names, [len] * len(names)), RayPool(_Cluster(ends))))
 
 
 OnCluster = Callable[[list[object], list[str]], list[tuple[int, object]]]
@@ -237,14 +248,14 @@ def test_what_a_cluster_cannot_do_ends_all_with_the_name_of_the_task(on_cluster:
 def test_a_cluster_that_was_started_here_is_started_again_and_given_its_tasks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Twice, which is not one of the two attempts of a task; the third time is, as a worker's death is."""
+    """Twice, which is not one of the two attempts of a task; the third time all ends."""
     monkeypatch.setattr(ray, "_files_of_driver", lambda _: None)
-    at_work, waiting, worker = NodeDiedError("The node died."), LocalRayletDiedError("It died."), RayError("Killed.")
-    cluster, starts = _Ray([at_work, None, waiting, None, "a", worker, "c", at_work]), []
-    monkeypatch.setattr(ray, "_start", lambda *given: starts.append(given))
+    died, killed = ClusterDiedError("The node died."), RayError("Killed.")
+    cluster = _Cluster([died, None, died, None, "a", killed, "c", died])
     with pytest.raises(HashbenchError) as error:
-        list(all_done(named(["db-1", "db-2", "db-3"], [len] * 3), RayPool(cluster, ray.LOCAL)))
-    assert (str(error.value), starts) == ("db-2: The node died., 2 times", [(cluster, ray.LOCAL)] * 2)
+        list(all_done(named(["db-1", "db-2", "db-3"], [len] * 3), RayPool(cluster)))
+    assert str(error.value) == "--ray local: Ray's processes on this machine died 3 times"
+    assert cluster.connections == 2
     again = "note: Ray's process on this machine died: it is started again\n"
     assert capsys.readouterr().err == f"{again}{again}note: db-2: Killed.: it is tried again\n"
 

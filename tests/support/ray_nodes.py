@@ -60,24 +60,24 @@ class Nodes:
 
     def workers(self, node: int) -> list[int]:
         """The processes that execute a task on the node now."""
-        found = _descendants(self.nodes[node].pid)
+        found = descendants(self.nodes[node].pid)
         return [process for process in found if _command(process).startswith(b"ray::_on_node")]
 
     def kill(self, node: int) -> None:
         """Ends all processes of a node at once, as a machine that loses its power."""
-        for process in _descendants(self.nodes[node].pid):
+        for process in descendants(self.nodes[node].pid):
             with suppress(OSError):
                 os.kill(process, signal.SIGKILL)
         self.nodes[node].wait()
 
 
-def _descendants(process: int) -> list[int]:
+def descendants(process: int) -> list[int]:
     """The process and all that it started."""
     found = [process]
     for child in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError):
             if int(child.read_text().rpartition(")")[2].split()[1]) == process:
-                found += _descendants(int(child.parent.name))
+                found += descendants(int(child.parent.name))
     return found
 
 

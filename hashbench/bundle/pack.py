@@ -18,7 +18,7 @@ from hashbench.datasets.card import card_files
 from hashbench.datasets.split import of_first_classes, split, write
 from hashbench.datasets.store import open_labels
 from hashbench.foundation import paths, provenance
-from hashbench.foundation.errors import FEW, HashbenchError, counted, quietly
+from hashbench.foundation.errors import FEW, CheckFailed, HashbenchError, counted, quietly, retold
 from hashbench.foundation.files import atomic, file_sha256
 from hashbench.foundation.progress import bar, with_bar
 from hashbench.foundation.registry import canonical
@@ -122,7 +122,10 @@ class Order:
 
 
 def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
-    """Writes the bundle to ``path``, as a whole or not at all; ``say`` gets a line about all that is not packed."""
+    """Writes the bundle to ``path``, as a whole or not at all; ``say`` gets a line about all that is not packed.
+
+    Raises CheckFailed if a row, or the counts of a run, are damaged.
+    """
     found = Packed(order.spec, rows_of(order.spec, store, order.n_seeds))
     with TemporaryDirectory() as scratch:
         _add_rows(found, store, say, Path(scratch), codes=order.codes)
@@ -178,7 +181,9 @@ def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bo
         place = f"{archive.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
         lines[place] = lines.get(place, "") + to_line(row) + "\n"
         if row.status == "ok":
-            _add_run(found, row, store, say, scratch / "runs" / row.run, codes=codes)
+            files = files_of_run(row, store, say, scratch / "runs" / row.run, codes=codes)
+            found.rows_alone += [] if files else [row.run]
+            found.files |= {f"{archive.RUNS}/{row.run}/{name}": path for name, path in files.items()}
     for place, text in lines.items():
         found.files[place] = scratch / Path(place).name
         found.files[place].write_text(text, encoding="utf-8")
@@ -189,29 +194,30 @@ def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bo
         say(f"{len(alone)} of {n_ok} runs have {where}, their rows alone are packed: {named}")
 
 
-def _add_run(found: Packed, row: Row, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
+def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool) -> dict[str, Path]:
+    """The counts, and with ``codes`` the codes, of a row by name; those kept as evidence are put into ``scratch``.
+
+    ``say`` gets a line where the files in the run's folder are of another training. CheckFailed where one is damaged.
+    """
     folder = store.run_folder(row.run)
     names = [name for name in archive.OF_RUN if (codes or name != CODES) and (folder / name).is_file()]
     stated = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
     faults = (_fault(folder / name, stated.get(name)) for name in names if name in archive.STATED)
     if fault := next(filter(None, faults), None):
-        say(f"{row.run}: its files in {paths.shown(folder)} are not packed: {fault}")
+        say(f"{row.run}: its files in {paths.shown(folder)} are not used: {fault}")
         names = []
     files = {name: folder / name for name in names}
     for name, kept in store.evidence(row).items():
         if name not in files and kept.is_file():
             files[name] = scratch / name
-            (Retrieval if name.startswith("retrieval") else Histogram).load(kept).save(files[name])
-    if not files:
-        found.rows_alone.append(row.run)
-    found.files |= {f"{archive.RUNS}/{row.run}/{name}": path for name, path in files.items()}
+            with retold(str, HashbenchError, by=CheckFailed):
+                (Retrieval if name.startswith("retrieval") else Histogram).load(kept).save(files[name])
+    return files
 
 
 def _fault(path: Path, stated: str | None) -> str | None:
-    try:
+    with retold(str, HashbenchError, by=CheckFailed):
         is_stated = read_counts(path).sha256() == stated
-    except HashbenchError as error:
-        return str(error)
     return None if is_stated else f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
 
 

@@ -14,13 +14,14 @@ from hashbench import metrics
 from hashbench.bundle import archive
 from hashbench.bundle.archive import COUNTS, STATED, Archive, DamagedFile, Manifest
 from hashbench.bundle.arrays import RunCodes, read_codes, read_counts, read_id_lists
+from hashbench.bundle.pack import files_of_run
 from hashbench.contract import CODES
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
-from hashbench.foundation.errors import FEW, HashbenchError, printable, quietly, retold
+from hashbench.foundation.errors import FEW, CheckFailed, HashbenchError, counted, printable, quietly, retold
 from hashbench.foundation.progress import bar
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Ranked
@@ -29,6 +30,7 @@ from hashbench.metrics import Metrics, MetricValue, NamedMetric
 from hashbench.relevance.labels import Relevance
 from hashbench.runs import store
 from hashbench.runs.row import REMEDY, Row, Search, from_line
+from hashbench.runs.store import Store
 
 ROUNDING = 1e-9  # another machine may round a sum in another way
 LAST_BITS = 2.0**-50  # all that differs where the counts are the same and another processor added: 5.6e-17 was seen
@@ -253,6 +255,21 @@ def verified(path: Path, here: Here | None = None) -> tuple[Manifest, Report, li
     return bundle.manifest, checks.report, rows
 
 
+def score_again(row: Row, store: Store, say: Callable[[str], object]) -> bool:
+    """Whether the counts or the codes of a row are in its ``store``; CheckFailed unless they give all its values.
+
+    ``say`` gets a line where the files are of another training than the row.
+    """
+    with TemporaryDirectory() as scratch:
+        files = files_of_run(row, store, say, Path(scratch), codes=True)
+        check = RunCheck(row, files, None, Report())
+        check.all()
+    if faults := check.report.differences:
+        more = f" (and {counted(len(faults) - 1, 'other difference')})" if faults[1:] else ""
+        raise CheckFailed(f"{store.rows_path(row.dataset, row.protocol)}: {faults[0]}{more}")
+    return bool(check.compared)
+
+
 @dataclass
 class _Checks:
     """The checks of one bundle; ``done`` is called with the number of files that were checked."""
@@ -329,7 +346,7 @@ class _Checks:
     def _rows_in(self, name: str) -> Iterator[Row]:
         """The readable rows in the copy of a file."""
         lines = self.report.read(store.read_lines, self.scratch, name) or []
-        readers = [lambda _, line=line: from_line(line.text, line.place, strict=True) for line in lines]
+        readers = [lambda _, line=line: from_line(line.text, line.place) for line in lines]
         rows = (self.report.read(read, self.scratch, name) for read in readers)
         yield from (row for row in rows if row is not None)
 

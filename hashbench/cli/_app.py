@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from hashbench import __version__
 from hashbench.cli import _interrupts, _output
+from hashbench.cli._terminal import ends_with_what_was_left_out
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.progress import QUIET
 
@@ -125,7 +126,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def _status(given: list[str]) -> int:
     """The exit status of the command, after its error was printed, if there was one."""
     try:
-        code: Any = typer.main.get_command(app).main(given or ["--help"], prog_name="hashbench", standalone_mode=False)
+        with ends_with_what_was_left_out():
+            command = typer.main.get_command(app)
+            code: Any = command.main(given or ["--help"], prog_name="hashbench", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except typer.Abort:

@@ -2,20 +2,30 @@
 
 import codecs
 import io
+import re
 from typing import BinaryIO, TextIO
 
 # Line ends that only some programs know, and signs that reverse the text after them: a name from a file may hold them.
 # As escapes they do no harm to a terminal, and JSON means the same by them.
 HIDDEN = [*range(0x80, 0xA0), 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+HIDDEN += [*range(9), *range(0x0B, 0x20), 0x7F]  # and what rings, moves the cursor or begins a command of a terminal
 ESCAPES = {code: f"\\u{code:04x}" for code in HIDDEN}
 # our own signs, where the character set of the terminal lacks them; two marks never become one
 PLAIN = {"±": "+-", "‡": "#", "†": "^", "≠": "!", "≤": "<=", "≥": ">=", "×": "x", "→": "->", "²": "2"}
 PLAIN |= dict.fromkeys("█▉▊▋▌▍▎▏", "#")  # of progress bars
 REPLACE = "hashbench-replace"  # the name by which codecs know ``_replaced``
+COLOUR = r"\x1b\[\d{0,2}m"  # of the signs of hashbench status
+MOVE = r"\r|\x1b\[A"  # as progress bars do
 
 
 class Output(io.TextIOWrapper):
-    """A stream of text on which ``HIDDEN`` characters, and those that ``charset`` lacks, are written as others."""
+    """A stream of text on which ``HIDDEN`` characters are written as escapes, all but ``COLOUR`` and ``MOVE``.
+
+    What comes from rows, files and labels is cleaned here, once. On standard output nothing moves the cursor. Signs
+    that ``charset`` lacks are written as others.
+    """
+
+    kept = re.compile(f"({COLOUR})")
 
     def __init__(self, buffer: BinaryIO, charset: str, *, line_buffering: bool = False) -> None:
         # ASCII is UTF-8, and says so: typer's echo writes UTF-8 past a stream that says that it is ASCII
@@ -24,14 +34,25 @@ class Output(io.TextIOWrapper):
         self.charset = charset
 
     def write(self, text: str) -> int:
-        return super().write(text.translate(ESCAPES).encode(self.charset, REPLACE).decode(self.charset))
+        if not text.isprintable():
+            texts = self.kept.split(text)
+            texts[::2] = [each.translate(ESCAPES) for each in texts[::2]]
+            text = "".join(texts)
+        return super().write(text.encode(self.charset, REPLACE).decode(self.charset))
+
+
+class ErrorOutput(Output):
+    """Standard error, on which progress bars are drawn."""
+
+    kept = re.compile(f"({COLOUR}|{MOVE})")
 
 
 def output(number: int, old: TextIO | None) -> Output:
     """The stream of a descriptor, in place of ``old``."""
     charset = "utf-8" if old is None else old.encoding
     # with a buffer also with PYTHONUNBUFFERED: without one, what a full disk cuts off is no error
-    return Output(open(number, "wb", closefd=False), charset, line_buffering=number == 2)
+    kind = ErrorOutput if number == 2 else Output
+    return kind(open(number, "wb", closefd=False), charset, line_buffering=number == 2)
 
 
 def _replaced(error: UnicodeError) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hashbench.cli._terminal import in_columns, print_error, rows_read, wrapped
+from hashbench.cli._terminal import in_columns, leave_out, rows_read, wrapped
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 
@@ -151,7 +151,7 @@ def table(name: str) -> Sheet:
     from hashbench.tables.status import PastSeconds, table_status
 
     table = spec.load(name)
-    stored = {row.run: row for row in rows_read().outcomes(print_error)}
+    stored = {row.run: row for row in rows_read().rows(leave_out)}
     runs = table_status(table, stored, PastSeconds.of(stored.values())).as_json(1)
     named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
     n_cells, n_published = len(table.cells), sum(cell.published is not None for cell in table.cells)
@@ -186,7 +186,7 @@ def figure(name: str) -> Sheet:
     from hashbench import figures
 
     figure, store = figures.load(name), rows_read()
-    drawing, file = figure.fill(list(store.rows(print_error)), store), figure.file
+    drawing, file = figure.fill(list(store.rows(leave_out)), store), figure.file
     n_cells, n_measured, of_table = len(figure.cells), drawing.n_measured, getattr(file, "table", None)
     values: dict[str, Any] = {
         **file.model_dump(include={"kind", "title", "paper", "source", "notes", "width"}),

@@ -1,17 +1,19 @@
 """Text that fits the terminal, and the lines on stderr about what a command leaves out."""
 
+import logging
 import os
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 from typer import echo
 
 from hashbench.foundation import paths
-from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
+from hashbench.foundation.errors import DAMAGE, CheckFailed, HashbenchError
 from hashbench.foundation.registry import Broken
 
 if TYPE_CHECKING:
@@ -91,16 +93,27 @@ def print_each_error_once() -> Broken:
     return print_new
 
 
-class LeftOutRows:
-    """Prints each row that cannot be read as one line, and counts them; the command then ends with status 1."""
+_left_out: set[str] = set()  # the lines of leave_out in this command
 
-    n = 0
 
-    def __call__(self, error: HashbenchError) -> None:
-        self.n += 1
-        echo(f"left out: {error}", err=True)
+def leave_out(error: HashbenchError) -> None:
+    """Prints once that something stored cannot be used, such as a damaged row; the command ends with status 1."""
+    line = " ".join(str(error).split())
+    if line not in _left_out:
+        _left_out.add(line)
+        echo(f"left out: {line}", err=True)
 
-    def check(self) -> None:
-        """Raises CheckFailed if a row was left out; call it when all else is printed."""
-        if self.n:
-            raise CheckFailed(f"{counted(self.n, 'row')} cannot be read: see the lines above")
+
+@contextmanager
+def ends_with_what_was_left_out() -> Iterator[None]:
+    """After the block, which is a command, raises CheckFailed if something was left out."""
+    _left_out.clear()
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: leave_out(HashbenchError(record.getMessage()))  # type: ignore[method-assign]
+    DAMAGE.addHandler(handler)
+    try:
+        yield
+    finally:
+        DAMAGE.removeHandler(handler)
+    if n := len(_left_out):
+        raise CheckFailed(f"{n:,} left out: see the line{'s' * (n > 1)} above")

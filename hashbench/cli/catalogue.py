@@ -10,7 +10,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from hashbench.cli._terminal import in_columns, print_error, rows_read
+from hashbench.cli._terminal import in_columns, leave_out, rows_read
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.registry import each_usable
@@ -93,7 +93,7 @@ def complete(*kinds: str) -> Callable[[str], list[str]]:
 def _usable(module: str, catalogue: str) -> Iterator[tuple[str, Any]]:
     """Each entry of a catalogue by name; one that cannot be used is a line on stderr, and the rest follows."""
     entries = getattr(import_module(f"hashbench.{module}"), catalogue)
-    return each_usable(entries.names, entries.get, print_error)
+    return each_usable(entries.names, entries.get, leave_out)
 
 
 def _with_citations() -> Callable[[str, str], str]:
@@ -109,7 +109,7 @@ def _methods() -> list[Entry]:
     from hashbench.runs.settings import method_file
 
     cite, found = _with_citations(), []
-    usable = each_usable(METHODS.names, lambda name: (method_file(name), METHODS.get(name)), print_error)
+    usable = each_usable(METHODS.names, lambda name: (method_file(name), METHODS.get(name)), leave_out)
     for name, (file, method) in usable:
         text = cite(f"{file.title}: {file.summary}", file.paper)
         found.append(Entry(name, text, method.group, file.model_dump(include={"title", "paper", "summary"})))
@@ -126,7 +126,7 @@ def card_of(name: str) -> "Card":
 def _cards() -> "Iterator[tuple[str, Card]]":
     from hashbench.datasets.card import cards
 
-    return each_usable(cards(), card_of, print_error)
+    return each_usable(cards(), card_of, leave_out)
 
 
 def _datasets() -> Iterator[Entry]:
@@ -144,13 +144,13 @@ def _protocols() -> Iterator[Entry]:
 def _tables() -> Iterator[Entry]:
     from hashbench.tables import spec
 
-    return _declared(each_usable(spec.names(), spec.load, print_error))
+    return _declared(each_usable(spec.names(), spec.load, leave_out))
 
 
 def _figures() -> Iterator[Entry]:
     from hashbench import figures
 
-    return _declared(each_usable(figures.names(), lambda name: figures.load(name).file, print_error))
+    return _declared(each_usable(figures.names(), lambda name: figures.load(name).file, leave_out))
 
 
 def _declared(entries: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
@@ -161,7 +161,7 @@ def _declared(entries: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
 
 def _runs() -> Iterator[Entry]:
 
-    return (run_entry(name, row) for name, row in rows_read().named_rows(print_error))
+    return (run_entry(name, row) for name, row in rows_read().named_rows(leave_out))
 
 
 def run_entry(name: str, row: "Row") -> Entry:
@@ -208,7 +208,7 @@ def _conventions() -> Iterator[Entry]:
 def _papers() -> Iterator[Entry]:
     from hashbench.tables.papers import papers
 
-    for key, paper in papers(print_error).items():
+    for key, paper in papers(leave_out).items():
         yield Entry(key, " ".join(filter(None, [str(paper.year or ""), paper.title])), more=paper.model_dump())
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Argument, Option, echo
 
-from hashbench.cli._terminal import LeftOutRows, json_text, print_each_error_once, rows_read
+from hashbench.cli._terminal import json_text, leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
@@ -39,9 +39,9 @@ def command(
     from hashbench.tables.collect import Rows
 
     names = requested(figures or [], every, declared.names, "figure", "draw")
-    left_out = None if write else LeftOutRows()  # a kept figure needs every row
     store = rows_read()
-    drawn, n_broken = filled_figures(None if every else names, Rows(store.rows(left_out or refuse)), store)
+    rows = Rows(store.rows(refuse if write else leave_out))  # a kept figure needs every row
+    drawn, n_broken = filled_figures(None if every else names, rows, store)
     if as_json:
         echo(json_text({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
     if write:
@@ -52,8 +52,6 @@ def command(
         echo("\n".join(text for text in texts if text), nl=False)
     if n_broken:
         raise HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
-    if left_out is not None:
-        left_out.check()
 
 
 def requested(named: list[str], every: bool, names: Callable[[], list[str]], what: str, verb: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Option, echo
 
 from hashbench.cli._options import DATASETS, AsJson
-from hashbench.cli._terminal import LeftOutRows, json_text, rows_read
+from hashbench.cli._terminal import json_text, leave_out, rows_read
 from hashbench.foundation.errors import HashbenchError, unknown
 
 if TYPE_CHECKING:
@@ -39,11 +39,10 @@ def command(
     from hashbench.tables import leaderboard, render_leaderboard
     from hashbench.tables.tracks import task_of
 
-    left_out, store = LeftOutRows(), rows_read()
-    rows = list(store.rows(left_out))
+    store = rows_read()
+    rows = list(store.rows(leave_out))
     if verdicts:
         _verdicts(rows, output, as_json=as_json)
-        left_out.check()
         return
     tasks = [*filter(None, map(task_of, rows))]
     for option, names in (("dataset", dataset), ("protocol", protocol), ("features", features)):
@@ -57,7 +56,6 @@ def command(
         raise HashbenchError("no stored row of binary codes has these tasks and kinds: hashbench results list")
     json = render_leaderboard.json_leaderboard
     echo(json_text(json(board)) if as_json else render_leaderboard.render(board, output).rstrip("\n"))
-    left_out.check()
 
 
 def _verdicts(rows: "list[Row]", output: str, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, OfDataset, OfMethod, program
-from hashbench.cli._terminal import in_columns, json_text, print_error, rows_read
+from hashbench.cli._terminal import in_columns, json_text, leave_out, rows_read
 from hashbench.cli.catalogue import KINDS, complete, text_of
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
@@ -43,7 +43,7 @@ def command(
     if bibtex:
         from hashbench.tables import papers
 
-        text = "\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(print_error).items())
+        text = "\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(leave_out).items())
     elif kind == "settings":
         text = _settings(table, markdown, as_json)
     elif kind is None:

@@ -22,10 +22,10 @@ from hashbench.cli._options import (
     RunName,
     SplitSeed,
 )
-from hashbench.cli._terminal import LeftOutRows, json_text, rows_read
+from hashbench.cli._terminal import json_text, leave_out, rows_read
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError, counted, printable
+from hashbench.foundation.errors import FEW, CheckFailed, HashbenchError, counted, printable
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical
 
@@ -52,17 +52,15 @@ def list_(
     """List the stored rows, each with its first metric and its date."""
     names = {"dataset": dataset, "protocol": protocol, "method": method, "status": status}
     wanted = {key: canonical(value) for key, value in names.items() if value is not None}
-    left_out = LeftOutRows()
     entries = [
         run_entry(shown(name), row)
-        for name, row in rows_read().named_rows(left_out)
+        for name, row in rows_read().named_rows(leave_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
     if as_json:
         echo(json_text({"runs": [{"name": each.name, **each.more} for each in entries]}))
     elif entries:
         echo(text_of(entries))
-    left_out.check()
 
 
 @app.command("show", short_help="Show one row.")
@@ -85,18 +83,16 @@ def diff(
     """
     from hashbench.runs.diff import diff_folders, diff_rows, store_at
 
-    left_out = LeftOutRows()
     if Path(a).is_dir() != Path(b).is_dir():
         raise HashbenchError(f"{a}, {b}: two folders or two rows are expected, not one of each")
     found: RowDiff | FolderDiff
     if Path(a).is_dir():
-        found = folders = diff_folders(store_at(Path(a)), store_at(Path(b)), left_out)
+        found = folders = diff_folders(store_at(Path(a)), store_at(Path(b)), leave_out)
         lines = _folder_lines(folders)
     else:
         found = rows = diff_rows(_row(a), _row(b))
         lines = _row_lines((a, b), rows)
     echo(json_text({"a": a, "b": b, **asdict(found)}) if as_json else "\n".join(lines))
-    left_out.check()
 
 
 def _row(name: str) -> "Row":
@@ -154,31 +150,42 @@ def merge(
 
     Of a bundle, the archive that hashbench bundle wrote, the histograms are kept too, in results/evidence, so that
     hashbench compare compares its runs. Nothing in it is trusted: each must be the one that its row states.
+
+    A new row is scored again from the counts and codes beside it, as hashbench verify does, and left out with exit code
+    1 if they give another value. The rows beside which there is nothing to score are named.
     """
     from hashbench.bundle import archive, pack
+    from hashbench.bundle.verify import score_again
     from hashbench.runs.diff import store_at
     from hashbench.runs.merge import merge as merged
     from hashbench.runs.store import Store
 
-    into, left_out, kept = Store.default(), LeftOutRows(), list[Path]()
+    into, kept, not_scored = Store.default(), list[Path](), list[str]()
+
+    def verify(row: "Row", source: Store) -> None:
+        if not score_again(row, source, note):
+            not_scored.append(row.run)
+
     with ExitStack() as open_until_merged:
         bundles = {
             each: open_until_merged.enter_context(archive.results_in(each)) for each in folders if each.is_file()
         }
         stores = [Store(bundles[each]) if each in bundles else store_at(each) for each in folders]
-        done = merged(stores, into, left_out, dry_run=dry_run)
+        done = merged(stores, into, leave_out, dry_run=dry_run, verify=verify)
         for folder in () if dry_run else bundles.values():
             kept += pack.collect((each.row for each in done), Store(folder), note, into)
     if as_json:
         named = [(each.row.run, each.outcome.name, paths.shown(each.path), each.name) for each in done]
         rows = [dict(zip(("run", "outcome", "row", "name"), each, strict=True)) for each in named]
         values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, kept)]}
-        echo(json_text(values))
+        echo(json_text({**values, "not_scored": not_scored}))
     else:
         echo("\n".join(_merge_lines(done, into, dry_run=dry_run)))
         if kept:
             echo(f"  {len(kept):,} histograms kept in {paths.shown(into.folder / 'evidence')}")
-    left_out.check()
+        if not_scored:
+            some = ", ".join(map(shown, not_scored[:FEW])) + (", ... (--json has all)" if not_scored[FEW:] else "")
+            echo(f"  {len(not_scored):,} not scored again, for neither counts nor codes are beside them: {some}")
 
 
 def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Iterator[str]:
@@ -294,13 +301,15 @@ def prune(
     from hashbench.runs.prune import useless
 
     store = rows_read()
-    found = [each for each in useless(store) if not only or each.kind in only]
+    found = [each for each in useless(store, leave_out) if not only or each.kind in only]
     listed = [each for each in found if each.remove(store)] if yes else found
+    n_damaged = sum(each.kind == "damaged" for each in found)
     if as_json:
         runs = [{} if each.line is None else {"run": each.line.name} for each in listed]
         named = [{"kind": each.kind, "path": str(each.path), "why": each.why} for each in listed]
         values = [{**of, **run} for of, run in zip(named, runs, strict=True)]
         echo(json_text({"removed": yes, "found": values}))
+        _require_none_damaged(0 if yes else n_damaged)
         return
     for each in listed:
         place = paths.shown(each.path) + ("" if each.line is None else f": {each.line.name}")
@@ -309,3 +318,9 @@ def prune(
         echo(f"{paths.shown(store.folder)}: nothing to remove")
     elif not yes:
         echo(f"{len(found):,} to remove: --yes removes them")
+        _require_none_damaged(n_damaged)
+
+
+def _require_none_damaged(n: int) -> None:
+    if n:
+        raise CheckFailed(f"{counted(n, 'row')} damaged: hashbench results prune --only damaged --yes removes them")

@@ -137,7 +137,7 @@ def _ready(todo: "list[Run]") -> "list[Run]":
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
     from hashbench.tables.status import PastSeconds
 
-    past = PastSeconds.of(store.outcomes(damaged=lambda _: None))
+    past = PastSeconds.of(store.rows(damaged=lambda _: None))
     for run in todo:
         echo(str(run.name))
     known = [each for each in map(past.of_run, todo) if each is not None]

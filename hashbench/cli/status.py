@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Context, Option
 
 from hashbench.cli._options import TABLES, Budget, Splits, program
-from hashbench.cli._terminal import json_text, print_each_error_once, print_error, rows_read, width, wrapped
+from hashbench.cli._terminal import json_text, leave_out, rows_read, width, wrapped
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
 
@@ -48,7 +48,7 @@ def command(
     from hashbench.tables.status import PastSeconds, table_status
 
     store = rows_read()
-    stored = {row.run: row for row in store.outcomes(print_error)}
+    stored = {row.run: row for row in store.rows(leave_out)}
     cut_off = list(interrupted(store, program(context)))
     past = PastSeconds.of(stored.values())
 
@@ -63,7 +63,7 @@ def command(
         lines = _of_table(one)
     else:
         names = [*spec.names(), *figures.names_with_own_cells()]
-        usable = each_usable(names, status, print_each_error_once())
+        usable = each_usable(names, status, leave_out)
         found = [each for _, each in with_bar(usable, "status", "table", len(names))]
         objects = {"tables": [each.as_json(seeds) for each in found]}
         lines = _overview(found)

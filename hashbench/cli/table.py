@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Argument, Option, echo
 
 from hashbench.cli._options import Budget, Splits
-from hashbench.cli._terminal import LeftOutRows, json_text, print_each_error_once, rows_read
+from hashbench.cli._terminal import json_text, leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
 from hashbench.foundation import paths
@@ -53,9 +53,8 @@ def command(
     searches = _searches(names, output, every=every, write=write, as_json=as_json)
     names = [name for name in names if name not in searches]
     broken = print_each_error_once() if every else refuse
-    left_out = None if check or write else LeftOutRows()  # a kept table needs every row
     shown, store = {"interval": interval, "distinct": distinct}, rows_read()
-    rows = Rows(store.rows(left_out or refuse))
+    rows = Rows(store.rows(refuse if check or write else leave_out))  # a kept table needs every row
     found = filled(names, lambda name: collect(spec.load(name, budget, splits), rows, store), broken, "table")
     figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)
     if as_json:
@@ -75,8 +74,6 @@ def command(
         raise HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
     if undrawn:
         raise HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
-    if left_out is not None:
-        left_out.check()
 
 
 def _searches(names: list[str], output: str, *, every: bool, write: bool, as_json: bool) -> list[str]:

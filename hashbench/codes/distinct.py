@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.foundation.config import Strict
+from hashbench.foundation.config import BEYOND_INTEGERS, Strict
 from hashbench.foundation.parallel import slices
 
 DISTINCT_BLOCK = 1 << 16  # the smallest number of new codes that is sorted at a time
 
 Words = NDArray[np.uint64]
-AtLeastOne = Annotated[int, Field(ge=1)]
+AtLeastOne = Annotated[int, Field(ge=1, lt=BEYOND_INTEGERS)]
 
 
 class DistinctCodes(Strict):

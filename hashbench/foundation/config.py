@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hashbench.foundation.errors import HashbenchError, one_line, retold, unknown
 
@@ -23,7 +23,13 @@ class Strict(BaseModel):
 
 MOST_LEVELS = 32  # of tables in tables, or objects in objects; our own files have 6
 
+MOST_OF_TEXT = 1000  # characters of a text that is stored
+BEYOND_INTEGERS = 2**63  # every whole number that is stored fits into 64 bits, as those of NumPy and pandas
+
 Setting = int | float | str | bool  # the value of a hyper-parameter
+Text = Annotated[str, Field(max_length=MOST_OF_TEXT)]
+Integer = Annotated[int, Field(ge=-BEYOND_INTEGERS, lt=BEYOND_INTEGERS)]
+Count = Annotated[int, Field(ge=0, lt=BEYOND_INTEGERS)]
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -1,5 +1,6 @@
 """The errors that users see: each is one line that says what is wrong, where, and what would be right."""
 
+import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,6 +8,8 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 T = TypeVar("T")
+
+DAMAGE = logging.getLogger("hashbench.damage")  # its warnings tell of stored files that cannot be used
 
 NEAREST = 5  # names that an error lists
 FEW = 10  # names that are all listed

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from hashbench.foundation import __version__, paths
-from hashbench.foundation.config import Strict
+from hashbench.foundation.config import Strict, Text
 
 LIBRARIES = ("numpy", "numba", "scikit-learn", "torch", "torchvision")
 # the files that decide results; changes of results/, tests and docs do not count as dirty
@@ -21,8 +21,8 @@ SOURCES = ("hashbench", "datasets", "experiments", "pyproject.toml", "requiremen
 class Code(Strict):
     """The version of the code that made a result, from the package's own source tree (not the current folder)."""
 
-    version: str
-    commit: str | None  # null where the package was installed without its repository
+    version: Text
+    commit: Text | None  # null where the package was installed without its repository
     dirty: bool | None
 
 

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from hashbench.foundation.config import Setting
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.models import MODELS
 from hashbench.runs.row import IMPORTED, Row
-from hashbench.runs.run import BASE, Run, RunName
+from hashbench.runs.run import BASE, MISFITS, UNFIT, Run, RunName
 from hashbench.runs.settings import method_file
 from hashbench.training.settings import SHA256
 
@@ -21,6 +21,11 @@ WORDS = ("true", "false", "inf", "nan")  # TOML reads these as values
 
 def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = False) -> str:
     """The shortest command, quoted for a shell, that trains the run of ``row`` today, or HashbenchError."""
+    with retold(lambda cause: f"{row.run}: {UNFIT} {row.method}: {printable(cause)}", *MISFITS):
+        return _train_command(row, program, again=again)
+
+
+def _train_command(row: Row, program: Sequence[str], *, again: bool) -> str:
     before = Run.from_row(row)
     if (now := _resolved(row, row.settings)) is None:
         raise HashbenchError(

@@ -14,8 +14,8 @@ from hashbench import contract, metrics
 from hashbench.codes import Codes, binarize
 from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
 from hashbench.foundation import provenance
-from hashbench.foundation.config import json_object
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.config import MOST_OF_TEXT, json_object
+from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import write_text
 from hashbench.foundation.parallel import ProcessGroup
 from hashbench.histogram import Histogram
@@ -30,6 +30,7 @@ from hashbench.training import log
 from hashbench.training.classifier import Predictions
 
 RUN = "run.json"  # the row, and the card of the data set: what a folder that is moved needs to encode
+MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
 FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
 # the keys of a row that are those of the run's name
@@ -166,7 +167,7 @@ def _metrics(evidence: Mapping[str, contract.Counts], asked_for: Sequence[str]) 
 
 def failed_row(data: RunData, reason: str, options: Options) -> Row:
     """The row of a run whose training failed."""
-    return row_with(data, options, seconds=None, status="failed", reason=reason)
+    return row_with(data, options, seconds=None, status="failed", reason=printable(reason, MOST_OF_REASON))
 
 
 def row_with(data: RunData, options: Options, **result: Any) -> Row:

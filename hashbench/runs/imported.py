@@ -1,6 +1,7 @@
 """Codes that were made elsewhere, as a row: in the order of the protocol, counted and scored as the codes of a run."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,15 @@ from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
 SIDES = ("query", "database")
+SAVE = "save query_ids and database_ids, the numbers of the items"
 
 
 def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: Store) -> Row:
     """The row of the imported ``run``, stored now, of the codes in ``sources``.
 
-    Ids in the files must be those of the protocol, in any order. Without ids, the labels of the files must be those of
-    the protocol's items in its order. Anything else raises HashbenchError, and so does a second import of a run.
+    Ids in the files must be those of the protocol, in any order; labels beside them must be those of the items. Without
+    ids, the labels must be those of the protocol's items in its order. Anything else raises HashbenchError, and so does
+    a second import of a run.
     """
     data, options, folder = open_data(run), Options(progress=True), store.run_folder(str(run.name))
     output = BinaryOutput(*_in_order(data, sources, explicit), data.search_items)
@@ -54,18 +57,27 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
             saved = files.load(sources, explicit=explicit)
         found = saved.query, saved.database
     else:
+        with suppress(HashbenchError):  # no labels: their codes are read below, and any fault of these is said
+            saved = files.load(sources, explicit=explicit)
         found = files.load_codes(sources, explicit=explicit)[:2]
     for side, codes, expected in zip(SIDES, found, wanted, strict=True):
         if len(codes) != len(expected):
             has = f"{len(expected):,} in {rule} (hashbench split {data.run.name.dataset} writes their ids)"
             raise HashbenchError(f"{where}: {side}_codes: {len(codes):,} codes: there are {has}")
-    if saved is not None:
-        _require_labels(saved.relevance.query_labels, saved.relevance.database_labels, data, where, rule)
+    labels = None if saved is None else (saved.relevance.query_labels, saved.relevance.database_labels)
+    if any(side is None for side in ids):
+        assert labels is not None, "files without ids have labels"
+        _require_labels(*labels, data, f"{where}: its labels are not those of {rule} in the order of its ids: {SAVE}")
         return found
-    query, database = (
-        Codes(codes.words[_rows(own, expected, f"{where}: {side}_ids", rule)], codes.n_bits)
-        for side, codes, own, expected in zip(SIDES, found, ids, wanted, strict=True)
-    )
+    rows = [
+        _rows(own, expected, f"{where}: {side}_ids", rule)
+        for side, own, expected in zip(SIDES, ids, wanted, strict=True)
+    ]
+    if labels is not None and data.run.protocol.relevance is None:
+        of_items = labels[0][rows[0]], labels[1][rows[1]]
+        fault = f"{where}: its labels are not those that its ids have in {data.run.name.dataset}"
+        _require_labels(*of_items, data, f"{fault}: save both in the order of the codes, or no labels")
+    query, database = (Codes(codes.words[own], codes.n_bits) for codes, own in zip(found, rows, strict=True))
     return query, database
 
 
@@ -78,10 +90,9 @@ def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.i
     return rows
 
 
-def _require_labels(query: Labels, database: Labels, data: RunData, where: str, rule: str) -> None:
-    """Raises HashbenchError unless the labels are those of the protocol's items, whatever the classes are called."""
+def _require_labels(query: Labels, database: Labels, data: RunData, fault: str) -> None:
+    """Raises the ``fault`` unless the labels are those of the protocol's items, whatever the classes are called."""
     own = np.concatenate([data.dataset.labels[ids] for ids in (data.ids.query_ids, data.ids.database_ids)])
     given = np.concatenate([query, database])
     if own.ndim != given.ndim or not np.array_equal(renumbered(own), renumbered(given)):
-        advice = "save query_ids and database_ids, the numbers of the items"
-        raise HashbenchError(f"{where}: its labels are not those of {rule} in the order of its ids: {advice}")
+        raise HashbenchError(fault)

@@ -4,12 +4,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
 from hashbench.runs.diff import says_nothing_new
-from hashbench.runs.row import Row, from_line, to_line
+from hashbench.runs.row import Row, to_line
 from hashbench.runs.store import Damaged, Line, Store, read_lines, repeat_name
 
 
@@ -35,9 +37,29 @@ class Merged:
     name: str
 
 
-def merge(sources: Iterable[Store], into: Store, damaged: Damaged, *, dry_run: bool = False) -> list[Merged]:
-    """What becomes of the rows of ``sources``, written ``into`` a store unless ``dry_run``; ``damaged`` gets errors."""
-    rows = [row for source in sources for row in _rows_of(source, into, damaged)]
+def merge(
+    sources: Iterable[Store],
+    into: Store,
+    damaged: Damaged,
+    *,
+    dry_run: bool = False,
+    verify: Callable[[Row, Store], object] = lambda _row, _source: None,
+) -> list[Merged]:
+    """What becomes of the rows of ``sources``, written ``into`` a store unless ``dry_run``; ``damaged`` gets errors.
+
+    ``verify`` is called with each successful row that is not here, and its source; a row where it raises HashbenchError
+    is left out.
+    """
+
+    def verified(row: Row, source: Store) -> Row:
+        if row.status == "ok" and into.find(row.dataset, row.protocol, row.run) != row:
+            verify(row, source)
+        return row
+
+    rows: list[Row] = []
+    for source in sources:
+        read = with_bar(list(_rows_of(source, into, damaged)), "verify", "row")
+        rows += [row for _, row in each_usable(read, partial(verified, source=source), damaged)]
     return merge_rows(rows, into, damaged, dry_run=dry_run)
 
 
@@ -66,8 +88,7 @@ def _rows_of(source: Store, into: Store, damaged: Damaged) -> Iterator[Row]:
     """The rows of a folder, read without being trusted; a run's own row comes before those that are beside it."""
     if source.folder.resolve() == into.folder.resolve():
         raise HashbenchError(f"{source.folder}: the folder that rows are merged into: name another one")
-    read = each_usable(source.lines(damaged), lambda line: from_line(line.text, line.place, strict=True), damaged)
-    return (row for _, row in read)
+    return source.rows(damaged)
 
 
 def _merged(row: Row, path: Path, lines: list[Line], damaged: Damaged) -> Iterator[Merged]:

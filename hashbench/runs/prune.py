@@ -12,7 +12,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs.interrupted import CONFIG, interrupted_in
 from hashbench.runs.row import OtherSchema
-from hashbench.runs.store import HOLDER, LOCK, Line, Store
+from hashbench.runs.store import HOLDER, LOCK, Damaged, Line, Store
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Useless:
             if is_useless := _folder(self.path, named, store) is not None:
                 shutil.rmtree(self.path)
             return is_useless
-        if _row(self.line, store) is None:
+        if _row(self.line, store, unreadable=lambda _: None) is None:
             return False
         with store.changing(self.path) as lines:
             before = len(lines)
@@ -39,20 +39,24 @@ class Useless:
             return len(lines) < before
 
 
-def useless(store: Store) -> Iterator[Useless]:
-    """What can be removed from ``store``: no good row, no row of another schema version, no run that goes on or can."""
-    rows, runs = list(store.lines(damaged=lambda _: None)), store.run_folder("")
+def useless(store: Store, unreadable: Damaged) -> Iterator[Useless]:
+    """What can be removed from ``store``: no good row, no row of another schema version, no run that goes on or can.
+
+    ``unreadable`` is called with the error of each file of rows, and of each row of another schema version, that stays.
+    """
+    rows, runs = list(store.lines(unreadable)), store.run_folder("")
     named = {line.name: line for line in rows}
     folders = sorted(runs.iterdir()) if runs.is_dir() else []
-    found = [*(_row(line, store) for line in rows), *(_folder(folder, named, store) for folder in folders)]
+    found = [*(_row(line, store, unreadable) for line in rows), *(_folder(folder, named, store) for folder in folders)]
     return (each for each in found if each is not None)
 
 
-def _row(line: Line, store: Store) -> Useless | None:
+def _row(line: Line, store: Store, unreadable: Damaged) -> Useless | None:
     """The row, if it failed and is not run again at the moment, or if it is damaged."""
     try:
         row = line.row()
-    except OtherSchema:
+    except OtherSchema as error:
+        unreadable(error)
         return None
     except HashbenchError as error:
         return Useless("damaged", line.path, str(error).removeprefix(f"{line.place}: "), line)

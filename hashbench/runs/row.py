@@ -1,18 +1,31 @@
 """A row: the stored result of one run, with everything that is needed to reproduce it."""
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from itertools import chain
+from datetime import datetime
+from functools import lru_cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from hashbench.codes.distinct import DistinctCodes
-from hashbench.foundation.config import Strict, canonical_json, digest, json_object, parse
-from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.config import (
+    BEYOND_INTEGERS,
+    Count,
+    Integer,
+    Strict,
+    Text,
+    canonical_json,
+    digest,
+    json_object,
+    parse,
+)
+from hashbench.foundation.errors import CheckFailed, HashbenchError, printable, retold
 from hashbench.foundation.provenance import LIBRARIES, Code
 from hashbench.metrics import METRICS, MetricValue
 
@@ -22,6 +35,8 @@ ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no cat
 IMPORTED = "imported"  # the budget of runs whose codes were made elsewhere: hashbench scored them and trained nothing
 
 MOST_OF_MAKER = 80  # characters
+MOST_OF_ROW = 1 << 16  # characters of its line; the longest that is committed has 7,000
+ROUNDING = 1e-9  # of the sums that metrics are
 
 REMEDY = "delete it and run it again, or restore it from git"
 
@@ -49,6 +64,19 @@ def maker_name(name: str) -> str:
 Maker = Annotated[str, AfterValidator(maker_name)]  # as they call themselves
 
 
+def time_text(text: str) -> str:
+    """``text``, if it is a time as ``provenance.utc`` writes it, of this century or the next; else ValueError."""
+    with suppress(ValueError):
+        time = datetime.fromisoformat(text)
+        if 2000 <= time.year < 2200 and f"{time:%Y-%m-%dT%H:%M:%SZ}" == text:
+            return text
+    raise ValueError("a time in UTC such as 2026-01-31T12:00:00Z is expected")
+
+
+Time = Annotated[str, AfterValidator(time_text)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
 class OtherSchema(HashbenchError):  # noqa: N818  (such a row is not damaged)
     """A row of another schema version than this code reads."""
 
@@ -56,9 +84,9 @@ class OtherSchema(HashbenchError):  # noqa: N818  (such a row is not damaged)
 class Seconds(Strict):
     """Wall time of the parts of a run in seconds; ``train`` includes epochs before a restart."""
 
-    train: float
-    encode: float
-    score: float
+    train: Annotated[float, Field(ge=0)]
+    encode: Annotated[float, Field(ge=0)]
+    score: Annotated[float, Field(ge=0)]
 
 
 class Arithmetic(Strict):
@@ -67,42 +95,42 @@ class Arithmetic(Strict):
     precision: Literal["float32", "bfloat16"]
     compiled: bool
     channels_last: bool
-    processes: int
+    processes: Count
 
 
 class Row(Strict):
     """The result of one run, and everything needed to reproduce it."""
 
     schema_version: Literal[2] = Field(alias="schema")
-    run: str
-    dataset: str
-    protocol: str
-    method: str
-    settings: dict[str, int | float | str | bool]  # declared by the method, or unusual; config has all
-    budget: str
-    seed: int
-    split_seed: int | None = None  # the seed of the split if it is not the protocol's own
+    run: Text
+    dataset: Text
+    protocol: Text
+    method: Text
+    settings: dict[Text, Integer | float | Text | bool]  # declared by the method, or unusual; config has all
+    budget: Text
+    seed: Count
+    split_seed: Integer | None = None  # the seed of the split if it is not the protocol's own
     config: dict[str, Any]  # fully resolved
-    config_hash: str  # digest of config and seed: part of the run's name
-    cell_hash: str  # digest of config without the seed: the same for all runs of a table's cell
-    searches: dict[Search, dict[str, MetricValue]] = {}  # the metrics of each search that the run made, by name
-    artefacts: dict[Artefact, str] = {}  # SHA-256
+    config_hash: Sha256  # digest of config and seed: part of the run's name
+    cell_hash: Sha256  # digest of config without the seed: the same for all runs of a table's cell
+    searches: dict[Search, dict[Text, MetricValue]] = {}  # the metrics of each search that the run made, by name
+    artefacts: dict[Artefact, Sha256] = {}
     distinct_codes: DistinctCodes | None = None  # of methods that make codes; older rows have none
-    data_sha256: str
-    features_sha256: str | None = None  # of the extracted features; None if the method used the items themselves
-    ids_sha256: str
+    data_sha256: Sha256
+    features_sha256: Sha256 | None = None  # of the extracted features; None if the method used the items themselves
+    ids_sha256: Sha256
     code: Code
-    versions: dict[str, str | None]
-    hardware: dict[str, str | int | None]
-    threads: dict[str, int] | None = None  # of each library that was loaded; older rows do not say it
-    peak_memory: int | None = None  # of the process, in bytes; older rows do not say it
-    hasher_bytes: int | None = None  # of the saved hash function, without the features that it takes; later rows say it
-    objective: dict[str, float] | None = None  # what it logs, as the distances of its centres; later rows say it
-    utc: str
+    versions: dict[Text, Text | None]
+    hardware: dict[Text, Text | Count | None]
+    threads: dict[Text, Count] | None = None  # of each library that was loaded; older rows do not say it
+    peak_memory: Count | None = None  # of the process, in bytes; older rows do not say it
+    hasher_bytes: Count | None = None  # of the saved hash function, without the features that it takes; later rows
+    objective: dict[Text, float] | None = None  # what it logs, as the distances of its centres; later rows say it
+    utc: Time
     seconds: Seconds | None
     arithmetic: Arithmetic | None = None  # of deep methods; older rows have none
     status: Literal["ok", "failed"]
-    reason: str | None = None  # of a failure
+    reason: Text | None = None  # of a failure
     maker: Maker | None = None  # of a row that somebody contributed
 
     @property
@@ -119,22 +147,6 @@ class Row(Strict):
         """The metrics of all searches; the names of all but those of the database by Hamming distance say so."""
         found = ((heading, self.searches.get(search, {})) for search, heading in HEADINGS.items())
         return {heading + name: value for heading, values in found for name, value in values.items()}
-
-
-class RowOutcome(BaseModel):
-    """How a run ended: some keys of its row, which are read five times as fast as the whole row."""
-
-    model_config = ConfigDict(frozen=True)
-
-    run: str
-    dataset: str
-    protocol: str
-    method: str
-    config: dict[str, Any]
-    searches: dict[str, Any] = {}
-    seconds: Seconds | None
-    status: Literal["ok", "failed"]
-    reason: str | None = None
 
 
 def processor_of(row: Row) -> str:
@@ -165,6 +177,7 @@ def to_json(row: Row) -> str:
     return canonical_json(row.model_dump(by_alias=True, exclude=absent))
 
 
+_RUN = re.compile(r"[A-Za-z0-9_.+-]+")
 # A line of a file of rows is {"run":NAME, all other keys sorted, "row_sha256":D}: D is the SHA-256 of the line's text
 # without this last key. So a file is sorted by the names of its runs, and an edited line is found without parsing it.
 _SIGNATURE = re.compile(r',"row_sha256":"([0-9a-f]{64})"\}$')
@@ -184,22 +197,22 @@ def signed(text: str) -> str:
     return f'{unsigned[:-1]},"row_sha256":"{_sha256(unsigned)}"}}'
 
 
-def from_line(line: str, place: str, *, strict: bool = False) -> Row:
-    """The row in a line; a right digest is trusted unless ``strict``. HashbenchError if damaged; OtherSchema."""
-    text, fault = _unsigned(line)
-    if fault is None and not strict:
-        with suppress(ValidationError):  # what is wrong is said below
-            return Row.model_validate_json(text)
-    return _checked(_of_content(_content_of(text, place), place), Path(place).stem, place, fault)
+def from_line(line: str, place: str) -> Row:
+    """The row in a line, which may be of anybody, in a file that is called as its protocol.
 
-
-def outcome_from_line(line: str, place: str) -> RowOutcome:
-    """The outcome of the run in a line; raises as :func:`from_line` without ``strict``, whose digest is checked."""
+    Raises CheckFailed if no run can have given it, with the first fault; OtherSchema.
+    """
     text, fault = _unsigned(line)
-    if fault is None:
-        with suppress(ValidationError):  # what is wrong is said below
-            return RowOutcome.model_validate_json(text)
-    return RowOutcome.model_validate(from_line(line, place), from_attributes=True)
+    try:
+        row = Row.model_validate_json(text)
+    except ValidationError:  # what is wrong is said below
+        row = None
+    if row is None or fault is not None:
+        row = _of_content(_content_of(text, place), place)
+    contradictions = chain(_contradictions(row, Path(place).stem), _other_digests(row, text))
+    if (first := next(chain(contradictions, _out_of_range(row), _faults_of_text(row, text)), fault)) is not None:
+        raise CheckFailed(f"{place}: not a row that hashbench wrote: {first}: {REMEDY}")
+    return row
 
 
 def _unsigned(line: str) -> tuple[str, str | None]:
@@ -212,7 +225,7 @@ def _unsigned(line: str) -> tuple[str, str | None]:
 
 
 def _content_of(text: str, place: str) -> dict[str, Any]:
-    with retold(lambda cause: f"{place}: not a readable row: {cause}: {REMEDY}", ValueError):
+    with retold(lambda cause: f"{place}: not a readable row: {cause}: {REMEDY}", ValueError, by=CheckFailed):
         content = json_object(text)
     version = content.get("schema", SCHEMA)
     if type(version) is int and version != SCHEMA:
@@ -222,57 +235,153 @@ def _content_of(text: str, place: str) -> dict[str, Any]:
 
 
 def _of_content(content: Mapping[str, Any], place: str) -> Row:
-    with retold(lambda fault: f"{fault}: {REMEDY}", HashbenchError):
+    with retold(lambda fault: f"{fault}: {REMEDY}", HashbenchError, by=CheckFailed):
         return parse(Row, content, place)
 
 
-def _checked(row: Row, protocol_name: str, place: str, fault: str | None) -> Row:
-    """The row; raises HashbenchError if no run can have given it; ``protocol_name`` is as ``cifar10-s1``."""
-    if fault := next(chain(_contradictions(row, protocol_name), _out_of_range(row)), fault):
-        raise HashbenchError(f"{place}: not a row that hashbench wrote: {fault}: {REMEDY}")
-    return row
-
-
 def _contradictions(row: Row, protocol_name: str) -> Iterator[str]:
+    """What in a row contradicts the rest of it or ``protocol_name``, such as cifar10-s1."""
+    config = row.config
     if f"{row.dataset}-{row.protocol}" != protocol_name:
         yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the file is of {protocol_name}"
-    for key in ("dataset", "protocol", "method", "budget"):
-        if row.config.get(key) != getattr(row, key):
-            yield f"config.{key} is {printable(repr(row.config.get(key)))}, {key} is {printable(getattr(row, key))}"
-    if not (isinstance(row.config.get("settings"), dict) and isinstance(row.config.get("data"), dict)):
+    for key, value in (
+        ("dataset", row.dataset),
+        ("protocol", row.protocol),
+        ("method", row.method),
+        ("budget", row.budget),
+    ):
+        if config.get(key) != value:
+            yield f"config.{key} is {printable(repr(config.get(key)))}, {key} is {printable(value)}"
+    settings, data = config.get("settings"), config.get("data")
+    if not (isinstance(settings, dict) and isinstance(data, dict)):
         yield "config has no settings or no data"
-    elif row.split_seed is not None and row.config["data"].get("split", {}).get("seed") != row.split_seed:
-        yield f"split_seed is {row.split_seed}, which is not the seed in config.data.split"
-    if not re.fullmatch(r"[A-Za-z0-9_.+-]+", row.run):  # folders are called as runs, and files as checksums
+    else:
+        yield from _other_settings(row, settings)
+        yield from _other_data(row, data)
+    end = f"-s{row.seed}-{row.config_hash[:10]}"
+    if not (row.run.startswith(f"{row.dataset}-{row.protocol}-{row.method}-") and row.run.endswith(end)):
+        yield f"run is {printable(row.run)}: of these names, seed and configuration it is {row.method}-...{end}"
+    if not _RUN.fullmatch(row.run):  # folders are called as runs
         yield f"run is {printable(row.run)}: letters, digits, _ . + and - make the name of a run"
-    if other := next((each for each in row.artefacts.values() if not re.fullmatch("[0-9a-f]{64}", each)), None):
-        yield f"artefacts have {printable(other)}: the SHA-256 of a file is expected"
-    if digest(row.config) != row.cell_hash:
+    if row.status == "ok" and not (row.searches and all(row.searches.values())):
+        yield "it did not fail, and searches has no metrics"
+
+
+def _other_settings(row: Row, settings: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in row.settings.items():
+        if settings.get(key, value) != value:
+            yield f"settings.{printable(key)} is {printable(repr(value))}, in config {printable(repr(settings[key]))}"
+
+
+def _other_data(row: Row, data: Mapping[str, Any]) -> Iterator[str]:
+    """Where the checksums and the seed of the split are not those that ``config.data`` pins."""
+    split = data.get("split", {})
+    if not isinstance(split, dict):
+        yield "config.data.split is no table"
+        return
+    if row.split_seed is not None and split.get("seed") != row.split_seed:
+        yield f"split_seed is {row.split_seed}, which is not the seed in config.data.split"
+    if data.get("content_sha256") not in (None, row.data_sha256):
+        yield "data_sha256 is not the checksum in config.data"
+    if split.get("ids_sha256") not in (None, row.ids_sha256) and not _has_fewer_classes(row.config):
+        yield "ids_sha256 is not the checksum in config.data.split"
+
+
+def _has_fewer_classes(config: Mapping[str, Any]) -> bool:
+    """Whether the ids of the run are those of some classes only, which the protocol's checksum is not of."""
+    base = config.get("base", config)
+    settings = base.get("settings") if isinstance(base, dict) else None
+    return isinstance(settings, dict) and bool(settings.get("n_classes"))
+
+
+def _other_digests(row: Row, text: str) -> Iterator[str]:
+    """Where a digest is not that of the configuration; ``text`` is the line.
+
+    The line has the configuration as the canonical JSON that digests are of: so no JSON is written for most rows.
+    """
+    config_text = _text_of_config(text)
+    if _sha256(config_text) != row.cell_hash and _digest(row.config) != row.cell_hash:
         yield "cell_hash is not the digest of config"
-    if digest({**row.config, "seed": row.seed}) != row.config_hash:
+    before, settings_key, after = config_text.rpartition(',"settings":')
+    with_seed = f'{before},"seed":{row.seed}{settings_key}{after}'  # where sorted keys have it
+    if _sha256(with_seed) != row.config_hash and _digest({**row.config, "seed": row.seed}) != row.config_hash:
         yield "config_hash is not the digest of config and seed"
+
+
+def _text_of_config(text: str) -> str:
+    """The JSON of config in a row's line; empty where these keys might stand somewhere else too, or be escaped."""
+    if "\\" in text or text.count('"config"') != 1 or text.count('"config_hash"') != 1:
+        return ""
+    return text.partition('"config":')[2].partition(',"config_hash":')[0]
+
+
+def _digest(values: Mapping[str, Any]) -> str | None:
+    """The digest of values from outside; None of such that canonical JSON cannot hold, as NaN."""
+    try:
+        return digest(values)
+    except ValueError:
+        return None
 
 
 def _out_of_range(row: Row) -> Iterator[str]:
     for search, values in row.searches.items():
         for name, value in values.items():
-            yield from (f"{search}.{printable(name)}.{fault}" for fault in _faults_of(name, value))
-    n_queries = min((value.n_queries for value in row.metrics.values()), default=None)
-    if row.distinct_codes and n_queries is not None and row.distinct_codes.queries > n_queries:
-        yield f"distinct_codes.queries is {row.distinct_codes.queries} of {n_queries} queries"
-    if row.seconds and min(row.seconds.model_dump().values()) < 0:
-        yield "seconds are negative"
+            mean, std, most = value.mean, value.std, _maximum(name)
+            if not 0 <= value.n_empty <= value.n_queries < BEYOND_INTEGERS:
+                yield f"{search}.{printable(name)}.n_empty is {value.n_empty} of {value.n_queries} queries"
+            if mean is not None and not 0 <= mean <= most:
+                yield f"{search}.{printable(name)}.mean is {mean:g}"
+            if std is not None and not 0 <= std <= most / 2 + ROUNDING:  # at most: a half of the queries has the most
+                yield f"{search}.{printable(name)}.std is {std:g}"
+        yield from _out_of_order(search, values)
+    if row.distinct_codes is not None:
+        n_queries = min((value.n_queries for value in row.metrics.values()), default=math.inf)
+        if row.distinct_codes.queries > n_queries:
+            yield f"distinct_codes.queries is {row.distinct_codes.queries} of {n_queries} queries"
 
 
-def _faults_of(name: str, value: MetricValue) -> Iterator[str]:
-    if not 0 <= value.n_empty <= value.n_queries:
-        yield f"n_empty is {value.n_empty} of {value.n_queries} queries"
+@lru_cache(maxsize=1024)  # of thousands of rows it is asked for the same few
+def _maximum(name: str) -> float:
+    """The largest value that the metric called ``name`` can have; infinite for one of another package or nobody."""
     stem = re.split(r"[@(]", name)[0]
-    # one of our metrics with values from 0 to 1: the accuracy, and all but the speed-up
-    is_fraction = stem == ACCURACY or (stem != "suf" and stem in METRICS and METRICS.provider(stem) is None)
-    for part, number in (("mean", value.mean), ("std", value.std)):
-        if number is not None and (number < 0 or (number > 1 and is_fraction)):
-            yield f"{part} is {number:g}"
+    if stem == ACCURACY:
+        return 1.0
+    is_ours = stem in METRICS and METRICS.provider(stem) is None
+    return METRICS.get(stem).maximum if is_ours else math.inf
+
+
+def _out_of_order(search: Search, values: Mapping[str, MetricValue]) -> Iterator[str]:
+    """Where AP is less than in the worst order of ties, or more than in the best."""
+    means = {name: value.mean for name in ("ap_worst", "ap", "ap_best") if (value := values.get(name)) is not None}
+    known = [(name, mean) for name, mean in means.items() if mean is not None]
+    for (lower, low), (upper, high) in pairwise(known):
+        if low > high + ROUNDING:
+            yield f"{search}.{lower}.mean is {low:g}, more than that of {upper}, {high:g}"
+
+
+def _faults_of_text(row: Row, text: str) -> Iterator[str]:
+    """Where the line of a row is too long, begins with something else than its run, or cannot be printed."""
+    if len(text) > MOST_OF_ROW:
+        yield f"it has {len(text):,} characters: {MOST_OF_ROW:,} at most"
+    if not text.startswith(f'{{"run":"{row.run}"'):  # the line is found by it
+        yield "run is not its first key"
+    if not text.isprintable() or "\\" in text:  # JSON writes what cannot be printed after a backslash
+        yield from (
+            f"{place} is {printable(each)}" for place, each in _texts(row.model_dump()) if not each.isprintable()
+        )
+
+
+def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:
+    """All texts in a value, keys too, each with its place, such as config.settings.model."""
+    if isinstance(value, str):
+        yield place, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"a key of {place}" if place else "a key", key
+            yield from _texts(inner, f"{place}.{key}" if place else key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner, place)
 
 
 def _sha256(text: str) -> str:

@@ -9,19 +9,21 @@ from hashbench.contract import PIXELS, BitSettings, CodeSettings
 from hashbench.datasets.card import Card, load_card
 from hashbench.datasets.protocol import HELD_OUT, HeldOut, Protocol, with_seed
 from hashbench.features import check_name
-from hashbench.foundation.config import Setting, derive_seed, digest, parse
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.config import BEYOND_INTEGERS, MOST_OF_TEXT, Setting, derive_seed, digest, parse
+from hashbench.foundation.errors import HashbenchError, printable, retold, unknown
 from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
 from hashbench.models import MODELS, canonical_model
 from hashbench.runs import settings as settings_files
-from hashbench.runs.row import IMPORTED, Row, RowOutcome, provider_of
+from hashbench.runs.row import IMPORTED, Row, provider_of
 from hashbench.runs.settings import Sourced
 
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
 Things = tuple[Card, Protocol, Method]
+MISFITS = KeyError, TypeError, AttributeError, ValueError  # of a configuration that somebody made for another method
+UNFIT = "its configuration is not one of the method"
 BASE = "base."  # the prefix of settings that are passed on to the base method
 
 
@@ -134,8 +136,9 @@ class Run:
         the ``track`` PUBLISHED leaves out what recipes tune the method to, and the name of a recipe takes what that one
         tunes it to. At the budget ``imported`` the codes were made elsewhere, by a ``method`` of any name.
         """
-        if seed < 0:
-            raise HashbenchError(f"seed {seed}: a seed is 0 or more")
+        for which, number in (("seed", seed), ("split", split_seed)):
+            if number is not None and not 0 <= number < BEYOND_INTEGERS:
+                raise HashbenchError(f"{which} {number}: a seed is 0 or more, and less than 2^63")
         is_imported = budget == IMPORTED
         card, rule, entry = _things(load_card(dataset), protocol, split_seed, method, budget)
         on = f"{protocol.of}{HELD_OUT}" if isinstance(protocol, HeldOut) else card.protocol_name(protocol)
@@ -173,7 +176,8 @@ class Run:
         """
         if row.method not in METHODS and not row.is_imported and (package := provider_of(row)) is not None:
             raise HashbenchError(f"{row.run}: its method is of the package {package}, which is not installed here")
-        return _of_config(row.config, row, row.settings, card)
+        with retold(lambda cause: f"{row.run}: {UNFIT} {row.method}: {printable(cause)}", *MISFITS):
+            return _of_config(row.config, row, row.settings, card)
 
     def with_seed(self, seed: int) -> "Run":
         """The run with the same settings, on the same split, and another seed."""
@@ -196,7 +200,7 @@ class Run:
             metrics.refuse_radii(f"the asymmetric distances of {self.name.method} do")
         return replace(self, metrics=tuple(metrics.names))
 
-    def is_filled_by(self, row: Row | RowOutcome) -> bool:
+    def is_filled_by(self, row: Row) -> bool:
         """Whether its successful ``row`` has all searches that are asked for, and metrics that no histogram gives."""
         if self.method.main_search == "asymmetric":
             return row.searches.get("asymmetric", {}).keys() >= {*self.metrics}
@@ -289,6 +293,7 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
             raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")
         if key not in fields:
             raise unknown(f"setting of {method}", key, fields)
+        _require_storable(key, settings[key])
         name = str(settings[key])
         if key == "model":
             if name not in MODELS:
@@ -297,6 +302,14 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
         if key == "features":
             found[key] = PIXELS if canonical(name) == PIXELS else check_name(name)
     return found
+
+
+def _require_storable(key: str, value: Setting) -> None:
+    """Raises HashbenchError for a value that no row can hold."""
+    if isinstance(value, str) and (len(value) > MOST_OF_TEXT or not value.isprintable()):
+        raise HashbenchError(f"{key}={printable(value)}: {MOST_OF_TEXT} characters that can be printed at most")
+    if isinstance(value, int) and abs(value) >= BEYOND_INTEGERS:
+        raise HashbenchError(f"{key}={printable(str(value))}: a number below 2^63 is expected")
 
 
 def _identity(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashbench.foundation import paths
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import CheckFailed, HashbenchError, retold, unknown
 from hashbench.foundation.files import all_or_none, holder_in, is_locked, locked, remove_parts, write_holder, write_text
 from hashbench.foundation.once import once
 from hashbench.foundation.registry import Broken, each_usable, refuse
@@ -16,7 +16,7 @@ from hashbench.foundation.registry import Broken, each_usable, refuse
 if TYPE_CHECKING:
     from hashbench.histogram import Histogram
     from hashbench.relevance.labels import Labels
-    from hashbench.runs.row import Row, RowOutcome
+    from hashbench.runs.row import Row
 
 Damaged = Broken  # is called with the error of each row that cannot be read
 REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
@@ -44,7 +44,7 @@ class Line:
         return self.name.partition(REPEAT)[0]
 
     def row(self) -> "Row":
-        """The row; raises HashbenchError if it is damaged."""
+        """The row; raises CheckFailed if it is damaged."""
         from hashbench.runs.row import from_line
 
         return from_line(self.text, self.place)
@@ -70,12 +70,13 @@ def repeat_name(run: str, line: str) -> str:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """The lines of a file of rows, none where there is no such file; raises HashbenchError if it cannot be read."""
+    """The lines of a file of rows, none where there is no such file; raises CheckFailed if it cannot be read."""
     from hashbench.foundation.config import read_text
     from hashbench.runs.row import REMEDY
 
     try:  # a byte that is not UTF-8 damages its line alone
-        return lines_in(read_text(path, "file of rows", f": {REMEDY}", errors="backslashreplace"), path)
+        with retold(str, HashbenchError, by=CheckFailed):
+            return lines_in(read_text(path, "file of rows", f": {REMEDY}", errors="backslashreplace"), path)
     except FileNotFoundError:
         return []
 
@@ -146,13 +147,6 @@ class Store:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
         return (row for _, row in self.named_rows(damaged))
 
-    def outcomes(self, damaged: Damaged = refuse) -> "Iterator[RowOutcome]":
-        """How each run ended, in the order of ``lines``; ``damaged`` as for ``rows``."""
-        from hashbench.runs.row import outcome_from_line
-
-        read = each_usable(self.lines(damaged), lambda line: outcome_from_line(line.text, line.place), damaged)
-        return (found for _, found in read)
-
     def named_rows(self, damaged: Damaged = refuse) -> Iterator[tuple[str, "Row"]]:
         """As ``rows``, each with its name."""
         return ((line.name, row) for line, row in each_usable(self.lines(damaged), Line.row, damaged))
@@ -165,7 +159,8 @@ class Store:
     def write(self, row: "Row") -> None:
         """Stores the row in place of a failed one; a successful row of the same codes only gets its further metrics.
 
-        Raises HashbenchError if a successful row has all of them, or is of other codes.
+        Raises HashbenchError if a successful row has all of them, or is of other codes; and if ``row`` could not be
+        read again.
         """
         from hashbench.runs.row import to_line
 
@@ -184,7 +179,9 @@ class Store:
                 if stored.status == "ok":
                     row = stored.model_copy(update={"searches": searches})
                 lines.remove(before)
-            lines.append(Line(path, 0, row.run, to_line(row)))
+            new = Line(path, 0, row.run, to_line(row))
+            new.row()
+            lines.append(new)
 
     @contextmanager
     def changing(self, path: Path) -> Iterator[list[Line]]:
@@ -241,16 +238,17 @@ class Store:
         return sorted(seeds)
 
     def histogram(self, row: "Row") -> "Histogram | None":
-        """The histogram that ``row`` was scored from; None if it is not here. HashbenchError if it is damaged."""
+        """The histogram that ``row`` was scored from; None if it is not here. CheckFailed if it is damaged."""
         from hashbench.histogram import Histogram
 
         path = self.run_folder(row.run) / "histogram.npz"
         path = path if path.is_file() else self.evidence(row).get(path.name, path)
         if not path.is_file():
             return None
-        histogram = Histogram.load(path)
+        with retold(str, HashbenchError, by=CheckFailed):
+            histogram = Histogram.load(path)
         if histogram.sha256() != row.artefacts.get("histogram"):
-            raise HashbenchError(f"{path}: not the histogram that the row was scored from (SHA-256 differs)")
+            raise CheckFailed(f"{path}: not the histogram that the row was scored from (SHA-256 differs)")
         return histogram
 
     def query_labels(self, row: "Row") -> "Labels | None":

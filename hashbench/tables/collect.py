@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from hashbench import metrics
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import DAMAGE, HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 from hashbench.runs.row import Row, Search, provider_of
@@ -181,5 +181,5 @@ def kept_histogram(row: Row, store: Store | None) -> Histogram | None:
     try:
         return None if store is None else store.histogram(row)
     except HashbenchError as error:
-        log.warning("%s, left out", error)
+        DAMAGE.warning("%s", error)
         return None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hashbench.foundation.arguments import checked_arguments
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.metrics import MetricValue
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -57,13 +57,19 @@ def rows(results: str | Path | None = None) -> "DataFrame":
             repository, or of the current folder).
 
     Raises:
-        HashbenchError: ``results`` is not a folder, or a row in it is damaged.
+        HashbenchError: ``results`` is not a folder, or a row in it is damaged. The error names the first such line and
+            says how many others there are: means over rows of which some are missing would look like any others.
+            ``hashbench list runs`` prints each damaged line, lists the rest and ends with exit code 1.
     """
     import pandas as pd
 
     if results is not None and not Path(results).is_dir():
         raise HashbenchError(f"{results}: not a folder of results: there is no such folder")
-    stored = list((Store.default() if results is None else Store(Path(results))).rows())
+    damaged: list[HashbenchError] = []
+    stored = list((Store.default() if results is None else Store(Path(results))).rows(damaged.append))
+    if damaged:
+        others = f" (and {counted(len(damaged) - 1, 'other fault')}: hashbench list runs)" if damaged[1:] else ""
+        raise CheckFailed(f"{damaged[0]}{others}")
     fixed = pd.DataFrame([_fixed(row) for row in stored], columns=list(FIXED)).astype(FIXED)
     metrics = _metrics(stored)
     settings = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.row import IMPORTED, Row, RowOutcome
+from hashbench.runs.row import IMPORTED, Row
 from hashbench.runs.run import Run
 from hashbench.tables.cell import CODE_SIZE, Cell
 from hashbench.tables.cell_runs import CellRuns, cell_runs
@@ -23,7 +23,7 @@ class PastSeconds:
     seconds: Mapping[tuple[Any, ...], float]
 
     @staticmethod
-    def of(rows: Iterable[Row | RowOutcome]) -> "PastSeconds":
+    def of(rows: Iterable[Row]) -> "PastSeconds":
         """The seconds to train, encode and score of all successful ``rows``."""
         found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
         for row in rows:
@@ -114,9 +114,7 @@ class TableStatus:
         return "< 0.1" if 0 < self.hours_left < 0.05 else f"{self.hours_left:.1f}"
 
 
-def table_status(
-    spec: TableSpec, stored: Mapping[str, Row | RowOutcome], past: PastSeconds, seeds: int = 1
-) -> TableStatus:
+def table_status(spec: TableSpec, stored: Mapping[str, Row], past: PastSeconds, seeds: int = 1) -> TableStatus:
     """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
     todo: list[Run] = []
     cells = {each.cell.run_key: _cell_status(each, stored, todo) for each in cell_runs(spec, seeds)}
@@ -124,7 +122,7 @@ def table_status(
     return TableStatus(spec, cells, sum(filter(None, seconds)) / 3600, seconds.count(None))
 
 
-def _cell_status(needed: CellRuns, stored: Mapping[str, Row | RowOutcome], todo: list[Run]) -> CellStatus:
+def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -> CellStatus:
     """The status of a cell; its runs that are not done are added to ``todo``."""
     found = CellStatus(needed.cell, needed.unavailable)
     for run in needed.runs:

@@ -160,7 +160,7 @@ def test_the_files_of_another_run_are_not_packed(
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
     code, _, error = call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")
     assert code == 0
-    where = f"its files in {other.parent} are not packed"
+    where = f"its files in {other.parent} are not used"
     assert error.splitlines()[0] == f"{LSH}: {where}: {other} is not the histogram that it was scored from"
     assert not any(LSH in name for name in names(tmp_path / "b.zip") if name.startswith("results/runs/"))
     assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0

@@ -79,7 +79,9 @@ def row_of_run(named: Run, status: str = "ok", **means: float) -> Row:
     same = {
         key: getattr(name, key) for key in ("dataset", "protocol", "method", "budget", "seed", "config", "config_hash")
     }
-    return row.model_copy(update={**same, "run": str(name), "settings": name.identity})
+    pinned = {"data_sha256": name.data["content_sha256"], "ids_sha256": name.data["split"].get("ids_sha256")}
+    sums = {key: value for key, value in pinned.items() if value is not None}
+    return row.model_copy(update={**same, **sums, "run": str(name), "settings": name.identity})
 
 
 def row_of_cell(cell: Cell, seed: int = 0, status: str = "ok", **means: float) -> Row:

@@ -121,7 +121,7 @@ def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, capsys:
     path.write_text(path.read_text().replace("0.3", "1.3"))
     code, out, error = call(capsys, "figure", "tiny")
     assert code == 1 and out and error.startswith(f"left out: {path}")
-    assert error.endswith("error: 1 row cannot be read: see the lines above\n") and error.count("\n") == 3
+    assert error.endswith("error: 1 left out: see the line above\n") and error.count("\n") == 3
     assert call(capsys, "figure", "tiny", "--write")[0] == 2
     assert not folder().exists()
 

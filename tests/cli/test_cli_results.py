@@ -86,7 +86,7 @@ def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
             before, lambda content: content["config"]["settings"].update(bits=13), sign=False
         ),
     }
-    left = "error: 1 row cannot be read: see the lines above\n"
+    left = "error: 1 left out: see the line above\n"
     for complaint, text in damages.items():
         place = damage(results, bad, text)
         for command in (["list"], ["diff", results, other], ["diff", other, results]):

@@ -1,5 +1,7 @@
 """A row is held against its file's name, its own digests and the ranges of its values; each fault is one line."""
 
+import hashlib
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +12,8 @@ from support import stored_rows
 from support.stored_rows import edited
 
 from hashbench.cli._app import main
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.config import digest
+from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.row import from_line
 from hashbench.runs.store import Store
 
@@ -53,27 +56,102 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "config.method is 'mihash', method is dpsh": lambda row: row.update(method="dpsh"),
     "config.dataset is None, dataset is cifar10": lambda row: row.update(config={}),
     "config has no settings or no data": lambda row: row["config"].pop("settings"),
-    "cell_hash is not the digest of config": lambda row: row["config"]["settings"].update(bits=13),
-    "config_hash is not the digest of config and seed": lambda row: row.update(seed=7),
+    "cell_hash is not the digest of config": lambda row: row["config"]["settings"].update(lr=13.0),
+    "config_hash is not the digest of config and seed": lambda row: row.update(seed=7, run=RUN.replace("-s0-", "-s7-")),
+    "settings.bits is 12, in config 13": lambda row: row["config"]["settings"].update(bits=13),
+    "data_sha256 is not the checksum in config.data": lambda row: row.update(data_sha256="0" * 64),
+    "ids_sha256 is not the checksum in config.data.split": lambda row: row.update(ids_sha256="0" * 64),
+    "split_seed is 7, which is not the seed in config.data.split": lambda row: row.update(split_seed=7),
+    "config.data.split is no table": lambda row: row["config"]["data"].update(split=5),
+    "it did not fail, and searches has no metrics": lambda row: row.update(searches={}),
+    "database.ap.std is 0.6": of_ap(std=0.6),
+    "database.ap_worst.mean is 0.9, more than that of ap, ": lambda row: row["searches"]["database"]["ap_worst"].update(
+        mean=0.9
+    ),
+    "database.ap.n_empty is 0 of 9223372036854775808 queries": of_ap(n_queries=2**63),
+    "hardware.cpu is 'a\\x1b[2Jb'": lambda row: row["hardware"].update(cpu="a\x1b[2Jb"),
+    "hardware.cpu is 'a\\u202eb'": lambda row: row["hardware"].update(cpu="a\u202eb"),
+    "a key of versions is 'a\\x07'": lambda row: row["versions"].update({"a\a": "1"}),
+    "config.settings.note is 'a\\x1b'": lambda row: (
+        row["config"]["settings"].update(note="a\x1b"),
+        row.update(cell_hash=digest(row["config"]), config_hash=digest({**row["config"], "seed": 0})),
+        row.update(run=f"{RUN[:-10]}{row['config_hash'][:10]}"),
+    ),
     "distinct_codes.queries is 1001 of 1000 queries": lambda row: row.update(
         distinct_codes={"queries": 1001, "database": 2}
     ),
-    "row_sha256 is not the digest of the row: it was edited after it was written": of_ap(mean=0.5),
-    "seconds are negative": lambda row: row["seconds"].update(train=-1.0),
+    "row_sha256 is not the digest of the row: it was edited after it was written": of_ap(mean=0.7),
 }
+TOO_LARGE = 10**400
+INVALID: dict[str, Callable[[dict[str, Any]], object]] = {
+    "seconds.train: Input should be greater than or equal to 0, got -1.0": lambda row: row["seconds"].update(
+        train=-1.0
+    ),
+    "seconds.train: Input should be a valid number": lambda row: row["seconds"].update(train=TOO_LARGE),
+    "searches.database.ap.mean: Input should be a valid number": of_ap(mean=TOO_LARGE),
+    "seed: Input should be less than": lambda row: row.update(seed=10**30),
+    "distinct_codes.database: Input should be less than": lambda row: row.update(
+        distinct_codes={"queries": 1, "database": 10**30}
+    ),
+    "hardware.cpu.": lambda row: row["hardware"].update(cpu="x" * 10**6),
+    "reason: String should have at most 1000 characters": lambda row: row.update(reason="x" * 10**6),
+    "utc: a time in UTC such as 2026-01-31T12:00:00Z is expected, got 'yesterday'": lambda row: row.update(
+        utc="yesterday"
+    ),
+    "utc: a time in UTC such as 2026-01-31T12:00:00Z is expected, got '9999-": lambda row: row.update(
+        utc="9999-01-01T00:00:00Z"
+    ),
+    "utc: a time in UTC such as 2026-01-31T12:00:00Z is expected, got '2026-W": lambda row: row.update(
+        utc="2026-W05-6T12:00:00Z"
+    ),
+    "artefacts.histogram: String should match": lambda row: row["artefacts"].update(histogram="../../x"),
+}
+FOREIGN = "not a row that hashbench wrote:"
 UNSIGNED = "it has no row_sha256 at its end"
 
 
 def test_a_value_that_no_run_gives_is_named_with_or_without_its_digest(results: Path) -> None:
     """A forger may have computed the digest again; such a row is found where rows of other folders are read."""
     for complaint, change in CHANGES.items():
-        stored_rows.replace(results, RUN, edited(GOOD, change, sign=False))
-        assert fault(results) == f"not a row that hashbench wrote: {complaint}"
+        stored_rows.replace_first(results, edited(GOOD, change, sign=False))
+        assert fault(results).startswith(f"not a row that hashbench wrote: {complaint}")
         if not complaint.startswith("row_sha256"):
-            with pytest.raises(HashbenchError, match=f"jsonl:1: not a row that hashbench wrote: {complaint}"):
-                from_line(edited(GOOD, change), f"{results}/rows/cifar10-s1.jsonl:1")
-    stored_rows.replace(results, RUN, GOOD.partition(',"row_sha256"')[0] + "}")
+            stored_rows.replace_first(results, edited(GOOD, change))
+            assert fault(results).startswith(f"not a row that hashbench wrote: {complaint}")
+    stored_rows.replace_first(results, GOOD.partition(',"row_sha256"')[0] + "}")
     assert fault(results) == f"not a row that hashbench wrote: {UNSIGNED}"
+
+
+@pytest.mark.parametrize("complaint", INVALID)
+def test_a_value_that_no_row_can_hold_is_named(results: Path, complaint: str) -> None:
+    stored_rows.replace_first(results, edited(GOOD, INVALID[complaint]))
+    found = fault(results)
+    assert found.startswith(complaint) and len(found) < 300
+
+
+def test_a_file_under_the_name_of_another_protocol_gives_no_row(results: Path) -> None:
+    path = results / "rows" / "cifar10-s1.jsonl"
+    path.rename(path.with_name("cifar10-s2.jsonl"))
+    faults: list[str] = []
+    assert list(Store(results).rows(lambda error: faults.append(str(error)))) == []
+    assert faults == [
+        f"{path.with_name('cifar10-s2.jsonl')}:1: {FOREIGN} it is of cifar10-s1, and the file is of cifar10-s2{REMEDY}"
+    ]
+
+
+def test_the_digest_of_a_configuration_is_that_of_what_is_read_and_not_of_some_text_in_the_line(results: Path) -> None:
+    """A forger hides the configuration of the digests where the text of the line is looked through for it."""
+    row = json.loads(GOOD)
+    del row["row_sha256"]
+    told = json.dumps(row["config"], separators=(",", ":"), sort_keys=True)
+    row["config"] = {**row["config"], "settings": {**row["config"]["settings"], "lr": 13.0}}
+    rest = json.dumps({key: value for key, value in row.items() if key != "run"}, separators=(",", ":"))[1:]
+    for key in ('"config":', r'"\u0063onfig":', '"config" :'):
+        shown_first = f'{{"run":"{row["run"]}","config":{told},"config_hash":"x",'
+        text = shown_first + rest.replace('"config":', key, 1)
+        line = f'{text[:-1]},"row_sha256":"{hashlib.sha256(text.encode()).hexdigest()}"}}'
+        with pytest.raises(CheckFailed, match="cell_hash is not the digest of config"):
+            from_line(line, f"{results}/rows/cifar10-s1.jsonl:1")
 
 
 def test_a_text_that_is_no_row_is_named(results: Path) -> None:
@@ -149,8 +227,8 @@ def test_a_table_goes_on_without_a_damaged_row_unless_it_is_kept_or_checked(
     code, out, err = call(capsys, "table", "cifar10_small_cnn")
     assert (code, out) == (1, whole)
     assert err.startswith(f"left out: {complaint}") and err.count("\n") == 2
-    assert err.endswith("\nerror: 1 row cannot be read: see the lines above\n")
+    assert err.endswith("\nerror: 1 left out: see the line above\n")
     for option in ("--write", "--check"):
         code, _, err = call(capsys, "table", "cifar10_small_cnn", option)
-        assert code == 2 and err.startswith(f"error: {complaint}") and err.count("\n") == 1
+        assert code == 1 and err.startswith(f"error: {complaint}") and err.count("\n") == 1
     assert [each.run for each in Store.default().rows(lambda _: None)] == [RUN]

@@ -36,6 +36,12 @@ def replace(folder: Path, name: str, text: str) -> str:
     return line.place
 
 
+def replace_first(folder: Path, text: str) -> None:
+    """Writes ``text`` in place of the first row of the only file, whatever is in it."""
+    (path,) = (folder / "rows").glob("*.jsonl")
+    path.write_text("".join(f"{line}\n" for line in [text, *path.read_text().splitlines()[1:]]))
+
+
 def damage(folder: Path, name: str | None = None) -> str:
     """Cuts a row, the only one if no name is given, after its name; returns the place of its line."""
     if name is None:

@@ -207,16 +207,17 @@ def test_list_goes_on_where_entries_cannot_be_used(install: Install, tmp_path: P
     install("other-methods", entries(*lines, group="hashbench.methods"), fine="", away="1 / 0")
     path = [tmp_path / "site", REPOSITORY]
     listed = run(tmp_path, path, "list", "methods")
-    assert listed.returncode == 0
+    assert listed.returncode == 1
     names = [line.split()[0] for line in listed.stdout.splitlines() if line]
     assert {"lsh", "talr_ap"} < set(names)
     assert not {"itq", "untold", "broken"} & set(names)
-    broken, itq, untold = listed.stderr.splitlines()
-    assert broken.startswith("error: other-methods 1.0: hashbench.methods: broken = 'away.inside:METHOD': ")
-    assert itq.startswith("error: method itq: hashbench and other-methods 1.0 each have one of this name")
-    assert untold == f"error: {tmp_path / 'site' / 'untold.toml'}: no such file"
+    broken, itq, untold, end = listed.stderr.splitlines()
+    assert broken.startswith("left out: other-methods 1.0: hashbench.methods: broken = 'away.inside:METHOD': ")
+    assert itq.startswith("left out: method itq: hashbench and other-methods 1.0 each have one of this name")
+    assert untold == f"left out: {tmp_path / 'site' / 'untold.toml'}: no such file"
     refused = run(tmp_path, path, "train", "itq", "digits", "--protocol", "s1", "--bits", "16")
-    assert (refused.returncode, refused.stderr.splitlines()) == (2, [itq])
+    assert end == "error: 3 left out: see the lines above"
+    assert (refused.returncode, refused.stderr.splitlines()) == (2, [itq.replace("left out", "error", 1)])
 
 
 def test_doctor_goes_on_where_a_model_cannot_be_used(install: Install, tmp_path: Path) -> None:

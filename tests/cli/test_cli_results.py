@@ -11,7 +11,7 @@ from support import stored_rows
 from support.command_line import call
 from support.fake_rows import row_of_run
 
-from hashbench.runs.row import Row
+from hashbench.runs.row import Row, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, repeat_name
 
@@ -82,7 +82,7 @@ def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
         "a row of schema version 3; this hashbench reads 2 here: use the version of hashbench that": stored_rows.edited(
             before, lambda content: content.update(schema=3)
         ),
-        "not a row that hashbench wrote: cell_hash is not the digest of config": stored_rows.edited(
+        "not a row that hashbench wrote: settings.bits is 12, in config 13": stored_rows.edited(
             before, lambda content: content["config"]["settings"].update(bits=13), sign=False
         ),
     }
@@ -277,24 +277,19 @@ def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
     assert call(capsys, "results", "diff", row().run, beside)[1].splitlines()[-1] == "  ap  0.5000  0.7500  -0.25"
 
 
-def test_names_of_foreign_rows_cannot_control_the_terminal(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("command", [["diff"], ["merge"]])
+def test_rows_with_control_characters_are_left_out(
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
-    metric = "ap\x1b[2J"
-    a, b = row(), row(ap=0.75, reason="gone\x1b]0;title\x07")
-    for folder, each in ((results, a), (other, b)):
-        write(folder, each.model_copy(update={"searches": {"database": {metric: each.metrics["ap"]}}}))
-    shown = [call(capsys, "results", "diff", results, other)[1]]
-    merged = call(capsys, "results", "merge", other)[1]
-    (beside,) = [name for name in stored_rows.names(results) if "~" in name]
-    shown += [
-        call(capsys, "results", "diff", a.run, beside)[1],
-        merged,
-        call(capsys, "results", "list")[1],
-    ]
-    assert r"'ap\x1b[2J' 0.5000 and 0.7500" in shown[0] and r"-  'gone\x1b]0;title\x07'" in shown[1]
-    assert r"  'ap\x1b[2J'  0.5000  0.7500  -0.25" in shown[1] and r"'ap\x1b[2J' 0.5000" in shown[3]
-    assert not [text for text in shown if "\x1b" in text]
+    good = row("itq")
+    write(results, good)
+    write(other, good)
+    for change in ({"reason": "gone\x1b]0;title\x07"}, {"hardware": {"cpu": "a\u202eb"}}):
+        text = to_line(row().model_copy(update=change))
+        place = damage(other, good, text)
+        code, out, err = call(capsys, "results", *command, *([results] if command == ["diff"] else []), other)
+        assert code == 1 and err.startswith(f"left out: {place}: not a row that hashbench wrote: ")
+        assert err.count("\n") == 2 and (out + err).replace("\n", "").isprintable()
 
 
 def test_a_damaged_row_here_is_not_overwritten(results: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support import stored_rows
@@ -139,11 +140,30 @@ def test_the_command_trains_also_a_run_that_is_stored(
 
 def test_a_run_that_no_command_makes_any_more_says_why(capsys: pytest.CaptureFixture[str]) -> None:
     name = store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
-    stored_rows.edit(Store.default().folder, lambda row: row.update(run="digits-s1-lsh-12b-s0-of-old"), name)
-    assert run("show", "digits-s1-lsh-12b-s0-of-old") == 0
+
+    def of_old_data(row: dict[str, Any]) -> None:
+        row["config"]["data"]["content_sha256"] = row["data_sha256"] = "1" * 64
+        stored_rows.named_again(row)
+
+    stored_rows.edit(Store.default().folder, of_old_data, name)
+    assert run("show", *stored_rows.names(Store.default().folder)) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "its data or its split have changed since: it cannot be trained again" in text
     assert "$ hashbench train" not in text and "$ hashbench encode" in text
+
+
+@pytest.mark.parametrize("method", ["classifier", "th", "pq", "talr_ap"])
+def test_a_run_of_a_method_that_it_does_not_fit_is_shown(capsys: pytest.CaptureFixture[str], method: str) -> None:
+    name = store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.75)
+
+    def of_method(row: dict[str, Any]) -> None:
+        row["method"] = row["config"]["method"] = method
+        row["run"] = row["run"].replace("-lsh-", f"-{method}-")
+        stored_rows.named_again(row)
+
+    stored_rows.edit(Store.default().folder, of_method, name)
+    assert run("show", *stored_rows.names(Store.default().folder), "--kind", "run") == 0
+    assert f"{method} on digits s1" in capsys.readouterr().out
 
 
 def test_the_commands_work_when_they_are_pasted(

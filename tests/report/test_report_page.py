@@ -11,10 +11,9 @@ import pytest
 from support import stored_rows
 from support.command_line import call
 from support.declared_figures import declare
-from support.fake_rows import row_of_run
+from support.fake_rows import row_of_run, with_config
 from support.report_root import MEANS, report_root, tiny_row
 
-from hashbench.foundation.config import digest
 from hashbench.report import page as page_module
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
@@ -97,8 +96,8 @@ def test_every_cell_names_its_runs_with_commit_machine_and_seconds(capsys: pytes
 
 def test_a_trained_run_says_rate_epochs_and_batch(capsys: pytest.CaptureFixture[str]) -> None:
     settings = {"bits": 24, "lr": 0.25, "epochs": 7, "batch_size": 64}
-    row = tiny_row("lsh", 24, 1, ap=0.5)
-    Store.default().write(row.model_copy(update={"config": {**row.config, "settings": settings}}))
+    row = with_config(tiny_row("lsh", 24, 1, ap=0.5), settings=settings)
+    Store.default().write(row)
     data = data_of(written(capsys))
     untrained, trained = (data["runs"][place] for place in data["cells"]["tiny.2"]["runs"])
     assert untrained[2].startswith("train 3,600.0 s, ")
@@ -217,18 +216,10 @@ def test_only_its_own_script_and_style_may_act(capsys: pytest.CaptureFixture[str
 
 def hostile(row: Row) -> Row:
     """The row as a stranger may have written it: well-formed, with markup in all names that can hold it."""
-    settings = {**row.settings, "note": HOSTILE, "bits": HOSTILE}
-    config = {**row.config, "method": HOSTILE.replace("/", ""), "settings": {"bits": [HOSTILE]}}
-    changes: dict[str, Any] = {"method": config["method"], "settings": settings, "config": config}
-    changes |= {"cell_hash": digest(config), "config_hash": digest({**config, "seed": row.seed})}
-    changes |= {
-        "seconds": row.seconds,
-        "hardware": {"cpu": HOSTILE, "cores": 1},
-        "utc": HOSTILE,
-        "versions": {"python": HOSTILE},
-    }
     code = row.code.model_copy(update={"commit": HOSTILE, "version": HOSTILE})
-    return row.model_copy(update={**changes, "code": code, "run": f"{row.run}x"})
+    changes: dict[str, Any] = {"settings": {"note": HOSTILE, "bits": HOSTILE}, "code": code}
+    changes |= {"hardware": {"cpu": HOSTILE, "cores": 1}, "versions": {"python": HOSTILE}, "maker": HOSTILE}
+    return with_config(row, settings={"lr": [HOSTILE]}).model_copy(update=changes)
 
 
 def test_names_of_foreign_rows_are_text(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,15 +14,16 @@ from typing import Any
 import pytest
 from support.chromium import BROWSER, Page, chromium
 from support.command_line import call, status
+from support.fake_rows import with_config
 from support.report_root import report_root, tiny_row
 from support.waiting import until
 
-from hashbench.foundation.config import digest
 from hashbench.methods import METHODS
 from hashbench.report.cards import described
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 
+HIS = "his_csq"
 HOSTILE = "<script>window.ran = 1<"  # without the sign that no name of a folder has
 SCREENSHOTS = os.environ.get("HASHBENCH_SCREENSHOTS")  # a folder: what is seen on the way is kept there
 READY = "new Promise(done => { const look = () => performance.getEntriesByName('ready').length ? done() : "
@@ -32,11 +33,10 @@ walked = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 
 
 def foreign(row: Row) -> Row:
-    """The row as that of codes made elsewhere by a method whose name is markup, by somebody whose name is."""
-    config = {**row.config, "method": HOSTILE, "budget": "imported"}
-    hashes = {"cell_hash": digest(config), "config_hash": digest({**config, "seed": row.seed})}
-    names = {"method": HOSTILE, "budget": "imported", "config": config, "maker": HOSTILE, "run": f"{row.run}x"}
-    return row.model_copy(update={**names, **hashes})
+    """The row as that of codes made elsewhere, by somebody whose name is markup."""
+    run = row.run.replace("-lsh-", f"-{HIS}-")
+    own = row.model_copy(update={"method": HIS, "budget": "imported", "maker": HOSTILE, "run": run})
+    return with_config(own, method=HIS, budget="imported")
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_a_walk_through_the_site(page: Page, address: str, width: int) -> None:
     press = page.tap if width == 390 else page.click
     opened(page, address)
     look(page, f"first-{width}")
-    assert lines(page) == [HOSTILE, "ITQ", "Spherical hashing", "LSH"]
+    assert lines(page) == [HIS, "ITQ", "Spherical hashing", "LSH"]
 
     by_12_bits = "#leaderboard thead th:nth-last-child(2)"
     for order, found in (
@@ -135,7 +135,7 @@ def test_a_walk_through_the_site(page: Page, address: str, width: int) -> None:
         ("ascending", ["LSH", "Spherical hashing", "ITQ"]),
     ):
         press(f"{by_12_bits} button")
-        assert lines(page) == [*found, HOSTILE]  # which has no result there: it stays below
+        assert lines(page) == [*found, HIS]  # which has no result there: it stays below
         assert page.value(f"document.querySelector('{by_12_bits}').ariaSort") == order
 
     chosen = "document.querySelector('#filter [name=kinds]')"
@@ -207,12 +207,10 @@ def test_light_and_dark(page: Page, address: str, dark: bool) -> None:
 @walked
 def test_names_of_strangers_are_text(page: Page, address: str) -> None:
     opened(page, address, "see=rows")
-    assert HOSTILE in lines(page) and HOSTILE in texts(page, "#rows tbody td:first-child")
-    page.value(
-        f"[...document.querySelectorAll('#rows tr')].find(row => row.textContent.includes({HOSTILE!r})).id = 'his'"
-    )
+    assert HIS in lines(page) and HIS in texts(page, "#rows tbody td:first-child")
+    page.value(f"[...document.querySelectorAll('#rows tr')].find(row => row.textContent.includes({HIS!r})).id = 'his'")
     page.click("#his td[id]")
-    assert f"{HOSTILE}: codes made elsewhere" in " ".join(texts(page, "#provenance"))
+    assert f"{HIS}: codes made elsewhere" in " ".join(texts(page, "#provenance"))
     assert page.value("window.ran") is None and page.value("document.querySelectorAll('main script').length") == 0
 
 

@@ -12,7 +12,6 @@ from support import stored_rows
 from support.stored_rows import edited
 
 from hashbench.cli._app import main
-from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.runs.row import from_line
 from hashbench.runs.store import Store
@@ -74,8 +73,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "a key of versions is 'a\\x07'": lambda row: row["versions"].update({"a\a": "1"}),
     "config.settings.note is 'a\\x1b'": lambda row: (
         row["config"]["settings"].update(note="a\x1b"),
-        row.update(cell_hash=digest(row["config"]), config_hash=digest({**row["config"], "seed": 0})),
-        row.update(run=f"{RUN[:-10]}{row['config_hash'][:10]}"),
+        stored_rows.named_again(row),
     ),
     "distinct_codes.queries is 1001 of 1000 queries": lambda row: row.update(
         distinct_codes={"queries": 1001, "database": 2}

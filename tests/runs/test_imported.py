@@ -129,6 +129,14 @@ def test_what_is_not_of_the_protocol_is_refused_and_nothing_is_written(
     faults: list[tuple[dict[str, Any], str]] = [
         (bare, "query_ids and database_ids, numbers of items, go in place of labels"),
         ({**codes, "query_labels": codes["query_labels"][::-1]}, "its labels are not those of toy s1 in the order"),
+        (
+            {
+                **with_ids(codes, ids),
+                "query_labels": codes["query_labels"],
+                "database_labels": codes["database_labels"],
+            },
+            "its labels are not those that its ids have in toy: save both in the order of the codes, or no labels",
+        ),
         ({**named, "query_ids": named["query_ids"] + 1}, "query_ids: 0, an item of toy s1, is not in it"),
         ({**named, "query_ids": named["query_ids"] * 0}, "the id of a query is there twice"),
         ({**named, "query_ids": named["query_ids"].astype(str)}, "integers beside texts"),

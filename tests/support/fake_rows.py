@@ -84,6 +84,14 @@ def row_of_run(named: Run, status: str = "ok", **means: float) -> Row:
     return row.model_copy(update={**same, **sums, "run": str(name), "settings": name.identity})
 
 
+def with_config(row: Row, **changes: Any) -> Row:
+    """The row with other values in its configuration, and the digests and the name that follow from them."""
+    config = {**row.config, **changes}
+    config_hash = digest({**config, "seed": row.seed})
+    hashes = {"cell_hash": digest(config), "config_hash": config_hash, "run": row.run[:-10] + config_hash[:10]}
+    return row.model_copy(update={"config": config, **hashes})
+
+
 def row_of_cell(cell: Cell, seed: int = 0, status: str = "ok", **means: float) -> Row:
     """The row of a run that fills ``cell``, under the names that it would have."""
     named = Run.resolve(cell.dataset, cell.protocol, cell.method, cell.settings, seed=seed)

@@ -1,10 +1,12 @@
 """The stored rows of a results folder, read and changed as somebody does it with an editor."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hashbench.foundation.config import digest
 from hashbench.runs.row import signed
 from hashbench.runs.store import Store
 
@@ -54,6 +56,13 @@ def edit(folder: Path, change: Change, name: str | None = None, *, sign: bool = 
     if name is None:
         (name,) = names(folder)
     return replace(folder, name, edited(texts(folder)[name], change, sign=sign))
+
+
+def named_again(content: dict[str, Any]) -> None:
+    """Gives the JSON object of a row the digests and the name that follow from its configuration and seed."""
+    config_hash = digest({**content["config"], "seed": content["seed"]})
+    run = re.sub(r"-s\d+-[0-9a-f]{10}$", f"-s{content['seed']}-{config_hash[:10]}", content["run"])
+    content.update(cell_hash=digest(content["config"]), config_hash=config_hash, run=run)
 
 
 def edited(line: str, change: Change, *, sign: bool = True) -> str:

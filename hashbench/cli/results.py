@@ -157,6 +157,7 @@ def merge(
     from hashbench.bundle import archive, pack
     from hashbench.bundle.verify import score_again
     from hashbench.runs.diff import store_at
+    from hashbench.runs.merge import MergeOutcome
     from hashbench.runs.merge import merge as merged
     from hashbench.runs.store import Store
 
@@ -172,6 +173,8 @@ def merge(
         }
         stores = [Store(bundles[each]) if each in bundles else store_at(each) for each in folders]
         done = merged(stores, into, leave_out, dry_run=dry_run, verify=verify)
+        new = {each.row.run for each in done if each.outcome in MergeOutcome.written()}
+        not_scored = [run for run in not_scored if run in new]
         for folder in () if dry_run else bundles.values():
             kept += pack.collect((each.row for each in done), Store(folder), note, into)
     if as_json:

@@ -9,6 +9,7 @@ from typing import Literal
 from hashbench.datasets.card import cards
 from hashbench.foundation.config import json_object
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import refuse
 from hashbench.methods import METHODS
 from hashbench.runs.interrupted import CONFIG, interrupted_in
 from hashbench.runs.row import OtherSchema
@@ -31,7 +32,7 @@ class Useless:
             if is_useless := _folder(self.path, named, store) is not None:
                 shutil.rmtree(self.path)
             return is_useless
-        if _row(self.line, store, unreadable=lambda _: None) is None:
+        if _row(self.line, store) is None:
             return False
         with store.changing(self.path) as lines:
             before = len(lines)
@@ -39,24 +40,23 @@ class Useless:
             return len(lines) < before
 
 
-def useless(store: Store, unreadable: Damaged) -> Iterator[Useless]:
+def useless(store: Store, unreadable: Damaged = refuse) -> Iterator[Useless]:
     """What can be removed from ``store``: no good row, no row of another schema version, no run that goes on or can.
 
-    ``unreadable`` is called with the error of each file of rows, and of each row of another schema version, that stays.
+    ``unreadable`` is called with the error of each file of rows that cannot be read; it stays.
     """
     rows, runs = list(store.lines(unreadable)), store.run_folder("")
     named = {line.name: line for line in rows}
     folders = sorted(runs.iterdir()) if runs.is_dir() else []
-    found = [*(_row(line, store, unreadable) for line in rows), *(_folder(folder, named, store) for folder in folders)]
+    found = [*(_row(line, store) for line in rows), *(_folder(folder, named, store) for folder in folders)]
     return (each for each in found if each is not None)
 
 
-def _row(line: Line, store: Store, unreadable: Damaged) -> Useless | None:
+def _row(line: Line, store: Store) -> Useless | None:
     """The row, if it failed and is not run again at the moment, or if it is damaged."""
     try:
         row = line.row()
-    except OtherSchema as error:
-        unreadable(error)
+    except OtherSchema:
         return None
     except HashbenchError as error:
         return Useless("damaged", line.path, str(error).removeprefix(f"{line.place}: "), line)

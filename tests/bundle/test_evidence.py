@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support import stored_rows
 from support.bundles import names
 from support.command_line import call
 from support.small_root import REPOSITORY
@@ -106,3 +107,22 @@ def test_the_committed_evidence_is_that_of_committed_rows(tmp_path: Path) -> Non
         file = tmp_path / path.stem
         file.write_bytes(lzma.decompress(path.read_bytes()))  # whole: a reader that seeks in it unpacks it many times
         assert kind.load(file).sha256() == path.name.partition(".")[0]
+
+
+def test_forged_metrics_are_not_merged(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    """The rows are signed again: only the histograms beside them tell."""
+    place = stored_rows.edit(
+        results, lambda row: row["searches"]["database"]["ndcg"].update(mean=0.99, std=0.0), LSH, sign=True
+    )
+    honest = stored_rows.names(results)
+    honest.remove(LSH)
+    mine = tmp_path / "mine"
+    for options in (["--dry-run"], []):
+        code, out, error = call(capsys, "--results", mine, "results", "merge", results, *options)
+        assert code == 1 and "not scored again" not in out
+        path = place.rpartition(":")[0]
+        assert error.startswith(f"left out: {path}: {LSH}: database.ndcg.mean is 0.99, ") and error.count("\n") == 2
+    assert stored_rows.names(mine) == honest
+    shutil.rmtree(results / "runs")
+    code, out, error = call(capsys, "--results", tmp_path / "other", "results", "merge", results, "--json")
+    assert (code, error) == (0, "") and json.loads(out)["not_scored"] == [*stored_rows.names(results)]

@@ -156,6 +156,7 @@ def test_merging_takes_further_searches_of_the_same_row(
     write(results, row(), row("itq", ap=0.625))
     write(other, *more)
     lines = call(capsys, "results", "merge", other)[1].splitlines()
+    assert lines.pop().startswith("  2 not scored again, for neither counts nor codes are beside them: digits-s1-itq-")
     assert lines[2:] == [
         "  1 copied in place of the same row with fewer searches",
         "  1 kept beside the row here, which has other values or fewer",
@@ -194,10 +195,12 @@ def test_merging_copies_and_keeps_what_conflicts(
         "  1 left out: it failed, and there is a row of this run here",
     ]
     code, out, err = call(capsys, "results", "merge", other, "--dry-run")
-    assert (code, err, out.splitlines()) == (0, "", printed)
+    *lines, last = out.splitlines()
+    assert (code, err, lines) == (0, "", printed)
+    assert last.startswith("  3 not scored again, for neither counts nor codes are beside them: digits-s1-itq-")
     assert stored_rows.texts(results) == before
     printed[1] = f"{results}: 6 rows merged"
-    assert call(capsys, "results", "merge", other)[1].splitlines() == printed
+    assert call(capsys, "results", "merge", other)[1].splitlines() == [*printed, last]
     copied, replaced = (row(bits=bits).run for bits in (32, 48))
     assert stored_rows.texts(results) == {
         **before,
@@ -224,6 +227,7 @@ def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
     assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[1:] == [
         f"{other}: 1 rows merged",
         "  1 kept beside the row here, which has other values or fewer",
+        f"  1 not scored again, for neither counts nor codes are beside them: {more.run}",
     ]
     for folder, n in ((results, 1), (other, 2)):
         assert sum("ndcg" in each.metrics for each in Store(folder).rows()) == 1 and len(stored_rows.texts(folder)) == n
@@ -285,8 +289,8 @@ def test_rows_with_control_characters_are_left_out(
     write(results, good)
     write(other, good)
     for change in ({"reason": "gone\x1b]0;title\x07"}, {"hardware": {"cpu": "a\u202eb"}}):
-        text = to_line(row().model_copy(update=change))
-        place = damage(other, good, text)
+        stored_rows.replace_first(other, to_line(row().model_copy(update=change)))
+        place = f"{other}/rows/digits-s1.jsonl:1"
         code, out, err = call(capsys, "results", *command, *([results] if command == ["diff"] else []), other)
         assert code == 1 and err.startswith(f"left out: {place}: not a row that hashbench wrote: ")
         assert err.count("\n") == 2 and (out + err).replace("\n", "").isprintable()
@@ -338,7 +342,7 @@ def test_prune_lists_and_removes_only_what_is_of_no_use(results: Path, capsys: p
     outside.mkdir()
     (results / "runs" / "link").symlink_to(outside)
     code, out, err = call(capsys, "results", "prune")
-    assert (code, err) == (0, "")
+    assert (code, err.count("\n")) == (1, 1) and err.startswith("error: 1 row damaged: ")
     lines, path = out.splitlines(), results / "rows" / "digits-s1.jsonl"
     assert lines[0] == f"would remove {path}: {failed}: failed: it diverged"
     assert lines[1].startswith(f"would remove {path}: {damaged}: damaged: not a readable row: Expecting property name")
@@ -377,6 +381,6 @@ def test_prune_does_not_remove_a_row_that_has_become_good(
     write(results, row(status="failed"))
     listed = list(prune.useless(Store(results)))
     write(results, row())  # the run is repeated between the list and the removal
-    monkeypatch.setattr(prune, "useless", lambda store: listed)
+    monkeypatch.setattr(prune, "useless", lambda *_: listed)
     assert call(capsys, "results", "prune", "--yes")[0] == 0
     assert Store(results).named(row().run).status == "ok"

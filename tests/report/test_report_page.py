@@ -95,13 +95,14 @@ def test_every_cell_names_its_runs_with_commit_machine_and_seconds(capsys: pytes
 
 
 def test_a_trained_run_says_rate_epochs_and_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    untrained = tiny_row("lsh", 24, 1, ap=0.5)
     settings = {"bits": 24, "lr": 0.25, "epochs": 7, "batch_size": 64}
-    row = with_config(tiny_row("lsh", 24, 1, ap=0.5), settings=settings)
-    Store.default().write(row)
-    data = data_of(written(capsys))
-    untrained, trained = (data["runs"][place] for place in data["cells"]["tiny.2"]["runs"])
-    assert untrained[2].startswith("train 3,600.0 s, ")
-    assert trained[:2] == [row.run, 1] and trained[2].startswith("rate 0.25, epochs 7, batch 64, train 3,601.0 s, ")
+    trained = with_config(tiny_row("lsh", 24, 2, ap=0.5), settings=settings)
+    for row in (untrained, trained):
+        Store.default().write(row)
+    how = {run[0]: run[2] for run in data_of(written(capsys))["runs"]}
+    assert how[untrained.run].startswith("train 3,601.0 s, ")
+    assert how[trained.run].startswith("rate 0.25, epochs 7, batch 64, train 3,602.0 s, ")
 
 
 def test_a_page_of_one_table_has_its_runs_and_figures_only(capsys: pytest.CaptureFixture[str]) -> None:

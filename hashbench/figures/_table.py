@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from hashbench.figures import _panels
+from hashbench.figures import _declared, _panels
 from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, legend
 from hashbench.figures._panels import Panel, Point
+from hashbench.runs.store import Store
 from hashbench.tables import notation
 from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation, Words
@@ -43,9 +44,14 @@ class _Dots:
 def drawing_of_table(table: Table) -> Drawing | None:
     """The picture of what is measured of ``table``, with the published values; None where nothing is measured.
 
-    A section whose columns are code lengths is a panel with a line for each row, which a legend names, if there are at
-    most 20 rows. Any other has a panel of dots for each column, or for each row where it has fewer rows and one metric.
+    A table may name a figure that is its picture. Otherwise a section whose columns are code lengths is a panel with a
+    line for each row, which a legend names, if there are at most 20 rows. Any other has a panel of dots for each
+    column, or for each row where it has fewer rows and one metric.
     """
+    if table.picture is not None and table.has_measured:
+        stored = [row for measured in table.measured for row in measured.rows]
+        drawing = _declared.load(table.picture).fill(stored, Store.default())
+        return drawing if drawing.points else None
     sections = [section for section in table.sections if any(cell.measured for cell in section.cells.values())]
     how = Notation.of(table)
     if not sections:

@@ -10,7 +10,7 @@ from functools import partial
 
 from hashbench.figures import _panels
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
+from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -24,38 +24,57 @@ Tuning = Mapping[str, tuple[float, float]]  # of each label: the AP after one tr
 
 BELOW = 0.37  # the middle of a row, where the line of the tuning is
 ROW_IN, AROUND_IN = 0.17, 0.62  # the height of a bar, and of the title and the axis of a panel
+MOST_TICKS = 4  # intervals between the ticks of a panel that has little width
+AXIS = "tie-aware AP"
 
 
 class RangesFile(CellsFile):
     """The keys of the figure; where it names ``searches``, the methods are sorted by their AP."""
 
     searches: list[str] = []
+    is_sorted: bool = False  # by the AP without searches, too
+    published: bool = True  # false: the published values are not drawn
+    apart: list[str] = []  # rows far from the others, in panels below with a scale of their own
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published AP alone."""
-    file, table = figure.file, _panels.filled(figure, rows, store)
+    file: RangesFile = figure.file
+    table = _panels.filled(figure, rows, store, published=file.published)
     panels, tuning = _by_bits(table), _tuning(table, file.searches)
     labels = _panels.labels_of(panels)
-    if file.searches:
+    if file.searches or file.is_sorted:
         labels.sort(key=lambda label: -max((p.mean or 0 for panel in panels for p in panel.series[label]), default=0))
+    blocks = [
+        [label for label in labels if label not in file.apart],
+        [label for label in labels if label in file.apart],
+    ]
+    blocks = [block for block in blocks if block]
     published = "drawn: the published AP_T, without ranges, which the paper does not print"
     otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
     across = min(file.panels_across, len(panels))
     text = _panels.only_published(table, "published tie-aware AP")
     if table.has_measured:
-        text = f"Bar: worst to best AP over all orders of ties; dot: tie-aware AP ({notation.runs(table)})"
+        text = (
+            f"Bar: worst to best AP over all orders of ties; dot: their mean, the tie-aware AP ({notation.runs(table)})"
+        )
         text += "; hollow: published." if table.has_published else "."
+    if len(blocks) > 1:
+        text += " The panels below have another scale."
     if tuning:
         text += (
             " Thin line through the dot: the standard deviation over seeds. Line below: the AP of held-out queries in "
             "the search of settings, from one trial (their mean) to the best of all."
         )
     is_drawn = table.n_measured or table.has_published
+    lines_of_panels = -(-len(panels) // across)
     return Drawing(
         points=[_with_tuning(line, tuning) for panel in panels for line in panel.lines()] if is_drawn else [],
-        size_in=(WIDTHS_IN[file.width], 0.15 + (AROUND_IN + ROW_IN * len(labels)) * -(-len(panels) // across)),
-        draw=partial(_draw, panels, labels, text, across, tuning),
+        size_in=(
+            WIDTHS_IN[file.width],
+            0.15 + (AROUND_IN * len(blocks) + ROW_IN * len(labels)) * lines_of_panels,
+        ),
+        draw=partial(_draw, panels, blocks, text, across, tuning),
         n_measured=table.n_measured,
         missing=_panels.share_missing(table, otherwise),
     )
@@ -96,18 +115,37 @@ def _by_bits(table: Table) -> list[Panel]:
             series[section.title, bits].setdefault(row, []).append(Point(bits, cell))
     several = len(table.sections) > 1
     return [
-        Panel(f"{section}, {bits} bits" if several else f"{bits} bits", "bits", "AP", of_panel)
+        Panel(f"{section}, {bits} bits" if several else f"{bits} bits", "bits", AXIS, of_panel)
         for (section, bits), of_panel in series.items()
     ]
 
 
-def _draw(panels: list[Panel], labels: list[str], text: str, across: int, tuning: Tuning, figure: Figure) -> None:
-    places = [(place, tuning[label]) for place, label in enumerate(labels) if label in tuning]
-    for ax, panel in zip(_panels.axes_of(figure, panels, across, share=True), panels, strict=True):
-        _panels.draw_dots(ax, panel, labels, ranges=True, stds=bool(tuning))
-        for place, (one, all_of) in places:
-            ax.plot([one, all_of], [place + BELOW] * 2, color=_panels.HOLLOW, marker="|", markersize=3, linewidth=0.8)
+def _draw(panels: list[Panel], blocks: list[list[str]], text: str, across: int, tuning: Tuning, figure: Figure) -> None:
+    n_lines = -(-len(panels) // across)
+    heights = [len(labels) for labels in blocks for _ in range(n_lines)]
+    grid = figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
+    for number, labels in enumerate(blocks):
+        axes = list(grid[number * n_lines : (number + 1) * n_lines].flatten())
+        for ax in axes[len(panels) :]:
+            ax.set_visible(False)
+        for place, (ax, panel) in enumerate(zip(axes, panels, strict=False)):
+            _draw_panel(ax, panel, labels, tuning)
+            ax.sharex(axes[0])
+            ax.tick_params(labelleft=place % across == 0)
+            if number > 0:
+                ax.set_title("", loc="left")
+            if number < len(blocks) - 1:
+                ax.set_xlabel("")
+            if across > 1:
+                ax.locator_params(axis="x", nbins=MOST_TICKS)
     explain(figure, text)
+
+
+def _draw_panel(ax: Axes, panel: Panel, labels: list[str], tuning: Tuning) -> None:
+    _panels.draw_dots(ax, panel, labels, ranges=True, stds=bool(tuning))
+    for place, label in enumerate(labels):
+        if label in tuning:
+            ax.plot(tuning[label], [place + BELOW] * 2, color=_panels.HOLLOW, marker="|", markersize=3, linewidth=0.8)
 
 
 KIND = Kind("AP over all orders of ties: a bar from the worst to the best, a dot at AP_T", RangesFile, _fill, _check)

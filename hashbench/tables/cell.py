@@ -38,6 +38,7 @@ class Cell(Strict):
     budget: str
     track: str  # with the settings that recipes tune a method to, or its authors', or those of the recipe of this name
     tolerance: float | None  # how far the measured mean may be from the published value
+    no_tolerance: str | None = None  # why there is none
     published: float | None
     tie_aware: bool | None  # whether the published value takes ties into account
     citation: str  # key of the paper that printed the value
@@ -77,6 +78,7 @@ class CellKeys(Strict):
     budget: str | None = None
     track: str | None = None
     tolerance: float | None = None
+    no_tolerance: str | None = None
     tie_aware: bool | None = None
     citation: str | None = None  # where it is another paper than the table's
     printed_as: PrintedAs | None = None
@@ -128,6 +130,7 @@ class TableFile(Strict):
     notes: list[str] = []  # footnotes, printed under the table in every format
     distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
     n_splits: int = Field(default=1, ge=1)  # on which each cell is measured, where --splits does not say another number
+    picture: str | None = None  # the figure that is the table's picture; None: lines or dots of all its cells
     defaults: CellKeys = CellKeys()
     groups: list[Group] = Field(min_length=1)
 

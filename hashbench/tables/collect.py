@@ -56,7 +56,7 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
         rows_, columns = (tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True))  # in order of appearance
         filled.append(Section(title, rows_, columns, cells))
     notes = (*_notes(spec, [*repeated]), *stored.elsewhere(spec.not_installed))
-    return Table(spec.name, spec.title, spec.paper, spec.source, notes, tuple(filled), spec.distinct)
+    return Table(spec.name, spec.title, spec.paper, spec.source, notes, tuple(filled), spec.distinct, spec.picture)
 
 
 def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:

@@ -31,6 +31,7 @@ class TableSpec(Strict):
     cells: list[Cell]
     distinct: bool = False  # the number of distinct codes is shown beside each AP
     substitute_budget: str | None = None  # the budget of all cells, where it is not the one that the file declares
+    picture: str | None = None  # the figure that is its picture
     n_splits: int = 1  # the splits on which each cell is measured; the first is the protocol's own
 
     @property
@@ -45,8 +46,8 @@ class TableSpec(Strict):
 
     def on_splits(self, n: int) -> "TableSpec":
         """The same table with every cell measured on ``n`` splits; its name and title say so."""
-        changes = {"name": f"{self.name}_splits{n}", "title": f"{self.title}, on {n} splits", "n_splits": n}
-        return self if n == 1 else self.model_copy(update=changes)
+        names = {"name": f"{self.name}_splits{n}", "title": f"{self.title}, on {n} splits"}
+        return self if n == 1 else self.model_copy(update={**names, "n_splits": n, "picture": None})
 
     def at_budget(self, budget: str) -> "TableSpec":
         """The same table with every cell run at another budget, and without tolerances; name and title say so.
@@ -58,7 +59,7 @@ class TableSpec(Strict):
         changes = {"budget": budget, "tolerance": None}
         cells = [cell if cell.budget == IMPORTED else cell.model_copy(update=changes) for cell in self.cells]
         names = {"name": f"{self.name}_{budget}", "title": f"{self.title}, at budget {budget}"}
-        return self.model_copy(update={**names, "cells": cells, "substitute_budget": budget})
+        return self.model_copy(update={**names, "cells": cells, "picture": None, "substitute_budget": budget})
 
 
 def names() -> list[str]:
@@ -106,7 +107,7 @@ def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
-    same = file.model_dump(include={"title", "paper", "notes", "distinct", "n_splits"})
+    same = file.model_dump(include={"title", "paper", "notes", "distinct", "picture", "n_splits"})
     return TableSpec(name=name, source=file.source or name, **same, cells=list(file.cells(path)))
 
 

@@ -117,6 +117,7 @@ class Table:
     notes: tuple[str, ...]
     sections: tuple[Section, ...]
     distinct: bool = False  # the number of distinct codes is shown beside each AP
+    picture: str | None = None  # the figure that is its picture
 
     def cells(self) -> Iterator[TableCell]:
         """All cells, in order of appearance."""

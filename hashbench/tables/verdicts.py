@@ -22,14 +22,15 @@ from hashbench.tables.table import Table, TableCell
 from hashbench.tables.tracks import title_of
 
 REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED = "reproduced", "with other settings", "not reproduced"
-OTHER_INPUT, NOT_MEASURED = "not compared", "not measured"
-VERDICTS = (REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED, NOT_MEASURED, OTHER_INPUT)  # that which says most first
+NOT_COMPARED, NOT_MEASURED = "not compared", "not measured"
+VERDICTS = (REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED, NOT_MEASURED, NOT_COMPARED)  # that which says most first
 OF_CELL = ("citation", "section", "row", "column", "dataset", "protocol", "method", "metric", "published", "tolerance")
+OF_OTHER_INPUT = "it is of another network, other features or other data"
 TITLE = "Verdicts of reproduction"
 EXPLANATION = (
     "Reproduced: the mean over seeds is within the tolerance of the published value, with the network or features of "
     "the paper. With other settings: it is not, but that of another cell is, which differs in its settings only. "
-    "Not compared: the published value is of other features, and has no tolerance. A published value counts once."
+    "Not compared: the published value has no tolerance. A published value counts once."
 )
 
 
@@ -53,22 +54,35 @@ class Verdict:
 def verdicts(tables: Iterable[Table]) -> list[Verdict]:
     """A verdict for each published cell of ``tables``; of cells with one published value that which says most.
 
-    A table of our own may repeat a published value beside another network, and a table at another budget repeats all.
+    A table of our own may repeat a published value beside another network or other data, and a table at another budget
+    repeats all.
     """
     tables = list(tables)
     measured: dict[tuple[Any, ...], list[TableCell]] = defaultdict(list)
     for cell in (cell for table in tables for cell in table.cells() if cell.measured is not None):
         measured[_same_input(cell.declared)].append(cell)
     found: dict[tuple[Any, ...], Verdict] = {}
-    # the papers' tables first: only they say what would be right
+    printed: set[tuple[Any, ...]] = set()  # in the papers' tables
+    # these first: only they say what would be right
     for table in sorted(tables, key=lambda table: table.paper == OWN):
         for cell in table.cells():
-            if (declared := cell.declared).published is not None:
-                verdict = _verdict(table.name, cell, measured[_same_input(declared)])
-                key = (declared.citation, *_same_run(declared), declared.published)
-                if key not in found or VERDICTS.index(verdict.verdict) < VERDICTS.index(found[key].verdict):
-                    found[key] = verdict
+            if (declared := cell.declared).published is None:
+                continue
+            key = (declared.citation, *_same_run(declared), declared.published)
+            if table.paper != OWN:
+                printed.add(_as_printed(declared))
+            elif key not in found and _as_printed(declared) in printed:
+                continue  # it stands beside other data than the paper's
+            verdict = _verdict(table, cell, measured[_same_input(declared)])
+            if key not in found or VERDICTS.index(verdict.verdict) < VERDICTS.index(found[key].verdict):
+                found[key] = verdict
     return list(found.values())
+
+
+def _as_printed(cell: Cell) -> tuple[Any, ...]:
+    """What two cells have in common that show the same number of a paper, on whatever data."""
+    size = (cell.settings.get(key) for key in CODE_SIZE)
+    return cell.citation, cell.method, cell.metric, cell.published, *size
 
 
 def _same_run(cell: Cell) -> tuple[Any, ...]:
@@ -82,12 +96,13 @@ def _same_input(cell: Cell) -> tuple[Any, ...]:
     return *_same_run(cell), *(cell.settings.get(key) for key in LIKE)
 
 
-def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell]) -> Verdict:
+def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdict:
     declared = cell.declared
     if declared.tolerance is None:
-        return Verdict(table, cell, OTHER_INPUT, "it has no tolerance")
+        other_input = OF_OTHER_INPUT if table.paper == OWN else "it has no tolerance"
+        return Verdict(table.name, cell, NOT_COMPARED, declared.no_tolerance or other_input)
     if cell.within_tolerance:
-        return Verdict(table, cell, REPRODUCED, f"differs by {cell.difference:+.3f}")
+        return Verdict(table.name, cell, REPRODUCED, f"differs by {cell.difference:+.3f}")
     # a row of the paper with a value of its own is another method to it, as the loss of StructHash
     own_values = (None, declared.published)
     others = [other for other in alike if TableCell(declared, other.measured).within_tolerance]
@@ -95,25 +110,39 @@ def _verdict(table: str, cell: TableCell, alike: Sequence[TableCell]) -> Verdict
         own, other = declared.settings.items(), others[0].declared
         changed = {key: value for key, value in other.settings.items() if (key, value) not in own}
         how = settings_text(changed) or (f"budget {other.budget}" if other.budget != declared.budget else other.row)
-        return Verdict(table, cell, OTHER_SETTINGS, how)
+        return Verdict(table.name, cell, OTHER_SETTINGS, how)
     if cell.measured is not None:
-        return Verdict(table, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
+        return Verdict(table.name, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
     given = declared.settings.get("model") or declared.settings.get("features") or "its items"
     no_run = f"no run at the budget {declared.budget} on {declared.dataset} {declared.protocol} of {given}"
-    return Verdict(table, cell, NOT_MEASURED, why_not_here(declared, read_once(load)(table)) or no_run)
+    return Verdict(table.name, cell, NOT_MEASURED, why_not_here(declared, read_once(load)(table.name)) or no_run)
 
 
 def render(found: Sequence[Verdict], renderer: Renderer) -> str:
     """How many cells of each paper, and of each method, have each verdict, as Markdown, LaTeX or HTML."""
     waiting = Counter(each.why for each in found if each.verdict == NOT_MEASURED)
     why = "; ".join(f"{counted(n, 'cell')}: {why}" for why, n in waiting.most_common())
-    notes, parts = [EXPLANATION, *([f"Not measured: {why}."] if why else [])], []
+    notes = [EXPLANATION, *([f"Not measured: {why}."] if why else []), *_not_compared(found)]
+    parts = []
     for by, corner, title in (("citation", "paper", cite), ("method", "method", title_of)):
         n = Counter((title(getattr(each.cell.declared, by)), each.verdict) for each in found)
         labels = sorted({label for label, _ in n})
         columns = {of: [(str(n[label, of]), float(n[label, of])) for label in labels] for of in VERDICTS}
         parts.append(renderer(f"{TITLE}, by {corner}", notes if by == "citation" else [], corner, labels, [columns]))
     return "\n".join(parts)
+
+
+def _not_compared(found: Sequence[Verdict]) -> list[str]:
+    """The reasons why published values are not compared, the most frequent first, with the data sets of each."""
+    datasets: dict[str, Counter[str]] = defaultdict(Counter)
+    for verdict in found:
+        if verdict.verdict == NOT_COMPARED:
+            datasets[verdict.why][verdict.cell.declared.dataset] += 1
+    reasons = []
+    for why, n in sorted(datasets.items(), key=lambda item: -item[1].total()):
+        of_each = ", ".join(f"{n_of_dataset} on {dataset}" for dataset, n_of_dataset in sorted(n.items()))
+        reasons.append(f"{counted(n.total(), 'value')}: {why} ({of_each})")
+    return [f"Not compared: {'; '.join(reasons)}."] if reasons else []
 
 
 def render_csv(found: Sequence[Verdict]) -> str:

@@ -7,8 +7,11 @@ from support.declared_figures import CELLS, axes_of, declare, filled, row_of, ti
 from support.searches import search_of
 
 from hashbench import figures
+from hashbench.figures import drawing_of_table
 from hashbench.figures._panels import DOT
 from hashbench.foundation.errors import HashbenchError
+from hashbench.tables import spec
+from hashbench.tables.collect import collect
 
 
 def test_a_bar_is_the_range_and_a_dot_the_tie_aware_value(tmp_path: Path) -> None:
@@ -44,6 +47,37 @@ def test_a_search_sorts_the_rows_and_draws_what_its_trials_bring(tmp_path: Path)
     assert [list(map(float, each)) for each in lines[-2:]] == [pytest.approx([0.2, 0.2]), pytest.approx([0.25, 0.4])]
     (lsh,) = [point for point in drawing.points if point["series"] == "LSH" and point["x"] == 12]
     assert (lsh["one_trial"], lsh["all_trials"]) == pytest.approx((0.25, 0.4))
+
+
+def test_rows_that_are_far_apart_have_a_scale_of_their_own(tmp_path: Path) -> None:
+    figure = tiny(tmp_path, "tie_ranges", 'apart = ["LSH"]\nis_sorted = true\npublished = false\n')
+    rows = [
+        row_of(figure, "LSH", "12 bits", ap=0.25, ap_worst=0.15, ap_best=0.3),
+        row_of(figure, "ITQ", "24 bits", ap=0.95, ap_worst=0.94, ap_best=0.97),
+        row_of(figure, "ITQ", "12 bits", ap=0.92, ap_worst=0.9, ap_best=0.95),
+    ]
+    drawn = axes_of(filled(figure, *rows)).axes
+    named = [[label.get_text() for label in ax.get_yticklabels()] for ax in drawn]
+    assert named == [["ITQ"], [], ["LSH"], []]  # a row of panels has its labels at the left
+    above, also_above, below, also_below = drawn
+    assert above.get_xlim() == also_above.get_xlim() and 0.8 < above.get_xlim()[0] < 0.9
+    assert below.get_xlim() == also_below.get_xlim() and below.get_xlim()[1] < 0.4
+
+
+def test_a_figure_is_the_picture_of_the_table_that_names_it(tmp_path: Path) -> None:
+    cells = CELLS.replace(", values = [0.5, 0.25]", "").replace(', values = [0.75, "-"]', "")
+    figure = tiny(tmp_path, "tie_ranges", "", cells)
+    declared = tmp_path / "root" / "experiments" / "tables" / "tiny.toml"
+    declared.parent.mkdir()
+    declared.write_text(f'title = "Tiny"\npicture = "tiny"\n{cells}')
+    table = spec.load("tiny")
+    assert drawing_of_table(collect(table, [], None)) is None
+    rows = [row_of(figure, "LSH", "12 bits", ap=0.25, ap_worst=0.15, ap_best=0.79)]
+    drawing = drawing_of_table(collect(table, rows, None))
+    assert drawing is not None and drawing.points == filled(figure, *rows).points
+    (bar,) = [bar for ax in axes_of(drawing).axes for bar in ax.patches]
+    assert (bar.get_x(), bar.get_width()) == pytest.approx((0.15, 0.64))
+    assert (table.at_budget("full").picture, table.on_splits(2).picture) == (None, None)  # it shows other runs
 
 
 def test_where_nothing_is_measured_the_published_values_stand_without_ranges(tmp_path: Path) -> None:

@@ -33,6 +33,24 @@ rows = [
 """
 
 
+# a table of our own that shows a value of ``tiny`` beside other data, and a value that no table of a paper has
+OWN_TABLE = """
+title = "Own"
+[defaults]
+dataset = "cifar10"
+protocol = "s1"
+metric = "ap"
+citation = "he2018tieaware"
+settings = { bits = 12 }
+[[groups]]
+columns = [{ label = "12 bits" }]
+rows = [
+  { label = "LSH", method = "lsh", values = [0.25] },
+  { label = "ITQ", method = "itq", values = [0.56] },
+]
+"""
+
+
 @pytest.fixture(autouse=True)
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return report_root(tmp_path, monkeypatch)
@@ -77,6 +95,26 @@ def test_another_row_of_the_paper_is_no_other_setting(root: Path) -> None:
     (root / "experiments" / "tables" / "repeated.toml").write_text(text)
     Store.default().write(row_of_cell(spec.load("repeated").cells[0], ap=0.56))
     assert found()["tiny", "ITQ", "12 bits"] == ("not reproduced", "differs by +0.050")
+
+
+def test_a_value_beside_other_data_counts_once_and_a_value_of_its_own_says_why_it_is_not_compared(root: Path) -> None:
+    (root / "experiments" / "tables" / "own.toml").write_text(OWN_TABLE)
+    verdict = found()
+    assert ("own", "LSH", "12 bits") not in verdict  # it is that of ("tiny", "LSH", "12 bits")
+    assert verdict["own", "ITQ", "12 bits"] == (
+        "not compared",
+        "it is of another network, other features or other data",
+    )
+
+
+def test_the_overview_counts_the_reasons_for_which_values_are_not_compared(root: Path) -> None:
+    (root / "experiments" / "tables" / "own.toml").write_text(OWN_TABLE)
+    other = root / "experiments" / "tables" / "other.toml"
+    other.write_text(other.read_text().replace("[[groups]]", '[[groups]]\nno_tolerance = "it is a ratio"'))
+    assert (
+        "Not compared: 2 values: it is a ratio (1 on cifar10, 1 on digits); "
+        "1 value: it is of another network, other features or other data (1 on cifar10).\n"
+    ) in results_readme(tables())
 
 
 def test_they_are_counted_in_the_overview_on_the_page_and_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:

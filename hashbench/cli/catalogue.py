@@ -222,7 +222,9 @@ def _cards_here() -> Iterable[str]:
 
 CONVENTIONS = "evaluation.conventions:CONVENTIONS"
 KINDS = {
-    "methods": Kind("methods", _methods, "methods:METHODS", "method", _files_in("methods")),
+    "methods": Kind(
+        "methods, and what they are compared with", _methods, "methods:METHODS", "method", _files_in("methods")
+    ),
     "datasets": Kind("data sets", _datasets, "datasets.card:cards", "dataset", _cards_here),
     "protocols": Kind("splits of the data sets into queries, database and training", _protocols),
     "tables": Kind("tables of papers, and of our own", _tables, "tables.spec:names", "table", _files_in("tables")),

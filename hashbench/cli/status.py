@@ -38,9 +38,10 @@ def command(
 ) -> None:
     """Show which cells of a table are done, partly done, failed, missing or not available yet: a sign for each cell.
 
-    The signs have colours on a terminal; NO_COLOR turns them off. Without TABLE: a line for each table, and for each
-    figure that has cells of its own. The hours left are those that runs of the same method, data set and code size took
-    before, one at a time.
+    A cell is done when all its runs are; cells that show several metrics of a run share it. The signs have colours on a
+    terminal; NO_COLOR turns them off. Without TABLE: a line for each table, and for each figure that has cells of its
+    own, with the numbers of its runs, and of its cells that cannot be run yet. The hours left are those that runs of
+    the same method, data set and code size took before, one at a time.
     """
     from hashbench import figures
     from hashbench.runs.interrupted import interrupted
@@ -72,7 +73,8 @@ def command(
 
 
 def _overview(tables: "list[TableStatus]") -> Iterator[str]:
-    lines = [("table", "runs done", "missing", "failed", "not yet", "hours left")]
+    headings = ("missing", "failed", "cells not yet", "hours left")
+    lines = [("table", "runs done", *headings)]
     for each in tables:
         of = each.counts()
         done = f"{of['done']} of {of['done'] + of['failed'] + of['missing']}"
@@ -80,7 +82,8 @@ def _overview(tables: "list[TableStatus]") -> Iterator[str]:
         lines.append((each.spec.name, done, *numbers, each.hours()))
     widest = max(len(name) for name, *_ in lines)
     for name, done, *others in lines:
-        yield f"{name:{widest}}  {done:>10}  " + "  ".join(f"{text:>{max(7, len(text))}}" for text in others)
+        columns = (f"{text:>{max(7, len(heading))}}" for text, heading in zip(others, headings, strict=True))
+        yield f"{name:{widest}}  {done:>10}  {'  '.join(columns)}"
 
 
 def _of_table(found: "TableStatus") -> Iterator[str]:
@@ -94,10 +97,9 @@ def _of_table(found: "TableStatus") -> Iterator[str]:
         yield from _map(title, rows, label_width)
     yield ", ".join(f"{_sign(state)} {state}" for state in SIGNS)
     of = found.counts()
-    yield (
-        f"{found.spec.name}: {of['done']} runs done, {of['failed']} failed, {of['missing']} missing; "
-        f"{of['unavailable']} of {len(found.cells)} cells not available yet; hours left: {found.hours()}"
-    )
+    runs = f"{of['done']} runs done, {of['failed']} failed, {of['missing']} missing"
+    measured = f"{found.cell_states()['done']} of {len(found.spec.cells)} cells measured"
+    yield f"{found.spec.name}: {runs}; {measured}, {of['unavailable']} not available yet; hours left: {found.hours()}"
 
 
 def _map(title: str, rows: "Mapping[str, Mapping[str, CellStatus]]", label_width: int) -> Iterator[str]:

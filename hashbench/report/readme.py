@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from hashbench.foundation.errors import counted
+from hashbench.methods import METHODS
 from hashbench.runs.settings import method_file
 from hashbench.tables import notation
 from hashbench.tables.footnotes import network_of
@@ -16,7 +18,8 @@ from hashbench.tuning import search
 QUICKSTART = ("digits", "digits_all")  # their rows are everybody's own, and are not committed
 HEAD = """# Results
 
-Written by `hashbench table --all --write`; do not edit. {measured:,} of {declared:,} cells are measured.
+Written by `hashbench table --all --write`; do not edit.
+{measured:,} of {declared:,} cells are measured, with {methods}.
 A published value is never printed as a measured one: a cell that is not measured is blank.
 [REPORT.md](REPORT.md) says what the numbers mean.
 
@@ -37,7 +40,7 @@ def results_readme(tables: Iterable[Table]) -> str:
     """The text of results/README.md; the same tables give the same text."""
     shown = [table for table in tables if table.name not in QUICKSTART]
     measured, declared = (sum(getattr(table, n) for table in shown) for n in ("n_measured", "n_cells"))
-    head = HEAD.format(measured=measured, declared=declared)
+    head = HEAD.format(measured=measured, declared=declared, methods=_methods(shown))
     of_papers = _lines(table for table in shown if table.paper != OWN)
     own = _lines(table for table in shown if table.paper == OWN)
     lines = [head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]
@@ -45,6 +48,16 @@ def results_readme(tables: Iterable[Table]) -> str:
     found = verdicts(shown)
     lines += [f"\n{verdicts_text(found, markdown).rstrip()}", DETAILS] if found else []
     return "\n".join([*lines, *([f"\n{SEARCHES_HEAD}", *searches] if searches else [])]) + "\n"
+
+
+def _methods(tables: Iterable[Table]) -> str:
+    """How many methods have a measured cell, and which references."""
+    measured = {row.method for table in tables for cell in table.measured for row in cell.rows}
+    references = sorted(
+        method_file(name).title for name in measured if name in METHODS.names and method_file(name).is_reference
+    )
+    text = counted(len(measured) - len(references), "method")
+    return f"{text} and {counted(len(references), 'reference')} ({', '.join(references)})" if references else text
 
 
 def _searches() -> Iterator[str]:

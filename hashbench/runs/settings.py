@@ -164,6 +164,7 @@ class MethodFile(Strict):
     title: str
     paper: str
     summary: str
+    is_reference: bool = False  # it learns no hash function: what methods are compared with
     budgets: dict[str, str] = Field({"full": "as the method's file says"}, min_length=1)
     parameters: dict[str, Parameter]
     search: Space = {}

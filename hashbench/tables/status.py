@@ -60,7 +60,10 @@ State = Literal["done", "partly", "failed", "missing", "not available yet"]
 
 @dataclass(frozen=True)
 class CellStatus:
-    """What is stored of the runs that one cell needs, by seed; ``0 of split 1`` is seed 0 on another split."""
+    """What is stored of the runs that a cell, and each other one with these runs, needs, by seed.
+
+    ``0 of split 1`` is seed 0 on another split.
+    """
 
     cell: Cell
     unavailable: str | None  # why no seed can be run yet
@@ -95,12 +98,15 @@ class TableStatus:
     n_unknown: int  # of these runs: no past run tells how long they take
 
     def counts(self) -> dict[str, int]:
-        """The number of runs that are done, failed and missing, and of cells that cannot be run yet."""
-        totals = Counter(done=0, failed=0, missing=0, unavailable=0)
+        """The number of runs that are done, failed and missing, and of the table's cells that cannot be run yet."""
+        totals = Counter(done=0, failed=0, missing=0, unavailable=self.cell_states()["not available yet"])
         for cell in self.cells.values():
             totals.update(done=len(cell.done), failed=len(cell.failed), missing=len(cell.missing))
-            totals["unavailable"] += cell.unavailable is not None
         return dict(totals)
+
+    def cell_states(self) -> Counter[State]:
+        """The number of the table's cells in each state; cells that show several metrics of one run count each."""
+        return Counter(self.cells[cell.run_key].state for cell in self.spec.cells)
 
     def as_json(self, seeds: int) -> dict[str, Any]:
         """The table as a whole as --json prints it."""

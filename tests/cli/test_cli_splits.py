@@ -91,7 +91,7 @@ def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]
         "       4 bits",
         "  LSH    #     1 of 1 measured",
         "# done, + partly, x failed, . missing, - not available yet",
-        "tiny_splits2: 2 runs done, 0 failed, 0 missing; 0 of 1 cells not available yet; hours left: 0.0",
+        "tiny_splits2: 2 runs done, 0 failed, 0 missing; 1 of 1 cells measured, 0 not available yet; hours left: 0.0",
     ]
     found = json.loads(call(capsys, "status", "tiny", "--splits", "3", "--seeds", "2", "--json")[1])
     assert (found["splits"], found["seeds"], found["done"], found["missing"]) == (3, 2, 2, 4)

@@ -274,7 +274,7 @@ def test_status_of_a_table_is_a_map_of_its_cells(capsys: pytest.CaptureFixture[s
         "  LSH         #        x     1 of 2 measured; seed 1 failed: it diverged",
         f"  Nothing     -        -     0 of 2 measured; not available yet: {ABSENT}",
         "# done, + partly, x failed, . missing, - not available yet",
-        "tiny: 2 runs done, 1 failed, 1 missing; 2 of 4 cells not available yet; hours left: ?",
+        "tiny: 2 runs done, 1 failed, 1 missing; 1 of 4 cells measured, 2 not available yet; hours left: ?",
     ]
 
 
@@ -331,7 +331,7 @@ def test_status_without_a_table_has_a_line_for_each_table(capsys: pytest.Capture
     measure(24, 0.0, status="failed")
     assert run("status") == 0
     heading, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
-    assert heading == ["table", "runs", "done", "missing", "failed", "not", "yet", "hours", "left"]
+    assert heading == ["table", "runs", "done", "missing", "failed", "cells", "not", "yet", "hours", "left"]
     assert lines[0] == ["other", "1", "of", "2", "0", "1", "2", "?"]
     assert lines[1] == ["tiny", "1", "of", "2", "0", "1", "2", "?"]
 
@@ -381,4 +381,6 @@ def test_status_counts_runs_that_several_cells_share_once(tmp_path: Path, capsys
     )
     measure(12, 0.25)
     assert run("status", "tiny") == 0
-    assert "tiny: 1 runs done, 0 failed, 0 missing; 1 of 2 cells" in capsys.readouterr().out
+    assert (
+        "tiny: 1 runs done, 0 failed, 0 missing; 2 of 4 cells measured, 2 not available yet" in capsys.readouterr().out
+    )

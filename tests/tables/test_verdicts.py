@@ -117,6 +117,19 @@ def test_the_overview_counts_the_reasons_for_which_values_are_not_compared(root:
     ) in results_readme(tables())
 
 
+def test_the_overview_tells_references_from_methods(root: Path) -> None:
+    assert "\n4 of 10 cells are measured, with 3 methods.\n" in results_readme(tables())
+    text = OWN_TABLE.replace(
+        'label = "ITQ", method = "itq", values = [0.56]', 'label = "None", method = "random_ranking"'
+    )
+    (root / "experiments" / "tables" / "own.toml").write_text(text)
+    cell = spec.load("own").cells[1]
+    Store.default().write(row_of_cell(cell, ap=0.1))
+    assert "\n5 of 12 cells are measured, with 3 methods and 1 reference (Random ranking).\n" in results_readme(
+        tables()
+    )
+
+
 def test_they_are_counted_in_the_overview_on_the_page_and_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     text = results_readme(tables())
     row = next(line for line in text.splitlines() if line.startswith("| He et al. (2018)"))

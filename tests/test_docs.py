@@ -1,6 +1,7 @@
 """README, CONTRIBUTING and docs/: links lead somewhere, commands exist, examples give what they say."""
 
 import doctest
+import json
 import re
 import shlex
 import subprocess
@@ -40,8 +41,38 @@ def anchors(page: Path) -> set[str]:
     return {*headings, *TARGET.findall(text)}
 
 
-def test_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 150
+def test_readme_is_short_and_its_first_screen_is_whole() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    assert len(lines) <= 120
+    first = "\n".join(lines[:40])
+    for link in (
+        "docs/index.md",
+        "docs/leaderboard.md",
+        "results/README.md",
+        "docs/adding.md#a-method",
+        "CITATION.cff",
+    ):
+        assert f"]({link})" in first
+    for part in ("![", "**Install**", "pip install .", "[worst, best]", "| I have |", "**Not reproduced**"):
+        assert part in first
+    what_one_has = [line for line in first.splitlines() if re.match(r"\| \*\*", line)]
+    assert [len(line.split("<br>")) for line in what_one_has] == [3, 3, 3, 3]
+    assert (len(re.findall(r"^- \*\*", first, re.MULTILINE)), len(re.findall(r"^\d\. ", first, re.MULTILINE))) == (4, 3)
+    assert {"    make quickstart", "    make test"} <= set(lines[:60])
+
+
+def test_the_speed_of_counting_is_the_measured_one() -> None:
+    (path,) = (ROOT / "results" / "benchmarks").glob("scoring-intel-*.json")
+    ns = {(t["what"], t["bits"]): t["ns_per_pair"] for t in json.loads(path.read_text())["timings"] if "what" in t}
+    lengths = (12, 48, 64)
+    ratios = [ns["per-query argsort and ap", bits] / ns["count and ap, classes", bits] for bits in lengths]
+    lowest, highest = round(min(ratios)), round(max(ratios))
+    assert f"a {lowest}th to a {highest}th of the time" in (ROOT / "README.md").read_text().replace("\n", " ")
+    benchmarks = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert f"{lowest} to {highest} times as fast" in benchmarks
+    for what in ("count, classes", "count and ap, classes", "per-query argsort and ap"):
+        cells = [f"{ns[what, bits]:.2f}" if ns[what, bits] < 1 else f"{ns[what, bits]:.1f}" for bits in lengths]
+        assert f"| {' | '.join(cells)} |" in benchmarks
 
 
 def test_lines_of_methods_are_counted_anew() -> None:

@@ -12,7 +12,7 @@ from scipy.stats import ttest_ind, ttest_rel
 from support.small_root import REPOSITORY
 
 from hashbench import figures
-from hashbench.report.readme import QUICKSTART, results_readme
+from hashbench.report.readme import results_readme
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import spec
@@ -215,19 +215,79 @@ def test_the_overview_of_the_results_is_the_generated_one(monkeypatch: pytest.Mo
     assert [link for link in links if not (REPOSITORY / "results" / link).is_file()] == []
 
 
-def test_the_first_screen_of_the_readme_says_which_tables_are_measured() -> None:
-    lines = (REPOSITORY / "README.md").read_text(encoding="utf-8").splitlines()[:25]
-    found: dict[str, str] = {}
-    for line in lines:
-        if counts := re.search(r"\| ([\d,]+) of ([\d,]+) \|$", line):
-            named = re.findall(r"`(\w+)`", line) or sorted(tables().keys() - found.keys())  # the last line: all others
-            n_declared = sum(len([*tables()[name].cells()]) for name in named)
-            n_measured = sum(len(measured(name)) for name in named)
-            assert counts.groups() == (f"{n_measured:,}", f"{n_declared:,}"), line
-            found |= dict.fromkeys(named, line)
-    assert found.keys() == tables().keys()
-    unmeasured = {name for name, line in found.items() if line.startswith("| nothing measured")}
-    assert unmeasured == {name for name, table in tables().items() if not table.has_measured} - {*QUICKSTART}
+def at_32_bits(table: str, section: str, row: str) -> TableCell:
+    (of_table,) = (each for each in tables()[table].sections if each.title == section)
+    return of_table.cells[row, "32 bits"]
+
+
+def part(value: float, decimals: int = 3) -> str:
+    """A fraction as the README writes it, without its zero."""
+    return f"{value:.{decimals}f}".replace("0.", ".", 1)
+
+
+S1, TUNED, PUBLISHED_SETTINGS = "cifar10_s1_lite0", "tuned (AP_T)", "as published, with labels (AP_T)"
+HEADS_224 = "the heads at 224 pixels from which all layers are trained (AP_T)"
+ALL_LAYERS = "all layers trained at 224 pixels, from a head at this size (AP_T)"
+# the cells of the README's findings in the order of their numbers, and what each line says of the seeds
+FINDINGS = [
+    (
+        "five seeds",
+        [(S1, PUBLISHED_SETTINGS, "TALR-AP"), (S1, TUNED, "TALR-AP"), (S1, TUNED, "CE"), (S1, TUNED, "ADSH")],
+    ),
+    ("five seeds", [(S1, TUNED, "ITQ-CCA"), ("cifar100_lite0", "tuned on CIFAR-100 (AP_T)", "TALR-AP")]),
+    (
+        "three to five seeds",
+        [(S1, HEADS_224, "TALR-AP"), (S1, HEADS_224, "DTSH"), (S1, ALL_LAYERS, "DTSH"), (S1, ALL_LAYERS, "TALR-AP")],
+    ),
+]
+
+
+def test_the_findings_of_the_readme_are_those_of_the_rows() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\d\. (.*)$", readme, re.MULTILINE)
+    numbers = {(5, 5): "five seeds", (3, 5): "three to five seeds"}
+    for line, (seeds, places) in zip(lines, FINDINGS, strict=True):
+        values = [value for place in places if (value := at_32_bits(*place).measured) is not None]
+        assert re.findall(r"(\.\d{3}) ± (\.\d{3})", line) == [(part(v.mean), part(v.std or 0)) for v in values]
+        n_seeds = [value.n_seeds for value in values]
+        assert "32 bits" in line and seeds in line and numbers[min(n_seeds), max(n_seeds)] == seeds
+    in_order = sorted((cell.measured.mean, row) for row, cell in linear_heads().items() if cell.measured)
+    assert (in_order[0][1], in_order[-1][1]) == ("CE", "ADSH")
+    difference = ttest_ind(
+        *(means_of_seeds(at_32_bits(S1, TUNED, row)) for row in ("ADSH", "ITQ-CCA")), equal_var=False
+    )
+    low, high = difference.confidence_interval()
+    above = at_32_bits(S1, TUNED, "ADSH").measured.mean - at_32_bits(S1, TUNED, "ITQ-CCA").measured.mean
+    assert f"ADSH is {part(above)} above, with a 95% interval from {part(low)} to {part(high)} over seeds" in lines[1]
+    on_cifar100 = at_32_bits("cifar100_lite0", "tuned on CIFAR-100 (AP_T)", "Classifier codes").measured
+    assert f"predicts have {part(on_cifar100.mean)}, the highest head" in lines[1]
+
+
+def linear_heads() -> dict[str, TableCell]:
+    """The cells of the tuned linear heads on S1 at 32 bits, by row."""
+    (section,) = (each for each in tables()[S1].sections if each.title == TUNED)
+    cells = {row: cell for (row, column), cell in section.cells.items() if column == "32 bits"}
+    return {row: cell for row, cell in cells.items() if cell.declared.settings.get("model") == "linear"}
+
+
+def test_the_readme_says_of_its_picture_what_the_points_say() -> None:
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    points = figures.load("readme_ties").fill(rows(), STORE).points
+    at_32 = [point for point in points if point["x"] == 32]
+    *nine, tenth = sorted(at_32, key=lambda point: -point["measured"])
+    assert tenth["series"] == "Classifier codes"
+    spread = nine[0]["measured"] - nine[-1]["measured"]
+    ranges = [point["best"] - point["worst"] for point in nine]
+    assert f"the first nine lie within {part(spread)} of one another" in readme
+    assert f"moves each by {part(min(ranges))} to {part(max(ranges))}" in readme
+    assert f"the tenth, by {part(tenth['best'] - tenth['worst'])}" in readme
+    assert {point["n_seeds"] for point in at_32} == {5}
+
+
+def test_methods_are_counted_beside_references() -> None:
+    overview = (REPOSITORY / "results" / "README.md").read_text(encoding="utf-8")
+    n_methods = re.search(r"with (\d+) methods and 5 references", overview)
+    assert n_methods is not None and f"{n_methods[1]} methods and five references have more than" in TEXT
 
 
 def test_the_readme_counts_the_verdicts() -> None:
@@ -237,9 +297,14 @@ def test_the_readme_counts_the_verdicts() -> None:
     counts = {name: [int(number) for number in re.findall(r"\d+", cells)] for name, cells in lines}
     # reproduced, with other settings, not reproduced, not measured, not compared
     (*of_structhash, others), talr, sparse = (counts[name] for name in ("Lin", "He", "Jeong"))
-    said = readme.partition("A verdict for each published value")[2].partition("\n\n")[0]
-    numbers = [int(number) for number in re.findall(r"\b\d+\b", said)]
-    assert numbers == [*of_structhash, talr[3], sparse[3], others + talr[4] + sparse[4]]
+    said = readme.partition("**Not reproduced**: ")[2].partition("\n\n")[0]
+    reproduced, other_settings, not_reproduced, waiting = of_structhash
+    assert f"TALR, {talr[3]} values" in said and f"sparse codes, {sparse[3]} " in said
+    assert (
+        f"of StructHash {reproduced} are, {other_settings} with other settings, {not_reproduced} are not, "
+        f"{waiting} wait for STL-10"
+    ) in said
+    assert f"{others + talr[4] + sparse[4]} others have no tolerance" in said
     assert talr[:3] == sparse[:3] == [0, 0, 0]
 
 

@@ -198,7 +198,8 @@ ROW_OF_ONES_OWN = re.compile(r"^\| \*\*(\w+).*?\| (.*) \|$", re.MULTILINE)
 @pytest.mark.parametrize("what", ["codes", "images", "vectors"])
 def test_the_lines_for_what_one_has_work(what: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the README's first screen, with one trial of one seed; a method of one's own is another test's."""
-    (folder / "root").mkdir(exist_ok=True)
+    for part in ("datasets", "experiments"):
+        (folder / "root" / part).mkdir(parents=True, exist_ok=True)
     monkeypatch.setenv("HASHBENCH_ROOT", str(folder / "root"))  # bench writes tables there, and not into the clone
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 3

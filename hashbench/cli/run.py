@@ -97,11 +97,7 @@ def command(
     for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
         note(f"left out: {line}")  # once for each data set, method and reason
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
-    if stored.measured:
-        note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
-    if left:
-        failures = f"{len(left)} runs failed in an earlier call, {left[0].name} the first"
-        note(f"note: {failures}: --retry-failed runs them again")
+    _note_what_is_stored(stored.measured, left)
     ready = _ready(todo)
     waiting = len(todo) - len(ready)
     if dry_run:
@@ -117,6 +113,14 @@ def command(
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if failed or waiting:
         raise RunsFailed(failed, waiting, len(wanted))
+
+
+def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
+    if measured:
+        note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
+    if failed:
+        failures = f"{len(failed)} runs failed in an earlier call, {failed[0].name} the first"
+        note(f"note: {failures}: --retry-failed runs them again")
 
 
 def _ready(todo: "list[Run]") -> "list[Run]":

@@ -96,8 +96,10 @@ MOMENTS = {
         "",
     ),
     "while the line is written": (
-        "class Err:\n    def write(self, text): signal.raise_signal(2); sys.__stderr__.write(text)\n"
-        "    def flush(self): sys.__stderr__.flush()\nsys.stderr = Err()\n_interrupts.print_line()",
+        (
+            "class Err:\n    def write(self, text): signal.raise_signal(2); sys.__stderr__.write(text)\n"
+            "    def flush(self): sys.__stderr__.flush()\nsys.stderr = Err()\n_interrupts.print_line()"
+        ),
         130,
         LINE,
     ),

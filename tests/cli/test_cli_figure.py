@@ -122,7 +122,7 @@ def test_a_damaged_row_is_refused_where_a_figure_is_kept(tmp_path: Path, capsys:
     code, out, error = call(capsys, "figure", "tiny")
     assert code == 1 and out and error.startswith(f"left out: {path}")
     assert error.endswith("error: 1 left out: see the line above\n") and error.count("\n") == 3
-    assert call(capsys, "figure", "tiny", "--write")[0] == 2
+    assert call(capsys, "figure", "tiny", "--write")[0] == 1
     assert not folder().exists()
 
 

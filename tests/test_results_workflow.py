@@ -94,7 +94,8 @@ def test_a_tampered_bundle_fails_and_the_comment_says_why(tmp_path: Path, bundle
     assert run_steps(tmp_path, checkout(tmp_path, bad)) == [0, 0, 0, 2, 0]
     first, empty, reason = (tmp_path / "comment").read_text().splitlines()
     assert (first, empty) == ("Nothing would be added:", "")
-    assert reason.startswith(f"    error: {INCOMING}/digits/theirs.zip: refused: {run}: database.ap.mean is 0.99, ")
+    assert reason.startswith(f"    error: {INCOMING}/digits/theirs.zip: refused: results/rows/digits-s1.jsonl:")
+    assert "database.ap.mean is 0.99, more than that of ap_best, " in reason
 
 
 def test_a_request_without_bundles_is_not_commented(tmp_path: Path, bundle: Path) -> None:

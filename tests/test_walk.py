@@ -38,6 +38,8 @@ LEFT_OUT = {
     "hashbench download imagenet100 --from-dir ~/ILSVRC2012": OWN,  # test_imagenet100 runs both on a fake
     "hashbench train talr-ap imagenet100 --bits 32": OWN,
     "hashbench download labelme --from-dir ~/downloads": OWN,
+    "hashbench search digits-s1-itq-32b photo.png --top 5": OWN,
+    "hashbench search digits-s1-itq-32b photos/ --out near.npz": OWN,
     "hashbench eval itq.npz csq.npz hashnet/ --metric ap,ndcg@100": OWN,
     "hashbench train contrast digits --protocol s1 --bits 16 --model mlp --set margin=6": OWN,
     "hashbench features cifar10 --model resnet18 --weights mine.pth": OWN,
@@ -163,7 +165,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def arrays_with_other_names(folder: Path, codes: dict[str, np.ndarray]) -> None:
     from scipy.io import savemat
 
-    savemat(folder / "run.mat", {"Bq": codes["query_codes"].T, "Bd": codes["database_codes"].T})
+    bits = {"Bq": codes["query_codes"].T, "Bd": codes["database_codes"].T}
+    savemat(folder / "run.mat", {**bits, "Lq": codes["query_labels"], "Ld": codes["database_labels"]})
     np.savez(folder / "labels.npz", test=codes["query_labels"], train=codes["database_labels"])
 
 

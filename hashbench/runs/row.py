@@ -197,8 +197,8 @@ def signed(text: str) -> str:
     return f'{unsigned[:-1]},"row_sha256":"{_sha256(unsigned)}"}}'
 
 
-def from_line(line: str, place: str) -> Row:
-    """The row in a line, which may be of anybody, in a file that is called as its protocol.
+def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
+    """The row in a line, which may be of anybody, of the file ``place``; ``names_protocol``: it is called as cifar10-s1.
 
     Raises CheckFailed if no run can have given it, with the first fault; OtherSchema.
     """
@@ -209,7 +209,9 @@ def from_line(line: str, place: str) -> Row:
         row = None
     if row is None or fault is not None:
         row = _of_content(_content_of(text, place), place)
-    contradictions = chain(_contradictions(row, Path(place).stem), _other_digests(row, text))
+    contradictions = chain(
+        _contradictions(row, Path(place).stem if names_protocol else None), _other_digests(row, text)
+    )
     if (first := next(chain(contradictions, _out_of_range(row), _faults_of_text(row, text)), fault)) is not None:
         raise CheckFailed(f"{place}: not a row that hashbench wrote: {first}: {REMEDY}")
     return row
@@ -239,10 +241,10 @@ def _of_content(content: Mapping[str, Any], place: str) -> Row:
         return parse(Row, content, place)
 
 
-def _contradictions(row: Row, protocol_name: str) -> Iterator[str]:
-    """What in a row contradicts the rest of it or ``protocol_name``, such as cifar10-s1."""
+def _contradictions(row: Row, protocol_name: str | None) -> Iterator[str]:
+    """What in a row contradicts the rest of it or ``protocol_name``, such as cifar10-s1, if it is given."""
     config = row.config
-    if f"{row.dataset}-{row.protocol}" != protocol_name:
+    if protocol_name is not None and f"{row.dataset}-{row.protocol}" != protocol_name:
         yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the file is of {protocol_name}"
     for key, value in (
         ("dataset", row.dataset),

@@ -90,7 +90,8 @@ def _of_folder(folder: Path, device: str) -> TrainedRun:
         raise HashbenchError(f"{folder}: {RUN} is missing, so this is no folder of a run that can be moved: {older}")
     with retold(lambda cause: f"{file}: damaged: {cause}", OSError, ValueError, KeyError, TypeError):
         kept = json_object(file.read_text(encoding="utf-8"))
-        row, card = from_line(kept["row"], str(file)), parse(Card, {**kept["card"]}, str(file))
+        row = from_line(kept["row"], str(file), names_protocol=False)
+        card = parse(Card, {**kept["card"]}, str(file))
     return TrainedRun(row, _MovedRun(folder, row.run), device, card)
 
 

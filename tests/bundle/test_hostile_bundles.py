@@ -249,8 +249,8 @@ def test_a_message_does_not_reach_the_terminal_raw(
         "manifest.json": json_changed(lambda found: found["code"].update(version="\x1b[2J")),
     }
     code, out, _ = call(capsys, "verify", changed(bundle, tmp_path / "c.zip", edits, listed=True))
-    assert (code, out.splitlines()[0]) == (0, "table digits, packed by hashbench '\\x1b[2J'")
-    assert "database.'\\x1b[2J': no metric of this name" in out and "\x1b" not in out
+    assert (code, out.splitlines()[0]) == (1, "table digits, packed by hashbench '\\x1b[2J'")
+    assert "a key of searches.database is '\\x1b[2J'" in out and "\x1b" not in out
 
 
 def rows_file(bundle: Path) -> str:
@@ -280,6 +280,7 @@ def test_what_nobody_should_open_is_not_merged(
         lambda row: row["artefacts"].update(histogram=f"../../../escaped/{row['artefacts']['histogram']}"),
         lambda row: row.update(run="../../../../escaped"),
     ],
+    ids=["the checksum of a file", "the name of a run"],
 )
 def test_a_forged_row_leads_nowhere_else(
     bundle: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], forge: Callable[[dict[str, Any]], object]
@@ -288,7 +289,7 @@ def test_a_forged_row_leads_nowhere_else(
     run, into = str(Run.resolve("digits", "s1", "itq", {"bits": 12}).name), tmp_path / "deep" / "er" / "into"
     forged = changed(bundle, tmp_path / "b.zip", {rows_file(bundle): row_changed(forge, run)}, listed=True)
     code, out, error = call(capsys, "--results", into, "results", "merge", forged)
-    assert code == 1 and "not a row that hashbench wrote: " in error
+    assert code == 1 and error.startswith("left out: ") and "restore it from git\nerror: 1 left out: " in error
     assert out.splitlines()[1:] == ["  2 copied", f"  2 histograms kept in {into / 'evidence'}"]
     assert not list(tmp_path.rglob("escaped*"))
 
@@ -301,8 +302,12 @@ def test_a_histogram_of_another_run_is_not_kept(
         other = opened.read(f"digits-bundle/{second}")
     swapped = changed(bundle, tmp_path / "b.zip", {first: other}, listed=True)
     code, out, error = call(capsys, "--results", tmp_path / "into", "results", "merge", swapped)
-    assert (code, out.splitlines()[-1]) == (0, f"  2 histograms kept in {tmp_path / 'into' / 'evidence'}")
-    assert error.count("\n") == 1 and "is not kept: it is of another training than the row" in error
+    assert (code, *out.splitlines()[-2:]) == (
+        0,
+        f"  2 histograms kept in {tmp_path / 'into' / 'evidence'}",
+        f"  1 not scored again, for neither counts nor codes are beside them: {first.split('/')[2]}",
+    )
+    assert error.count("\n") == 2 and "is not kept: it is of another training than the row" in error
     broken = changed(bundle, tmp_path / "c.zip", {first: b"PK\x03\x04" + bytes(40)}, listed=True)
     code, _, error = call(capsys, "--results", tmp_path / "other", "results", "merge", broken)
     assert (code, error.count("\n")) == (2, 1) and "histogram.npz" in error

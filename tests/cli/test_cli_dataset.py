@@ -175,7 +175,7 @@ NAMED = {
     "other names": (lambda: write_npz(X=FEATURES, y=IDS[:, None], z=IDS), (), []),
     "named": (lambda: write_npz(a=FEATURES, b=IDS), ("--items", "a", "--labels", "b"), []),
     "words": (lambda: write_npz(data=FEATURES, target=WORDS), (), list(CLASSES)),
-    "gaps": (lambda: write_npz(items=FEATURES, labels=3.0 * IDS - 1), (), ["-1", "2", "5"]),
+    "gaps": (lambda: write_npz(items=FEATURES, labels=3.0 * IDS + 1), (), ["1", "4", "7"]),
     "one-hot": (lambda: write_npz(items=FEATURES, labels=np.eye(3)[IDS]), (), []),
     "h5": (lambda: write_h5(items=FEATURES, labels=IDS), (), []),
     "h5 words": (lambda: write_h5(items=FEATURES, labels=WORDS.tolist()), (), list(CLASSES)),

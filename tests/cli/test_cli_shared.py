@@ -105,7 +105,7 @@ COMPLETED = {
     ("train", "lsh", "dig"): ["digits"],
     ("run", "digits", "talr_table"): ["talr_table1", "talr_table2", "talr_table3"],
     ("table", "talr_app"): ["talr_appendix_d"],
-    ("show", "digi"): ["digits", "digits_all", "digits_curves"],
+    ("show", "digi"): ["digits", "digits_all", "digits_curves", "digits_ties"],
     ("status", "talr_app"): ["talr_appendix_d"],
     ("download", "usps"): ["usps", "usps_libsvm"],
     ("encode", "a-"): ["a-run"],

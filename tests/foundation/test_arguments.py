@@ -52,7 +52,7 @@ def test_an_argument_of_an_odd_type_is_one_line(name: str, argument: str, tmp_pa
     [
         (lambda: hashbench.score(CODES, CODES, IDS, IDS, 5), "metrics: 5 (int): a text, a list of texts or None is"),  # type: ignore[arg-type]
         (lambda: hashbench.score(CODES, CODES, IDS, IDS, ties=5), "ties: 5 (int): one of expected, best, worst, order"),  # type: ignore[arg-type]
-        (lambda: hashbench.load(5), "run: 5 (int): a text is expected"),  # type: ignore[arg-type]
+        (lambda: hashbench.load(5), "run: 5 (int): a text or a path is expected"),  # type: ignore[arg-type]
         (lambda: hashbench.rows([1]), "results: [1] (list): a text, a path or None is expected"),  # type: ignore[arg-type]
         (lambda: hashbench.train("itq", "digits", lr=[1]), "lr: [1] (list): a number, a text or True or False is"),  # type: ignore[arg-type]
     ],

@@ -161,27 +161,31 @@ def broken(root: Path) -> Path:
     return root
 
 
-def at(*parts: str) -> str:
-    return f"error: {paths.root().joinpath(*parts)}"
+LAST = "error: {} left out: see the line{} above"
+
+
+def at(*parts: str, begins: str = "left out") -> str:
+    return f"{begins}: {paths.root().joinpath(*parts)}"
 
 
 def test_a_broken_entry_is_one_line_of_a_list(broken: Path, hashbench: Call) -> None:
     code, out, err = hashbench("list", "datasets")
-    assert code == 0
+    assert code == 1
     assert {line.split()[0] for line in out.splitlines() if line[0] != " "} == set(cards()) - {"bad", "worse"}
     assert [line.partition(": not a readable TOML file: ")[0] for line in err.splitlines()] == [
         at("datasets", "bad.toml"),
         at("datasets", "worse.toml"),
+        LAST.format(2, "s"),
     ]
     code, out, err = hashbench("list", "methods")
-    assert code == 0 and "\n  lsh" in out and "\n  itq " not in out
-    assert err.startswith(f"{at('experiments', 'methods', 'itq.toml')}: ") and err.count("\n") == 1
+    assert code == 1 and "\n  lsh" in out and "\n  itq " not in out
+    assert err.startswith(f"{at('experiments', 'methods', 'itq.toml')}: ") and err.count("\n") == 2
     code, out, err = hashbench("list", "tables")
-    assert code == 0 and "\ngood" in out and "\nremoved" not in out and "talr_table1" in out
-    assert err.startswith("error: table removed: unknown method 'a_method_of_old'") and err.count("\n") == 1
+    assert code == 1 and "\ngood" in out and "\nremoved" not in out and "talr_table1" in out
+    assert err.startswith("left out: table removed: unknown method 'a_method_of_old'") and err.count("\n") == 2
     code, out, err = hashbench("list", "papers")
-    assert code == 0 and "he2018tieaware" in out
-    assert err == f"{at('experiments', 'papers.toml')}: new: key 'author' is missing\n"
+    assert code == 1 and "he2018tieaware" in out
+    assert err == f"{at('experiments', 'papers.toml')}: new: key 'author' is missing\n{LAST.format(1, '')}\n"
 
 
 def test_a_method_without_its_file_is_one_line_of_a_list(
@@ -190,7 +194,7 @@ def test_a_method_without_its_file_is_one_line_of_a_list(
     located = settings.method_path
     monkeypatch.setattr(settings, "method_path", lambda name: tmp_path / "x" if name == "lsh" else located(name))
     code, out, err = hashbench("list", "methods")
-    assert (code, err) == (0, f"error: {tmp_path / 'x'}: no such file\n")
+    assert (code, err) == (1, f"left out: {tmp_path / 'x'}: no such file\n{LAST.format(1, '')}\n")
     assert "\n  itq" in out and "\n  lsh" not in out
 
 
@@ -205,7 +209,9 @@ def test_every_table_but_the_broken_ones_is_rendered(
     code, out, err = hashbench("table", "--all")
     lines = err.splitlines()
     assert code == 2 and "Mine" in out
-    assert lines[0].startswith(f"{at('experiments', 'methods', 'itq.toml')}: ")  # once, though two tables need it
+    assert lines[0].startswith(
+        f"{at('experiments', 'methods', 'itq.toml', begins='error')}: "
+    )  # once, though two tables need it
     assert lines[1].startswith("error: table removed: unknown method 'a_method_of_old'")
     assert lines[2:] == ["error: 3 of 4 tables cannot be rendered: see the errors above"]
     code, out, _ = hashbench("table", "--all", "--write")
@@ -221,7 +227,7 @@ def test_a_broken_entry_stops_only_what_names_it(broken: Path, hashbench: Call) 
         assert (code, out) == (2, "") and err.count("\n") == 1, command
     code, out, err = hashbench("train", "lsh", "bad", "--protocol", "s1", "--bits", "8")
     assert (code, out) == (2, "")
-    assert err.startswith(f"{at('datasets', 'bad.toml')}: not a readable TOML file")
+    assert err.startswith(f"{at('datasets', 'bad.toml', begins='error')}: not a readable TOML file")
     code, out, _ = hashbench("doctor")
     lines = {line.split()[0]: line for line in out.splitlines() if line.strip()}
     assert code == 0

@@ -210,7 +210,8 @@ def test_names_of_strangers_are_text(page: Page, address: str) -> None:
     assert HIS in lines(page) and HIS in texts(page, "#rows tbody td:first-child")
     page.value(f"[...document.querySelectorAll('#rows tr')].find(row => row.textContent.includes({HIS!r})).id = 'his'")
     page.click("#his td[id]")
-    assert f"{HIS}: codes made elsewhere" in " ".join(texts(page, "#provenance"))
+    shown = " ".join(texts(page, "#provenance"))
+    assert f"{HIS} on digits" in shown and "made elsewhere" in shown and HOSTILE in shown
     assert page.value("window.ran") is None and page.value("document.querySelectorAll('main script').length") == 0
 
 

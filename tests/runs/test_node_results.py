@@ -28,12 +28,13 @@ class _Nodes:
 
     def __init__(self, results: dict[str, Made], meanwhile: Any = lambda: None) -> None:
         self.results, self.meanwhile = results, meanwhile
+        self.ray, self.n_cores, self.has_gpus = self, 1, False
+
+    def has_died(self, within_s: float = 0.0) -> bool:
+        return False
 
     def remote(self, *given: Any, **options: object) -> Any:
         return (lambda _: SimpleNamespace(remote=self.remote)) if options else given[0].task.name
-
-    def cluster_resources(self) -> dict[str, float]:
-        return {"CPU": 1.0}
 
     def wait(self, references: list[str], num_returns: int, timeout: float | None) -> tuple[list[str], list[str]]:
         return references[:1], references[1:]
@@ -100,7 +101,7 @@ def test_a_base_comes_before_what_starts_from_it(tmp_path: Path, monkeypatch: py
     specs = [Run.resolve("cifar100", "sparse_hash", "sparse_th", {"k": k}, budget="smoke") for k in (1, 2)]
     base = specs[0].base
     assert base is not None and specs[1].base == base
-    made = {str(spec.name): Made(row_of_run(spec), {"hasher.npz": b"x"}) for spec in (base, *specs)}
+    made = {str(spec.name): Made(row_of_run(spec, nmi=0.5), {"hasher.npz": b"x"}) for spec in (base, *specs)}
     store, given = Store(tmp_path / "ok"), list[str]()
     nodes = _Nodes(made)
     nodes.get = lambda reference: given.append(reference) or made[reference]  # type: ignore[func-returns-value, method-assign]

@@ -116,7 +116,7 @@ def test_the_base_of_a_run_is_sent_with_its_row(tmp_path: Path) -> None:
     assert spec.base is not None
     task = RunTask(spec, store, Options())
     assert task.inputs() == [] and task.for_node().base_row is None
-    row = row_of_run(spec.base)
+    row = row_of_run(spec.base, nmi=0.5)
     store.write(row)
     folder = store.run_folder(str(spec.base.name))
     for name in ("hasher.safetensors", "lock", "checkpoint.safetensors"):

@@ -198,7 +198,7 @@ def signed(text: str) -> str:
 
 
 def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
-    """The row in a line, which may be of anybody, of the file ``place``; ``names_protocol``: it is called as cifar10-s1.
+    """The row in a line of the file ``place``, which may be of anybody; ``names_protocol``: as cifar10-s1.jsonl does.
 
     Raises CheckFailed if no run can have given it, with the first fault; OtherSchema.
     """

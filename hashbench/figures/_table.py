@@ -185,7 +185,9 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
             alike[dots.section, *sorted(metrics)].append(ax)
     for group in alike.values():
         lows, highs = zip(*(ax.get_xlim() for ax in group), strict=True)
-        beyond = 0.04 * (max(highs) - min(lows)) * (len(group) > 1)  # around a panel whose own dots are close together
+        beyond = 0.0
+        if len(group) > 1 and group[0].get_xscale() == "linear":  # around a panel whose own dots are close together
+            beyond = 0.04 * (max(highs) - min(lows))
         for ax in group:
             ax.set_xlim(min(lows) - beyond, max(highs) + beyond)
     _write_around(figure, table, TITLE_WIDTH)

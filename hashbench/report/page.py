@@ -11,6 +11,7 @@ from hashbench.foundation.errors import counted
 from hashbench.report.board import render_board
 from hashbench.report.contents import Contents, MissingRun, Picture, ReportedTable
 from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, input_of, machine_of
+from hashbench.report.readme import methods_measured
 from hashbench.tables import render_leaderboard
 from hashbench.tables.papers import Paper, cited, papers
 from hashbench.tables.render_html import element_attributes, escape, render_html, sorted_by
@@ -128,10 +129,10 @@ def _overview(contents: Contents, provenance: Provenance, beside: Beside | None)
     links |= {"Documentation": "docs/index.html"} if beside else {}
     yield "<header><h1>hashbench: results</h1>"
     nav = " ".join(f'<a href="{to}">{name}</a>' for name, to in links.items())
-    n_methods = len({row.method for row in contents.rows})
+    methods = methods_measured(each.table for each in contents.tables)
     yield (
         f"<nav>{nav}</nav><p>Methods that turn items into binary codes, compared by how well the codes find alike "
-        f"items: {counted(n_methods, 'method')}, {counted(len(contents.rows), 'stored run')} on "
+        f"items: {methods}, {counted(len(contents.rows), 'stored run')} on "
         f"{counted(n_machines, 'machine')}. {n_measured:,} of {n_cells:,} cells of "
         f"{counted(len(contents.tables), 'table')} are measured. All scores count tied items exactly.</p>"
     )

@@ -40,7 +40,7 @@ def results_readme(tables: Iterable[Table]) -> str:
     """The text of results/README.md; the same tables give the same text."""
     shown = [table for table in tables if table.name not in QUICKSTART]
     measured, declared = (sum(getattr(table, n) for table in shown) for n in ("n_measured", "n_cells"))
-    head = HEAD.format(measured=measured, declared=declared, methods=_methods(shown))
+    head = HEAD.format(measured=measured, declared=declared, methods=methods_measured(shown))
     of_papers = _lines(table for table in shown if table.paper != OWN)
     own = _lines(table for table in shown if table.paper == OWN)
     lines = [head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]
@@ -50,7 +50,7 @@ def results_readme(tables: Iterable[Table]) -> str:
     return "\n".join([*lines, *([f"\n{SEARCHES_HEAD}", *searches] if searches else [])]) + "\n"
 
 
-def _methods(tables: Iterable[Table]) -> str:
+def methods_measured(tables: Iterable[Table]) -> str:
     """How many methods have a measured cell, and which references."""
     measured = {row.method for table in tables for cell in table.measured for row in cell.rows}
     references = sorted(

@@ -183,8 +183,9 @@ def _texts(name: str, values: Any) -> NDArray[Any] | None:
     array = None if hasattr(values, "detach") else _array(name, values)
     if array is None or array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
         return None
-    is_text = array.dtype.kind != "O" or all(isinstance(value, str) for value in array)
-    return array.astype(np.str_) if is_text and array.dtype.kind == "O" else (array if is_text else None)
+    if array.dtype.kind != "O":
+        return array
+    return array.astype(np.str_) if all(isinstance(value, str) for value in array) else None
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:

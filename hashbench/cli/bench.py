@@ -199,10 +199,12 @@ def _require_possible(dataset: "Card", runs: "Sequence[Run]", network: tuple[str
     """
     from hashbench.features import width_of
     from hashbench.runs.data import require_supervision
+    from hashbench.runs.missing import require_pytorch
 
     faults = []
     for one in runs:
         require_supervision(one)
+        require_pytorch(one)
         if one.method.require is None:
             continue
         try:

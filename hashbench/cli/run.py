@@ -24,14 +24,14 @@ ELSEWHERE = "its codes were made elsewhere: hashbench results import makes its r
 
 
 class RunsFailed(CheckFailed):
-    """Some of ``n_runs`` failed, or ``n_waiting`` were not tried; ``failures`` are the former, each with its reason."""
+    """Some of ``n_runs`` failed, or were not tried; ``failures`` are all of these, each with its reason."""
 
-    def __init__(self, failures: "list[tuple[Run, str]]", n_waiting: int, n_runs: int) -> None:
-        parts = [f"{len(failures)} of {n_runs} runs failed"] if failures else []
-        if n_waiting:
-            parts.append(f"{n_waiting} of {n_runs} runs were not tried, for their inputs are missing")
+    def __init__(self, failed: "list[tuple[Run, str]]", not_tried: "list[tuple[Run, str]]", n_runs: int) -> None:
+        parts = [f"{len(failed)} of {n_runs} runs failed"] if failed else []
+        if not_tried:
+            parts.append(f"{len(not_tried)} of {n_runs} runs were not tried, for their inputs are missing")
         super().__init__("; ".join(parts))
-        self.failures = failures
+        self.failures = failed + not_tried
 
 
 def command(
@@ -98,8 +98,9 @@ def command(
         note(f"left out: {line}")  # once for each data set, method and reason
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     _note_what_is_stored(stored.measured, left)
-    ready = _ready(todo)
-    waiting = len(todo) - len(ready)
+    not_tried = _not_tried(todo)
+    waiting = {str(run.name) for run, _ in not_tried}
+    ready = [run for run in todo if str(run.name) not in waiting]
     if dry_run:
         _dry_run(todo, store, jobs)
         return
@@ -111,8 +112,8 @@ def command(
         outcomes = run_all(ready, store, Options(device=device, progress=True), plan)
         failed += _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
         note(f"rows in {paths.shown(store.folder / 'rows')}")
-    if failed or waiting:
-        raise RunsFailed(failed, waiting, len(wanted))
+    if failed or not_tried:
+        raise RunsFailed(failed, not_tried, len(wanted))
 
 
 def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
@@ -123,19 +124,19 @@ def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
         note(f"note: {failures}: --retry-failed runs them again")
 
 
-def _ready(todo: "list[Run]") -> "list[Run]":
-    """The runs whose inputs are here; where others wait, lines say what is missing, how to get it, and the rest."""
+def _not_tried(todo: "list[Run]") -> "list[tuple[Run, str]]":
+    """The runs whose inputs are not here, each with what is missing; lines say how to get it, and what is run."""
     from hashbench.runs.missing import lines_of, missing_inputs
 
     missing_by_run = missing_inputs(todo)
-    ready = [run for run in todo if not missing_by_run[str(run.name)]]
-    if n_waiting := len(todo) - len(ready):
-        missing, remedy = lines_of(each for inputs in missing_by_run.values() for each in inputs)
-        note(f"{missing} ({n_waiting} of {len(todo)} runs need it)")
+    not_tried = [(run, lines_of(missing)[0]) for run in todo if (missing := missing_by_run[str(run.name)])]
+    if not_tried:
+        missing_line, remedy = lines_of(each for inputs in missing_by_run.values() for each in inputs)
+        note(f"{missing_line} ({len(not_tried)} of {len(todo)} runs need it)")
         note(remedy)
-        if ready:
-            note(f"meanwhile: the {len(ready)} other runs, which need none of it")
-    return ready
+        if n_ready := len(todo) - len(not_tried):
+            note(f"meanwhile: the {n_ready} other runs, which need none of it")
+    return not_tried
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:

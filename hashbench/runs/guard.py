@@ -15,6 +15,7 @@ from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.execute import FITTED, encode, execute, fit, scored
 from hashbench.runs.interrupted import CONFIG
+from hashbench.runs.missing import require_pytorch
 from hashbench.runs.row import Row
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
 from hashbench.runs.store import Store
@@ -104,6 +105,7 @@ def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: st
 
 def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) -> Row:
     names, folder = (run.name.dataset, run.name.protocol, str(run.name)), store.run_folder(str(run.name))
+    require_pytorch(run)
     for written in (folder, store.rows_folder):
         require_writable(written)
     before = store.find(*names)

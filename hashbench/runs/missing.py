@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
@@ -10,7 +11,8 @@ from hashbench.datasets.store import path_of
 from hashbench.features import kept_weights, model_and_weights, split_checksum
 from hashbench.features import path_of as features_path
 from hashbench.foundation.errors import HashbenchError
-from hashbench.models import MODELS, identify
+from hashbench.foundation.extras import how_to_install
+from hashbench.models import MODELS
 from hashbench.runs.run import Run
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
@@ -56,6 +58,8 @@ def lines_of(missing: Iterable[Missing]) -> list[str]:
 def _inputs(run: Run) -> Iterator[tuple[Check, str, str]]:
     """How each input of ``run``, and of the run that it starts from, is looked for."""
     dataset, rule, settings = run.card.name, run.protocol.relevance, run.settings
+    if run.method.needs_torch:
+        yield _pytorch, "", ""
     yield _dataset, dataset, dataset
     yield _features, dataset, str(settings.features)
     if isinstance(rule, Percentiles) and rule.features is not None:
@@ -67,6 +71,16 @@ def _inputs(run: Run) -> Iterator[tuple[Check, str, str]]:
         yield _pretrained, dataset, weights
     if run.base is not None:
         yield from _inputs(run.base)
+
+
+def require_pytorch(run: Run) -> None:
+    """Raises HashbenchError where the method of ``run`` needs PyTorch, and it is not installed."""
+    if run.method.needs_torch and (missing := _pytorch("", "")):
+        raise HashbenchError(f"torch is not installed: deep methods need the extra train: {missing[0].remedy}")
+
+
+def _pytorch(_: str, __: str) -> list[Missing]:
+    return [] if find_spec("torch") is not None else [Missing("PyTorch", how_to_install("train"))]
 
 
 def _dataset(name: str, _: str) -> list[Missing]:
@@ -81,6 +95,8 @@ def _official(_: str, model: str) -> list[Missing]:
         return []
     weights = pretrained.weights
     if weights.path.is_file():
+        from hashbench.models import identify  # which imports PyTorch
+
         is_other = not identify(model, weights, weights.path).official
         fault = f"the weights of {model} ({weights.path} has another checksum than the official file)"
         return [Missing(fault, weights.remedy)] if is_other else []
@@ -102,12 +118,14 @@ def _features(dataset: str, name: str) -> list[Missing]:
     """What the network lacks that extracts the features called ``name``, where these are not stored."""
     if name == PIXELS or features_path(dataset, name).is_file():
         return []
+    missing = _pytorch("", "")
     stem, checksum = split_checksum(name)
     if checksum is None:
         model, weights = model_and_weights(name)
-        return _official(dataset, model) if model in MODELS and weights is None else []
+        return missing + (_official(dataset, model) if model in MODELS and weights is None else [])
     try:
         kept_weights(stem, checksum)
     except HashbenchError:
-        return [Missing(f"the weights of {name}", f"hashbench features {dataset} --model {stem} --weights FILE")]
-    return []
+        how = f"hashbench features {dataset} --model {stem} --weights FILE"
+        missing.append(Missing(f"the weights of {name}", how))
+    return missing

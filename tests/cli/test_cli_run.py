@@ -10,6 +10,7 @@ from support.command_line import call
 from support.fake_rows import row_of_run
 from support.stored_toy import small_images
 
+from hashbench.runs import missing
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Seconds
 from hashbench.runs.run import Run
@@ -176,3 +177,26 @@ def test_a_dry_run_of_one_run_says_what_is_missing(capsys: pytest.CaptureFixture
     none = call(capsys, *words, "--weights", "none")[2]
     assert none.splitlines()[0] == "missing: the data set cifar10"
     assert call(capsys, "train", "itq", "digits", "--bits", 8, "--dry-run")[2] == ""
+
+
+def test_without_pytorch_what_needs_it_is_refused_before_anything_is_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(missing, "find_spec", lambda name: None)  # as importlib finds what is not installed
+    monkeypatch.chdir(tmp_path)
+    for command in (
+        ("train", "talr-ap", "digits", "--bits", 8),
+        ("bench", "digits", "--methods", "itq,talr-ap", "--bits", 8),
+    ):
+        code, out, err = call(capsys, *command)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert err.startswith("error: torch is not installed: deep methods need the extra train: ")
+        assert not Store.default().folder.exists() and not (tmp_path / "experiments").exists()
+    code, _, err = call(capsys, "run", "digits", "--only", "method=lsh", "--only", "method=dpsh", "--only", "bits=12")
+    assert code == 1 and "missing: PyTorch (1 of 2 runs need it)" in err
+    assert [row.method for row in Store.default().rows()] == ["lsh"]
+
+
+def test_naming_what_is_missing_imports_no_pytorch() -> None:
+    code = "import sys, hashbench.runs.missing; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

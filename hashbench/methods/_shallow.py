@@ -146,7 +146,8 @@ def scaling_of(normalise: str, items: NDArray[Any], value_max: float) -> Scaling
         return Scaling(features.mean(axis=0))
     of_channel = features.reshape(-1, items.shape[-1])
     n_places = features.shape[1] // items.shape[-1]
-    deviation = np.maximum(of_channel.std(axis=0), LEAST_DEVIATION / value_max)
+    deviation = of_channel.std(axis=0)
+    deviation[deviation <= LEAST_DEVIATION / value_max] = np.inf  # what is the same for all training items becomes 0
     return Scaling(np.tile(of_channel.mean(axis=0), n_places), np.tile(deviation, n_places))
 
 

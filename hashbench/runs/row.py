@@ -267,6 +267,10 @@ def _contradictions(row: Row, protocol_name: str | None) -> Iterator[str]:
         yield f"run is {printable(row.run)}: letters, digits, _ . + and - make the name of a run"
     if row.status == "ok" and not (row.searches and all(row.searches.values())):
         yield "it did not fail, and searches has no metrics"
+    if row.status == "failed" and row.searches:
+        yield "it failed, and searches has metrics"
+    if (row.status == "failed") != bool(row.reason):
+        yield "reason is that of a failure: a failed row has one, and no other"
 
 
 def _other_settings(row: Row, settings: Mapping[str, Any]) -> Iterator[str]:
@@ -331,11 +335,15 @@ def _out_of_range(row: Row) -> Iterator[str]:
             mean, std, most = value.mean, value.std, _maximum(name)
             if not 0 <= value.n_empty <= value.n_queries < BEYOND_INTEGERS:
                 yield f"{search}.{printable(name)}.n_empty is {value.n_empty} of {value.n_queries} queries"
+            if (mean is None) != (value.n_empty == value.n_queries):
+                yield f"{search}.{printable(name)} has a mean exactly where a query has a relevant item"
             if mean is not None and not 0 <= mean <= most:
                 yield f"{search}.{printable(name)}.mean is {mean:g}"
             if std is not None and not 0 <= std <= most / 2 + ROUNDING:  # at most: a half of the queries has the most
                 yield f"{search}.{printable(name)}.std is {std:g}"
         yield from _out_of_order(search, values)
+        if len({value.n_queries for value in values.values()}) > 1:
+            yield f"{search} has metrics of different numbers of queries"
     if row.distinct_codes is not None:
         n_queries = min((value.n_queries for value in row.metrics.values()), default=math.inf)
         if row.distinct_codes.queries > n_queries:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from hashbench.foundation.errors import HashbenchError
 
 PAD = 4  # pixels around an image, of which a crop leaves out twice as many
+LEAST_DEVIATION = 1e-6  # of a channel
 _BLOCK = 1000  # examples that are summed at a time
 _VALUES = 1 << 22  # float64 values in memory at a time: 32 MiB
 
@@ -30,7 +31,7 @@ class ChannelNormalisation(nn.Module):
         mean = _mean(_blocks(items))
         variance = _mean((values - mean).square_() for values in _blocks(items))
         self.mean.copy_(mean)
-        self.std.copy_(torch.sqrt(variance).clamp_min(1e-6))
+        self.std.copy_(torch.sqrt(variance).clamp_min(LEAST_DEVIATION))
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
@@ -38,7 +39,16 @@ class ChannelNormalisation(nn.Module):
 
 
 class ChannelUnitNormalisation(ChannelNormalisation):
-    """``ChannelNormalisation``, then each item is divided by its norm: a rate then suits features of any scale."""
+    """``ChannelNormalisation``, then each item is divided by its norm: a rate then suits features of any scale.
+
+    A channel that is the same for all training items is 0: else the little by which another item differs there would be
+    divided by almost nothing, and decide all bits of its code.
+    """
+
+    def fit(self, items: Tensor) -> None:
+        """Sets mean and standard deviation to those of ``items`` [n, ..., channels]."""
+        super().fit(items)
+        self.std[self.std <= LEAST_DEVIATION] = torch.inf
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""

@@ -30,6 +30,18 @@ def test_it_is_that_of_networks(normalise: str, items: np.ndarray, value_max: fl
     np.testing.assert_allclose(found, expected.reshape(len(items), -1), atol=1e-6)
 
 
+def test_a_feature_that_is_the_same_for_all_training_items_decides_nothing() -> None:
+    training, query = np.append(FEATURES, np.full((20, 1), 5, np.float32), axis=1), np.zeros((2, 7), np.float32)
+    query[:, :6], query[1, 6] = FEATURES[0], 900
+    module = ChannelUnitNormalisation(7)
+    module.fit(torch.from_numpy(training))
+    scaling = scaling_of("channel_unit_norm", training, 1.0)
+    assert scaling is not None
+    for one, other in (module(torch.from_numpy(query)).numpy(), scaling.apply(as_features(query, 1.0))):
+        assert np.isfinite(one).all() and one[6] == 0
+        np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize("method", ["itq", "ksh", "pq"])
 def test_a_saved_hasher_scales_as_it_was_trained(method: str, tmp_path: Path) -> None:
     entry = METHODS.get(method)

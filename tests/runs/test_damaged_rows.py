@@ -63,6 +63,10 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "split_seed is 7, which is not the seed in config.data.split": lambda row: row.update(split_seed=7),
     "config.data.split is no table": lambda row: row["config"]["data"].update(split=5),
     "it did not fail, and searches has no metrics": lambda row: row.update(searches={}),
+    "it failed, and searches has metrics": lambda row: row.update(status="failed", reason="it diverged"),
+    "reason is that of a failure": lambda row: row.update(reason="it diverged"),
+    "database.ap has a mean exactly where a query has a relevant item": of_ap(mean=None),
+    "database has metrics of different numbers of queries": of_ap(n_queries=7),
     "database.ap.std is 0.6": of_ap(std=0.6),
     "database.ap_worst.mean is 0.9, more than that of ap, ": lambda row: row["searches"]["database"]["ap_worst"].update(
         mean=0.9

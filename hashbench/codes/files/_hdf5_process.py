@@ -35,11 +35,13 @@ class Reader:
 
     def __init__(self) -> None:
         self.open_files: dict[FileState, h5py.File] = {}
+        self.states: dict[str, FileState] = {}  # of each file when its names were read
 
     def names(self, path: str) -> Answer:
         """The names on the first level of the file."""
         _refuse_if_written(path)
         self._forget(path)
+        self.states[path] = _state(path)
         with _opened(path) as file:
             if len(file) > MOST_NAMES:
                 raise ValueError(f"{len(file)} arrays: at most {MOST_NAMES} are read")
@@ -47,6 +49,7 @@ class Reader:
 
     def head(self, path: str, name: str) -> Answer:
         """All that is known of a data set without its values; of what is none only ``kind``: link or other."""
+        self._require_same(path)
         with _opened(path) as file:
             if not isinstance(file.get(name, getlink=True), h5py.HardLink):
                 return {"kind": "link"}, None
@@ -85,13 +88,19 @@ class Reader:
         return {}, part.astype(np.str_)
 
     def _dataset(self, path: str, name: str) -> h5py.Dataset:
-        found = Path(path).stat()
-        state = path, found.st_ino, found.st_size, found.st_mtime_ns
+        state = self._require_same(path)
         if state not in self.open_files:
             if len(self.open_files) == MOST_OPEN:
                 self.close()
             self.open_files[state] = _opened(path)
         return self.open_files[state][name]
+
+    def _require_same(self, path: str) -> FileState:
+        """The state of the file; raises ValueError unless its names were read of this one: no two files are mixed."""
+        state = _state(path)
+        if state != self.states.setdefault(path, state):
+            raise ValueError("it was written anew while it was read: read it again")
+        return state
 
     def _forget(self, path: str) -> None:
         """Closes what is open of ``path``: one that was written anew may have the same size and time."""
@@ -102,6 +111,11 @@ class Reader:
         """Closes all files."""
         while self.open_files:
             self.open_files.popitem()[1].close()
+
+
+def _state(path: str) -> FileState:
+    found = Path(path).stat()
+    return path, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _opened(path: str) -> h5py.File:

@@ -9,13 +9,15 @@ from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import slices
 
-LINES = re.compile(rb"[0-9A-Fa-f]+\r?\n([0-9A-Fa-f]*\r?\n)*[0-9A-Fa-f]*\r?")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
+LINES = re.compile(rb"[0-9A-Fa-f]+(\r?\n[0-9A-Fa-f]*)*\r?")
+TEXT = re.compile(rb"[0-9A-Fa-f]+")
 MOST_BYTES = 1 << 30
 
 
 def recognises(head: bytes) -> bool:
     """Whether a file that begins with ``head`` has lines of hexadecimal digits."""
-    return LINES.fullmatch(head) is not None
+    return LINES.fullmatch(head.removeprefix(BYTE_ORDER_MARK)) is not None
 
 
 def arrays(path: Path) -> Arrays:
@@ -26,7 +28,12 @@ def arrays(path: Path) -> Arrays:
 def _stored(path: Path) -> StoredArray:
     if path.stat().st_size > MOST_BYTES:
         raise HashbenchError(f"{path}: lines are read from files of at most {MOST_BYTES >> 20} MiB: save an .npz")
-    lines = np.array(path.read_bytes().split())
+    texts = path.read_bytes().removeprefix(BYTE_ORDER_MARK).rstrip().splitlines()
+    for number, text in enumerate(texts, 1):  # a line is an item: an id is the number of a line
+        if TEXT.fullmatch(text) is None:
+            shown = printable(text.decode("utf-8", "replace")) or "an empty line"
+            raise HashbenchError(f"{path}: line {number}: {shown}: hexadecimal digits alone are expected on each line")
+    lines = np.array(texts)
     where = f"{path}: {printable(path.stem)}"
     return StoredArray(
         where, path.stem, lines.shape, lines.dtype, lambda n: (lines[at] for at in slices(len(lines), n))

@@ -21,6 +21,7 @@ from support.together import together
 import hashbench
 from hashbench.codes import files
 from hashbench.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
+from hashbench.codes.files import txt as txt_reader
 from hashbench.foundation.errors import HashbenchError
 
 rng = np.random.default_rng(3)
@@ -219,6 +220,27 @@ def test_texts_are_hexadecimal_digits(tmp_path: Path, write: Any, change: Any, s
     read = files.load(place, explicit=Explicit(bits=said))
     assert np.array_equal(np.vstack([read.query.bits(), read.database.bits()]), bits)
     assert sum("texts of hexadecimal digits or of 0 and 1, read as 64 bits" in note for note in read.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"ff00\n\na0b0\n", "line 2: an empty line: hexadecimal digits alone are expected on each line"),
+        (b"ff00\na0b0 0000\n", "line 2: a0b0 0000: hexadecimal digits alone are expected on each line"),
+        (b"ff00\na0b0\nten\n", "line 3: ten: hexadecimal digits alone are expected on each line"),
+    ],
+)
+def test_each_line_of_a_txt_is_an_item(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "query_codes.txt"
+    path.write_bytes(b"ffff\n" * 3000 + content)
+    with pytest.raises(HashbenchError) as caught:
+        txt_reader.arrays(path)["query_codes"]()
+    number, _, rest = says.removeprefix("line ").partition(":")
+    assert str(caught.value) == f"{path}: line {3000 + int(number)}:{rest}"
+    for sound in (b"ff00", b"\xef\xbb\xbfff00\r\na0b0\r\n\n"):
+        path.write_bytes(sound)
+        assert txt_reader.recognises(sound)
+        assert txt_reader.arrays(path)["query_codes"]().whole()[0] == b"ff00"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from support import damaged_codes
 from support.together import together
 
 from hashbench.codes import files
-from hashbench.codes.files import _hdf5
+from hashbench.codes.files import _hdf5, h5
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count_blocks
 
@@ -132,6 +132,18 @@ def test_a_loop_of_the_hdf5_library_ends_in_one_line(
     assert any(f"{path}: query_labels: cannot be read: the HDF5 library did not come to an end" in end for end in ends)
     path.write_bytes(content)
     assert files.load(path).class_names.tolist() == ["cat", "dog"]
+
+
+def test_a_file_that_is_replaced_while_it_is_read_is_not_mixed_with_the_new_one(tmp_path: Path) -> None:
+    first, second = tmp_path / "codes.h5", tmp_path / "other.h5"
+    codes_with_names(second)
+    codes_with_names(first)
+    arrays = h5.arrays(first)
+    assert arrays["query_codes"]().whole().size
+    second.replace(first)
+    with pytest.raises(ValueError, match="it was written anew while it was read: read it again"):
+        arrays["database_codes"]()
+    assert files.load(first).class_names.tolist() == ["cat", "dog"]
 
 
 def test_a_crash_of_the_hdf5_library_is_one_line_and_ends_nothing_else(

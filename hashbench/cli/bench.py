@@ -10,7 +10,8 @@ from typer import Option
 from hashbench.cli import run, table, tune
 from hashbench.cli._options import Dataset, Device, Metric, ProtocolName
 from hashbench.foundation import paths
-from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
+from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
@@ -73,9 +74,11 @@ def command(
     if tune_trials:
         _require_search(stem, dataset, question, tune_trials)
     # all that can be refused is refused by now: from here on files are written
+    declared = _table(dataset, question, runs, tune_trials)
+    _note_what_is_replaced(path, declared)
     if features is not None:
         extract(dataset, *_network(features, weights), device=device, progress=True)
-    _write(path, _table(dataset, question, runs, tune_trials))
+    _write(path, declared)
     how: dict[str, Any] = {"jobs": jobs, "device": device}
     failures = _tune(stem, dataset, question, runs, tune_trials, **how) if tune_trials else []
     failures += _train(stem, seeds, **how)
@@ -86,6 +89,13 @@ def command(
         raise CheckFailed(f"{stem}: {len(failures)} of its cells or searches failed: its footnotes name them")
 
 
+def _note_what_is_replaced(path: Path, declared: str) -> None:
+    """Notes that a table of the same name has other cells; the notes above its cells may name what failed."""
+    cells = declared.partition("[defaults]")[2]
+    if path.exists() and path.read_text(encoding="utf-8").partition("[defaults]")[2] != cells:
+        note(f"note: the table {path.stem} gets other cells: another --name keeps those that it had")
+
+
 def _methods(names: str) -> list[str]:
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
@@ -93,6 +103,8 @@ def _methods(names: str) -> list[str]:
     found = [each.strip() for each in names.split(",")]
     if unknown := [each for each in found if canonical(each) not in METHODS.names]:
         raise HashbenchError(f"--methods: {unknown[0] or 'an empty name'} is no method: hashbench list methods")
+    if len({canonical(each) for each in found}) < len(found):
+        raise HashbenchError(f"--methods {names}: methods are expected each once")
     return found
 
 
@@ -120,8 +132,6 @@ def _tune(
     stem: str, dataset: "Card", question: "Question", runs: "Sequence[Run]", n_trials: int, *, jobs: int, device: str
 ) -> list[str]:
     """Searches the settings and writes them into the recipe; a footnote where no trial of a method has a score."""
-    from hashbench.foundation.progress import note
-
     lengths = sorted({int(one.name.identity["bits"]) for one in runs})
     path, failures = _place("recipes", stem), list[str]()
     if not path.exists():  # else a search has put its values into it
@@ -242,7 +252,7 @@ def _table(
     lengths = dict.fromkeys(one.name.identity["bits"] for one in runs)
     columns = [{"label": f"{n} bits", "settings": {"bits": n}} for n in lengths]
     defaults = {"dataset": dataset.name, "protocol": question.protocol, "metric": question.metric, "tie_aware": True}
-    title = f"{len(question.spaces)} methods on {dataset.name}: {question.metric_title}"
+    title = f"{counted(len(question.spaces), 'method')} on {dataset.name}: {question.metric_title}"
     lines = [MADE, f"title = {toml_value(title)}", "notes = ["]
     lines += _items([*_notes(dataset, question, runs, n_trials, of_centroids), *failures])
     lines += ["]", "", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]

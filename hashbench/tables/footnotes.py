@@ -52,12 +52,15 @@ def _track(cell: Cell) -> str:
     if cell.track == settings_files.PUBLISHED:
         return PUBLISHED
     search = search_in(tuning_of(cell))
-    return BY_HAND if search is None else f"tuned ({search[2]} trials of each method, search {search[1]})"
+    if search is None:
+        return BY_HAND
+    by_metric = f" by {search[3]}" if search[3] not in (None, "AP") else ""
+    return f"tuned{by_metric} ({search[2]} trials of each method, search {search[1]})"
 
 
 def search_in(notes: str) -> re.Match[str] | None:
-    """The name of the search that the notes on settings name, and the number of its trials."""
-    return re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)", notes)
+    """The search that the notes on settings name, the number of its trials, and the metric, where it is said."""
+    return re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)(?:, held-out (\S+))?", notes)
 
 
 def processors(table: Table) -> str:

@@ -48,9 +48,10 @@ def test_one_command_ends_with_a_table_that_other_commands_take(hashbench: Call)
     assert hashbench("table", "bench_mine")[1] == out[: out.index("results/tables/")]
     assert "3 runs done, 0 failed, 0 missing" in hashbench("status", "bench_mine")[1]
     again = hashbench("bench", "mine", "--methods", "lsh,itq,ksh", "--seeds", 2)
-    assert (again[1], "6 done, 0 to do" in again[2]) == (out, True)
+    assert (again[1], "6 done, 0 to do" in again[2], "gets other cells" in again[2]) == (out, True, False)
     code, _, err = hashbench("bench", "mine", "--methods", "itq", "--bits", "4,2", "--seeds", 1)
     assert (code, [cell.column for cell in spec.load("bench_mine").cells]) == (0, ["4 bits", "2 bits"]), err
+    assert "note: the table bench_mine gets other cells: another --name keeps those that it had\n" in err
 
 
 def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -> None:
@@ -73,6 +74,13 @@ def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -
     assert Path("experiments/recipes/ours.toml").read_text() == recipe
 
 
+def test_a_table_says_by_which_other_metric_its_settings_were_searched(hashbench: Call) -> None:
+    command = ["bench", "mine", "--methods", "itq", "--bits", 4, "--seeds", 1]
+    assert hashbench(*command, "--metric", "ndcg@5", "--tune", 1)[0] == 0
+    code, out, _ = hashbench(*command)
+    assert code == 0 and "Settings: tuned by ndcg@5 (1 trials of each method, search bench_mine_search)." in out
+
+
 def test_a_second_search_of_the_same_runs_is_refused_before_it_begins(hashbench: Call) -> None:
     command = ["bench", "mine", "--methods", "itq", "--bits", "4", "--seeds", 1, "--tune", 1, "--name"]
     assert hashbench(*command, "ours")[0] == 0
@@ -90,6 +98,7 @@ def test_a_second_search_of_the_same_runs_is_refused_before_it_begins(hashbench:
         (["--methods", "itq,nope"], "--methods: nope is no method: hashbench list methods"),
         (["--methods", "itq,,ksh"], "--methods: an empty name is no method"),
         (["--methods", "digits"], "--methods: digits is no method"),
+        (["--methods", "itq,ITQ"], "--methods itq,ITQ: methods are expected each once"),
         (["--methods", "itq", "--name", "../x"], "--name ../x: letters, digits, _, - and dots are expected"),
         (["--methods", "itq", "--name", "/tmp/x"], "--name /tmp/x: letters"),
         (["--methods", "itq", "--name", "."], "--name .: letters"),

@@ -1,6 +1,7 @@
 """Catalogues: each file in a folder is an entry, named by its file name; other packages add entries by entry points."""
 
 import pkgutil
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -117,8 +118,12 @@ class Catalogue(Generic[T]):
         outside = self._only(stem)
         if outside is not None:
             return outside.load(self.entry_type)
-        module = f"{self.package}.{stem}"
-        entry = getattr(imported(module), self.attribute)
+        try:
+            entry = getattr(imported(f"{self.package}.{stem}"), self.attribute)
+        except (HashbenchError, ImportError):
+            raise
+        except Exception as error:  # whatever the file of a new entry does when it is imported
+            raise HashbenchError(f"{self.kind} {stem}: {_place_of(error)}: {one_line(error)}") from error
         assert isinstance(entry, self.entry_type)
         return entry
 
@@ -147,6 +152,14 @@ class Catalogue(Generic[T]):
         everybody = " and ".join([*(["hashbench"] if stem in self._own else []), *packages])
         advice = f"uninstall {' or '.join(packages)}"
         raise OutsideError(f"{self.kind} {stem}: {everybody} each have one of this name: {advice}")
+
+
+def _place_of(error: Exception) -> str:
+    """The file and the line of an error while a module was imported."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}:{error.lineno}"
+    *_, last = traceback.extract_tb(error.__traceback__)
+    return f"{last.filename}:{last.lineno}"
 
 
 @cache

@@ -231,6 +231,10 @@ def test_several_labels_are_kept_and_split_at_random_or_by_label(here: Path, has
     code, out, _ = hashbench("dataset", "add", "own", write_npz(items=FEATURES, labels=labels))
     assert code == 0 and "6 queries, 54 in the database, 54 to train" in out
     np.testing.assert_array_equal(store.verify(load_card("own")).labels, labels)
+    without = np.where(np.arange(N)[:, None] < 7, 0, labels)
+    np.savez("without.npz", items=FEATURES, labels=without)
+    err = hashbench("dataset", "add", "without", "without.npz")[2]
+    assert err == "note: without.npz: labels: 7 items of 60 have no label, and are relevant to nothing\n"
     assert load_card("own").protocols["own"].draw == "random"
     code, out, _ = hashbench("train", "lsh", "own", "--protocol", "own", "--bits", 8)
     assert code == 0

@@ -10,6 +10,7 @@ from support.command_line import call
 from hashbench.datasets.card import cards, load_card
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import Catalogue
 from hashbench.runs import settings
 from hashbench.runs.run import Run
 from hashbench.tables import papers, spec
@@ -196,6 +197,21 @@ def test_a_method_without_its_file_is_one_line_of_a_list(
     code, out, err = hashbench("list", "methods")
     assert (code, err) == (1, f"left out: {tmp_path / 'x'}: no such file\n{LAST.format(1, '')}\n")
     assert "\n  itq" in out and "\n  lsh" not in out
+
+
+@pytest.mark.parametrize(
+    ("text", "says"), [("X = (\n", ":1: '(' was never closed"), ("\nX = y\n", ":2: name 'y' is not defined")]
+)
+def test_a_broken_file_of_an_entry_is_named_with_its_line(
+    text: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package := tmp_path / f"broken_{len(text)}").mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "mine.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(HashbenchError) as caught:
+        Catalogue("method", package.name, "METHOD", int).get("mine")
+    assert str(caught.value).startswith(f"method mine: {package / 'mine.py'}{says}")
 
 
 def test_every_table_but_the_broken_ones_is_rendered(

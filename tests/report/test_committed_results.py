@@ -261,7 +261,7 @@ def test_the_findings_of_the_readme_are_those_of_the_rows() -> None:
     above = at_32_bits(S1, TUNED, "ADSH").measured.mean - at_32_bits(S1, TUNED, "ITQ-CCA").measured.mean
     assert f"ADSH is {part(above)} above, with a 95% interval from {part(low)} to {part(high)} over seeds" in lines[1]
     on_cifar100 = at_32_bits("cifar100_lite0", "tuned on CIFAR-100 (AP_T)", "Classifier codes").measured
-    assert f"predicts have {part(on_cifar100.mean)}, the highest head" in lines[1]
+    assert f"predicts have {part(on_cifar100.mean)}, the highest linear head" in lines[1]
 
 
 def linear_heads() -> dict[str, TableCell]:

@@ -245,8 +245,11 @@ def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
         expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
         raise HashbenchError(f"{where}: {expected}: others are in it")
     columns, n_negative = (raw == 1).astype(np.uint8), int((raw == -1).sum())
-    notes = (f"{where}: {n_negative} labels are -1, read as absent",) if n_negative else ()
+    notes = [f"{where}: {n_negative} labels are -1, read as absent"] if n_negative else []
+    if n_without := int((~columns.any(axis=1)).sum()):
+        whose = f"{counted(n_without, 'item')} of {len(columns):,}"
+        notes.append(f"{where}: {whose} have no label, and are relevant to nothing")
     if (empty := np.flatnonzero(~columns.any(axis=0))).size:
         raise HashbenchError(f"{where}: no item has label {names[empty[0]] if names else empty[0]}: leave it out")
     is_class = (columns.sum(axis=1, dtype=np.int64) == 1).all()
-    return OwnLabels(columns.argmax(axis=1).astype(np.int64) if is_class else columns, names, notes)
+    return OwnLabels(columns.argmax(axis=1).astype(np.int64) if is_class else columns, names, tuple(notes))

@@ -219,5 +219,7 @@ class _Download:
                     raise refused(f"sends more than the {total or most:,} bytes it should have")
                 file.write(piece)
                 self.bar.update(len(piece))
+                if size_bytes == total and self.checked:  # what a server sends behind it may never end
+                    break
         if total is not None and size_bytes < total:
             raise TemporaryError(f"it ended after {size_bytes:,} of {total:,} bytes")

@@ -114,6 +114,12 @@ def test_the_size_that_a_card_says_of_the_only_member_bounds_its_file(server, fo
     assert left(folder) == [] and len(server.requests) == 1
 
 
+def test_trailers_without_end_behind_a_whole_file_are_not_read(server, folder):
+    answer = Answer(chunked=True, trailers_s=0.01)
+    fetch([source(server.serve("/one", BODY, always=answer))], folder)
+    assert left(folder) == ["toy.bin"]
+
+
 def test_a_packed_file_may_be_a_little_larger_than_its_only_member():
     packed = Member(path="toy/toy.txt", packed="toy.bin", size_bytes=9_000, note="a toy")
     assert Source(urls=["http://a/b"], file="toy.bin", members=[packed], note="a toy").most_bytes == 9_000 + 90 + 65_536

@@ -147,7 +147,8 @@ def test_a_run_that_another_process_executes_is_waited_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Its row is taken, even if it says that the run failed: a second training would fail too."""
-    row = row_of(lsh(), Store(tmp_path / "other")).model_copy(update={"status": status, "reason": "a test"})
+    failure = {"status": "failed", "reason": "a test", "searches": {}} if status == "failed" else {}
+    row = row_of(lsh(), Store(tmp_path / "other")).model_copy(update=failure)
     store = Store(tmp_path)
     folder = store.run_folder(row.run)
     monkeypatch.setattr("hashbench.runs.guard.execute", None)

@@ -26,6 +26,7 @@ class Answer:
     whole_as_range: bool = False  # the range that was asked for is announced, and the whole file sent
     total: int | None = None  # that Content-Range states, in place of the true one
     headers_s: float | None = None  # between two headers, without end
+    trailers_s: float | None = None  # the same behind the last chunk
     etag: str | None = '"1"'
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -121,6 +122,10 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.stall_after is not None:
             self.server.closing.wait(answer.stall_s)
             self.send(answer, body[stop:], request)
+        if answer.trailers_s is not None:
+            self.wfile.write(b"0\r\n")
+            while not self.server.closing.wait(answer.trailers_s):
+                self.wfile.write(b"X: y\r\n")
         if answer.chunked and answer.cut_after is None:
             self.wfile.write(b"0\r\n\r\n")
 

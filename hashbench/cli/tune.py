@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 BITS = 32  # of codes, unless other ones are asked for
 STUDIES = 3  # of each trial
+SPLITS = 5  # of a protocol, that tables may show the queries of; of the user's own data they show one
 
 
 def command(
@@ -185,7 +186,8 @@ def question_of(
     fewer = {name: n for name, n in numbers.items() if n < int(given["bits"])} if len(datasets) > 1 else {}
     of_recipe = None if recipe is None else canonical(recipe)
     left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
-    what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "recipe": of_recipe}
+    splits = 1 if any(card.own for card in datasets) else SPLITS
+    what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "splits": splits, "recipe": of_recipe}
     what["metric"] = str(NamedMetric.parse(metric))
     found = Question(**what, settings=given, fewer_bits=fewer, spaces={})
     spaces, features = {}, set()
@@ -230,7 +232,7 @@ def search_called(name: str, question: "Question") -> "Search":
     stored = Search.load(name)
     if stored is None:
         return Search(name, question)
-    for key in ("protocol", "datasets", "recipe", "settings", "fewer_bits", "metric"):
+    for key in ("protocol", "splits", "datasets", "recipe", "settings", "fewer_bits", "metric"):
         if (was := getattr(stored.question, key)) != (now := getattr(question, key)):
             raise HashbenchError(f"{path_of(name)}: its {key} is {was}, not {now}: give this search another --name")
     for dataset, protocols in question.left_out.items():

@@ -192,10 +192,12 @@ class Card(Strict):
             raise unknown(f"protocol of {self.name}", name, self.protocols)
         return self.protocols[stem]
 
-    def held_out(self, of: str, left_out: list[str], seed: int) -> HeldOut:
+    def held_out(self, of: str, left_out: list[str], seed: int, splits: int | None = None) -> HeldOut:
         """The protocol for choosing settings whose queries are held out of the database of the protocol ``of``."""
         rules = {name: self.protocol(name) for name in sorted({of, *left_out})}
-        return HeldOut(of=of, left_out=sorted(left_out), seed=seed, relevance=self.protocol(of).relevance, rules=rules)
+        relevance = self.protocol(of).relevance
+        lists: dict[str, Any] = {"of": of, "left_out": sorted(left_out), "seed": seed, "splits": splits}
+        return HeldOut(**lists, relevance=relevance, rules=rules)
 
 
 def cards() -> list[str]:

@@ -173,9 +173,14 @@ TO_CHOOSE = (RandomValidation, PerClassValidation)  # protocols of a card whose 
 class HeldOut(_Protocol):
     """At most ``queries`` items held out of the database of the protocol ``of``, on which a search chooses settings.
 
-    They are a fifth of the database or fewer, and no training items unless all of it is trained on. No query of a
-    protocol in ``left_out`` is in any list. ``rules`` has these protocols, and ``of``, by name. No card has such a
-    protocol: ``hashbench tune`` makes it, and so does the name ``of`` with ``HELD_OUT`` at its end.
+    They are a fifth of the database or fewer, and no training items unless all of it is trained on. ``rules`` has the
+    protocols in ``left_out``, and ``of``, by name. No card has such a protocol: ``hashbench tune`` makes it, and so
+    does the name ``of`` with ``HELD_OUT`` at its end.
+
+    With ``splits`` the seed n is the n-th repeat of a search: the database and the training items are those of the n-th
+    split of ``of``, and the queries are queries of none of the first ``splits`` splits of any of the ``rules``. Without
+    it, as searches of before December 2026 have it, the lists are of the own split of ``of`` for every seed, and no
+    query of the own split of a protocol in ``left_out`` is in any of them.
     """
 
     title: str = ""
@@ -183,6 +188,7 @@ class HeldOut(_Protocol):
     of: str
     left_out: list[str]
     queries: Positive = 1000
+    splits: Positive | None = None
     rules: dict[str, "Protocol"] = Field(exclude=True)
 
 
@@ -243,6 +249,11 @@ def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
     if protocol.draw in GIVEN:
         raise HashbenchError(f"split {seed}: nothing is drawn in {title}, its ids are given: it has one split")
     return protocol.model_copy(update={"seed": seed, "ids_sha256": None})
+
+
+def nth_seed(protocol: Protocol, n: int) -> int:
+    """The seed of the ``n``-th split of ``protocol``, counted from 0; one whose ids are given has its own split only."""
+    return protocol.seed if protocol.draw in GIVEN else protocol.seed + n
 
 
 def split_seeds(protocol: Protocol, n: int, title: str) -> list[int | None]:

@@ -5,6 +5,7 @@ A random order of items is the order of the BLAKE2b digests of ``dataset/protoco
 """
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, singledispatch
 from pathlib import Path
@@ -176,7 +177,10 @@ def _parts_drawn(protocol: rules.PartsDrawn, labels: Labels, salt: str, _seed: i
 @draw.register
 def _held_out(protocol: rules.HeldOut, labels: Labels, salt: str, _seed: int) -> Split:
     """``salt`` begins with the data set, and with the seed of ``protocol`` decides the order of the queries."""
-    splits = {name: split(labels, rule, salt.partition("/")[0], name) for name, rule in protocol.rules.items()}
+    dataset = salt.partition("/")[0]
+    if protocol.splits is not None:
+        return _validation(protocol, labels, dataset, protocol.splits)
+    splits = {name: split(labels, rule, dataset, name) for name, rule in protocol.rules.items()}
     seen = np.concatenate([each.query_ids for each in splits.values()])
     database, train = (
         np.setdiff1d(ids, seen) for ids in (splits[protocol.of].database_ids, splits[protocol.of].train_ids)
@@ -187,6 +191,31 @@ def _held_out(protocol: rules.HeldOut, labels: Labels, salt: str, _seed: int) ->
         raise HashbenchError(f"{left} are no query of {', '.join(protocol.rules)}: too few to hold queries out")
     queries = _order(untrained if len(untrained) >= n_queries else database, salt)[:n_queries]
     return Split(np.sort(queries), np.setdiff1d(database, queries), np.setdiff1d(train, queries))
+
+
+def _validation(protocol: rules.HeldOut, labels: Labels, dataset: str, n_splits: int) -> Split:
+    """The queries have a random order of their own, which no split and no other repeat of a search has."""
+    of = protocol.rules[protocol.of]
+    own = split(labels, of, dataset, protocol.of, rules.nth_seed(of, protocol.seed))
+    shown = shown_queries(labels, protocol.rules, dataset, n_splits)
+    free = np.setdiff1d(own.database_ids, shown)
+    untrained = np.setdiff1d(free, own.train_ids)
+    n_queries = min(protocol.queries, len(own.database_ids) // 5, len(free))
+    if not n_queries:
+        left = f"no item of the database is a query of none of {n_splits} splits of {', '.join(protocol.rules)}"
+        raise HashbenchError(f"{left}: none is left to choose settings by")
+    candidates = untrained if len(untrained) >= n_queries else free
+    queries = _order(candidates, f"{dataset}/{protocol.of}-validation-{protocol.seed}")[:n_queries]
+    return Split(np.sort(queries), np.setdiff1d(own.database_ids, queries), np.setdiff1d(own.train_ids, queries))
+
+
+def shown_queries(labels: Labels, of: Mapping[str, Protocol], dataset: str, n_splits: int) -> Ids:
+    """The ascending ids of all queries of the first ``n_splits`` splits of the protocols ``of``, by name."""
+    found = []
+    for name, rule in of.items():
+        seeds = dict.fromkeys(rules.nth_seed(rule, n) for n in range(n_splits))
+        found += [split(labels, rule, dataset, name, seed).query_ids for seed in seeds]
+    return np.unique(np.concatenate(found))
 
 
 def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "rest") -> Split:

@@ -60,7 +60,8 @@ class Question(Strict):
     """The first line of a search's file: the data, what all trials have in common, and the space of each method."""
 
     protocol: str  # whose database the queries are held out of
-    left_out: dict[str, list[str]]  # of each data set: the protocols whose queries are in no list of a trial
+    left_out: dict[str, list[str]]  # of each data set: the protocols whose queries choose nothing
+    splits: int | None = None  # of each of these; None: of searches that knew of one, see HeldOut
     recipe: str | None = None
     settings: dict[str, Setting]  # of every method that has them: bits, features, model
     fewer_bits: dict[str, int] = {}  # of each data set whose items have fewer numbers
@@ -86,7 +87,7 @@ class Question(Strict):
 
     def run(self, method: str, searched: Mapping[str, Setting], dataset: str, study: int) -> Run:
         """The run that a trial is: ``study`` is its seed, and decides which queries are held out."""
-        protocol = load_card(dataset).held_out(self.protocol, self.left_out[dataset], study)
+        protocol = load_card(dataset).held_out(self.protocol, self.left_out[dataset], study, self.splits)
         run = Run.resolve(dataset, protocol, method, {**self.given(method, dataset), **searched}, seed=study)
         return run.with_metrics([self.metric])
 

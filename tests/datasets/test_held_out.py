@@ -9,6 +9,7 @@ from support.stored_toy import card_of
 from support.together import together
 
 from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import nth_seed
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import open_dataset
 from hashbench.foundation.errors import HashbenchError
@@ -40,8 +41,8 @@ train = [50, 600]
 """
 
 
-def held_out(of: str, left_out: list[str], study: int = 0) -> Split:
-    rule = load_card("toy").held_out(of, left_out, study)
+def held_out(of: str, left_out: list[str], study: int = 0, splits: int | None = None) -> Split:
+    rule = load_card("toy").held_out(of, left_out, study, splits)
     return split(LABELS, rule, "toy", f"{of}_held_out")
 
 
@@ -78,6 +79,27 @@ def test_each_study_has_other_queries_and_each_is_always_the_same(toy: None) -> 
     for a, b in combinations(studies, 2):
         assert shared(a, b) < 0.5 * len(a)
     assert np.array_equal(held_out("s1", ["s1"], 2).query_ids, studies[2])
+
+
+@together(("of", "repeat"), [("s1", 0), ("s1", 2), ("s2", 1), ("s3", 1)])
+def test_no_query_of_any_split_of_a_table_chooses_settings(toy: None, of: str, repeat: int) -> None:
+    card = load_card("toy")
+    found = held_out(of, ["s1", "s2", "s3"], repeat, splits=3)
+    for name, rule in card.protocols.items():
+        for n in range(3):
+            shown = split(LABELS, rule, "toy", name, nth_seed(rule, n)).query_ids
+            assert shared(found.query_ids, shown) == 0, (name, n)
+    # all else is that split of the protocol itself, so each repeat has other training items
+    own = split(LABELS, card.protocol(of), "toy", of, nth_seed(card.protocol(of), repeat))
+    assert np.array_equal(found.database_ids, np.setdiff1d(own.database_ids, found.query_ids))
+    assert np.array_equal(found.train_ids, np.setdiff1d(own.train_ids, found.query_ids))
+    assert np.isin(found.query_ids, own.database_ids).all() and len(found.query_ids) == len(own.database_ids) // 5
+
+
+def test_the_queries_of_two_repeats_have_no_order_in_common(toy: None) -> None:
+    first, second = (held_out("s1", ["s1"], repeat, splits=1) for repeat in (0, 1))
+    share = shared(first.query_ids, second.query_ids) / len(first.query_ids)
+    assert 0.05 < share < 0.4  # a fifth by chance
 
 
 def test_a_protocol_whose_items_are_all_queries_of_another_is_one_line(tmp_path: Path) -> None:

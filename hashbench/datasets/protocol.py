@@ -252,7 +252,7 @@ def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
 
 
 def nth_seed(protocol: Protocol, n: int) -> int:
-    """The seed of the ``n``-th split of ``protocol``, counted from 0; one whose ids are given has its own split only."""
+    """The seed of the ``n``-th split, counted from 0; a protocol whose ids are given has its own split only."""
     return protocol.seed if protocol.draw in GIVEN else protocol.seed + n
 
 

@@ -4,49 +4,72 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from hashbench.losses._batch import check, inner_products, mean_where, off_diagonal_mask, relevant_mask
 from hashbench.losses._classes import ClassSupervision, label_shares
 from hashbench.losses._codes import signs
-from hashbench.losses._objective import LabelSupervision, OutputMemory, Supervision
+from hashbench.losses._objective import OutputMemory, RowObjective, Supervision
 
 
-class MemoryObjective(OutputMemory):
-    """The objective of li2019push as its authors minimise it: a minibatch is compared with all training examples.
+class Objective(RowObjective):
+    """The objective of li2019push: a ``likelihood`` of pairs, and codes that are pulled to the centres of classes.
 
-    The mean over the M n pairs of an example of the batch and a training example of softplus(m - theta) if the pair is
-    similar, else softplus(m + theta), plus ``eta`` times the mean over examples and bits of (B - u)^2. theta = <u, U> /
-    2, U are the last outputs of all examples (0 before the first), m is ``margin``. B = sign(mu C y + u) are codes of
+    The likelihood, plus ``eta`` times the mean over examples and bits of (B - u)^2. B = sign(mu C y + u) are codes of
     the batch that are pulled to the centres C of their classes; they have no gradient.
 
     At each batch C moves by one ``swept`` over the classes; the last centres are part of the state. Centres are 0 at
     first. An example with several labels has 1 / (their number) for each of them in Y; without labels it has 0.
-
-    ``supervision`` is from labels, since a distance has no classes.
     """
 
     centres: Tensor
     weights: Tensor
 
     def __init__(
-        self, supervision: Supervision, bits: int, *, margin: float, mu: float, vul: float, eta: float
+        self, likelihood: RowObjective, labels: Tensor, bits: int, *, mu: float, vul: float, eta: float
     ) -> None:
-        super().__init__(supervision, bits)
-        assert isinstance(supervision, LabelSupervision)
-        self.margin, self.mu, self.vul, self.eta = margin, mu, vul, eta
-        weights = label_weights(supervision.labels)
+        super().__init__()
+        self.likelihood, self.mu, self.vul, self.eta = likelihood, mu, vul, eta
+        weights = label_weights(labels)
         self.register_buffer("weights", weights, persistent=False)  # Y^T
         self.register_buffer("centres", torch.zeros(weights.shape[1], bits, dtype=torch.float64))  # C^T
 
-    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, float64; the centres move."""
         weights, centres, wide = self.weights[rows].double(), self.centres.double(), activations.double()
         codes = signs(self.mu * weights @ centres + wide)
         self.centres.copy_(swept(centres, codes, weights, self.vul))
+        cost = self.likelihood.forward(activations, rows, generator)
+        return cost + self.eta * (codes - wide).square().mean()
+
+
+def loss(activations: Tensor, relevance: Tensor, *, margin: float) -> Tensor:
+    """The likelihood within a batch: the mean over the M (M - 1) ordered pairs i != j, a float64 scalar.
+
+    A similar pair costs softplus(m - theta), another one softplus(m + theta), with theta = <u_i, u_j> / 2 and m the
+    ``margin``. A pair is similar where the level in ``relevance`` [M, M] is above 0; its diagonal never counts.
+    """
+    check(activations, relevance)
+    sign = 1 - 2 * relevant_mask(relevance).double()
+    cost = softplus(margin + sign * inner_products(activations) / 2)
+    return mean_where(cost, off_diagonal_mask(relevance))
+
+
+class MemoryLikelihood(OutputMemory):
+    """``loss`` as the authors minimise it: the mean over the M n pairs of an example of the batch and a training one.
+
+    The outputs of the training examples are the last ones that were computed, 0 before the first.
+    """
+
+    def __init__(self, supervision: Supervision, bits: int, *, margin: float) -> None:
+        super().__init__(supervision, bits)
+        self.margin = margin
+
+    def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
+        """The scalar to minimise, float64."""
         self.remember(rows, activations)
         sign = 1 - 2 * (self.supervision.levels(rows) > 0).to(activations.dtype)
         # in the precision of the activations: float64 would take twice as long, and it is a mean of M n terms
         theta = activations / 2 @ self.outputs.to(activations.dtype).T
-        cost = softplus(self.margin + sign * theta).mean().double()
-        return cost + self.eta * (codes - wide).square().mean()
+        return softplus(self.margin + sign * theta).mean().double()
 
 
 def swept(centres: Tensor, codes: Tensor, weights: Tensor, vul: float) -> Tensor:

@@ -1,25 +1,35 @@
 """DFH: pairwise likelihood, with codes near binary centres of their classes (Li, Pei, Zha, van Gemert 2019)."""
 
+from functools import partial
+
 from pydantic import Field
 
+from hashbench.methods import dpsh
 from hashbench.methods._method import Objective, Supervision, deep_method
 from hashbench.training.settings import DeepSettings
 
 
 class Settings(DeepSettings):
-    """Examples are compared with the last outputs of all training examples."""
+    """Examples are compared within a batch, or ("memory") with the last outputs of all training examples."""
 
     margin: float = Field(ge=0)  # of half the inner product
     mu: float = Field(ge=0)  # how much of its centre is in the code of an example, besides its outputs
     vul: float = Field(ge=0)  # the weight of the distances between centres
     eta: float = Field(ge=0)  # the weight of the quantisation term, a mean over bits
+    pairing: dpsh.Pairing = "memory"
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:
-    from hashbench.losses import dfh
+    from hashbench.losses import LabelSupervision, as_row_objective, dfh
 
-    weights = {key: getattr(settings, key) for key in ("margin", "mu", "vul", "eta")}
-    return dfh.MemoryObjective(supervision, settings.bits, **weights)
+    assert isinstance(supervision, LabelSupervision)  # a distance has no classes
+    if settings.pairing == "memory":
+        pairs: Objective = dfh.MemoryLikelihood(supervision, settings.bits, margin=settings.margin)
+    else:
+        pairs = partial(dfh.loss, margin=settings.margin)
+    likelihood = as_row_objective(pairs, supervision)
+    weights = {key: getattr(settings, key) for key in ("mu", "vul", "eta")}
+    return dfh.Objective(likelihood, supervision.labels, settings.bits, **weights)
 
 
 METHOD = deep_method(__name__, Settings, _objective, needs="labels")

@@ -1,5 +1,7 @@
 """DSDH: pairwise likelihood, with discrete codes that are easy to classify (Li, Sun, He, Tan 2017)."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from hashbench.methods import dpsh
@@ -14,6 +16,7 @@ class Settings(RawSettings):
     pull: float = Field(ge=0)  # eta / mu of the paper: the weight of the outputs in the codes
     ridge: float = Field(gt=0)  # nu / mu of the paper: the weight of the classifier's squared norm
     pairing: dpsh.Pairing
+    classifier: Literal["once", "each_sweep"] = "each_sweep"  # when the discrete step computes its classifier
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
@@ -21,7 +24,7 @@ def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
 
     supervision = LabelSupervision(classes.labels)
     likelihood = as_row_objective(dpsh.likelihood(settings.pairing, supervision, settings.bits, 0.0), supervision)
-    weights = {key: getattr(settings, key) for key in ("eta", "pull", "ridge")}
+    weights = {key: getattr(settings, key) for key in ("eta", "pull", "ridge", "classifier")}
     return dsdh.Objective(likelihood, classes, **weights)
 
 

@@ -73,6 +73,7 @@ CASES: dict[str, tuple[Loss, Callable[[oracle.Rows, oracle.Labels], float]]] = {
     "lcdsh": (partial(lcdsh.loss, eta=3.0), partial(oracle.lcdsh, eta=3.0)),
     "fastap": (partial(fastap.loss, n_bins=4), partial(oracle.fastap, n_bins=4)),
     "idhn": (partial(idhn.loss, scale=5.0, gamma=0.3, eta=0.2), partial(oracle.idhn, scale=5.0, gamma=0.3, eta=0.2)),
+    "dfh": (partial(dfh.loss, margin=0.6), partial(oracle.margin_likelihood, margin=0.6)),
 }
 SMOOTH = {name: loss for name, (loss, _) in CASES.items() if name != "dbdh_binary"}
 ONE = [{0}, {1}, {0}, {2}, {1}, {0}, {2}, {1}]
@@ -248,20 +249,24 @@ def test_dfh_is_the_loop_over_its_batches(labels: oracle.Labels) -> None:
     weights: Any = {"margin": 0.5, "mu": 0.8, "vul": 0.3, "eta": 0.4}
     slow = oracle.Dfh(labels, CLASSES, BITS, **weights)
     given = hot(labels) if labels is SEVERAL else torch.tensor([10 * k for (k,) in labels])
-    objective = dfh.MemoryObjective(LabelSupervision(given), BITS, **weights).double()
+    objective = dfh_objective(LabelSupervision(given), BITS, **weights).double()
     for step, rows in enumerate(([0, 1, 2], [3, 4, 5, 6], [7, 0, 3], [2])):
         u = outputs(len(rows), seed=step)
         found = objective(u, torch.tensor(rows), draws())
         assert found.item() == pytest.approx(slow.loss(u.tolist(), rows), rel=1e-10)
         assert objective.centres.tolist() == slow.centres
-    assert set(objective.state_dict()) == {"outputs", "centres"}
+    assert set(objective.state_dict()) == {"likelihood.outputs", "centres"}
+
+
+def dfh_objective(of: LabelSupervision, bits: int, *, margin: float, **weights: float) -> dfh.Objective:
+    return dfh.Objective(dfh.MemoryLikelihood(of, bits, margin=margin), of.labels, bits, **weights)
 
 
 def test_dfhs_terms_have_a_gradient_and_centres_have_none() -> None:
-    def objective(**changes: float) -> dfh.MemoryObjective:
+    def objective(**changes: float) -> dfh.Objective:
         weights: Any = {"margin": 0.5, "mu": 0.8, "vul": 0.3, "eta": 0.0, **changes}
-        made = dfh.MemoryObjective(LabelSupervision(torch.tensor([0, 1, 2, 0])), BITS, **weights).double()
-        made.outputs.copy_(outputs(4, seed=1))
+        made = dfh_objective(LabelSupervision(torch.tensor([0, 1, 2, 0])), BITS, **weights).double()
+        made.get_buffer("likelihood.outputs").copy_(outputs(4, seed=1))
         return made
 
     u, rows = outputs(4), torch.arange(4)
@@ -331,7 +336,7 @@ TRAINED: dict[str, tuple[bool, Callable[[LabelSupervision], Any]]] = {
             as_row_objective(partial(hashnet.loss, scale=10 / WIDTH), of), alpha=0.1, squash=True
         ),
     ),
-    "dfh": (False, lambda of: dfh.MemoryObjective(of, WIDTH, margin=0.0, mu=1.0, vul=1.0, eta=0.5)),
+    "dfh": (False, lambda of: dfh_objective(of, WIDTH, margin=0.0, mu=1.0, vul=1.0, eta=0.5)),
 }
 
 

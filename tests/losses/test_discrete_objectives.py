@@ -4,6 +4,7 @@ import math
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,12 +29,17 @@ def outputs(seed: int = 0) -> Tensor:
     return torch.randn(M, BITS, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
 
 
-def codes_by_loops(u: np.ndarray, y: np.ndarray, pull: float, ridge: float) -> np.ndarray:
-    """Section 4 of the paper, bit by bit and example by example."""
-    b = np.zeros_like(u)
+def codes_by_loops(u: np.ndarray, y: np.ndarray, pull: float, ridge: float, classifier: str) -> np.ndarray:
+    """Section 4 of the paper, bit by bit and example by example; or with the classifier of the released train.m."""
+
+    def regression(codes: np.ndarray) -> np.ndarray:
+        return np.linalg.inv(codes.T @ codes + ridge * np.eye(u.shape[1])) @ codes.T @ y
+
+    b, w = np.zeros_like(u), regression(np.where(u > 0, 1.0, -1.0))
     for _ in range(10):
         before = b.copy()
-        w = np.linalg.inv(b.T @ b + ridge * np.eye(u.shape[1])) @ b.T @ y
+        if classifier == "each_sweep":
+            w = regression(b)
         for k in range(u.shape[1]):
             for i in range(len(u)):
                 others = sum(b[i, other] * (w[other] @ w[k]) for other in range(u.shape[1]) if other != k)
@@ -43,13 +49,15 @@ def codes_by_loops(u: np.ndarray, y: np.ndarray, pull: float, ridge: float) -> n
     return b
 
 
+@pytest.mark.parametrize("classifier", ["once", "each_sweep"])
 @pytest.mark.parametrize("labels", [LABELS, SEVERAL], ids=["one", "several"])
-def test_dsdh_is_its_formula(labels: Tensor) -> None:
+def test_dsdh_is_its_formula(labels: Tensor, classifier: Any) -> None:
     u, classes = outputs().requires_grad_(), ClassSupervision(labels, 0)
     likelihood = as_row_objective(lambda codes, levels: dpsh.loss(codes, levels, eta=0.0), LabelSupervision(labels))
-    found = dsdh.Objective(likelihood, classes, eta=0.3, pull=0.4, ridge=0.1).forward(u, ROWS, torch.Generator())
+    weights: Any = {"eta": 0.3, "pull": 0.4, "ridge": 0.1, "classifier": classifier}
+    found = dsdh.Objective(likelihood, classes, **weights).forward(u, ROWS, torch.Generator())
     members = classes.members(ROWS).numpy()
-    b, plain = codes_by_loops(u.detach().numpy(), members, 0.4, 0.1), u.detach().numpy()
+    b, plain = codes_by_loops(u.detach().numpy(), members, 0.4, 0.1, classifier), u.detach().numpy()
     assert not (b == np.where(plain > 0, 1, -1)).all(), "the classes decide no bit here"
     pairs = [
         math.log1p(math.exp(theta)) - (members[i] @ members[j] > 0) * theta
@@ -59,7 +67,7 @@ def test_dsdh_is_its_formula(labels: Tensor) -> None:
     ]
     expected = np.mean(pairs) + 0.3 * np.mean(((b - plain) ** 2).sum(1))
     assert found.item() == pytest.approx(expected, rel=1e-12)
-    objective = dsdh.Objective(likelihood, classes, eta=0.3, pull=0.4, ridge=0.1)
+    objective = dsdh.Objective(likelihood, classes, **weights)
     assert torch.autograd.gradcheck(lambda v: objective.forward(v, ROWS, torch.Generator()), (u,))
 
 
@@ -71,7 +79,8 @@ def test_free_codes_are_brought_to_their_classes(name: str) -> None:
         "dsdh": as_row_objective(partial(dpsh.loss, eta=0.0), supervision),
         "dsdh_memory": dpsh.MemoryObjective(supervision, width, eta=0.0),
     }
-    of_dsdh = {key: dsdh.Objective(each, classes, eta=0.0055, pull=55, ridge=0.1) for key, each in likelihood.items()}
+    weights: Any = {"eta": 0.0055, "pull": 55, "ridge": 0.1, "classifier": "once"}
+    of_dsdh = {key: dsdh.Objective(each, classes, **weights) for key, each in likelihood.items()}
     objective = of_dsdh.get(name) or adsh.Objective(supervision, width, gamma=200, every=3)
     generator = torch.Generator().manual_seed(0)
     u = torch.nn.Parameter(0.1 * torch.randn(200, width, generator=generator))

@@ -162,6 +162,14 @@ def transport(rows: Rows, signs: Rows) -> float:
     return mean(of_bits)
 
 
+def margin_likelihood(rows: Rows, labels: Labels, margin: float) -> float:
+    costs = []
+    for i, j, similar in pairs(labels):
+        theta = dot(rows[i], rows[j]) / 2
+        costs.append(math.log1p(math.exp(margin - theta if similar else margin + theta)))
+    return mean(costs)
+
+
 class Dfh:
     """Batches one after the other: outputs of all examples, and centres, are remembered."""
 

@@ -47,7 +47,7 @@ LISTWISE = {
 MEMORIES = {
     "dpsh_memory": partial(dpsh.MemoryObjective, eta=0.1),
     "dtsh_memory": partial(dtsh.MemoryObjective, margin=2.0, eta=0.1, batch_size=13),
-    "dfh_memory": partial(dfh.MemoryObjective, margin=0.5, mu=1.0, vul=1.0, eta=0.5),
+    "dfh_memory": partial(dfh.MemoryLikelihood, margin=0.5),
 }
 ROUNDS = {"classes_per_batch": 3, "batch_size": 9, "steps_per_epoch": 4}
 TRAINED: list[tuple[str, dict[str, Any]]] = [

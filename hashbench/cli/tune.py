@@ -41,7 +41,9 @@ def command(
     model: Annotated[str | None, Option(help="Encoder. Default: of the recipe; linear for data of your own.")] = None,
     settings: _options.Settings = None,
     trials: Annotated[int, Option(min=1, help="Trials of each method.")] = 24,
-    studies: Annotated[int, Option(min=1, help="Runs of each trial: other seeds, other queries.")] = STUDIES,
+    studies: Annotated[
+        int, Option(min=1, help="Runs of the best five trials: other seeds, training items and queries.")
+    ] = STUDIES,
     name: Annotated[
         str | None, Option(help="Name of the search. Default: of the recipe, or data set and bits.")
     ] = None,
@@ -57,10 +59,10 @@ def command(
 ) -> None:
     """Search the settings of methods: the same number of trials for each, from the space that its file declares.
 
-    The trials of a method are points of a quasi-random sequence. Each is run once in each study, with another seed and
-    other queries, which are held out of the database of the protocol; no query that a table shows is in any list. The
-    median over the studies chooses, of AP or of the --metric. A trial that fails counts as 0; a method all of whose
-    trials fail has no choice, and the exit status is 1.
+    The trials of a method are points of a quasi-random sequence. Each is run once; the best five are run in each study,
+    with another seed, other training items and other queries. The queries are held out of the database of the protocol,
+    and are queries of no split that a table shows. The median over the studies chooses among the five, of AP or of the
+    --metric. A trial that fails counts as 0; a method all of whose trials fail has no choice, and the exit status is 1.
 
     The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
@@ -72,7 +74,7 @@ def command(
     from hashbench.runs.run_all import Plan
     from hashbench.tuning.choice import choices
     from hashbench.tuning.render import as_markdown, as_object
-    from hashbench.tuning.run import made, missing
+    from hashbench.tuning.run import made, missing, n_ended, n_needed
     from hashbench.tuning.search import METRIC
 
     if ray is not None and jobs > 1:
@@ -85,20 +87,23 @@ def command(
     data = f"{'_'.join(question.left_out)}_{question.protocol}_{question.settings['bits']}b"
     by_metric = "" if question.metric == METRIC else "_" + re.sub(r"\W+", "_", question.metric)
     search = search_called(name or f"{question.recipe or data}{by_metric}", question)
-    todo = missing(search, list(question.spaces), trials, studies, retry=retry_failed)
-    n_all = len(question.spaces) * len(question.left_out) * trials * studies
+    methods = list(question.spaces)
+    todo = missing(search, methods, trials, studies, retry=retry_failed)
     runs = list(dict.fromkeys(trial.run for trial, _ in todo))
     equal = f" as {len(runs)} runs: trials of equal settings are one" if len(runs) < len(todo) else ""
-    done = n_all - len(todo)
-    note(f"{n_all} runs of {len(question.spaces)} x {trials} trials, {done} done, {len(todo)} to do{equal}")
+    n_all = n_needed(search.question, methods, trials, studies)
+    n_done = n_ended(search, methods, trials, studies, retry=retry_failed)
+    note(f"{n_all} runs of {len(methods)} x {trials} trials, {n_done} done, {n_all - n_done} to do{equal}")
     if dry_run:
         echo("\n".join(runs))
         return
     plan = Plan(jobs, None if timeout is None else 60 * timeout, ray=ray, threads=1)
-    with bar("tune", "trial", len(todo)) as shown:
-        for now in made(search, todo, Options(device=device), plan):
-            search = now
-            shown.update()
+    with bar("tune", "run", n_all - n_done) as shown:
+        while todo:
+            for now in made(search, todo, Options(device=device), plan):
+                search = now
+                shown.update()
+            todo = missing(search, methods, trials, studies, retry=False)
     chosen = [each for each in choices(search) if each.method in question.spaces]
     if as_json:
         echo(canonical_json({"search": search.name, "choices": [as_object(each) for each in chosen]}))

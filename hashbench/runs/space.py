@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -17,6 +17,7 @@ class Range(Strict):
     low: int | float
     high: int | float
     log: bool = False
+    last: list[Literal["low", "high"]] = []  # the ends beyond which no value has a meaning, so that none can be wider
 
     @model_validator(mode="after")
     def _holds_values(self) -> Self:
@@ -86,6 +87,12 @@ def points(space: Space, n: int, method: str) -> list[dict[str, Setting]]:
 
 
 def at_edge(space: Space, chosen: Mapping[str, Setting]) -> list[str]:
-    """The settings whose chosen value is in the first or the last tenth of its range."""
-    ranges = {key: of for key, of in space.items() if isinstance(of, Range)}
-    return [key for key, of in ranges.items() if key in chosen and not 0.1 <= of.share(chosen[key]) <= 0.9]
+    """The settings whose chosen value is in the first or the last tenth of a range that could be wider there."""
+    return [
+        key for key, of in space.items() if isinstance(of, Range) and key in chosen and _is_at_edge(of, chosen[key])
+    ]
+
+
+def _is_at_edge(of: Range, value: Setting) -> bool:
+    share = of.share(value)
+    return (share < 0.1 and "low" not in of.last) or (share > 0.9 and "high" not in of.last)

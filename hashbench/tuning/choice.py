@@ -1,6 +1,6 @@
 """What a search found: the best trial of each method, the best AP after k trials, and what each setting matters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
@@ -13,13 +13,15 @@ from hashbench.tuning.search import METRIC, Search, Trial, title_of
 
 Floats = NDArray[np.float64]
 FEWEST = 5  # trials from which an importance is computed
+FINALISTS = 5  # trials of a method of which every repeat is run
 
 
 @dataclass(frozen=True)
 class Choice:
     """The trial of a method with the highest score: the median over its studies, and the mean of this over data sets.
 
-    Of trials that are equal it is the first one.
+    It is one of the trials with the most studies: a trial that was run once may have been lucky. Of trials that are
+    equal it is the first one.
     """
 
     method: str
@@ -30,6 +32,7 @@ class Choice:
     highest: float
     n_trials: int
     n_failed: int  # runs of trials
+    n_runs: int
     edges: list[str]  # settings whose best value is near an end of their range
     failure: str | None = None  # the first reason, if no trial has a score: nothing is chosen then
     metric: str = METRIC
@@ -75,16 +78,24 @@ def on_each_dataset(search: Search, method: str) -> list[OnDataset]:
 
 def _choice(search: Search, method: str) -> Choice:
     trials = search.of_method(method)
-    scores = {number: score_of(each) for number, each in trials.items()}
+    most = max(map(len, trials.values()))
+    scores = {number: score_of(each) for number, each in trials.items() if len(each) == most}
     best = max(scores, key=lambda number: (scores[number], -number))
     by_study = [mean(values) for values in zip(*_by_dataset(trials[best]).values(), strict=False)]
     searched, space = trials[best][0].searched, search.question.spaces[method]
     reasons = [trial.reason for each in trials.values() for trial in each if trial.reason is not None]
     failure = reasons[0] if reasons and not scores[best] else None
-    edges, n_trials, n_failed = at_edge(space, searched), len(trials), len(reasons)
+    numbers = {"n_trials": len(trials), "n_failed": len(reasons), "n_runs": sum(map(len, trials.values()))}
     found = method, best, searched, scores[best], min(by_study), max(by_study)
-    metric = search.question.metric
-    return Choice(*found, n_trials=n_trials, n_failed=n_failed, edges=edges, failure=failure, metric=metric)
+    edges, metric = at_edge(space, searched), search.question.metric
+    return Choice(*found, **numbers, edges=edges, failure=failure, metric=metric)
+
+
+def finalists(trials: Mapping[int, Sequence[Trial]]) -> list[int]:
+    """The numbers of the ``FINALISTS`` of ``trials``, by number, with the highest score in their first study."""
+    first = {number: [each for each in studies if each.study == 0] for number, studies in trials.items()}
+    scores = {number: score_of(studies) for number, studies in first.items() if studies}
+    return sorted(scores, key=lambda number: (-scores[number], number))[:FINALISTS]
 
 
 def score_of(studies: Sequence[Trial]) -> float:

@@ -6,7 +6,7 @@ from typing import Any
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import csv_text, write_text
 from hashbench.runs.settings import method_file
-from hashbench.tuning.choice import Choice, choices, on_each_dataset
+from hashbench.tuning.choice import FINALISTS, Choice, choices, on_each_dataset
 from hashbench.tuning.search import Search, path_of
 
 FORMATS = ("markdown", "csv")
@@ -44,18 +44,29 @@ def as_markdown(search: Search) -> str:
     ]
     for each in found:
         chosen = [f"{key} = {value}{' *' if key in each.edges else ''}" for key, value in each.searched.items()]
+        n_failed = f"{each.n_failed} of {each.n_runs}"
         cells = [method_file(each.method).title, f"{each.score:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
-        cells += [f"{each.trial} of {each.n_trials}", str(each.n_failed), ", ".join(chosen)]
+        cells += [f"{each.trial} of {each.n_trials}", n_failed, ", ".join(chosen)]
         if each.failure is not None:
             reason = each.failure.replace("|", r"\|")
-            cells[1:] = ["failed", "", f"none of {each.n_trials}", str(each.n_failed), f"nothing: {reason}"]
+            cells[1:] = ["failed", "", f"none of {each.n_trials}", n_failed, f"nothing: {reason}"]
         lines.append("| " + " | ".join(cells) + " |")
-    note = (
-        f"{fixed}. Each trial is run in {n_studies} studies, with another seed and other queries; the median of its "
-        f"tie-aware {question.metric_title} chooses, and a trial that fails counts as 0. "
-        f"The queries are held out of the database; no query of {', '.join(left_out)} is in any list."
-    )
+    note = f"{fixed}. {_method_of_search(search, n_studies)} The queries are held out of the database; "
+    if question.splits is None:
+        note += f"no query of {', '.join(left_out)} is in any list."
+    else:
+        note += f"none of them is a query of the first {question.splits} splits of {', '.join(left_out)}."
     return "\n".join([*lines, "", note, *_on_each_dataset(search, found)]) + "\n"
+
+
+def _method_of_search(search: Search, n_studies: int) -> str:
+    """The sentences that say which trials were run how often, and what chose among them."""
+    if search.question.splits is None:
+        runs = f"Each trial is run in {n_studies} studies, with another seed and other queries"
+    else:
+        runs = f"Each trial is run once, and the best {FINALISTS} in {n_studies} studies, with other training items too"
+    metric = search.question.metric_title
+    return f"{runs}; the median of its tie-aware {metric} chooses, and a trial that fails counts as 0."
 
 
 def as_object(choice: Choice) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan, run_all
 from hashbench.runs.store import Store
-from hashbench.tuning.search import Search, Trial, path_of
+from hashbench.tuning.choice import FINALISTS, finalists
+from hashbench.tuning.search import Question, Search, Trial, path_of
 
 
 def features_of(stem: str, dataset: str) -> str:
@@ -29,21 +30,49 @@ def features_of(stem: str, dataset: str) -> str:
 
 
 def missing(search: Search, methods: Sequence[str], n: int, n_studies: int, *, retry: bool) -> list[tuple[Trial, Run]]:
-    """The first ``n`` trials of each method that have not ended (``retry``: or failed), and their runs.
+    """The runs that a search of ``n`` trials needs next and that have not ended (``retry``: or failed).
 
+    First each trial of a method is run in one study. When all have ended, its ``finalists`` are run in the other ones.
     HashbenchError where a trial of the file is another one than the space gives today.
     """
-    found = []
+    needed: list[tuple[Trial, Run]] = []
     for method in methods:
-        for trial, run in search.question.trials(method, n, n_studies):
-            stored = search.trials.get(trial.key)
-            if stored is not None and stored.run != trial.run:
-                fault = (
-                    f"{path_of(search.name)}: trial {trial.trial} of {method} is not the one of today's space or recipe"
-                )
-                raise HashbenchError(f"{fault}: give this search another --name")
-            if stored is None or (retry and stored.reason is not None):
-                found.append((trial, run))
+        trials = list(search.question.trials(method, n, n_studies))
+        first = _missing_of(search, [each for each in trials if each[0].study == 0], retry=retry)
+        best = finalists({number: of for number, of in search.of_method(method).items() if number <= n})
+        others = [each for each in trials if each[0].study > 0 and each[0].trial in best]
+        needed += first or _missing_of(search, others, retry=retry)
+    return needed
+
+
+def n_needed(question: Question, methods: Sequence[str], n: int, n_studies: int) -> int:
+    """The number of runs of a whole search of ``n`` trials."""
+    of_method = n + min(n, FINALISTS) * (n_studies - 1)
+    return len(methods) * len(question.datasets) * of_method
+
+
+def n_ended(search: Search, methods: Sequence[str], n: int, n_studies: int, *, retry: bool) -> int:
+    """The number of these runs that have ended (``retry``: and not failed)."""
+    n_found = 0
+    for method in methods:
+        trials = {number: studies for number, studies in search.of_method(method).items() if number <= n}
+        best = finalists(trials)
+        for number, studies in trials.items():
+            counted = [each for each in studies if each.study == 0 or (number in best and each.study < n_studies)]
+            n_found += sum(not (retry and each.reason is not None) for each in counted)
+    return n_found
+
+
+def _missing_of(search: Search, trials: Sequence[tuple[Trial, Run]], *, retry: bool) -> list[tuple[Trial, Run]]:
+    """Those of the ``trials`` that have not ended."""
+    found = []
+    for trial, run in trials:
+        stored = search.trials.get(trial.key)
+        if stored is not None and stored.run != trial.run:
+            fault = f"{path_of(search.name)}: trial {trial.trial} of {trial.method} is not the one of today's space"
+            raise HashbenchError(f"{fault} or recipe: give this search another --name")
+        if stored is None or (retry and stored.reason is not None):
+            found.append((trial, run))
     return found
 
 

@@ -117,7 +117,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     status, out, err = call(capsys, *tune, "--write")
     reason = "80 bits from 58 principal components along which the features vary: at most 58 bits"
     assert status == 1 and err.splitlines()[-1] == f"error: every trial failed of itq: {reason}"
-    assert f"| ITQ | failed |  | none of 1 | 1 | nothing: {reason} |" in out
+    assert f"| ITQ | failed |  | none of 1 | 1 of 1 | nothing: {reason} |" in out
     (choice,) = [line.split(" = ")[1] for line in recipe.read_text().splitlines() if line.startswith("centre")]
     ap = Search.named("ours").of_method("lsh")[1][0].ap
     said = f'tuned = "tune/ours.jsonl: trial 1 of 1, held-out AP {ap:.3f}"'

@@ -10,6 +10,7 @@ from hashbench.foundation.files import locked
 from hashbench.runs.run import DEFAULT_OPTIONS, Run
 from hashbench.runs.run_all import Outcome, Plan
 from hashbench.tuning import run as tuning
+from hashbench.tuning.choice import choices, finalists
 from hashbench.tuning.search import Search, path_of
 
 
@@ -54,3 +55,24 @@ def test_a_search_that_another_process_does_is_one_line() -> None:
     folder = path_of("small").with_name(".small")
     with locked(folder / "lock", wait=False), pytest.raises(HashbenchError, match="another process does this search"):
         next(tuning.made(search, todo, DEFAULT_OPTIONS, Plan()))
+
+
+def test_the_best_five_trials_are_run_in_every_study_and_one_of_them_is_chosen() -> None:
+    search = Search("small", question(["itq"]))
+    todo = tuning.missing(search, ["itq"], 8, 3, retry=False)
+    assert [made.study for made, _ in todo] == [0] * 8
+    first = [0.5, 0.1, 0.9, 0.4, 0.6, 0.3, 0.2, None]  # the third was lucky, the last one failed
+    search = search.with_trials(
+        trial("itq", n, ap, run=made.run) for n, (ap, (made, _)) in enumerate(zip(first, todo, strict=True), 1)
+    )
+    assert finalists(search.of_method("itq")) == [3, 5, 1, 4, 6]
+    todo = tuning.missing(search, ["itq"], 8, 3, retry=False)
+    assert [(made.trial, made.study) for made, _ in todo] == [(n, study) for n in (1, 3, 4, 5, 6) for study in (1, 2)]
+    later = {1: 0.51, 3: 0.28, 4: 0.54, 5: 0.55, 6: 0.56}
+    search = search.with_trials(
+        trial("itq", made.trial, later[made.trial], made.study, run=made.run) for made, _ in todo
+    )
+    assert tuning.missing(search, ["itq"], 8, 3, retry=False) == []
+    assert tuning.n_needed(search.question, ["itq"], 8, 3) == tuning.n_ended(search, ["itq"], 8, 3, retry=False) == 18
+    (chosen,) = choices(search)
+    assert (chosen.trial, chosen.ap, chosen.n_runs, chosen.n_failed) == (6, 0.56, 18, 1)

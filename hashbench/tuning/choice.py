@@ -85,10 +85,10 @@ def _choice(search: Search, method: str) -> Choice:
     searched, space = trials[best][0].searched, search.question.spaces[method]
     reasons = [trial.reason for each in trials.values() for trial in each if trial.reason is not None]
     failure = reasons[0] if reasons and not scores[best] else None
-    numbers = {"n_trials": len(trials), "n_failed": len(reasons), "n_runs": sum(map(len, trials.values()))}
+    n_runs = sum(map(len, trials.values()))
     found = method, best, searched, scores[best], min(by_study), max(by_study)
     edges, metric = at_edge(space, searched), search.question.metric
-    return Choice(*found, **numbers, edges=edges, failure=failure, metric=metric)
+    return Choice(*found, len(trials), len(reasons), n_runs, edges, failure, metric)
 
 
 def finalists(trials: Mapping[int, Sequence[Trial]]) -> list[int]:

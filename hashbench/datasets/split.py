@@ -7,7 +7,7 @@ A random order of items is the order of the BLAKE2b digests of ``dataset/protoco
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, singledispatch
+from functools import cached_property, lru_cache, singledispatch
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +55,30 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
     """The split, always the same, of class ids [n] or labels [n, labels]; raises HashbenchError if there is none."""
     dataset, protocol_name = canonical(dataset), canonical(protocol_name)
     seed = protocol.seed if seed is None else seed
+    of_labels = f"{labels.dtype} {labels.shape} {hashlib.sha256(labels.tobytes()).hexdigest()}"
+    salt = f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}"
     with retold(lambda fault: f"{dataset} {protocol_name}: {fault}", HashbenchError):
-        return draw(protocol, labels, f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}", seed)
+        return _split_of(_Request(salt, seed, protocol.model_dump_json(), of_labels, protocol, labels))
+
+
+@dataclass(frozen=True)
+class _Request:
+    """All that decides a split; two are equal if their splits are."""
+
+    salt: str
+    seed: int
+    rule: str
+    of_labels: str
+    protocol: Protocol = field(compare=False)
+    labels: Labels = field(compare=False)
+
+
+@lru_cache(maxsize=64)  # the trials of a search leave out the queries of the same splits: 3 s each time
+def _split_of(request: _Request) -> Split:
+    found = draw(request.protocol, request.labels, request.salt, request.seed)
+    for ids in found.lists().values():
+        ids.flags.writeable = False
+    return found
 
 
 def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:

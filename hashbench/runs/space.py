@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from hashbench.foundation.config import Setting, Strict, derive_seed
 
+NEAR_END = 0.1  # of a range: a value in its first or last tenth says that a wider one may have a better value
 DIGITS = 3  # of the values of a range: a rate is 3.17, not 3.1662
 
 
@@ -43,9 +44,10 @@ class Range(Strict):
 
 
 class Choices(Strict):
-    """Two or more values, each as likely as the others."""
+    """Two or more values, each as likely as the others; numbers ascend, and have ends as a range has."""
 
     choices: list[Setting] = Field(min_length=2)
+    last: list[Literal["low", "high"]] = []  # as of a range
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
@@ -87,12 +89,19 @@ def points(space: Space, n: int, method: str) -> list[dict[str, Setting]]:
 
 
 def at_edge(space: Space, chosen: Mapping[str, Setting]) -> list[str]:
-    """The settings whose chosen value is in the first or the last tenth of a range that could be wider there."""
-    return [
-        key for key, of in space.items() if isinstance(of, Range) and key in chosen and _is_at_edge(of, chosen[key])
-    ]
+    """The settings whose chosen value is near an end of its range or list of numbers that could be wider there.
+
+    Near an end of a range is its first or last tenth; of a list it is the first or last number. Words have no order.
+    """
+    return [key for key, of in space.items() if key in chosen and _ends(of, chosen[key]) - {*of.last}]
 
 
-def _is_at_edge(of: Range, value: Setting) -> bool:
+def _ends(of: Range | Choices, value: Setting) -> set[str]:
+    """The ends that ``value`` is near to: "low", "high", or none."""
+    if isinstance(of, Choices) and not all(
+        isinstance(each, int | float) and not isinstance(each, bool) for each in of.choices
+    ):
+        return set()
     share = of.share(value)
-    return (share < 0.1 and "low" not in of.last) or (share > 0.9 and "high" not in of.last)
+    is_near = {"low": share < NEAR_END, "high": share > 1 - NEAR_END}
+    return {end for end, near in is_near.items() if near}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, Strict, canonical_json, json_object, load, parse, read_text
@@ -29,24 +30,29 @@ NAME = re.compile(r"\w[\w.-]*")  # of a search, which is that of its file
 FOLDER = "tune"  # of the results: its files are named in recipes
 Key = tuple[str, int, str, int]  # method, trial, data set, study
 GIVEN = (*SETTLED, "bits")  # what a search cannot choose: codes of other lengths or features are no equal terms
-SHARED = "search.toml"  # in experiments/: the space that all methods share which train a network
+SHARED = "search.toml"  # in experiments/: the spaces that methods share
 
 
 class _SharedSpace(Strict):
     search: Space
     adam: Space  # in place of the same of `search`
+    vectors: Space
 
 
 def space_of(run: Run) -> Space:
-    """The space of a search of the settings of ``run``: what its method's file and all trained networks have.
+    """The space of a search of the settings of ``run``: that of its method's file, and what methods share.
 
     HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
     """
     method, kind, shared = run.name.method, run.method.settings, dict[str, Any]()
     own = method_file(method).search
+    of_all = load(_SharedSpace, paths.shipped() / "experiments" / SHARED)
+    are_images = run.card.kind == "images" and run.settings.features == PIXELS
     if isinstance(run.settings, DeepSettings):
-        of_all = load(_SharedSpace, paths.shipped() / "experiments" / SHARED)
         shared = {**of_all.search, **(of_all.adam if run.settings.optimiser == "adam" else {})}
+        shared |= {} if are_images else of_all.vectors  # a network has its own way to prepare images
+    elif "normalise" in kind.model_fields:
+        shared = of_all.vectors
     for key in {**shared, **own}:
         place = f"{method_path(method) if key in own else SHARED}: search"
         if key in GIVEN:

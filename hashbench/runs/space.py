@@ -9,6 +9,8 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from hashbench.foundation.config import Setting, Strict, derive_seed
 
 NEAR_END = 0.1  # of a range: a value in its first or last tenth says that a wider one may have a better value
+EXPLORED = 24  # trials of a method that lie anywhere in its space
+NARROWED = 12  # trials that lie in each smaller part of it
 DIGITS = 3  # of the values of a range: a rate is 3.17, not 3.1662
 
 
@@ -42,6 +44,11 @@ class Range(Strict):
             return math.log(value / self.low) / math.log(self.high / self.low)
         return float((value - self.low) / (self.high - self.low))
 
+    def value_near(self, centre: Any, width: float, share: float) -> Setting:
+        """The value at ``share`` of the way through the part around ``centre`` that has ``width`` of the range."""
+        first = min(max(self.share(centre) - width / 2, 0.0), 1 - width)
+        return self.value(first + width * share)
+
 
 class Choices(Strict):
     """Two or more values, each as likely as the others; numbers ascend, and have ends as a range has."""
@@ -63,6 +70,10 @@ class Choices(Strict):
         """How far ``value`` is on the way through the list."""
         return self.choices.index(value) / (len(self.choices) - 1)
 
+    def value_near(self, centre: Setting, width: float, share: float) -> Setting:  # noqa: ARG002  (as of a range)
+        """The value ``centre`` itself."""
+        return centre
+
 
 def _kind(value: Any) -> str:
     """Which of the two a value is read as, so that an error is about one of them."""
@@ -79,13 +90,30 @@ def points(space: Space, n: int, method: str) -> list[dict[str, Setting]]:
     A longer sequence begins with the same points, and no point depends on what another one scored, nor on the order of
     the settings in a file.
     """
+    shares = _shares(space, n, "search", method)
+    return [{key: space[key].value(share) for key, share in point.items()} for point in shares]
+
+
+def points_near(
+    space: Space, centre: Mapping[str, Setting], part: int, n: int, method: str
+) -> list[dict[str, Setting]]:
+    """The settings of ``n`` trials around the point ``centre``, in a ``part`` of the space, numbered from 1.
+
+    Part 1 has half of each range, part 2 a quarter, and so on; what is chosen from a list is that of the centre.
+    """
+    shares = _shares(space, n, "search", method, part)
+    width = 0.5**part
+    return [{key: space[key].value_near(centre[key], width, share) for key, share in point.items()} for point in shares]
+
+
+def _shares(space: Space, n: int, *seed: object) -> list[dict[str, float]]:
+    """How far ``n`` points of a scrambled Halton sequence are on the way through each range or list."""
     from scipy.stats.qmc import Halton
 
     if not space:
         return [{} for _ in range(n)]
-    shares = Halton(len(space), scramble=True, seed=derive_seed("search", method) % 2**32).random(n)
-    ordered = sorted(space.items())
-    return [{key: of.value(float(at)) for (key, of), at in zip(ordered, row, strict=True)} for row in shares]
+    shares = Halton(len(space), scramble=True, seed=derive_seed(*seed) % 2**32).random(n)
+    return [dict(zip(sorted(space), row, strict=True)) for row in shares.tolist()]
 
 
 def at_edge(space: Space, chosen: Mapping[str, Setting]) -> list[str]:

@@ -32,14 +32,16 @@ def features_of(stem: str, dataset: str) -> str:
 def missing(search: Search, methods: Sequence[str], n: int, n_studies: int, *, retry: bool) -> list[tuple[Trial, Run]]:
     """The runs that a search of ``n`` trials needs next and that have not ended (``retry``: or failed).
 
-    First each trial of a method is run in one study. When all have ended, its ``finalists`` are run in the other ones.
+    First each trial of a method is run in one study: 24 anywhere in its space, then 12 at a time in ever smaller parts
+    of it around the best one so far. When all have ended, its ``finalists`` are run in the other studies.
     HashbenchError where a trial of the file is another one than the space gives today.
     """
     needed: list[tuple[Trial, Run]] = []
     for method in methods:
-        trials = list(search.question.trials(method, n, n_studies))
+        ended = search.of_method(method)
+        trials = list(search.question.trials(method, n, n_studies, ended))
         first = _missing_of(search, [each for each in trials if each[0].study == 0], retry=retry)
-        best = finalists({number: of for number, of in search.of_method(method).items() if number <= n})
+        best = finalists({number: studies for number, studies in ended.items() if number <= n})
         others = [each for each in trials if each[0].study > 0 and each[0].trial in best]
         needed += first or _missing_of(search, others, retry=retry)
     return needed

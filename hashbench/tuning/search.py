@@ -1,10 +1,11 @@
 """A search: what it searches, its trials as JSON lines, and the runs that these are."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from statistics import mean
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -21,7 +22,7 @@ from hashbench.runs.row import REMEDY as OF_FILE
 from hashbench.runs.row import Row, processor_of
 from hashbench.runs.run import Run
 from hashbench.runs.settings import FORM, SETTLED, method_file, method_path
-from hashbench.runs.space import Space, points
+from hashbench.runs.space import EXPLORED, NARROWED, Space, points, points_near
 from hashbench.training.settings import DeepSettings
 
 METRIC = "ap"  # tie-aware, of the held-out queries: trials are compared by it unless a search says another one
@@ -110,14 +111,35 @@ class Question(Strict):
         }
         return next((fault for fault, is_there in faults.items() if is_there), None)
 
-    def trials(self, method: str, n: int, n_studies: int) -> "Iterator[tuple[Trial, Run]]":
-        """All trials of a method without a result, each with its run; HashbenchError where one cannot be run."""
-        for number, searched in enumerate(points(self.spaces[method], n, method), 1):
+    def trials(
+        self, method: str, n: int, n_studies: int, ended: "Mapping[int, Sequence[Trial]]"
+    ) -> "Iterator[tuple[Trial, Run]]":
+        """The trials of a method without a result, each with its run; HashbenchError where one cannot be run.
+
+        Of those that lie around the best trial so far only the ones whose centre is known: ``ended`` are the trials
+        with a result, by number.
+        """
+        for number, searched in enumerate(self._points(method, n, ended), 1):
             for dataset in self.left_out:
                 for study in range(n_studies):
                     run = self.run(method, searched, dataset, study)
                     named: dict[str, Any] = {"dataset": dataset, "searched": searched, "run": str(run.name)}
                     yield Trial(method=method, trial=number, study=study, **named), run
+
+    def _points(self, method: str, n: int, ended: "Mapping[int, Sequence[Trial]]") -> "Iterator[Mapping[str, Setting]]":
+        """The settings of the first ``n`` trials, as far as they are known: ``NARROWED`` at a time around the best."""
+        space = self.spaces[method]
+        yield from points(space, min(n, EXPLORED), method)
+        for part, n_before in enumerate(range(EXPLORED, n, NARROWED), 1):
+            first_runs = {
+                number: [trial.score or 0.0 for trial in ended.get(number, ()) if trial.study == 0]
+                for number in range(1, n_before + 1)
+            }
+            if any(len(runs) < len(self.left_out) for runs in first_runs.values()):
+                return
+            scores = {number: mean(runs) for number, runs in first_runs.items()}
+            best = max(scores, key=lambda number: (scores[number], -number))
+            yield from points_near(space, ended[best][0].searched, part, min(NARROWED, n - n_before), method)
 
 
 class Trial(Strict):

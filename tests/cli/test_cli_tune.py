@@ -21,6 +21,7 @@ from hashbench.runs.run import Run
 from hashbench.tuning.search import Search, path_of
 
 BOTH = ["tune", "lsh", "itq", "digits", "--bits", "16", "--trials", "2", "--studies", "1", "--name", "pair"]
+BOTH += ["--set", "normalise=unit_norm"]
 OF_THE_MACHINE = ("seconds", "utc", "code", "processor")
 
 
@@ -101,7 +102,7 @@ def test_trials_of_equal_settings_are_printed_as_one_run(capsys: pytest.CaptureF
         capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--dry-run"
     )
     assert status == 0 and "6 to do as 5 runs: trials of equal settings are one" in err
-    assert len(set(out.splitlines())) == len(out.splitlines()) == 3
+    assert len(set(out.splitlines())) == len(out.splitlines()) == 5
 
 
 def test_a_method_whose_trials_all_fail_is_told_and_not_written(
@@ -111,6 +112,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     head = 'title = "Ours"\nwhy = "a test"\nwhen = { dataset = "digits", model = "linear" }\nextends = "small_cnn"\n'
     recipe.write_text(head)
     tune = ["tune", "itq", "lsh", "digits", "--recipe", "ours", "--bits", "80", "--trials", "1", "--studies", "1"]
+    tune += ["--set", "normalise=channel_unit_norm"]
     status, out, err = call(capsys, *tune)
     assert status == 1 and "+[methods.lsh]\n+tuned = " in out and "+[methods.itq]" not in out
     assert "not written: --write puts these values into" in err and recipe.read_text() == head
@@ -165,7 +167,7 @@ def test_a_wrong_request_is_one_line_and_leaves_nothing(
 def test_of_several_data_sets_each_has_bits_that_its_items_allow() -> None:
     asked = question_of(["ksh", "usps", "isolet"], "structhash", None, {"bits": 300})
     assert asked.fewer_bits == {"usps": 256}  # of 16 x 16 numbers; those of isolet have 617
-    runs = {run.name.dataset: run for _, run in asked.trials("ksh", 1, 1)}
+    runs = {run.name.dataset: run for _, run in asked.trials("ksh", 1, 1, {})}
     assert {name: run.name.settings["bits"] for name, run in runs.items()} == {"usps": 256, "isolet": 300}
     assert question_of(["ksh", "usps", "isolet"], "structhash", None, {}).settings["bits"] == 32
     assert question_of(["ksh", "usps"], "structhash", None, {"bits": 300}).fewer_bits == {}
@@ -174,9 +176,9 @@ def test_of_several_data_sets_each_has_bits_that_its_items_allow() -> None:
 @together(
     ("change", "complaint"),
     [
-        (["--bits", "24"], "its settings is {'bits': 16}, not {'bits': 24}"),
-        (["--set", "features=pixels"], "its settings is {'bits': 16}, not "),
-        (["--set", "centre=true"], "its settings is {'bits': 16}, not "),
+        (["--bits", "24"], "its settings is {'bits': 16, 'normalise': 'unit_norm'}, not {'bits': 24, "),
+        (["--set", "features=pixels"], "its settings is {'bits': 16, 'normalise': 'unit_norm'}, not "),
+        (["--set", "centre=true"], "its settings is {'bits': 16, 'normalise': 'unit_norm'}, not "),
         (["--recipe", "heads"], "its recipe is None, not heads"),
     ],
 )

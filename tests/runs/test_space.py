@@ -7,11 +7,12 @@ import pytest
 from support.searches import changed_root
 from support.together import together
 
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
-from hashbench.runs.space import Choices, Range, Space, at_edge, points
+from hashbench.runs.space import Choices, Range, Space, at_edge, points, points_near
 from hashbench.tuning.search import space_of
 
 
@@ -107,3 +108,19 @@ def test_a_rounded_value_does_not_leave_the_range() -> None:
 def test_a_value_near_an_end_of_its_range_is_told() -> None:
     chosen = {"rate": 0.02, "part": 0.375, "trees": 6, "neighbours": 17, "loss": "hinge"}
     assert at_edge(SPACE, chosen) == ["rate", "trees"]
+
+
+def test_a_part_of_a_space_lies_around_its_centre_and_inside_the_space() -> None:
+    centre: dict[str, Setting] = {"lr": 90.0, "n": 3, "loss": "b"}
+    space: Space = {
+        "lr": Range(low=0.01, high=100.0, log=True),
+        "n": Range(low=1, high=9),
+        "loss": Choices(choices=["a", "b"]),
+    }
+    for part in (1, 2, 3):
+        near = points_near(space, centre, part, 40, "itq")
+        shares = [space["lr"].share(point["lr"]) for point in near]
+        assert max(shares) <= 1 and max(shares) - min(shares) == pytest.approx(0.5**part, abs=0.06)
+        assert min(shares) == pytest.approx(1 - 0.5**part, abs=0.03)  # the centre is near the end of the range
+        assert {point["loss"] for point in near} == {"b"} and {point["n"] for point in near} <= set(range(1, 10))
+        assert points_near(space, centre, part, 7, "itq") == near[:7]

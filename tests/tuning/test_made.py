@@ -76,3 +76,18 @@ def test_the_best_five_trials_are_run_in_every_study_and_one_of_them_is_chosen()
     assert tuning.n_needed(search.question, ["itq"], 8, 3) == tuning.n_ended(search, ["itq"], 8, 3, retry=False) == 18
     (chosen,) = choices(search)
     assert (chosen.trial, chosen.score, chosen.n_runs, chosen.n_failed) == (6, 0.56, 18, 1)
+
+
+def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:
+    search = Search("small", question(["itq"]))
+    for numbers, best in ((range(1, 25), 7), (range(25, 37), 30), (range(37, 41), None)):
+        todo = tuning.missing(search, ["itq"], 40, 1, retry=False)
+        assert [made.trial for made, _ in todo] == [*numbers]
+        aps = {number: 0.1 + 0.01 * (number == best) + 0.01 * (number > 24) for number in numbers}
+        search = search.with_trials(made.model_copy(update={"ap": aps[made.trial]}) for made, _ in todo)
+    values = {number: float(studies[0].searched["iterations"]) for number, studies in search.of_method("itq").items()}
+    factor = (500 / 5) ** 0.5  # half of the range is so much wide, on its scale
+    narrowed = [values[number] for number in range(25, 37)]
+    assert max(narrowed) < min(narrowed) * factor * 1.1 and min(narrowed) <= values[7] <= max(narrowed)
+    assert max(values[n] for n in range(37, 41)) < min(values[n] for n in range(37, 41)) * factor**0.5 * 1.1
+    assert tuning.missing(search, ["itq"], 40, 1, retry=False) == []

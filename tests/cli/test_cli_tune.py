@@ -51,7 +51,8 @@ def with_lines(made: Path, kept: slice, methods: tuple[str, ...] = ("itq", "lsh"
 
 def test_a_search_has_a_line_for_each_trial_and_leaves_no_working_files(made: Path) -> None:
     first, *trials = lines(made)
-    assert first["settings"] == {"bits": 16} and first["left_out"] == {"digits": ["s1"]} and "recipe" not in first
+    assert first["settings"] == {"bits": 16, "normalise": "unit_norm"} and "recipe" not in first
+    assert first["left_out"] == {"digits": ["s1"]}
     assert [(each["method"], each["trial"], each["study"]) for each in trials] == [
         (method, trial, 0) for method in ("itq", "lsh") for trial in (1, 2)
     ]

@@ -74,7 +74,7 @@ def command(
     from hashbench.runs.run_all import Plan
     from hashbench.tuning.choice import choices
     from hashbench.tuning.render import as_markdown, as_object
-    from hashbench.tuning.run import made, missing, n_ended, n_needed
+    from hashbench.tuning.run import made, missing, n_ended, n_needed, save_spaces
     from hashbench.tuning.search import METRIC
 
     if ray is not None and jobs > 1:
@@ -104,6 +104,7 @@ def command(
                 search = now
                 shown.update()
             todo = missing(search, methods, trials, studies, retry=False)
+    save_spaces(search)
     chosen = [each for each in choices(search) if each.method in question.spaces]
     if as_json:
         echo(canonical_json({"search": search.name, "choices": [as_object(each) for each in chosen]}))
@@ -229,6 +230,7 @@ def search_called(name: str, question: "Question") -> "Search":
     It goes on with the queries that it left out when it began, so that all its methods have the same trials.
     """
     from hashbench.foundation.progress import note
+    from hashbench.runs.space import same_points
     from hashbench.tables import spec
     from hashbench.tuning.search import NAME, Search, path_of
 
@@ -245,7 +247,7 @@ def search_called(name: str, question: "Question") -> "Search":
             shown = f"queries of {dataset} {', '.join(newer)}, which tables show now"
             note(f"{name}: {shown}, may be in its lists, as when it began; a new --name leaves them out")
     for method in stored.question.spaces.keys() & question.spaces.keys():
-        if stored.question.spaces[method] != question.spaces[method]:
+        if not same_points(stored.question.spaces[method], question.spaces[method]):
             fault = f"its space of {method} is not the one of today's file or --set"
             raise HashbenchError(f"{path_of(name)}: {fault}: give this search another --name")
     spaces = {**stored.question.spaces, **question.spaces}

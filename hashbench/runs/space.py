@@ -9,6 +9,9 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from hashbench.foundation.config import Setting, Strict, derive_seed
 
 DIGITS = 3  # of the values of a range: a rate is 3.17, not 3.1662
+EDGE = 0.1  # the part of a range, at each end, in which a value is near that end
+
+End = Literal["low", "high"]
 
 
 class Range(Strict):
@@ -17,7 +20,7 @@ class Range(Strict):
     low: int | float
     high: int | float
     log: bool = False
-    last: list[Literal["low", "high"]] = []  # the ends beyond which no value has a meaning, so that none can be wider
+    last: list[End] = []  # the ends beyond which no value has a meaning, so that none can be wider
 
     @model_validator(mode="after")
     def _holds_values(self) -> Self:
@@ -41,17 +44,36 @@ class Range(Strict):
             return math.log(value / self.low) / math.log(self.high / self.low)
         return float((value - self.low) / (self.high - self.low))
 
+    def end_of(self, value: Any) -> End | None:
+        """The end in whose tenth of the range ``value`` is; None in the middle."""
+        share = self.share(value)
+        if share < EDGE:
+            return "low"
+        return "high" if share > 1 - EDGE else None
+
+    def __str__(self) -> str:
+        """The range in words."""
+        return f"{self.low} to {self.high}"
+
 
 class Choices(Strict):
-    """Two or more values, each as likely as the others."""
+    """Two or more values, each as likely as the others; a list of numbers has ends as a range has."""
 
     choices: list[Setting] = Field(min_length=2)
+    last: list[End] = []  # of numbers, as that of a range; a 0 that means "off" is such an end too
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
         if len(set(self.choices)) < len(self.choices):  # to Python 1, 1.0 and true are one value
             raise ValueError("a value is there twice")
+        if self.last and not self.is_numeric:
+            raise ValueError("last: only a list of numbers has ends")
         return self
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all values are numbers, which have an order; to Python true is a number, and not here."""
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.choices)
 
     def value(self, share: float) -> Setting:
         """The value at ``share`` of the way through the list, 0 <= ``share`` < 1."""
@@ -60,6 +82,19 @@ class Choices(Strict):
     def share(self, value: Any) -> float:
         """How far ``value`` is on the way through the list."""
         return self.choices.index(value) / (len(self.choices) - 1)
+
+    def end_of(self, value: Any) -> End | None:
+        """The end at which ``value`` is: the smallest or the largest number of the list; None for all others."""
+        if not self.is_numeric:
+            return None
+        numbers = [float(number) for number in self.choices]
+        if value == min(numbers):
+            return "low"
+        return "high" if value == max(numbers) else None
+
+    def __str__(self) -> str:
+        """The list in words."""
+        return ", ".join(map(str, self.choices))
 
 
 def _kind(value: Any) -> str:
@@ -86,13 +121,13 @@ def points(space: Space, n: int, method: str) -> list[dict[str, Setting]]:
     return [{key: of.value(float(at)) for (key, of), at in zip(ordered, row, strict=True)} for row in shares]
 
 
-def at_edge(space: Space, chosen: Mapping[str, Setting]) -> list[str]:
-    """The settings whose chosen value is in the first or the last tenth of a range that could be wider there."""
-    return [
-        key for key, of in space.items() if isinstance(of, Range) and key in chosen and _is_at_edge(of, chosen[key])
-    ]
+def same_points(space: Space, other: Space) -> bool:
+    """Whether both give the same trials: ``last`` says only how a choice is judged."""
+    one, two = ({key: values.model_dump(exclude={"last"}) for key, values in each.items()} for each in (space, other))
+    return one == two
 
 
-def _is_at_edge(of: Range, value: Setting) -> bool:
-    share = of.share(value)
-    return (share < 0.1 and "low" not in of.last) or (share > 0.9 and "high" not in of.last)
+def at_edge(space: Space, chosen: Mapping[str, Setting]) -> dict[str, End]:
+    """The settings whose chosen value is at an end that could be wider, and which end: see ``end_of``."""
+    ends = {key: values.end_of(chosen[key]) for key, values in space.items() if key in chosen}
+    return {key: end for key, end in ends.items() if end is not None and end not in space[key].last}

@@ -75,4 +75,4 @@ def test_the_best_five_trials_are_run_in_every_study_and_one_of_them_is_chosen()
     assert tuning.missing(search, ["itq"], 8, 3, retry=False) == []
     assert tuning.n_needed(search.question, ["itq"], 8, 3) == tuning.n_ended(search, ["itq"], 8, 3, retry=False) == 18
     (chosen,) = choices(search)
-    assert (chosen.trial, chosen.score, chosen.n_runs, chosen.n_failed) == (6, 0.56, 18, 1)
+    assert (chosen.trial, chosen.score, chosen.n_trials, chosen.n_failed) == (6, 0.56, 8, 1)

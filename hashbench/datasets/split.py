@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from hashbench.datasets import protocol as rules
 from hashbench.datasets.protocol import Protocol
+from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.registry import canonical
 from hashbench.relevance.labels import Labels
 
 Ids = NDArray[np.int64]
+_DRAWN: dict[tuple[str, str, str, str, int], list[Ids]] = {}  # by data set, labels, protocol, its rule, and splits
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +213,21 @@ def _validation(protocol: rules.HeldOut, labels: Labels, dataset: str, n_splits:
 
 def shown_queries(labels: Labels, of: Mapping[str, Protocol], dataset: str, n_splits: int) -> Ids:
     """The ascending ids of all queries of the first ``n_splits`` splits of the protocols ``of``, by name."""
-    found = []
-    for name, rule in of.items():
-        seeds = dict.fromkeys(rules.nth_seed(rule, n) for n in range(n_splits))
-        found += [split(labels, rule, dataset, name, seed).query_ids for seed in seeds]
+    found = [ids for name, rule in of.items() for ids in queries_of_splits(labels, rule, dataset, name, n_splits)]
     return np.unique(np.concatenate(found))
+
+
+def queries_of_splits(labels: Labels, rule: Protocol, dataset: str, name: str, n_splits: int) -> list[Ids]:
+    """The queries of each of the first ``n_splits`` splits of the protocol ``rule``, which is called ``name``.
+
+    A process draws them once: those of CIFAR-10 take two seconds, and each trial of a search leaves them out.
+    """
+    labels_sha256 = hashlib.sha256(labels.tobytes()).hexdigest()
+    key = dataset, labels_sha256, name, canonical_json(rule.deciding()), n_splits
+    if key not in _DRAWN:
+        seeds = rules.shown_seeds(rule, n_splits)
+        _DRAWN[key] = [split(labels, rule, dataset, name, seed).query_ids for seed in seeds]
+    return _DRAWN[key]
 
 
 def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "rest") -> Split:

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hashbench.contract import PIXELS
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import TO_CHOOSE
 from hashbench.methods import METHODS
 from hashbench.runs import settings as settings_files
 from hashbench.runs.row import IMPORTED, Row, processor_of
@@ -27,9 +29,9 @@ def footnotes(table: Table) -> tuple[str, ...]:
 
 
 def made_how(table: Table) -> str:
-    """The processors of the runs, in a table of our own the tracks of its settings, and its searches, in one line."""
+    """The processors of the runs, in a table of our own the tracks of its settings, and what is old, in one line."""
     of_settings = tracks(table) if table.paper == OWN else ""
-    return " ".join(filter(None, (processors(table), of_settings, *unsound_searches(table))))
+    return " ".join(filter(None, (processors(table), of_settings, *unsound_searches(table), *old_validation(table))))
 
 
 def tracks(table: Table) -> str:
@@ -93,6 +95,19 @@ def unsound_searches(table: Table) -> Iterator[str]:
                 faulty.append(f"{title} ({'; '.join(choice.search_again)})")
     if faulty:
         yield f"To be searched again: {', '.join(faulty)}."
+
+
+def old_validation(table: Table) -> Iterator[str]:
+    """A sentence for each protocol of measured cells by whose queries settings were chosen, some of which others test.
+
+    The numbers are those of the first splits of the protocols that tables show, from the card.
+    """
+    of_cells = {(cell.declared.dataset, cell.declared.protocol) for cell in table.cells() if cell.measured is not None}
+    for dataset, name in sorted(of_cells):
+        rule = load_card(dataset).protocols.get(name)
+        if isinstance(rule, TO_CHOOSE) and rule.shared_queries:
+            queries = f"of the {rule.n_queries} of {dataset} {name}"
+            yield f"Old validation queries: {queries} the first splits of these protocols test {rule.shared_in_words}."
 
 
 def _listed(names: list[str]) -> str:

@@ -6,6 +6,7 @@ import pytest
 from support.fake_rows import fake_hash, fake_row
 from support.searches import question, trial
 
+from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
@@ -37,6 +38,14 @@ def test_the_searches_of_record_hold_and_recipes_have_their_choices(monkeypatch:
         for method, recipe_says in methods.items():
             assert chosen[method].said(name).startswith(recipe_says)
             assert name in OLD or chosen[method].search_again == [], (name, method)
+
+
+def test_a_table_of_an_old_protocol_of_validation_says_how_many_of_its_queries_others_test() -> None:
+    table = spec.load("lite0_pixels")
+    text = render_markdown(collect(table, [fake_row(table.cells[0], ap=0.5)], None, hash_of=fake_hash))
+    counts = load_card("cifar10").protocol("s1_validation").shared_queries
+    assert "Old validation queries: of the 1000 of cifar10 s1_validation the first splits of these protocols" in text
+    assert all(f"{name} {', '.join(map(str, tested))}" in text for name, tested in counts.items())
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def footnotes(table: Table) -> tuple[str, ...]:
 
 def made_how(table: Table) -> str:
     """The processors of the runs, in a table of our own the tracks of its settings, and what is old, in one line."""
-    of_settings = tracks(table) if table.paper == OWN else ""
-    return " ".join(filter(None, (processors(table), of_settings, *unsound_searches(table), *old_validation(table))))
+    of_settings = [tracks(table), *unsound_searches(table)] if table.paper == OWN else []
+    return " ".join(filter(None, (processors(table), *of_settings, *old_validation(table))))
 
 
 def tracks(table: Table) -> str:

@@ -96,7 +96,7 @@ def _validations(card: "Card", data: "DatasetLabels", protocol: str, chosen: "Sp
 
 def _of_validation(rule: "Protocol", lists: "list[Validation]") -> Iterator[str]:
     """A line for each kind of lists by which searches chose settings; of a protocol of validation what others test."""
-    from hashbench.datasets.protocol import TO_CHOOSE
+    from hashbench.datasets.protocol import TO_CHOOSE, first_splits
 
     if isinstance(rule, TO_CHOOSE) and rule.shared_queries:
         yield f"old: of these queries the first splits of other protocols test {rule.shared_in_words}"
@@ -105,7 +105,7 @@ def _of_validation(rule: "Protocol", lists: "list[Validation]") -> Iterator[str]
         old = "old " if each.is_old else ""
         queries = f"{most}{each.n_tested:,} of the {each.n_queries:,} queries of each of {each.n_lists} lists"
         searches = f"({old}searches: {', '.join(each.searches)})"
-        yield f"validation: {queries} are test queries of the first {each.n_splits} splits {searches}"
+        yield f"validation: {queries} are test queries of {first_splits(each.n_splits)} {searches}"
 
 
 def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":

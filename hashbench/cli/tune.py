@@ -62,6 +62,8 @@ def command(
     with another seed, other training items and other queries. The queries are held out of the database of the protocol,
     and are queries of no split that a table shows. The median over the studies chooses among the five, of AP or of the
     --metric. A trial that fails counts as 0; a method all of whose trials fail has no choice, and the exit status is 1.
+    A line says which methods are to be searched again, since more than a fifth of their trials failed, or since a value
+    was chosen at an end of its range that could be wider.
 
     The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
@@ -89,7 +91,8 @@ def command(
     methods = list(question.spaces)
     todo = missing(search, methods, trials, studies, retry=retry_failed)
     runs = list(dict.fromkeys(trial.run for trial, _ in todo))
-    equal = f" as {len(runs)} runs: trials of equal settings are one" if len(runs) < len(todo) else ""
+    is_shorter = len(runs) < len(todo)
+    equal = f"; the next {len(todo)} are {len(runs)} runs: trials of equal settings are one" if is_shorter else ""
     n_all = n_needed(search.question, methods, trials, studies)
     n_done = n_ended(search, methods, trials, studies, retry=retry_failed)
     note(f"{n_all} runs of {len(methods)} x {trials} trials, {n_done} done, {n_all - n_done} to do{equal}")

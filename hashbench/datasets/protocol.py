@@ -272,6 +272,11 @@ def nth_seed(protocol: Protocol, n: int) -> int:
     return protocol.seed if protocol.draw in GIVEN else protocol.seed + n
 
 
+def first_splits(n: int) -> str:
+    """The first ``n`` splits in words."""
+    return "the own split" if n == 1 else f"the first {n} splits"
+
+
 def shown_seeds(protocol: Protocol, n: int) -> list[int]:
     """The seeds of the first ``n`` splits; a protocol whose ids are given has its own split only."""
     return list(dict.fromkeys(nth_seed(protocol, place) for place in range(n)))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hashbench.datasets.protocol import first_splits
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import csv_text, write_text
 from hashbench.runs.settings import method_file
@@ -56,7 +57,7 @@ def as_markdown(search: Search) -> str:
     if question.splits is None:
         note += f"no query of {', '.join(left_out)} is in any list."
     else:
-        note += f"none of them is a query of the first {question.splits} splits of {', '.join(left_out)}."
+        note += f"none of them is a query of {first_splits(question.splits)} of {', '.join(left_out)}."
     return "\n".join([*lines, *_to_be_searched_again(found), "", note, *_on_each_dataset(search, found)]) + "\n"
 
 

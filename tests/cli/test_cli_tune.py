@@ -100,7 +100,7 @@ def test_trials_of_equal_settings_are_printed_as_one_run(capsys: pytest.CaptureF
     status, out, err = call(
         capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--dry-run"
     )
-    assert status == 0 and "6 to do as 3 runs: trials of equal settings are one" in err
+    assert status == 0 and "6 to do; the next 6 are 3 runs: trials of equal settings are one" in err
     assert len(set(out.splitlines())) == len(out.splitlines()) == 3
 
 

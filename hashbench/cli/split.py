@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hashbench.datasets.split import Split
     from hashbench.datasets.store import DatasetLabels
     from hashbench.evaluation.random_ndcg import Reading
+    from hashbench.tuning.overlap import Validation
 
 
 def command(
@@ -27,7 +28,8 @@ def command(
     protocol: ProtocolName = None,
     seed: SplitSeed = None,
     check: Annotated[
-        bool, Option("--check", help="Check sizes and checksum; report class counts and duplicates.")
+        bool,
+        Option("--check", help="Check sizes, checksum and validation queries; report class counts and duplicates."),
     ] = False,
     relevance: Annotated[bool, Option("--relevance", help="Show the NDCG of a random ranking.")] = False,
     as_json: AsJson = False,
@@ -35,8 +37,11 @@ def command(
     """Write the query, database, training and validation ids of a protocol, with their checksum.
 
     Only the labels have to be downloaded. If the items are downloaded too, --check also reports items that are byte for
-    byte the same as an item of another list. --relevance needs the items: it shows the NDCG of a random ranking, for
-    true or squared distances, features with or without their mean, or a highest gain cut off; and a paper's figure.
+    byte the same as an item of another list. It names the lists of queries by which hashbench tune chose settings, and
+    says how many of them are queries of the first splits of the protocol: 0, but for searches of before December 2026.
+
+    --relevance needs the items: it shows the NDCG of a random ranking, for true or squared distances, features with or
+    without their mean, or a highest gain cut off; and a paper's figure.
     """
     from hashbench.datasets.protocol import GIVEN
     from hashbench.datasets.split import split, write
@@ -50,16 +55,19 @@ def command(
     data = open_labels(card)
     chosen = split(data.labels, rule, card.name, protocol, seed)
     found = _audit(card, data, chosen, rule, seed) if check else None
+    lists = _validations(card, data, protocol, chosen, seed) if check else []
     read = _readings(card, protocol, chosen) if relevance else []
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
     if as_json:
         report: dict[str, Any] = {"dataset": card.name, "protocol": protocol, "seed": seed, "path": str(path)}
         report |= {"sizes": sizes, "sha256": chosen.sha256, **({} if found is None else {"check": asdict(found)})}
+        report |= {"validation": [asdict(each) for each in lists]} if lists else {}
         report |= {"relevance": [asdict(each) for each in read]} if read else {}
         echo(json.dumps(report))
     else:
-        echo("\n".join([str(path), *_lines(sizes, chosen.sha256, found), *(_table(read, rule) if read else [])]))
+        lines = [str(path), *_lines(sizes, chosen.sha256, found), *_of_validation(rule, lists)]
+        echo("\n".join([*lines, *(_table(read, rule) if read else [])]))
     require_writable(path.parent, instead="--data")  # the report is printed even if the file cannot be written
     write(path, chosen)
 
@@ -71,6 +79,33 @@ def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protoc
     has_items = card.embedded or path_of(card).is_file()
     with bar(f"{card.name}: check", "list"):
         return audit(open_dataset(card) if has_items else labels, chosen, rule, seed)
+
+
+def _validations(card: "Card", data: "DatasetLabels", protocol: str, chosen: "Split", seed: int) -> "list[Validation]":
+    from hashbench.datasets.protocol import TO_CHOOSE, HeldOut
+    from hashbench.tuning.overlap import beside_tests, require_stated, validation_lists
+
+    rule = card.protocol(protocol)
+    if isinstance(rule, TO_CHOOSE) and seed == rule.seed:
+        require_stated(card, data.labels, chosen.query_ids, rule.shared_queries)
+    if isinstance(rule, (*TO_CHOOSE, HeldOut)):
+        return []
+    found = validation_lists(card, data.labels)
+    return [beside_tests(lists, card, data.labels, protocol) for lists in found]
+
+
+def _of_validation(rule: "Protocol", lists: "list[Validation]") -> Iterator[str]:
+    """A line for each kind of lists by which searches chose settings; of a protocol of validation what others test."""
+    from hashbench.datasets.protocol import TO_CHOOSE, first_splits
+
+    if isinstance(rule, TO_CHOOSE) and rule.shared_queries:
+        yield f"old: of these queries the first splits of other protocols test {rule.shared_in_words}"
+    for each in lists:
+        most = "at most " if each.n_tested else ""
+        old = "old " if each.is_old else ""
+        queries = f"{most}{each.n_tested:,} of the {each.n_queries:,} queries of each of {each.n_lists} lists"
+        searches = f"({old}searches: {', '.join(each.searches)})"
+        yield f"validation: {queries} are test queries of {first_splits(each.n_splits)} {searches}"
 
 
 def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 BITS = 32  # of codes, unless other ones are asked for
 STUDIES = 3  # of each trial
-SPLITS = 5  # of a protocol, that tables may show the queries of; of the user's own data they show one
 
 
 def command(
@@ -63,7 +62,9 @@ def command(
     ever smaller parts. Each is run once; the best five are run in each study, with another seed, other training items
     and other queries. The queries are held out of the database of the protocol, and are queries of no split that a
     table shows. The median over the studies chooses among the five, of AP or of the --metric. A trial that fails counts
-    as 0; a method all of whose trials fail has no choice, and the exit status is 1.
+    as 0; a method all of whose trials fail has no choice, and the exit status is 1. A line says which methods are to be
+    searched again, since more than a fifth of their trials failed, or since a value was chosen at an end of its range
+    that could be wider.
 
     The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
@@ -75,7 +76,7 @@ def command(
     from hashbench.runs.run_all import Plan
     from hashbench.tuning.choice import choices
     from hashbench.tuning.render import as_markdown, as_object
-    from hashbench.tuning.run import made, missing, n_ended, n_needed
+    from hashbench.tuning.run import made, missing, n_ended, n_needed, save_spaces
     from hashbench.tuning.search import METRIC
 
     if ray is not None and jobs > 1:
@@ -91,7 +92,8 @@ def command(
     methods = list(question.spaces)
     todo = missing(search, methods, trials, studies, retry=retry_failed)
     runs = list(dict.fromkeys(trial.run for trial, _ in todo))
-    equal = f" as {len(runs)} runs: trials of equal settings are one" if len(runs) < len(todo) else ""
+    is_shorter = len(runs) < len(todo)
+    equal = f"; the next {len(todo)} are {len(runs)} runs: trials of equal settings are one" if is_shorter else ""
     n_all = n_needed(search.question, methods, trials, studies)
     n_done = n_ended(search, methods, trials, studies, retry=retry_failed)
     note(f"{n_all} runs of {len(methods)} x {trials} trials, {n_done} done, {n_all - n_done} to do{equal}")
@@ -105,6 +107,7 @@ def command(
                 search = now
                 shown.update()
             todo = missing(search, methods, trials, studies, retry=False)
+    save_spaces(search)
     chosen = [each for each in choices(search) if each.method in question.spaces]
     if as_json:
         echo(canonical_json({"search": search.name, "choices": [as_object(each) for each in chosen]}))
@@ -158,6 +161,7 @@ def question_of(
 ) -> "Question":
     """What a search of these methods and data sets is asked; HashbenchError where a name or setting is wrong."""
     from hashbench.datasets.card import cards, load_card
+    from hashbench.datasets.protocol import SHOWN_SPLITS
     from hashbench.foundation.errors import unknown
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
@@ -192,7 +196,7 @@ def question_of(
     fewer = {name: n for name, n in numbers.items() if n < int(given["bits"])} if len(datasets) > 1 else {}
     of_recipe = None if recipe is None else canonical(recipe)
     left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
-    splits = 1 if any(card.own for card in datasets) else SPLITS
+    splits = 1 if any(card.own for card in datasets) else SHOWN_SPLITS  # of the user's own data tables show one
     what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "splits": splits, "recipe": of_recipe}
     what["metric"] = str(NamedMetric.parse(metric))
     found = Question(**what, settings=given, fewer_bits=fewer, spaces={})
@@ -230,6 +234,7 @@ def search_called(name: str, question: "Question") -> "Search":
     It goes on with the queries that it left out when it began, so that all its methods have the same trials.
     """
     from hashbench.foundation.progress import note
+    from hashbench.runs.space import same_points
     from hashbench.tables import spec
     from hashbench.tuning.search import NAME, Search, path_of
 
@@ -246,7 +251,7 @@ def search_called(name: str, question: "Question") -> "Search":
             shown = f"queries of {dataset} {', '.join(newer)}, which tables show now"
             note(f"{name}: {shown}, may be in its lists, as when it began; a new --name leaves them out")
     for method in stored.question.spaces.keys() & question.spaces.keys():
-        if stored.question.spaces[method] != question.spaces[method]:
+        if not same_points(stored.question.spaces[method], question.spaces[method]):
             fault = f"its space of {method} is not the one of today's file or --set"
             raise HashbenchError(f"{path_of(name)}: {fault}: give this search another --name")
     spaces = {**stored.question.spaces, **question.spaces}

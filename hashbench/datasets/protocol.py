@@ -16,12 +16,13 @@ Range = Annotated[list[Count], Field(min_length=2, max_length=2)]
 Database = Literal["rest", "rest_without_train"]
 
 SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
-DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg"} | SIZES
+DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg", "shared_queries"} | SIZES
 DRAWS = (
     *("per_class", "per_label", "random", "random_validation", "per_class_validation"),
     *("parts", "listed", "stratified", "parts_drawn"),
 )
 GIVEN = ("parts", "listed")  # draws nothing: the ids are given, so there is one split
+SHOWN_SPLITS = 5  # of a protocol, of which tables may show the queries
 HELD_OUT = "_held_out"  # the end of the name of a protocol for choosing settings that is derived from another one
 RANGES = ("query", "pool", "database", "train", "validation")  # fields that are ranges of ids in some protocols
 
@@ -133,7 +134,22 @@ class Random(_Protocol):
         return None if _is(base, Random, of=None, **drawn) else "is not drawn at random with the same sizes and seed"
 
 
-class RandomValidation(_Protocol):
+class _Validation(_Protocol):
+    """Queries to choose settings by, which are none of the own split of ``of``, though some of its other splits.
+
+    New searches choose by :class:`HeldOut`. Rows of these protocols stay, and say how many queries others test.
+    """
+
+    # of each protocol that tables show: how many of the queries each of its first splits tests
+    shared_queries: dict[str, list[Count]] = {}
+
+    @property
+    def shared_in_words(self) -> str:
+        """The ``shared_queries``, such as "s1 0, 14, 18; s2 174, 165, 180"."""
+        return "; ".join(f"{name} {', '.join(map(str, counts))}" for name, counts in self.shared_queries.items())
+
+
+class RandomValidation(_Validation):
     """``queries`` items held out of the database of the protocol ``of``, to choose settings without its queries."""
 
     draw: Literal["random_validation"]
@@ -150,7 +166,7 @@ class RandomValidation(_Protocol):
         return f"is not drawn at random with {sizes} in the database, and the same seed and relevance"
 
 
-class PerClassValidation(_Protocol):
+class PerClassValidation(_Validation):
     """As :class:`RandomValidation`, but of each class; ``train_per_class`` 0: trained on the whole database."""
 
     draw: Literal["per_class_validation"]
@@ -254,6 +270,16 @@ def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
 def nth_seed(protocol: Protocol, n: int) -> int:
     """The seed of the ``n``-th split, counted from 0; a protocol whose ids are given has its own split only."""
     return protocol.seed if protocol.draw in GIVEN else protocol.seed + n
+
+
+def first_splits(n: int) -> str:
+    """The first ``n`` splits in words."""
+    return "the own split" if n == 1 else f"the first {n} splits"
+
+
+def shown_seeds(protocol: Protocol, n: int) -> list[int]:
+    """The seeds of the first ``n`` splits; a protocol whose ids are given has its own split only."""
+    return list(dict.fromkeys(nth_seed(protocol, place) for place in range(n)))
 
 
 def split_seeds(protocol: Protocol, n: int, title: str) -> list[int | None]:

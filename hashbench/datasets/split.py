@@ -233,11 +233,13 @@ def _validation(protocol: rules.HeldOut, labels: Labels, dataset: str, n_splits:
 
 def shown_queries(labels: Labels, of: Mapping[str, Protocol], dataset: str, n_splits: int) -> Ids:
     """The ascending ids of all queries of the first ``n_splits`` splits of the protocols ``of``, by name."""
-    found = []
-    for name, rule in of.items():
-        seeds = dict.fromkeys(rules.nth_seed(rule, n) for n in range(n_splits))
-        found += [split(labels, rule, dataset, name, seed).query_ids for seed in seeds]
+    found = [ids for name, rule in of.items() for ids in queries_of_splits(labels, rule, dataset, name, n_splits)]
     return np.unique(np.concatenate(found))
+
+
+def queries_of_splits(labels: Labels, rule: Protocol, dataset: str, name: str, n_splits: int) -> list[Ids]:
+    """The queries of each of the first ``n_splits`` splits of the protocol ``rule``, which is called ``name``."""
+    return [split(labels, rule, dataset, name, seed).query_ids for seed in rules.shown_seeds(rule, n_splits)]
 
 
 def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "rest") -> Split:

@@ -15,7 +15,7 @@ from hashbench.runs.row import Row
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.render_csv import Value
-from hashbench.tuning.choice import Floats, best_after, choices, score_of
+from hashbench.tuning.choice import Floats, best_after, choices, scores_alike
 from hashbench.tuning.search import Search
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 HEIGHT_IN = 3.2
 MOST_BANDS = 6  # more would hide each other
 EXPLANATION = (
-    "{search}: the best {metric} of k of {n} trials, the mean over all their orders; {band}. A trial has the median "
-    "{metric} of its studies. Where lines cross, the comparison depends on the budget."
+    "{search}: the best {metric} of k of {n} trials, the mean over all their orders; {band}. A trial has {scored}. "
+    "Where lines cross, the comparison depends on the budget."
 )
 
 
@@ -54,8 +54,7 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     if search is None or not search.trials:
         return nothing(f"the search {figure.file.search} is not here: hashbench tune makes it")
     lines = {
-        title: best_after([score_of(t) for t in search.of_method(method).values()])
-        for method, title in drawn_methods(figure.file, search).items()
+        title: best_after(scores_alike(search, method)) for method, title in drawn_methods(figure.file, search).items()
     }
     if not lines:
         return nothing(f"the search {figure.file.search} has no trial of {', '.join(figure.file.methods)}")
@@ -67,7 +66,11 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     n = max(len(means) for means, _ in lines.values())
     band = "the band is one standard deviation over orders" if len(lines) <= MOST_BANDS else "without its deviation"
     metric = search.question.metric_title
-    text = EXPLANATION.format(search=", ".join(search.question.left_out), n=n, band=band, metric=metric)
+    scored = (
+        f"the {metric} of the first study" if search.question.is_two_stage else f"the median {metric} of its studies"
+    )
+    data = ", ".join(search.question.left_out)
+    text = EXPLANATION.format(search=data, n=n, band=band, metric=metric, scored=scored)
     return Drawing(points, (WIDTHS_IN[figure.file.width], HEIGHT_IN), partial(_draw, lines, text, metric), len(points))
 
 

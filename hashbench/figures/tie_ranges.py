@@ -17,7 +17,7 @@ from hashbench.runs.store import Store
 from hashbench.tables import notation
 from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Table
-from hashbench.tuning.choice import best_after, score_of
+from hashbench.tuning.choice import best_after, scores_alike
 from hashbench.tuning.search import Search
 
 Tuning = Mapping[str, tuple[float, float]]  # of each label: the AP after one trial, and after all
@@ -85,8 +85,7 @@ def _tuning(table: Table, searches: Sequence[str]) -> Tuning:
     known = [search for name in searches if (search := Search.load(name)) is not None]
     found: dict[str, tuple[float, float]] = {}
     for (row, _), cell in (item for section in table.sections for item in section.cells.items()):
-        trials = [trial for search in known for trial in search.of_method(cell.declared.method).values()]
-        if scores := [score_of(trial) for trial in trials]:
+        if scores := [score for search in known for score in scores_alike(search, cell.declared.method)]:
             means, _ = best_after(scores)
             found[row] = float(means[0]), float(means[-1])
     return found

@@ -10,8 +10,8 @@ from hashbench.methods._method import DeepSettings, RowObjective, item_method
 class Settings(DeepSettings):
     """Limits of similarity, in standard deviations from the most frequent distance of two items."""
 
-    alpha: float = Field(gt=0)  # nearer by so many: similar
-    beta: float = Field(gt=0)  # farther by so many: dissimilar
+    alpha: float = Field(ge=0)  # nearer by so many: similar
+    beta: float = Field(ge=0)  # farther by so many: dissimilar
     sampled: int = Field(ge=2)  # so many training items at most, drawn at random, give the distribution of distances
 
 

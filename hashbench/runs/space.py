@@ -8,10 +8,12 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from hashbench.foundation.config import Setting, Strict, derive_seed
 
-NEAR_END = 0.1  # of a range: a value in its first or last tenth says that a wider one may have a better value
 EXPLORED = 24  # trials of a method that lie anywhere in its space
 NARROWED = 12  # trials that lie in each smaller part of it
 DIGITS = 3  # of the values of a range: a rate is 3.17, not 3.1662
+EDGE = 0.1  # the part of a range, at each end, in which a value is near that end
+
+End = Literal["low", "high"]
 
 
 class Range(Strict):
@@ -20,7 +22,7 @@ class Range(Strict):
     low: int | float
     high: int | float
     log: bool = False
-    last: list[Literal["low", "high"]] = []  # the ends beyond which no value has a meaning, so that none can be wider
+    last: list[End] = []  # the ends beyond which no value has a meaning, so that none can be wider
 
     @model_validator(mode="after")
     def _holds_values(self) -> Self:
@@ -49,18 +51,36 @@ class Range(Strict):
         first = min(max(self.share(centre) - width / 2, 0.0), 1 - width)
         return self.value(first + width * share)
 
+    def end_of(self, value: Any) -> End | None:
+        """The end in whose tenth of the range ``value`` is; None in the middle."""
+        share = self.share(value)
+        if share < EDGE:
+            return "low"
+        return "high" if share > 1 - EDGE else None
+
+    def __str__(self) -> str:
+        """The range in words."""
+        return f"{self.low} to {self.high}"
+
 
 class Choices(Strict):
-    """Two or more values, each as likely as the others; numbers ascend, and have ends as a range has."""
+    """Two or more values, each as likely as the others; a list of numbers has ends as a range has."""
 
     choices: list[Setting] = Field(min_length=2)
-    last: list[Literal["low", "high"]] = []  # as of a range
+    last: list[End] = []  # of numbers, as that of a range; a 0 that means "off" is such an end too
 
     @model_validator(mode="after")
     def _differ(self) -> Self:
         if len(set(self.choices)) < len(self.choices):  # to Python 1, 1.0 and true are one value
             raise ValueError("a value is there twice")
+        if self.last and not self.is_numeric:
+            raise ValueError("last: only a list of numbers has ends")
         return self
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all values are numbers, which have an order; to Python true is a number, and not here."""
+        return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.choices)
 
     def value(self, share: float) -> Setting:
         """The value at ``share`` of the way through the list, 0 <= ``share`` < 1."""
@@ -73,6 +93,19 @@ class Choices(Strict):
     def value_near(self, centre: Setting, width: float, share: float) -> Setting:  # noqa: ARG002  (as of a range)
         """The value ``centre`` itself."""
         return centre
+
+    def end_of(self, value: Any) -> End | None:
+        """The end at which ``value`` is: the smallest or the largest number of the list; None for all others."""
+        if not self.is_numeric:
+            return None
+        numbers = [float(number) for number in self.choices]
+        if value == min(numbers):
+            return "low"
+        return "high" if value == max(numbers) else None
+
+    def __str__(self) -> str:
+        """The list in words."""
+        return ", ".join(map(str, self.choices))
 
 
 def _kind(value: Any) -> str:
@@ -116,20 +149,13 @@ def _shares(space: Space, n: int, *seed: object) -> list[dict[str, float]]:
     return [dict(zip(sorted(space), row, strict=True)) for row in shares.tolist()]
 
 
-def at_edge(space: Space, chosen: Mapping[str, Setting]) -> list[str]:
-    """The settings whose chosen value is near an end of its range or list of numbers that could be wider there.
-
-    Near an end of a range is its first or last tenth; of a list it is the first or last number. Words have no order.
-    """
-    return [key for key, of in space.items() if key in chosen and _ends(of, chosen[key]) - {*of.last}]
+def same_points(space: Space, other: Space) -> bool:
+    """Whether both give the same trials: ``last`` says only how a choice is judged."""
+    one, two = ({key: values.model_dump(exclude={"last"}) for key, values in each.items()} for each in (space, other))
+    return one == two
 
 
-def _ends(of: Range | Choices, value: Setting) -> set[str]:
-    """The ends that ``value`` is near to: "low", "high", or none."""
-    if isinstance(of, Choices) and not all(
-        isinstance(each, int | float) and not isinstance(each, bool) for each in of.choices
-    ):
-        return set()
-    share = of.share(value)
-    is_near = {"low": share < NEAR_END, "high": share > 1 - NEAR_END}
-    return {end for end, near in is_near.items() if near}
+def at_edge(space: Space, chosen: Mapping[str, Setting]) -> dict[str, End]:
+    """The settings whose chosen value is at an end that could be wider, and which end: see ``end_of``."""
+    ends = {key: values.end_of(chosen[key]) for key, values in space.items() if key in chosen}
+    return {key: end for key, end in ends.items() if end is not None and end not in space[key].last}

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from hashbench.contract import PIXELS
+from hashbench.datasets.card import load_card
+from hashbench.datasets.protocol import TO_CHOOSE
 from hashbench.methods import METHODS
 from hashbench.runs import settings as settings_files
 from hashbench.runs.row import IMPORTED, Row, processor_of
@@ -12,6 +14,8 @@ from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import tuning_of
 from hashbench.tables.papers import OWN
 from hashbench.tables.table import Table
+from hashbench.tuning.choice import choices
+from hashbench.tuning.search import Search
 
 PUBLISHED = "as published (the authors' values of a method; rate and schedule of a network are the recipe's)"
 BY_HAND = "as published or chosen by hand, without equal budgets"
@@ -25,8 +29,9 @@ def footnotes(table: Table) -> tuple[str, ...]:
 
 
 def made_how(table: Table) -> str:
-    """The processors of the runs and, in a table of our own, the tracks of its settings, in one line."""
-    return " ".join(filter(None, (processors(table), tracks(table) if table.paper == OWN else "")))
+    """The processors of the runs, in a table of our own the tracks of its settings, and what is old, in one line."""
+    of_settings = [tracks(table), *unsound_searches(table)] if table.paper == OWN else []
+    return " ".join(filter(None, (processors(table), *of_settings, *old_validation(table))))
 
 
 def tracks(table: Table) -> str:
@@ -51,7 +56,7 @@ def _track(cell: Cell) -> str:
         return "unknown, of methods that are not installed here"
     if cell.track == settings_files.PUBLISHED:
         return PUBLISHED
-    search = search_in(tuning_of(cell))
+    search = search_of(cell)
     if search is None:
         return BY_HAND
     by_metric = f" by {search[3]}" if search[3] not in (None, "AP") else ""
@@ -61,6 +66,52 @@ def _track(cell: Cell) -> str:
 def search_in(notes: str) -> re.Match[str] | None:
     """The search that the notes on settings name, the number of its trials, and the metric, where it is said."""
     return re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)(?:, held-out (\S+))?", notes)
+
+
+def search_of(cell: Cell) -> re.Match[str] | None:
+    """The search that tuned the settings of the cell, as ``search_in`` gives it; None where there was none."""
+    if cell.budget == IMPORTED or cell.method not in METHODS or cell.track == settings_files.PUBLISHED:
+        return None
+    return search_in(tuning_of(cell))
+
+
+def unsound_searches(table: Table) -> Iterator[str]:
+    """A sentence on the searches of measured cells that were of the old kind, and one on methods to be searched again.
+
+    A search of the old kind chose by queries that other splits of a table may test.
+    """
+    methods: dict[str, set[str]] = {}  # of each search that is here
+    for cell in (cell.declared for cell in table.cells() if cell.measured is not None):
+        if (named := search_of(cell)) is not None:
+            methods.setdefault(named[1], set()).add(cell.method)
+    searches = [search for name in methods if (search := Search.load(name)) is not None]
+    if old := [search.name for search in searches if not search.question.is_two_stage]:
+        yield f"Validation queries of {_listed(old)} may be test queries of other splits than the first."
+    faulty = []
+    for search in searches:
+        for choice in choices(search) if search.question.is_two_stage else []:
+            if choice.method in methods[search.name] and choice.search_again:
+                title = settings_files.method_file(choice.method).title
+                faulty.append(f"{title} ({'; '.join(choice.search_again)})")
+    if faulty:
+        yield f"To be searched again: {', '.join(faulty)}."
+
+
+def old_validation(table: Table) -> Iterator[str]:
+    """A sentence for each protocol of measured cells by whose queries settings were chosen, some of which others test.
+
+    The numbers are those of the first splits of the protocols that tables show, from the card.
+    """
+    of_cells = {(cell.declared.dataset, cell.declared.protocol) for cell in table.cells() if cell.measured is not None}
+    for dataset, name in sorted(of_cells):
+        rule = load_card(dataset).protocols.get(name)
+        if isinstance(rule, TO_CHOOSE) and rule.shared_queries:
+            queries = f"of the {rule.n_queries} of {dataset} {name}"
+            yield f"Old validation queries: {queries} the first splits of these protocols test {rule.shared_in_words}."
+
+
+def _listed(names: list[str]) -> str:
+    return f"the search {names[0]}" if len(names) == 1 else f"the searches {', '.join(names)}"
 
 
 def processors(table: Table) -> str:

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.space import Choices, Range, at_edge
+from hashbench.runs.space import Choices, End, Range, at_edge
 from hashbench.tuning.search import METRIC, Search, Trial, title_of
 
 Floats = NDArray[np.float64]
 FEWEST = 5  # trials from which an importance is computed
 FINALISTS = 5  # trials of a method of which every repeat is run
+MOST_FAILED = 0.2  # of the trials of a method; its space is a wrong one if more of them fail
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class Choice:
     lowest: float  # of the trial in any study, as `highest`, means over the data sets
     highest: float
     n_trials: int
-    n_failed: int  # runs of trials
-    n_runs: int
-    edges: list[str]  # settings whose best value is near an end of their range
+    n_failed: int  # trials whose first study failed on a data set; the best five are of the others
+    edges: dict[str, End]  # settings whose chosen value is at an end of their range that could be wider
+    search_again: list[str]  # why the space should be changed and searched again; empty where the choice can stand
     failure: str | None = None  # the first reason, if no trial has a score: nothing is chosen then
     metric: str = METRIC
 
@@ -62,17 +63,22 @@ class OnDataset:
 def on_each_dataset(search: Search, method: str) -> list[OnDataset]:
     """How well one choice serves each data set of the ``search``; empty if there is one data set only."""
     trials = search.of_method(method)
-    scores = {n: {dataset: median(aps) for dataset, aps in _by_dataset(each).items()} for n, each in trials.items()}
+    scores = {
+        number: {dataset: median(aps) for dataset, aps in _by_dataset(studies).items()}
+        for number, studies in in_common_studies(trials).items()
+    }
     datasets = search.question.datasets
+    if len(datasets) < 2:
+        return []
 
-    def chosen_on(some: Sequence[str]) -> dict[str, float]:
-        return scores[max(scores, key=lambda n: (mean(scores[n].get(each, 0.0) for each in some), -n))]
+    def chosen_on(some: Sequence[str]) -> int:
+        return max(scores, key=lambda number: (mean(scores[number].get(each, 0.0) for each in some), -number))
 
     found = []
-    for dataset in datasets if len(datasets) > 1 else []:
+    for dataset in datasets:
         others = [each for each in datasets if each != dataset]
-        aps = [chosen_on(some).get(dataset, 0.0) for some in ([dataset], datasets, others)]
-        found.append(OnDataset(dataset, *aps))
+        numbers = chosen_on([dataset]), _choice(search, method).trial, chosen_on(others)
+        found.append(OnDataset(dataset, *(scores[number].get(dataset, 0.0) for number in numbers)))
     return found
 
 
@@ -83,12 +89,27 @@ def _choice(search: Search, method: str) -> Choice:
     best = max(scores, key=lambda number: (scores[number], -number))
     by_study = [mean(values) for values in zip(*_by_dataset(trials[best]).values(), strict=False)]
     searched, space = trials[best][0].searched, search.question.spaces[method]
-    reasons = [trial.reason for each in trials.values() for trial in each if trial.reason is not None]
+    reasons = [trial.reason for studies in trials.values() for trial in studies if trial.reason is not None]
     failure = reasons[0] if reasons and not scores[best] else None
-    n_runs = sum(map(len, trials.values()))
-    found = method, best, searched, scores[best], min(by_study), max(by_study)
-    edges, metric = at_edge(space, searched), search.question.metric
-    return Choice(*found, len(trials), len(reasons), n_runs, edges, failure, metric)
+    n_failed = sum(any(trial.study == 0 and trial.reason for trial in studies) for studies in trials.values())
+    edges = at_edge(space, searched) if failure is None else {}
+    return Choice(
+        method=method,
+        trial=best,
+        searched=searched,
+        score=scores[best],
+        lowest=min(by_study),
+        highest=max(by_study),
+        n_trials=len(trials),
+        n_failed=n_failed,
+        edges=edges,
+        search_again=[
+            *([f"{n_failed} of {len(trials)} trials failed"] if n_failed > MOST_FAILED * len(trials) else []),
+            *(f"{key} = {searched[key]} is at the {end} end of {space[key]}" for key, end in edges.items()),
+        ],
+        failure=failure,
+        metric=search.question.metric,
+    )
 
 
 def finalists(trials: Mapping[int, Sequence[Trial]]) -> list[int]:
@@ -96,6 +117,24 @@ def finalists(trials: Mapping[int, Sequence[Trial]]) -> list[int]:
     first = {number: [each for each in studies if each.study == 0] for number, studies in trials.items()}
     scores = {number: score_of(studies) for number, studies in first.items() if studies}
     return sorted(scores, key=lambda number: (-scores[number], number))[:FINALISTS]
+
+
+def in_common_studies(trials: Mapping[int, Sequence[Trial]]) -> dict[int, list[Trial]]:
+    """The ``trials`` by number with those studies only that each of them has, so that all are scored alike.
+
+    The best five alone have the later studies, and a trial's AP in one study varies more than its median over three.
+    """
+    studies_of_trials = [{trial.study for trial in studies} for studies in trials.values()]
+    common = set.intersection(*studies_of_trials) if trials else set()
+    return {
+        number: [trial for trial in studies if trial.study in common] or list(studies)
+        for number, studies in trials.items()
+    }
+
+
+def scores_alike(search: Search, method: str) -> list[float]:
+    """The score of each trial of a method, in order, over the studies that all of them have."""
+    return [score_of(studies) for studies in in_common_studies(search.of_method(method)).values()]
 
 
 def score_of(studies: Sequence[Trial]) -> float:
@@ -134,7 +173,8 @@ def importance(search: Search, method: str) -> dict[str, float]:
     that failed are left out; empty where fewer than ``FEWEST`` are left or all score the same.
     """
     space = search.question.spaces[method]
-    trials = [each for each in search.of_method(method).values() if all(trial.score is not None for trial in each)]
+    alike = in_common_studies(search.of_method(method))
+    trials = [studies for studies in alike.values() if all(trial.score is not None for trial in studies)]
     scores = np.array([score_of(each) for each in trials])
     if len(trials) < FEWEST or not np.ptp(scores):
         return {}

@@ -1,8 +1,10 @@
 """A search as a table: its choices in Markdown, or every trial as CSV."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hashbench.datasets.protocol import first_splits
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import csv_text, write_text
 from hashbench.runs.settings import method_file
@@ -10,7 +12,7 @@ from hashbench.tuning.choice import FINALISTS, Choice, choices, on_each_dataset
 from hashbench.tuning.search import Search, path_of
 
 FORMATS = ("markdown", "csv")
-HEADINGS = ("of its studies", "trial", "failed", "chosen; * is near an end of its range")
+HEADINGS = ("of its studies", "trial", "failed", "chosen")
 ON_EACH = ("of its best trial there", "of the trial chosen", "of the one chosen on the others")
 
 
@@ -43,8 +45,8 @@ def as_markdown(search: Search) -> str:
         "|---|---:|---|---:|---:|---|",
     ]
     for each in found:
-        chosen = [f"{key} = {value}{' *' if key in each.edges else ''}" for key, value in each.searched.items()]
-        n_failed = f"{each.n_failed} of {each.n_runs}"
+        chosen = [f"{key} = {value}" for key, value in each.searched.items()]
+        n_failed = f"{each.n_failed} of {each.n_trials}"
         cells = [method_file(each.method).title, f"{each.score:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
         cells += [f"{each.trial} of {each.n_trials}", n_failed, ", ".join(chosen)]
         if each.failure is not None:
@@ -55,13 +57,22 @@ def as_markdown(search: Search) -> str:
     if question.splits is None:
         note += f"no query of {', '.join(left_out)} is in any list."
     else:
-        note += f"none of them is a query of the first {question.splits} splits of {', '.join(left_out)}."
-    return "\n".join([*lines, "", note, *_on_each_dataset(search, found)]) + "\n"
+        note += f"none of them is a query of {first_splits(question.splits)} of {', '.join(left_out)}."
+    return "\n".join([*lines, *_to_be_searched_again(found), "", note, *_on_each_dataset(search, found)]) + "\n"
+
+
+def _to_be_searched_again(found: list[Choice]) -> Iterator[str]:
+    """A line for each method whose choice cannot stand: too many trials failed, or it is at an end of a range."""
+    faulty = [choice for choice in found if choice.search_again]
+    if faulty:
+        yield ""
+    for choice in faulty:
+        yield f"- to be searched again: {method_file(choice.method).title} ({'; '.join(choice.search_again)})"
 
 
 def _method_of_search(search: Search, n_studies: int) -> str:
     """The sentences that say which trials were run how often, and what chose among them."""
-    if search.question.splits is None:
+    if not search.question.is_two_stage:
         runs = f"Each trial is run in {n_studies} studies, with another seed and other queries"
     else:
         runs = f"Each trial is run once, and the best {FINALISTS} in {n_studies} studies, with other training items too"
@@ -90,6 +101,7 @@ def _on_each_dataset(search: Search, found: list[Choice]) -> list[str]:
         "|---|---|---:|---:|---:|",
     ]
     note = f"A best trial is the best of many on the same queries, so its {title} is a little too high."
+    note += " The values are those of the first study." if search.question.is_two_stage else ""
     return [*head, *lines, "", note] if lines else []
 
 

@@ -1,6 +1,7 @@
 """Makes the trials of a search that are missing, as runs of a store of its own, of which only their lines stay."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from shutil import rmtree
 
 from hashbench.features import is_own
@@ -83,7 +84,7 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
 
     HashbenchError before the first trial where the data are not here, or no trial of a method can be made of them.
     """
-    folder = path_of(search.name).with_name(f".{search.name}")
+    folder = _working_folder(search.name)
     require_writable(folder)
     store = Store(folder)
     with locked(folder / "lock", wait=False, busy=f"{folder}: another process does this search: give another --name"):
@@ -106,6 +107,23 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
                 yield search
             rmtree(store.run_folder(str(outcome.spec.name)), ignore_errors=True)
         rmtree(folder, ignore_errors=True)
+
+
+def save_spaces(search: Search) -> None:
+    """Stores the spaces of a ``search`` without missing trials: a range's ``last``, which judges a choice, may be new.
+
+    While another process does this search nothing is stored.
+    """
+    folder = _working_folder(search.name)
+    stored = Search.named(search.name)
+    spaces = {**stored.question.spaces, **search.question.spaces}
+    if spaces != stored.question.spaces and not folder.exists():
+        Search(stored.name, stored.question.model_copy(update={"spaces": spaces}), stored.trials).save()
+
+
+def _working_folder(name: str) -> Path:
+    """The folder of the runs of the search called ``name`` while a process does it."""
+    return path_of(name).with_name(f".{name}")
 
 
 def _require_data(runs: Sequence[Run], options: Options) -> None:

@@ -81,6 +81,11 @@ class Question(Strict):
         return sorted(self.left_out)
 
     @property
+    def is_two_stage(self) -> bool:
+        """Whether only the best trials are run in every study; searches of before December 2026 ran all in all."""
+        return self.splits is not None
+
+    @property
     def metric_title(self) -> str:
         """The metric in words."""
         return title_of(self.metric)

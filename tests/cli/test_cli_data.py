@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from support.searches import search_of
 from support.stored_toy import store_toy
 from support.toy_dataset import make_toy
 
@@ -89,6 +90,16 @@ def test_split_check_says_what_it_proved_and_found(hashbench, tmp_path):
         "n": 1,
         "first": [[11, 3]],
     }
+
+
+def test_split_check_says_which_queries_chose_settings_and_that_the_splits_test_none(hashbench):
+    search_of({"lsh": [[0.5, 0.4]]}, "ours", splits=5).save()
+    code, out, err = hashbench("split", "digits", "--check")
+    line = "validation: 0 of the 259 queries of each of 2 lists are test queries of the first 5 splits (searches: ours)"
+    assert (code, err, out.splitlines()[-1]) == (0, "", line)
+    validation = json.loads(hashbench("split", "digits", "--check", "--json")[1])["validation"]
+    assert [(each["searches"], each["n_tested"], each["is_old"]) for each in validation] == [(["ours"], 0, False)]
+    assert "validation" not in hashbench("split", "digits")[1]
 
 
 def test_split_needs_the_labels_alone(hashbench, tmp_path):

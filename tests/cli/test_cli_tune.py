@@ -102,7 +102,7 @@ def test_trials_of_equal_settings_are_printed_as_one_run(capsys: pytest.CaptureF
     status, out, err = call(
         capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--dry-run"
     )
-    assert status == 0 and "6 to do as 5 runs: trials of equal settings are one" in err
+    assert status == 0 and "6 to do; the next 6 are 5 runs: trials of equal settings are one" in err
     assert len(set(out.splitlines())) == len(out.splitlines()) == 5
 
 
@@ -250,6 +250,24 @@ def test_a_space_or_value_that_has_changed_is_one_line(
     status, _, err = call(capsys, "--results", made, *BOTH)
     assert status == 2 and len(err.splitlines()) == 1
     assert complaint in err and err.endswith(": give this search another --name\n")
+
+
+def test_a_choice_is_judged_by_the_last_ends_of_today(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_lines(made, slice(0, 4))
+    stored = Search.named("pair")
+    second = stored.trials["itq", 2, "digits", 0]
+    stored = stored.with_trials([second.model_copy(update={"ap": 0.1})])
+    stored.save()
+    file = changed_root(tmp_path, monkeypatch) / "experiments" / "methods" / "itq.toml"
+    assert '"edges":{"iterations":"high"}' in call(capsys, *BOTH, "--json")[1]  # 329 of 5 to 500
+    file.write_text(file.read_text().replace("log = true }", 'log = true, last = ["high"] }'))
+    paths.read_again()
+    status, out, err = call(capsys, *BOTH)
+    assert status == 0 and "4 done, 0 to do" in err and "to be searched again" not in out
+    assert Search.named("pair").question.spaces["itq"]["iterations"].last == ["high"]
+    assert Search.named("pair").trials == stored.trials
 
 
 def test_trials_are_compared_by_any_metric(capsys: pytest.CaptureFixture[str]) -> None:

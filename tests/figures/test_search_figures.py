@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 from support.declared_figures import declare
 from support.searches import SPACES, search_of
 
@@ -33,6 +35,15 @@ def test_the_lines_are_the_expected_best_of_k_trials(tmp_path: Path) -> None:
     assert (points["ITQ", 2]["best_ap"], points["ITQ", 2]["std"]) == (pytest.approx(0.6), pytest.approx(0, abs=1e-6))
     assert points["LSH", 1]["best_ap"] == pytest.approx((0.3 + 0.1 + 0.45 + 0 + 0.3 + 0.35) / 6)
     assert points["LSH", 6]["best_ap"] == pytest.approx(0.45)
+
+
+def test_the_lines_of_two_stages_are_of_the_first_study_which_all_trials_have(tmp_path: Path) -> None:
+    search_of({"lsh": [[0.4, 0.2, 0.2], [0.5, 0.4, 0.3], [0.1], [None]]}, splits=5).save()
+    found = drawn(tmp_path, "search_curves")
+    assert [point["best_ap"] for point in found.points][::3] == [pytest.approx(0.25), pytest.approx(0.5)]
+    found.draw(figure := Figure(figsize=found.size_in))
+    texts = " ".join(text.get_text() for text in figure.findobj(Text))
+    assert "A trial has the AP of the first study." in texts.replace("\n", " ")
 
 
 def test_what_a_setting_explains_needs_some_trials(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
-from hashbench.runs.space import Choices, Range, Space, at_edge, points, points_near
+from hashbench.runs.space import Choices, Range, Space, at_edge, points, points_near, same_points
 from hashbench.tuning.search import space_of
 
 
@@ -45,6 +45,8 @@ SPACE: Space = {
         ("iterations = { choices = [5, 50, 5] }", "a value is there twice"),
         ("iterations = { choices = [5, 5.0] }", "a value is there twice"),
         ("iterations = { choices = [] }", "at least 2 items"),
+        ('iterations = { choices = ["few", "many"], last = ["low"] }', "last: only a list of numbers has ends"),
+        ('iterations = { choices = [5, 50], last = ["left"] }', "search.iterations.choices.last."),
         ("iterations = { low = 1 }", "key 'search.iterations.range.high' is missing"),
         ("iterations = { low = 1, high = 9, step = 2 }", "unknown key 'search.iterations.range.step'"),
         ("iterations = { low = 1, high = nan }", "search.iterations.range.high."),
@@ -107,7 +109,33 @@ def test_a_rounded_value_does_not_leave_the_range() -> None:
 
 def test_a_value_near_an_end_of_its_range_is_told() -> None:
     chosen = {"rate": 0.02, "part": 0.375, "trees": 6, "neighbours": 17, "loss": "hinge"}
-    assert at_edge(SPACE, chosen) == ["rate", "trees"]
+    assert at_edge(SPACE, chosen) == {"rate": "low", "trees": "high"}
+    last = {"rate": Range(low=0.01, high=100.0, log=True, last=["low"]), "trees": Range(low=2, high=6, last=["low"])}
+    assert at_edge({**SPACE, **last}, chosen) == {"trees": "high"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "last", "value", "end"),
+    [
+        ([100, 300, 1000], [], 100, "low"),
+        ([100, 300, 1000], [], 300, None),
+        ([1000, 300, 100], [], 1000, "high"),  # by the numbers, not by their places
+        ([0.0, 0.2, 0.4], ["low"], 0.0, None),
+        ([0.0, 0.2, 0.4], ["low"], 0.4, "high"),
+        ([False, True], [], True, None),
+        (["none", "unit_norm"], [], "none", None),
+        ([False, 1, 2], [], 2, None),
+    ],
+)
+def test_a_list_of_numbers_has_ends_and_no_other_list(choices: Any, last: Any, value: Any, end: str | None) -> None:
+    space: Space = {"of": Choices(choices=choices, last=last)}
+    assert at_edge(space, {"of": value}) == ({} if end is None else {"of": end})
+
+
+def test_which_ends_are_the_last_ones_changes_no_trial() -> None:
+    other: Space = {**SPACE, "rate": Range(low=0.01, high=100.0, log=True, last=["low", "high"])}
+    assert same_points(SPACE, other) and points(SPACE, 5, "itq") == points(other, 5, "itq")
+    assert not same_points(SPACE, {**SPACE, "rate": Range(low=0.02, high=100.0, log=True)})
 
 
 def test_a_part_of_a_space_lies_around_its_centre_and_inside_the_space() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.searches import question, search_of, trial
 
-from hashbench.tuning.choice import OnDataset, best_after, choices, importance, on_each_dataset
+from hashbench.tuning.choice import OnDataset, best_after, choices, importance, on_each_dataset, scores_alike
 from hashbench.tuning.render import as_markdown
 from hashbench.tuning.search import Search
 
@@ -37,7 +37,7 @@ def test_the_median_over_studies_chooses_and_a_failed_trial_counts_as_0() -> Non
         )
     )
     assert [(each.method, each.trial, each.score, each.n_trials, each.n_failed) for each in found] == [
-        ("itq", 3, 0.65, 4, 4),
+        ("itq", 3, 0.65, 4, 0),  # of the first studies none failed
         ("lsh", 2, 0.3, 2, 0),
     ]
     assert (found[0].lowest, found[0].highest) == (0.0, 0.65)
@@ -87,10 +87,40 @@ def test_a_method_all_of_whose_trials_failed_has_its_first_reason() -> None:
     found = {
         each.method: each for each in choices(search_of({"itq": [[None, None], [None, None]], "lsh": [[0.1, 0.1]]}))
     }
-    assert found["itq"].failure == "it diverged" and found["itq"].n_failed == 4
+    assert found["itq"].failure == "it diverged" and found["itq"].n_failed == 2
+    assert found["itq"].edges == {} and found["itq"].search_again == ["2 of 2 trials failed"]
     assert found["lsh"].failure is None
     (mostly,) = choices(search_of({"itq": [[0.5, None, None], [None, 0.5, None]]}))
     assert mostly.failure == "it diverged"  # no trial has a median
+
+
+@pytest.mark.parametrize(("n_failed", "why"), [(2, []), (3, ["3 of 10 trials failed"])])
+def test_a_method_with_more_than_a_fifth_of_failed_trials_is_to_be_searched_again(
+    n_failed: int, why: list[str]
+) -> None:
+    search = search_of({"lsh": [*[[None]] * n_failed, *[[0.5]] * (10 - n_failed)]})
+    assert [choice.search_again for choice in choices(search)] == [why]
+    assert ("to be searched again: LSH (3 of 10 trials failed)" in as_markdown(search)) == bool(why)
+
+
+def test_a_choice_at_an_end_that_could_be_wider_is_to_be_searched_again() -> None:
+    for last, why in (([], ["iterations = 5 is at the low end of 5 to 500"]), (["low"], [])):
+        space = {"itq": {"iterations": {"low": 5, "high": 500, "log": True, "last": last}}}
+        runs = [trial("itq", n, ap, searched={"iterations": at}) for n, (at, ap) in enumerate([(50, 0.5), (5, 0.6)], 1)]
+        search = Search("small", question(["itq"], spaces=space)).with_trials(runs)
+        assert [choice.search_again for choice in choices(search)] == [why]
+        assert ("to be searched again: ITQ (iterations = 5 is at" in as_markdown(search)) == bool(why)
+
+
+def test_trials_are_scored_alike_by_the_studies_that_all_have() -> None:
+    two_stages = {"itq": [[0.5, 0.3, 0.3], [0.6, 0.5, 0.4], [0.2], [None]]}
+    assert scores_alike(search_of(two_stages), "itq") == [0.5, 0.6, 0.2, 0.0]
+    assert scores_alike(search_of({"itq": [[0.5, 0.3, 0.3], [0.6, 0.5, 0.4]]}), "itq") == [0.3, 0.5]
+    assert scores_alike(search_of({"itq": [[0.5]]}), "lsh") == []
+    # on each data set the best of all trials; the common choice is that of the median over the studies
+    both = search_of({"itq": [[0.7, 0.3, 0.3], [0.6, 0.5, 0.4], [0.2]]}, datasets=("digits", "usps"))
+    assert [each.trial for each in choices(both)] == [2]
+    assert on_each_dataset(both, "itq")[0] == OnDataset("digits", 0.7, 0.6, 0.7)
 
 
 def test_the_setting_that_decides_has_the_greatest_share() -> None:
@@ -106,6 +136,9 @@ def test_the_setting_that_decides_has_the_greatest_share() -> None:
     ]
     shares = importance(Search("small", question(["lsh"], spaces=space)).with_trials(of_trials), "lsh")
     assert shares["centre"] > 0.9 and shares["normalise"] < 0.1
+    later = [trial("lsh", n, 0.9, 1, searched=of_trials[n - 1].searched) for n in range(1, 6)]  # the best five alone
+    two_stages = Search("small", question(["lsh"], spaces=space)).with_trials([*of_trials, *later])
+    assert importance(two_stages, "lsh") == shares
     few = Search("small", question(["lsh"], spaces=space)).with_trials(of_trials[:3])
     assert importance(few, "lsh") == {}
     same = search_of({"itq": [[0.5]] * 6})

@@ -75,7 +75,7 @@ def test_the_best_five_trials_are_run_in_every_study_and_one_of_them_is_chosen()
     assert tuning.missing(search, ["itq"], 8, 3, retry=False) == []
     assert tuning.n_needed(search.question, ["itq"], 8, 3) == tuning.n_ended(search, ["itq"], 8, 3, retry=False) == 18
     (chosen,) = choices(search)
-    assert (chosen.trial, chosen.score, chosen.n_runs, chosen.n_failed) == (6, 0.56, 18, 1)
+    assert (chosen.trial, chosen.score, chosen.n_trials, chosen.n_failed) == (6, 0.56, 8, 1)
 
 
 def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:

@@ -41,7 +41,7 @@ why = "all of it is chosen"
 
 
 def choice(method: str, ap: float = 0.5714, failure: str | None = None, **searched: Setting) -> Choice:
-    return Choice(method, 17, searched, ap, ap, ap, n_trials=24, n_failed=0, n_runs=34, edges=[], failure=failure)
+    return Choice(method, 17, searched, ap, ap, ap, n_trials=24, n_failed=0, edges={}, search_again=[], failure=failure)
 
 
 def test_tuned_keys_are_replaced_and_all_other_lines_stay() -> None:

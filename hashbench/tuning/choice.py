@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.config import Setting
-from hashbench.runs.space import Choices, End, Range, at_edge
+from hashbench.runs.space import EXPLORED, Choices, End, Range, at_edge
 from hashbench.tuning.search import METRIC, Search, Trial, title_of
 
 Floats = NDArray[np.float64]
@@ -133,8 +133,14 @@ def in_common_studies(trials: Mapping[int, Sequence[Trial]]) -> dict[int, list[T
 
 
 def scores_alike(search: Search, method: str) -> list[float]:
-    """The score of each trial of a method, in order, over the studies that all of them have."""
-    return [score_of(studies) for studies in in_common_studies(search.of_method(method)).values()]
+    """The score of each trial of a method, in order, over the studies that all of them have.
+
+    Trials that lie around the best so far are left out: a mean over orders supposes that no trial knows of another one.
+    """
+    alike = in_common_studies(search.of_method(method))
+    return [
+        score_of(studies) for number, studies in alike.items() if number <= EXPLORED or not search.question.is_two_stage
+    ]
 
 
 def score_of(studies: Sequence[Trial]) -> float:

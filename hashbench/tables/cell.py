@@ -55,6 +55,11 @@ class Cell(Strict):
         return load_card(self.dataset)
 
     @property
+    def is_ap(self) -> bool:
+        """Whether it is the AP of the whole ranking by Hamming distance, which is kept of each query."""
+        return self.metric == "ap" and self.evaluation == "database"
+
+    @property
     def metric_name(self) -> MetricName:
         """The metric's name as it is written; the metric may not exist yet."""
         return MetricName.read(self.metric)

@@ -8,17 +8,22 @@ from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hashbench import metrics
 from hashbench.foundation.errors import DAMAGE, HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
+from hashbench.runs import query_scores
 from hashbench.runs.row import Row, Search, provider_of
 from hashbench.runs.settings import TUNED, method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import cell_hash, splits_of
+from hashbench.tables.difference import Position, Scores
 from hashbench.tables.spec import TableSpec
-from hashbench.tables.table import Measured, Position, Section, Table, TableCell
+from hashbench.tables.table import Measured, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
 
@@ -151,8 +156,8 @@ class _StoredResults:
             more |= {f"distinct_{of}": fmean(getattr(each, of) for each in codes) for of in ("queries", "database")}
         std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
         of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
-        splits = {row.split_seed for row in measured}
-        of_runs["of_splits"] = {of: fmean(mean for row, mean in found if row.split_seed == of) for of in splits}
+        if cell.is_ap and self.store is not None:
+            of_runs["scores"] = _scores_of(measured)
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)
 
     def _means(self, rows: list[Row], metric: str, evaluation: Search) -> Iterator[tuple[Row, float]]:
@@ -174,6 +179,16 @@ class _StoredResults:
         except HashbenchError as error:
             log.warning("%s: %s cannot be computed: %s", row.run, metric, error)
         return None
+
+
+def _scores_of(rows: list[Row]) -> Scores:
+    """The AP of each query on each split of which it is kept, the mean over the split's runs that have it."""
+    scores_by_split: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
+    for row in rows:
+        scores = query_scores.load(row.run)
+        if scores is not None:
+            scores_by_split[row.ids_sha256].append(scores)
+    return {split: np.mean(scores, axis=0) for split, scores in scores_by_split.items()}
 
 
 def kept_histogram(row: Row, store: Store | None) -> Histogram | None:

@@ -6,6 +6,7 @@ Seeds of training on one split are not: they say how training varies there.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,11 +138,16 @@ def _t_over_splits(differences: list[NDArray[np.float64]], samples: int) -> NDAr
     means = np.array([split.mean() for split in differences])
     deviations_of_queries = np.array([split.std() / np.sqrt(len(split)) for split in differences])
     n = len(means)
-    random = np.random.default_rng(0)
-    drawn = random.integers(n, size=(samples, n))
-    of_queries = deviations_of_queries[drawn] * random.standard_normal((samples, n))
-    deviations = (means - means.mean())[drawn] + of_queries
+    drawn, normal = _draws(n, samples)
+    deviations = (means - means.mean())[drawn] + deviations_of_queries[drawn] * normal
     return _ratio(np.abs(deviations.mean(axis=1)), deviations.std(axis=1, ddof=1) / np.sqrt(n))
+
+
+@lru_cache(maxsize=1)  # a table compares many lines over the same number of splits
+def _draws(n: int, samples: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The splits that each sample draws, [samples, n], and a normal number for each."""
+    random = np.random.default_rng(0)
+    return random.integers(n, size=(samples, n)), random.standard_normal((samples, n))
 
 
 def _t_over_queries(differences: NDArray[np.float64], samples: int) -> NDArray[np.float64]:

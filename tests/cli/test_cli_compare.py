@@ -386,7 +386,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     monkeypatch.setenv("HASHBENCH_ROOT", str(root))
     scores = {}
     for method in ("itq", "lsh"):
-        for split in ([], ["--split", 1]):
+        for split in ([], ["--split", 1, "--seed", 1]):
             code, out, err = call(capsys, "train", method, "digits", "--bits", 8, *split, "--json")
             assert code == 0, err
             run = json.loads(out)["run"]

@@ -110,7 +110,7 @@ HEAD = "toy | CIFAR-10 S1 (AP_T) | 12 bits |"
 @pytest.fixture(scope="module")
 def toy() -> tuple[Table, dict[str, np.ndarray]]:
     """A table of four rows on five splits, and the AP of each query."""
-    declared = sample_spec(groups=[SAMPLE["groups"][0]], n_splits=5)
+    declared = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(5)
     rows, scores = [], {}
     for line, means in enumerate(MEANS):
         for split, mean in zip((None, 1, 2, 3, 4), means, strict=True):

@@ -76,7 +76,7 @@ def test_without_ap_of_each_query_the_highest_mean_is_bold_and_the_legend_says_t
 
 def on_splits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *means: float, kept: int = 3) -> str:
     """The table whose first column has such means on three splits; the AP of each query of ``kept`` lines is kept."""
-    spec = sample_spec(groups=[SAMPLE["groups"][0]], n_splits=3)
+    spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(3)
     lines = [
         [fake_row(cell, split or 0, split_seed=split, ap=mean) for split in (None, 1, 2)]
         for cell, mean in zip(spec.cells[::3], means, strict=False)

@@ -54,8 +54,9 @@ def command(
 ) -> None:
     """Train and score every cell of the tables that is not measured yet.
 
-    All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. --only bits=32
-    --only method=itq --only method=lsh leaves two methods at 32 bits: several values of one key are alternatives.
+    All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. In a table whose
+    file says repeats = "splits" seed r is on split r. --only bits=32 --only method=itq --only method=lsh leaves two
+    methods at 32 bits: several values of one key are alternatives.
 
     Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
 

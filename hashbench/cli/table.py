@@ -37,7 +37,8 @@ def command(
     r"""Render tables from the stored rows; a cell without a measurement is blank.
 
     The values are of runs on the protocol's own split. With --splits N they are means over all runs on N splits, and
-    the table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
+    the table says so; so are those of a table whose file says repeats = "splits". The LaTeX cites papers by \cite;
+    --write puts their BibTeX entries beside it, in hashbench.bib.
 
     A search of hashbench tune is printed as markdown (what was chosen) or csv (every trial).
     """

@@ -12,6 +12,7 @@ from hashbench.tables.table import TIE_RANGE, Measured, Position, Section, Table
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
 TIE_MARK, SAME_MARK = "‡", "="  # of a cell that is tie-dependent, that is the same for every seed; not in LaTeX
+ONE_SPLIT_MARK = "¹"  # of a cell that has rows of one split where its table asks for several; not in LaTeX
 OF_ONE_SPLIT = " of one split"
 
 
@@ -87,7 +88,8 @@ class Notation:
 
         Their cells differ in method and hyper-parameters only: in most tables that is a column. The worst and the best
         AP over orders of ties are not compared: few distinct codes make the one low and the other high. A value of one
-        run cannot be told from others: it is not compared, and where it is the highest none is the best.
+        run, or of one split where the table asks for several, cannot be told from others: it is not compared, and where
+        it is the highest none is the best.
         """
         compared: dict[tuple[Any, ...], list[tuple[Measured, str, Position]]] = defaultdict(list)
         budgets = {cell.declared.budget for cell in section.cells.values()} - {IMPORTED}
@@ -104,8 +106,8 @@ class Notation:
         best = set()
         for values in compared.values():
             first, printed, _ = max(values, key=lambda value: value[0].mean)
-            tested = [value for value in values if value[0].std is not None]
-            if len(tested) > 1 and first.std is not None:
+            tested = [value for value in values if value[0].is_tested]
+            if len(tested) > 1 and first.is_tested:
                 best |= {at for of, text, at in tested if text == printed or p_value(first, of) >= LEVEL}
         return best
 
@@ -149,8 +151,12 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
 
 def runs(table: Table) -> str:
     """The runs behind a measured value: "3 seeds of one split", "2 splits x 1 to 3 seeds"; empty where none are."""
-    if not (measured := table.measured):
-        return ""
+    of_one_split = [each for each in table.measured if each.lacks_splits]
+    others = [each for each in table.measured if not each.lacks_splits]
+    return ", in some cells ".join(_runs(each) for each in (others, of_one_split) if each)
+
+
+def _runs(measured: list[Measured]) -> str:
     seeds = least_to_most([each.n_seeds for each in measured], "seed")
     if all(each.n_splits == 1 for each in measured):
         return f"{seeds}{OF_ONE_SPLIT}"
@@ -188,6 +194,7 @@ class Words(NamedTuple):
     outside: str = "≠ in place of / where the two differ by more than the tolerance"
     tie_mark: str = TIE_MARK
     same_mark: str = SAME_MARK
+    one_split_mark: str = ONE_SPLIT_MARK
 
 
 def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa: B008  (it is immutable)
@@ -206,24 +213,32 @@ def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa:
         what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
         marks.append(f"{words.tie_mark} {what} {TIE_RANGE:g}")
     marks += [f"{words.same_mark} the same for every seed"] if any(each.is_same for each in table.measured) else []
+    if any(each.lacks_splits for each in table.measured):
+        marks.append(f"{words.one_split_mark} rows of one split, so that nothing is claimed")
     return "; ".join([text, *marks]) + "."
 
 
 def _of_best(table: Table, how: Notation, mark: str) -> Iterator[str]:
     """What the mark of the best values means, and why values of one seed have none."""
-    tested = [each for each in table.measured if each.std is not None]
+    tested = [each for each in table.measured if each.is_tested]
     if has_best := any(map(how.best, table.sections)):
         test = f"Welch's t-test over {least_to_most([each.n_seeds for each in tested], 'seed')}"
         test = "the t-test paired over splits" if any(each.n_splits > 1 for each in tested) else test
         yield f"{mark}: the best measured, and all that cannot be told from it by {test} at the level {LEVEL:g}"
     if len(tested) < table.n_measured > 1:
         none = "none of them, and none below them," if has_best else "none"
-        yield f"values of one seed cannot be told apart by data: {none} is {mark}"
+        kinds = ["of one split"] if any(each.lacks_splits for each in table.measured) else []
+        kinds += ["of one seed"] if any(each.std is None and not each.lacks_splits for each in table.measured) else []
+        yield f"values {' or '.join(kinds)} cannot be told apart by data: {none} is {mark}"
 
 
 def marks_of(measured: Measured) -> str:
     """The signs behind a measured value, where it is plain text."""
-    return TIE_MARK * bool(measured.is_tie_dependent) + SAME_MARK * measured.is_same
+    return (
+        TIE_MARK * bool(measured.is_tie_dependent)
+        + SAME_MARK * measured.is_same
+        + ONE_SPLIT_MARK * measured.lacks_splits
+    )
 
 
 def outside_tolerance(table: Table) -> list[TableCell]:

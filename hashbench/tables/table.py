@@ -17,12 +17,13 @@ class Measured:
 
     mean: float
     std: float | None  # the sample standard deviation over the runs, None with one run
-    n_seeds: int
+    n_seeds: int  # on each split, the most of them
     worst: float | None = None  # the mean AP with ties in the worst order; None if not known, or not of AP
     best: float | None = None
     tie_range: float | None = None  # best minus worst, also of AP with a cutoff
     n_splits: int = 1
     n_missing: int = 0  # of n_seeds runs on each split
+    lacks_splits: bool = False  # its repeats are to be splits, and its runs are of one: nothing is claimed of it
     distinct_queries: float | None = None  # the mean number of distinct codes, None if a row has none
     distinct_database: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
@@ -38,6 +39,11 @@ class Measured:
     def spread(self) -> float | None:
         """The deviation as tables print it: none where the value is of one run, or the same for every seed."""
         return None if self.is_same else self.std
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether a test can tell it from others: of several runs, and of several splits where its table wants them."""
+        return self.std is not None and not self.lacks_splits
 
     @property
     def is_mixed(self) -> bool:

@@ -44,6 +44,7 @@ def command(
     """
     from hashbench.report import files
     from hashbench.tables import spec
+    from hashbench.tables.cell_runs import keep_query_scores
     from hashbench.tables.collect import Rows, collect
     from hashbench.tables.render_csv import json_table
     from hashbench.tuning import render
@@ -66,6 +67,7 @@ def command(
         whole = every and budget is None and splits == 1 and len(found) == len(names)
         with all_or_none():
             written = [*map(render.write, searches)]
+            written += [path for name in names for path in keep_query_scores(spec.load(name, budget, splits), store)]
             written += files.write(store.folder, found, figures, broken=broken, readme=whole, **shown)
         for path in written:
             echo(paths.shown(path), err=as_json)

@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from hashbench.datasets.protocol import N_SPLITS, nth_seed, split_seeds
@@ -11,10 +12,11 @@ from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
+from hashbench.runs import query_scores
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.spec import TableSpec, why_not_here
+from hashbench.tables.spec import TableSpec, names, why_not_here
 
 NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
 
@@ -134,6 +136,15 @@ def _is(found: object, wanted: Setting) -> bool:
     if isinstance(found, str) and isinstance(wanted, str):
         return canonical(found) == canonical(wanted)
     return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
+
+
+def keep_query_scores(spec: TableSpec, store: Store) -> list[Path]:
+    """Keeps the AP of each query of the runs of a table of record, whose repeats are splits; the file, if it is new."""
+    if spec.repeats != "splits" or spec.name not in names():
+        return []
+    runs = [run for needed in cell_runs(spec, N_SPLITS) for run in needed.runs]
+    path = query_scores.keep(spec.name, runs, store)
+    return [] if path is None else [path]
 
 
 class Sorted(NamedTuple):

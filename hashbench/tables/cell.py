@@ -16,6 +16,7 @@ from hashbench.runs.row import IMPORTED, Search
 from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
+Repeats = Literal["seeds", "splits"]  # what changes from one run of a cell to the next
 Published = float | Literal["-"]  # "-" where the paper prints none
 CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
@@ -134,7 +135,7 @@ class TableFile(Strict):
     source: str = ""  # which table of which paper; of our own, the name of the file
     notes: list[str] = []  # footnotes, printed under the table in every format
     distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
-    n_splits: int = Field(default=1, ge=1)  # on which each cell is measured, where --splits does not say another number
+    repeats: Repeats = "seeds"  # repeat r has seed r, on the protocol's own split or, of "splits", on split r
     picture: str | None = None  # the figure that is the table's picture; None: lines or dots of all its cells
     defaults: CellKeys = CellKeys()
     groups: list[Group] = Field(min_length=1)

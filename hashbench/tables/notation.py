@@ -12,6 +12,7 @@ from hashbench.tables.table import TIE_RANGE, Compared, Measured, Section, Table
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
 TIE_MARK, SAME_MARK = "‡", "="  # of a cell that is tie-dependent, that is the same for every seed; not in LaTeX
+ONE_SPLIT_MARK = "¹"  # of a cell that has rows of one split where its table asks for several; not in LaTeX
 OF_ONE_SPLIT = " of one split"
 
 
@@ -136,8 +137,12 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
 
 def runs(table: Table) -> str:
     """The runs behind a measured value: "3 seeds of one split", "2 splits x 1 to 3 seeds"; empty where none are."""
-    if not (measured := table.measured):
-        return ""
+    of_one_split = [each for each in table.measured if each.lacks_splits]
+    others = [each for each in table.measured if not each.lacks_splits]
+    return ", in some cells ".join(_runs(each) for each in (others, of_one_split) if each)
+
+
+def _runs(measured: list[Measured]) -> str:
     seeds = least_to_most([each.n_seeds for each in measured], "seed")
     if all(each.n_splits == 1 for each in measured):
         return f"{seeds}{OF_ONE_SPLIT}"
@@ -175,6 +180,7 @@ class Words(NamedTuple):
     outside: str = "≠ in place of / where the two differ by more than the tolerance"
     tie_mark: str = TIE_MARK
     same_mark: str = SAME_MARK
+    one_split_mark: str = ONE_SPLIT_MARK
 
 
 def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa: B008  (it is immutable)
@@ -193,6 +199,8 @@ def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa:
         what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
         marks.append(f"{words.tie_mark} {what} {TIE_RANGE:g}")
     marks += [f"{words.same_mark} the same for every seed"] if any(each.is_same for each in table.measured) else []
+    if any(each.lacks_splits for each in table.measured):
+        marks.append(f"{words.one_split_mark} rows of one split, so that nothing is claimed")
     return "; ".join([text, *marks]) + "."
 
 
@@ -213,7 +221,11 @@ def _of_best(table: Table, mark: str) -> Iterator[str]:
 
 def marks_of(measured: Measured) -> str:
     """The signs behind a measured value, where it is plain text."""
-    return TIE_MARK * bool(measured.is_tie_dependent) + SAME_MARK * measured.is_same
+    return (
+        TIE_MARK * bool(measured.is_tie_dependent)
+        + SAME_MARK * measured.is_same
+        + ONE_SPLIT_MARK * measured.lacks_splits
+    )
 
 
 def outside_tolerance(table: Table) -> list[TableCell]:

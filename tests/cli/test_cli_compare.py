@@ -14,7 +14,6 @@ from support.small_root import REPOSITORY
 
 from hashbench.evaluation.paired import compare_paired, holm
 from hashbench.histogram import Histogram
-from hashbench.metrics import Metrics, evaluate
 from hashbench.runs import query_scores
 from hashbench.runs.store import Store
 from hashbench.tables.difference import claim
@@ -356,7 +355,7 @@ def test_of_three_each_is_compared_with_each_and_p_is_corrected(
 
 TABLE = """
 title = "two splits"
-n_splits = 2
+repeats = "splits"
 [defaults]
 dataset = "digits"
 protocol = "s1"
@@ -378,22 +377,17 @@ rows = [{ label = "LSH", method = "lsh" }, { label = "PCAH", method = "pca_sign"
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, np.ndarray]:
-    """The AP of each query of two methods on two splits, kept as that of the rows of the table "two"."""
+    """The AP of each query of two methods on two splits, which the table "two" keeps."""
     root = tmp_path / "root"
     for name in ("datasets", "experiments"):
         shutil.copytree(REPOSITORY / name, root / name)
     (root / "experiments" / "tables" / "two.toml").write_text(TABLE)
     monkeypatch.setenv("HASHBENCH_ROOT", str(root))
-    scores = {}
-    for method in ("itq", "lsh"):
-        for split in ([], ["--split", 1, "--seed", 1]):
-            code, out, err = call(capsys, "train", method, "digits", "--bits", 8, *split, "--json")
-            assert code == 0, err
-            run = json.loads(out)["run"]
-            histogram = Store.default().histogram(Store.default().named(run))
-            scores[run] = evaluate(histogram, Metrics.parse("ap"))["ap"].astype(np.float32)
-    monkeypatch.setattr(query_scores, "load", scores.get)
-    return scores
+    asked = "run", "two", "--seeds", 2, "--only", "method=itq", "--only", "method=lsh", "--only", "bits=8"
+    code, _, err = call(capsys, *asked)
+    assert code == 0, err
+    kept = {row.run: query_scores.load(row.run) for row in Store.default().rows()}
+    return {run: scores for run, scores in kept.items() if scores is not None}
 
 
 def test_rows_of_a_table_are_compared_over_all_their_splits(

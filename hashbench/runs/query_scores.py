@@ -51,6 +51,15 @@ class Scores:
         found: NDArray[np.float32] = np.where(self.steps == EMPTY, np.nan, self.steps / STEPS).astype(np.float32)
         return found
 
+    def with_mean_of(self, row: Row) -> NDArray[np.float32]:
+        """``ap`` moved by less than a step, so that its mean is that of the row.
+
+        Where most AP lie between the same two steps, all are rounded to one side.
+        """
+        rounding = np.nanmean(self.ap, dtype=np.float64) - (row.metrics["ap"].mean or 0.0)
+        moved: NDArray[np.float32] = self.ap - np.float32(rounding)
+        return moved
+
     def misfit(self, row: Row) -> str | None:
         """How the values are not those of the ``row`` of their run; None where they are."""
         stated = row.metrics.get("ap")
@@ -81,7 +90,7 @@ def load(run: str, store: Store | None = None) -> NDArray[np.float32] | None:
             continue
         if (misfit := scores.misfit(row)) is not None:
             raise CheckFailed(f"{path}: {run}: {misfit}: hashbench table {_table(path)} --write mends the file")
-        return scores.ap
+        return scores.with_mean_of(row)
     return None
 
 

@@ -441,3 +441,12 @@ def test_rows_that_cannot_be_compared_are_one_line(
     code, out, err = call(capsys, "compare", *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"error: {complaint}")
+
+
+def test_the_first_table_that_is_written_is_tested_by_the_scores_that_it_keeps(
+    kept: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (Store.default().folder / "queries" / "two.npz.xz").unlink()
+    code, out, _ = call(capsys, "table", "two", "--write")
+    assert len(kept) == 4 and code == 0
+    assert "not significantly below it (the paired bootstrap over 2 splits and their queries" in out

@@ -12,13 +12,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import combinations
 from math import sqrt
+from statistics import fmean, variance
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
 from support.small_root import REPOSITORY
 
+from hashbench.foundation.config import canonical_json
 from hashbench.runs import query_scores
 from hashbench.runs.store import Store
 from hashbench.tables import spec
@@ -139,3 +143,24 @@ def test_a_false_claim_is_found_and_a_true_one_is_not(
     report = f"One is above others.\n<!-- claim: {HEAD}\n{claim} --> And so on."
     found = false_claims(report, {"toy": table}.__getitem__, scores.get)
     assert (found == []) if fault is None else (fault in "".join(found))
+
+
+def test_the_numbers_of_why_a_claim_is_over_splits_are_those_of_the_rows() -> None:
+    """Of the lines of CIFAR-10 S1 with five seeds on each of five splits, which docs/comparing.md is about."""
+    lines: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in Store(REPOSITORY / "results").rows():
+        if (row.dataset, row.protocol) == ("cifar10", "s1") and "ap" in row.metrics:
+            split = {key: value for key, value in row.config["data"]["split"].items() if key != "seed"}
+            config = {**row.config, "data": {**row.config["data"], "split": split}}
+            lines[canonical_json(config)][row.split_seed or 0].append(row.metrics["ap"].mean or 0.0)
+    of_five = [line for line in lines.values() if len(line) == 5 and min(map(len, line.values())) == 5]
+    between, within, n_contradicted = [], [], 0
+    for a, b in combinations(of_five, 2):
+        between.append(variance([fmean(a[split]) - fmean(b[split]) for split in range(5)]))
+        within += [(variance(a[split]) + variance(b[split])) / 5 for split in range(5)]
+        tests = [ttest_ind(a[split], b[split], equal_var=False) for split in range(5)]
+        n_contradicted += len({test.statistic > 0 for test in tests if test.pvalue < LEVEL}) == 2
+    text = (REPOSITORY / "docs" / "comparing.md").read_text(encoding="utf-8")
+    assert f"**{sqrt(fmean(between)):.4f}**".replace("0.", ".") in text
+    assert f"**{sqrt(fmean(within)):.4f}**".replace("0.", ".") in text
+    assert (len(of_five), len(between), n_contradicted) == (8, 28, 6) and "**Six of the 28 pairs" in text

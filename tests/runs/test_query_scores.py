@@ -65,8 +65,8 @@ def test_each_value_is_the_ap_of_its_query_in_the_order_of_the_ids(store: Store)
     for row in rows:
         kept = load(row.run)
         assert kept is not None and kept.dtype == np.float32
-        np.testing.assert_allclose(kept, exact_ap(row, store), rtol=0, atol=ROUNDING + 1e-7)
-        assert kept.mean() == pytest.approx(row.metrics["ap"].mean, abs=ROUNDING)
+        np.testing.assert_allclose(kept, exact_ap(row, store), rtol=0, atol=2 * ROUNDING)
+        assert kept.mean() == pytest.approx(row.metrics["ap"].mean, abs=1e-6)
         queries = open_data(Run.from_row(row), Options()).search_items.queries.ids
         assert len(queries) == len(kept) and (np.diff(queries) > 0).all()
     assert load("digits-s1-lsh-4b-s9-0000000000") is None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, echo
 
+from hashbench.cli import _interrupts
 from hashbench.cli._options import TABLES, Budget, Device, Splits, pairs_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
@@ -116,6 +117,7 @@ def command(
             failed += _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
             note(f"rows in {paths.shown(store.folder / 'rows')}")
     finally:  # after an interrupt too: the histograms of what is done are here now
+        _interrupts.do_not_repeat()
         for path in [path for spec in specs for path in cell_runs.keep_query_scores(spec, store)]:
             note(f"the AP of each query in {paths.shown(path)}")
     if failed or not_tried:

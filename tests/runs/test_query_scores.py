@@ -2,7 +2,9 @@
 
 import lzma
 import shutil
-from collections.abc import Callable
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from support.command_line import call
 from support.small_root import small_root
 
 from hashbench import metrics
+from hashbench.cli import _interrupts
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.files import write_arrays
@@ -23,6 +26,7 @@ from hashbench.runs.prune import useless
 from hashbench.runs.query_scores import EMPTY, ROUNDING, load
 from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Outcome, run_all
 from hashbench.runs.store import Store
 
 TABLE = """
@@ -86,6 +90,22 @@ def test_the_file_outlives_the_histograms(store: Store, capsys: pytest.CaptureFi
     assert code == 0 and "4 runs, 4 done, 0 to do" in err and "the AP of each query" not in err
     np.testing.assert_array_equal([load(row.run) for row in rows], before)
     assert file_of(store).read_bytes() == content
+
+
+def test_an_interrupted_command_keeps_what_is_done(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(specs: Sequence[Run], *options: Any) -> Iterator[Outcome]:
+        yield from run_all(specs[:1], *options)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("hashbench.runs.run_all.run_all", interrupted)
+    monkeypatch.setattr(_interrupts, "AGAIN_S", 0.01)  # an interrupt that comes again must not cut the writing short
+    slow_keep = query_scores.keep
+    monkeypatch.setattr(query_scores, "keep", lambda *given: [time.sleep(0.1), slow_keep(*given)][1])
+    assert call(capsys, "run", "tiny", "--seeds", "3")[0] == 130
+    new = [row.run for row in store.rows() if row.split_seed == 2]
+    assert len(new) == 1 and load(new[0]) is not None
 
 
 def test_a_query_without_a_relevant_item_has_no_value() -> None:

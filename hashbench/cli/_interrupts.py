@@ -48,6 +48,11 @@ def raise_interrupts() -> Iterator[None]:
         sys.unraisablehook = unraisable
 
 
+def do_not_repeat() -> None:
+    """Lets a command that has got its interrupt put away what is done; the user's next interrupt cuts that short."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def was_interrupted() -> bool:
     """Whether there was an interrupt in this command: then any error may be what a library made of it."""
     return _state.first_s is not None

@@ -1,5 +1,6 @@
 """``hashbench table``: tables with the measured values beside the published ones."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option, echo
@@ -15,6 +16,9 @@ from hashbench.foundation.progress import note
 from hashbench.foundation.registry import refuse
 
 if TYPE_CHECKING:
+    from hashbench.runs.store import Store
+    from hashbench.tables.collect import Rows
+    from hashbench.tables.spec import TableSpec
     from hashbench.tables.table import Table
 
 
@@ -37,13 +41,14 @@ def command(
     r"""Render tables from the stored rows; a cell without a measurement is blank.
 
     The values are of runs on the protocol's own split. With --splits N they are means over all runs on N splits, and
-    the table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
+    the table says so; so are those of a table whose file says repeats = "splits". The LaTeX cites papers by \cite;
+    --write puts their BibTeX entries beside it, in hashbench.bib.
 
     A search of hashbench tune is printed as markdown (what was chosen) or csv (every trial).
     """
     from hashbench.report import files
     from hashbench.tables import spec
-    from hashbench.tables.collect import Rows, collect
+    from hashbench.tables.collect import Rows
     from hashbench.tables.render_csv import json_table
     from hashbench.tuning import render
 
@@ -55,7 +60,9 @@ def command(
     broken = print_each_error_once() if every else refuse
     shown, store = {"interval": interval, "distinct": distinct}, rows_read()
     rows = Rows(store.rows(refuse if check or write else leave_out))  # a kept table needs every row
-    found = filled(names, lambda name: collect(spec.load(name, budget, splits), rows, store), broken, "table")
+    written: list[Path] = []
+    kept = written if write else None
+    found = filled(names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table")
     figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)
     if as_json:
         echo(json_text({"tables": [json_table(table) for table in found]}))
@@ -64,7 +71,7 @@ def command(
     if write:
         whole = every and budget is None and splits == 1 and len(found) == len(names)
         with all_or_none():
-            written = [*map(render.write, searches)]
+            written += map(render.write, searches)
             written += files.write(store.folder, found, figures, broken=broken, readme=whole, **shown)
         for path in written:
             echo(paths.shown(path), err=as_json)
@@ -74,6 +81,16 @@ def command(
         raise HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
     if undrawn:
         raise HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
+
+
+def _collected(declared: "TableSpec", rows: "Rows", store: "Store", kept: list[Path] | None) -> "Table":
+    """The table; if files are ``kept``, first that of the AP of each query, on which the bold values depend."""
+    from hashbench.tables.cell_runs import keep_query_scores
+    from hashbench.tables.collect import collect
+
+    if kept is not None:
+        kept += keep_query_scores(declared, store)
+    return collect(declared, rows, store)
 
 
 def _searches(names: list[str], output: str, *, every: bool, write: bool, as_json: bool) -> list[str]:

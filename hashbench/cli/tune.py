@@ -161,7 +161,7 @@ def question_of(
 ) -> "Question":
     """What a search of these methods and data sets is asked; HashbenchError where a name or setting is wrong."""
     from hashbench.datasets.card import cards, load_card
-    from hashbench.datasets.protocol import SHOWN_SPLITS
+    from hashbench.datasets.protocol import N_SPLITS
     from hashbench.foundation.errors import unknown
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
@@ -196,7 +196,7 @@ def question_of(
     fewer = {name: n for name, n in numbers.items() if n < int(given["bits"])} if len(datasets) > 1 else {}
     of_recipe = None if recipe is None else canonical(recipe)
     left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
-    splits = 1 if any(card.own for card in datasets) else SHOWN_SPLITS  # of the user's own data tables show one
+    splits = 1 if any(card.own for card in datasets) else N_SPLITS  # of the user's own data tables show one
     what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "splits": splits, "recipe": of_recipe}
     what["metric"] = str(NamedMetric.parse(metric))
     found = Question(**what, settings=given, fewer_bits=fewer, spaces={})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.protocol import SHOWN_SPLITS, HeldOut
+from hashbench.datasets.protocol import N_SPLITS, HeldOut
 from hashbench.datasets.split import Ids, queries_of_splits, split
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import CheckFailed
@@ -56,7 +56,7 @@ def validation_lists(card: Card, labels: Labels) -> list[Lists]:
 def beside_tests(lists: Lists, card: Card, labels: Labels, protocol: str) -> Validation:
     """The ``lists`` beside the test queries of the ``protocol``; CheckFailed where they must share none and do."""
     rule = lists.rules[0]
-    tests = queries_of_splits(labels, card.protocol(protocol), card.name, protocol, rule.splits or SHOWN_SPLITS)
+    tests = queries_of_splits(labels, card.protocol(protocol), card.name, protocol, rule.splits or N_SPLITS)
     n_tested = max(int(np.isin(queries, np.concatenate(tests)).sum()) for queries in lists.queries)
     if n_tested and rule.splits is not None and protocol in rule.rules:
         fault = f"{n_tested} test queries are validation queries of {', '.join(lists.searches)}"
@@ -75,7 +75,7 @@ def shared_queries(card: Card, labels: Labels, queries: Ids, protocols: Iterable
     """How many of the ``queries`` each of the first splits of the ``protocols`` tests, by the name of the protocol."""
     counts = {}
     for name in protocols:
-        tested = queries_of_splits(labels, card.protocol(name), card.name, name, SHOWN_SPLITS)
+        tested = queries_of_splits(labels, card.protocol(name), card.name, name, N_SPLITS)
         counts[name] = [int(np.isin(queries, of_split).sum()) for of_split in tested]
     return counts
 

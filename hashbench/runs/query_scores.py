@@ -1,6 +1,6 @@
 """The AP of each query of the runs of a table of record: one file a table, results/queries/TABLE.npz.xz.
 
-Each AP is rounded to the nearest 1/250, so by .002 at most. This adds 3e-6 to the variance over queries of the
+Each AP is rounded to the nearest 1/200, so by .0025 at most. This adds 4e-6 to the variance over queries of the
 difference of two methods, which is about .01. Float16 would take twice as much, more than a repository should hold.
 
 The file has three arrays for each split, under the checksum of the split's ids: ``runs`` [n], the names; ``order`` [q],
@@ -28,7 +28,7 @@ from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, lines_of
 
-STEPS = 250  # between an AP of 0 and of 1
+STEPS = 200  # between an AP of 0 and of 1
 EMPTY = 255  # of a query without a relevant item
 ROUNDING = 0.5 / STEPS + 1e-9  # of an AP, and so of their mean
 SUFFIX = ".npz.xz"
@@ -40,7 +40,7 @@ Steps = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The AP of each query of one run, in steps of 1/250 and in ascending order of the queries' ids."""
+    """The AP of each query of one run, in steps of 1/200 and in ascending order of the queries' ids."""
 
     split: str  # the checksum of the ids of its split
     steps: Steps  # [q]

@@ -109,7 +109,7 @@ def test_an_interrupted_command_keeps_what_is_done(
 
 
 def test_a_query_without_a_relevant_item_has_no_value() -> None:
-    scores = query_scores.Scores("0" * 64, np.array([0, 250, EMPTY, 125], np.uint8))
+    scores = query_scores.Scores("0" * 64, np.array([0, 200, EMPTY, 100], np.uint8))
     np.testing.assert_array_equal(scores.ap, np.array([0, 1, np.nan, 0.5], np.float32))
 
 
@@ -120,7 +120,7 @@ def test_what_is_merged_fits_its_row(store: Store, tmp_path: Path, capsys: pytes
     shutil.copytree(store.folder, other.folder)
     shutil.rmtree(store.rows_folder)
     file_of(store).unlink()
-    forged(other, lambda ap: np.concatenate([255 - ap[:1], ap[1:]]).clip(0, 250))
+    forged(other, lambda ap: np.concatenate([200 - ap[:1], ap[1:]]))
     assert call(capsys, "results", "merge", other.folder)[0] == 0
     kept = {row.run: load(row.run) for row in rows}
     (missing,) = {run for run, ap in kept.items() if ap is None}  # the one whose mean is not the row's

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from statistics import fmean, stdev
 from typing import Any
 
@@ -50,7 +51,8 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
         measured = stored.measured(cell, of_cell)
         if measured is not None and stored.rows.has_repeats:
             repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
-        section[cell.row, cell.column] = TableCell(cell, measured)
+        failed = stored.failed_of(cell, spec.n_splits, hash_of_cell)
+        section[cell.row, cell.column] = TableCell(cell, measured, failed)
     filled = []
     for title, cells in sections.items():
         rows_, columns = (tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True))  # in order of appearance
@@ -84,6 +86,15 @@ class Rows(tuple[Row, ...]):
         return dict(found)
 
     @cached_property
+    def failed_of_cells(self) -> Mapping[str, list[Row]]:
+        """Digest of a cell -> the rows of its failed runs."""
+        failed: dict[str, list[Row]] = defaultdict(list)
+        for row in self:
+            if row.status == "failed":
+                failed[row.cell_hash].append(row)
+        return dict(failed)
+
+    @cached_property
     def has_repeats(self) -> bool:
         """Whether a run has several rows, which several machines measured."""
         return any(len(rows) > 1 for by_seed in self.of_cells.values() for rows in by_seed.values())
@@ -100,6 +111,13 @@ class _StoredResults:
     def rows_of(self, cell: Cell, n_splits: int, hash_of: CellHash) -> list[Row]:
         of_splits = [self.rows.of_cells.get(hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
         return [row for by_seed in of_splits for seed in sorted(by_seed) for row in by_seed[seed]]
+
+    def failed_of(self, cell: Cell, n_splits: int, hash_of: CellHash) -> tuple[Row, ...]:
+        """The rows of its failed runs."""
+        if not self.rows.failed_of_cells:
+            return ()
+        of_splits = [self.rows.failed_of_cells.get(hash_of(cell, split), []) for split in splits_of(cell, n_splits)]
+        return tuple(chain.from_iterable(of_splits))
 
     def stated_hash(self, cell: Cell, split: int | None) -> str:
         """The digest of the only rows whose names and settings are the cell's; empty where it is not sure.
@@ -151,6 +169,7 @@ class _StoredResults:
             more |= {f"distinct_{of}": fmean(getattr(each, of) for each in codes) for of in ("queries", "database")}
         std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
         of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
+        of_runs["values"] = tuple(means)
         splits = {row.split_seed for row in measured}
         of_runs["of_splits"] = {of: fmean(mean for row, mean in found if row.split_seed == of) for of in splits}
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)

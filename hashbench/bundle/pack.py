@@ -15,6 +15,7 @@ from hashbench.bundle.archive import SCHEMA, Manifest
 from hashbench.bundle.arrays import read_counts
 from hashbench.contract import CODES
 from hashbench.datasets.card import card_files
+from hashbench.datasets.protocol import N_SPLITS
 from hashbench.datasets.split import of_first_classes, split, write
 from hashbench.datasets.store import open_labels
 from hashbench.foundation import paths, provenance
@@ -147,7 +148,8 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
     """The stored rows of the table's cells, failed ones too, of seeds below ``n_seeds`` (None: all), at least one."""
     if absent := ", ".join(spec.not_installed):
         raise HashbenchError(f"table {spec.name}: its rows of {absent} cannot be told: install the package that has it")
-    hashes = {run.name.cell_hash for cell in cell_runs(spec, 1) for run in cell.runs}
+    n_repeats = N_SPLITS if spec.repeats == "splits" else 1
+    hashes = {run.name.cell_hash for cell in cell_runs(spec, n_repeats) for run in cell.runs}
     rows = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
     found = [row for row in rows if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
     if not found:

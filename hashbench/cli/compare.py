@@ -1,6 +1,6 @@
-"""``hashbench compare``: the differences between codes or runs, and how sure they are over the queries."""
+"""``hashbench compare``: the differences between codes, runs or lines of a table, and how sure they are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -10,28 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
-from hashbench.cli._terminal import json_text, print_notes
+from hashbench.cli._terminal import json_text, leave_out, print_notes, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import require_apart, require_output
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
-    from hashbench.evaluation.compare import Comparison, Difference, Side
+    from hashbench.evaluation.compare import Comparison, Side
+    from hashbench.evaluation.paired import Paired
     from hashbench.runs.row import Row
     from hashbench.runs.store import Store
+    from hashbench.tables.table import Lines
 
 MEANS = ("A", "B", "A - B")
-NOT_SEEDS = "not in the interval: the spread over seeds of training"
+
+Pairs = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Given:
-    """What one argument names: a side of a comparison; of a run its seed, and the stored seeds of its cell."""
+    """What one argument names: a side of a comparison, and of a run its seed."""
 
     side: "Side"
     seed: int | None = None
-    seeds: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -42,58 +44,132 @@ def _complete_side(incomplete: str) -> list[str]:
 def command(
     context: Context,
     sides: Annotated[
-        list[str], Argument(metavar="A B...", help="Saved codes, or runs: two or more.", autocompletion=_complete_side)
+        list[str],
+        Argument(
+            metavar="A B...", help="Saved codes, runs, or rows of --table: two or more.", autocompletion=_complete_side
+        ),
     ],
     metric: Annotated[list[str] | None, Option(help="Metrics, named as for hashbench eval; repeatable.")] = None,
-    samples: Annotated[
-        int, Option(min=100, max=10_000_000, help="Samples of the bootstrap and the randomisation test.")
-    ] = 10_000,
-    seed: Annotated[int, Option(min=0, help="Seed of both.")] = 0,
-    interval: Annotated[float, Option(help="The share of the bootstrap samples inside the interval.")] = 0.95,
+    samples: Annotated[int, Option(min=100, max=10_000_000, help="Samples of the bootstrap.")] = 10_000,
+    interval: Annotated[float, Option(help="The share of samples inside the interval.")] = 0.95,
     top: Annotated[int, Option(min=0, help="The number of queries shown that differ most.")] = 5,
     exclude_self: Annotated[bool, Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
+    table: Annotated[
+        str | None, Option(metavar="TABLE[/SECTION]", help="Compare rows of this table over all their splits.")
+    ] = None,
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
     csv: Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file: a line a metric and pair.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare two or more codes of the same queries and database.
+    """Compare two or more codes of the same queries and database, or two or more rows of a table.
 
-    For each metric: the means, their difference A - B, a paired bootstrap interval of it, and the p-value of a
-    randomisation test that exchanges the two values of a query. Both are over the queries, and tell how the difference
-    would vary with other queries. They do not tell how it would vary with other seeds: hashbench table shows that.
+    For each metric: the means, their difference A - B, its interval and its two-sided p, by a paired bootstrap. Codes
+    and runs are of one split: queries are resampled, and the result holds for this split. With --table, A and B are
+    rows of one column of a table, such as ITQ-CCA and KSH at --bits 32: splits and queries are resampled, and the
+    sentence that may be claimed of their AP is printed.
 
     Of more than two, each is compared with each, and Holm's correction of p is for the number of comparisons.
     """
-    from hashbench.codes.files import Explicit
-    from hashbench.evaluation import compare, report, scorer
+    from hashbench.evaluation import report
 
     if csv is not None:
         require_apart([Path(name) for name in sides], [csv])
         require_output(csv, "--csv")
-    names = compare.check_names(metric or scorer.DEFAULT)
     if not 0 < interval < 1:
         raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
-    explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
     if not 2 <= len(sides) <= len(ascii_uppercase):
-        raise HashbenchError(f"{len(sides)} to compare: 2 to {len(ascii_uppercase)} codes or runs are expected")
-    given = [_side(name, explicit, exclude_self, program(context)) for name in sides]
-    options: dict[str, Any] = {"samples": samples, "seed": seed, "interval": interval}
-    pairs = list(combinations(range(len(given)), 2))
-    found = [compare.compare(given[a].side, given[b].side, names, **options) for a, b in pairs]
-    print_notes([note for each in given for note in each.notes])
-    corrected = {name: compare.holm([each.metrics[name].p for each in found]) for name in found[0].metrics}
-    if len(pairs) > 1:
-        values = _json_of_all(given, pairs, found, corrected)
-        lines = [*_lines_of_all(given, pairs, found, corrected), "", *_how(found, options, len(pairs)), NOT_SEEDS]
+        raise HashbenchError(f"{len(sides)} to compare: 2 to {len(ascii_uppercase)} codes, runs or rows are expected")
+    if table is not None and (metric or exclude_self or bit_order or layout):
+        raise HashbenchError("--table compares AP: --metric and the options of saved codes cannot be used with it")
+    options: dict[str, Any] = {"samples": samples, "interval": interval}
+    if table is not None:
+        result = _compare_lines(table, sides, bits, options)
     else:
-        first, second = given
-        values = _json(first, second, found[0], top)
-        lines = [*_lines(first, second, found[0], top, options)]
+        from hashbench.codes.files import Explicit
+
+        explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
+        given = [_side(name, explicit, exclude_self, program(context)) for name in sides]
+        result = _compare_codes(given, metric, top, options)
+        print_notes([note for each in given for note in each.notes])
     if csv is not None:
-        report.write_csv_of_comparisons(csv, [each.side.name for each in given], pairs, found, corrected)
-    echo(json_text({**values, **options}) if as_json else "\n".join(lines))
+        report.write_csv_of_comparisons(csv, result.names, result.pairs, result.differences, result.corrected)
+    echo(json_text({**result.values, **options}) if as_json else "\n".join(result.text))
+
+
+@dataclass(frozen=True)
+class Result:
+    """The differences of each two of several codes or rows, by metric, and what is printed of them."""
+
+    names: list[str]
+    differences: "list[Mapping[str, Paired]]"  # of each pair
+    values: dict[str, Any]  # of --json
+    text: list[str]
+
+    @property
+    def pairs(self) -> Pairs:
+        """The numbers of the two of each pair."""
+        return _pairs(self.names)
+
+    @property
+    def corrected(self) -> dict[str, list[float]]:
+        """The p of each pair in each metric, corrected for the number of pairs."""
+        return _corrected(self.differences)
+
+
+def _pairs(names: Sequence[str]) -> Pairs:
+    return list(combinations(range(len(names)), 2))
+
+
+def _corrected(differences: "Sequence[Mapping[str, Paired]]") -> dict[str, list[float]]:
+    from hashbench.evaluation.paired import holm
+
+    return {metric: holm([by_metric[metric].p for by_metric in differences]) for metric in differences[0]}
+
+
+def _compare_codes(given: list[Given], metric: list[str] | None, top: int, options: Mapping[str, Any]) -> Result:
+    """The differences over the queries of one split."""
+    from hashbench.evaluation import compare, scorer
+
+    names = [each.side.name for each in given]
+    parsed = compare.check_names(metric or scorer.DEFAULT)
+    found = [compare.compare(given[a].side, given[b].side, parsed, **options) for a, b in _pairs(names)]
+    differences: list[Mapping[str, Paired]] = [each.metrics for each in found]
+    if len(found) == 1:
+        text = list(_lines(given[0], given[1], found[0], top, options))
+        return Result(names, differences, _json(given[0], given[1], found[0], top), text)
+    text = [*_heading(given, found[0]), *_lines_of_all(names, differences), "", *_how(differences, options)]
+    return Result(names, differences, _json_of_all(given, found), text)
+
+
+def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options: Mapping[str, Any]) -> Result:
+    """The differences of rows of a table over the splits that both have."""
+    from hashbench.tables import spec
+    from hashbench.tables.collect import collect
+    from hashbench.tables.difference import compare_scores
+
+    table_name, _, section = named.partition("/")
+    store = rows_read()
+    table = collect(spec.load(table_name), store.rows(leave_out), store)
+    lines = table.lines(labels, bits, section)
+    scores = [cell.measured.scores if cell.measured is not None else {} for cell in lines.cells]
+    differences: list[Mapping[str, Paired]] = []
+    for a, b in _pairs(labels):
+        if not scores[a].keys() & scores[b].keys():
+            fault = f"table {table_name}, {labels[a]} and {labels[b]}: no split has the AP of each query of both"
+            raise HashbenchError(f"{fault}: hashbench compare RUN RUN compares two runs by their histograms")
+        differences.append({"ap": compare_scores(scores[a], scores[b], **options)})
+    names = [cell.declared.row for cell in lines.cells]
+    values = {
+        "over": "splits and queries",
+        "table": table_name,
+        "section": lines.section,
+        "column": lines.column,
+        "sides": {letter: {"name": name} for letter, name in zip(ascii_uppercase, names, strict=False)},
+        "comparisons": _json_of_pairs(names, differences),
+    }
+    return Result(names, differences, values, list(_text_of_lines(table_name, lines, names, differences, options)))
 
 
 def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
@@ -128,7 +204,7 @@ def _run(name: str, program: list[str]) -> Given:
             remedy = train_command(row, program, again=True)
         raise HashbenchError(f"{path}: no such file: this makes it: {remedy}")
     side = Side(row.run, histogram, labels=store.query_labels(row), split=row.ids_sha256)
-    return Given(side, row.seed, tuple(store.seeds_of(row)))
+    return Given(side, row.seed)
 
 
 def _row(name: str, store: "Store") -> "Row":
@@ -138,7 +214,7 @@ def _row(name: str, store: "Store") -> "Row":
     if len(begun) > 1 and len({row.cell_hash for row in begun.values()}) == 1:
         seeds = ", ".join(str(seed) for seed in sorted(row.seed for row in begun.values()))
         advice = f"name one run, for the test is over the queries of one run, such as {min(begun)}"
-        more = "hashbench table shows the spread over seeds"
+        more = "with --table all splits of a row are compared"
         raise HashbenchError(f"{name}: a cell with {len(begun)} seeds ({seeds}): {advice}; {more}")
     row = store.named(name)
     if row.status != "ok":
@@ -148,22 +224,27 @@ def _row(name: str, store: "Store") -> "Row":
     return row
 
 
-def _json_of_all(
-    given: list[Given], pairs: list[tuple[int, int]], found: "list[Comparison]", corrected: dict[str, list[float]]
-) -> dict[str, Any]:
+def _json_of_all(given: list[Given], found: "list[Comparison]") -> dict[str, Any]:
     sides = {letter: _side_json(each) for letter, each in zip(ascii_uppercase, given, strict=False)}
-    comparisons = []
-    for n, ((a, b), each) in enumerate(zip(pairs, found, strict=True)):
-        metrics = {name: {**asdict(of), "p_holm": corrected[name][n]} for name, of in each.metrics.items()}
-        letters = {"a": ascii_uppercase[a], "b": ascii_uppercase[b]}
-        comparisons.append({**letters, "same_queries_by": each.same_by, "metrics": metrics})
+    comparisons = _json_of_pairs([each.side.name for each in given], [each.metrics for each in found])
+    for comparison, each in zip(comparisons, found, strict=True):
+        comparison["same_queries_by"] = each.same_by
     sizes = {"n_queries": found[0].n_queries, "n_empty": found[0].n_empty, "n_database": found[0].n_database}
     return {"over": "queries", **sizes, "sides": sides, "comparisons": comparisons}
 
 
+def _json_of_pairs(names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> list[dict[str, Any]]:
+    corrected = _corrected(differences)
+    comparisons = []
+    for n, ((a, b), by_metric) in enumerate(zip(_pairs(names), differences, strict=True)):
+        metrics = {metric: {**asdict(paired), "p_holm": corrected[metric][n]} for metric, paired in by_metric.items()}
+        comparisons.append({"a": ascii_uppercase[a], "b": ascii_uppercase[b], "metrics": metrics})
+    return comparisons
+
+
 def _side_json(given: Given) -> dict[str, Any]:
     values = {"name": given.side.name, "n_bits": given.side.histogram.n_bits}
-    return values | ({} if given.seed is None else {"seed": given.seed, "stored_seeds": list(given.seeds)})
+    return values | ({} if given.seed is None else {"seed": given.seed})
 
 
 def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
@@ -175,18 +256,34 @@ def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
     return {**values, "metrics": metrics, "most_different": different}
 
 
-def _lines_of_all(
-    given: list[Given], pairs: list[tuple[int, int]], found: "list[Comparison]", corrected: dict[str, list[float]]
+def _text_of_lines(
+    table: str,
+    lines: "Lines",
+    names: Sequence[str],
+    differences: "Sequence[Mapping[str, Paired]]",
+    options: Mapping[str, Any],
 ) -> Iterator[str]:
+    from hashbench.tables.difference import claim
+
+    for letter, name in zip(ascii_uppercase, names, strict=False):
+        yield f"{letter}  {name}"
+    yield ", ".join(part for part in (table, lines.section, lines.column) if part)
+    yield from _lines_of_all(names, differences)
+    yield ""
+    yield from _how(differences, options)
+    yield ""
+    for (a, b), by_metric, p in zip(_pairs(names), differences, _corrected(differences)["ap"], strict=True):
+        yield claim(names[a], names[b], by_metric["ap"], p)
+
+
+def _lines_of_all(names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> Iterator[str]:
     from hashbench.evaluation.scores import aligned
     from hashbench.metrics import shown
 
-    yield from _heading(given, found[0])
-    for name in found[0].metrics:
-        lines: list[tuple[str, ...]] = [(shown(name), "first", "second", "difference", "interval", "p", "p (Holm)")]
-        for n, ((a, b), each) in enumerate(zip(pairs, found, strict=True)):
-            of, letters = each.metrics[name], f"{ascii_uppercase[a]}, {ascii_uppercase[b]}"
-            lines.append((letters, *_values(of), _p(corrected[name][n])))
+    for metric, corrected in _corrected(differences).items():
+        lines: list[tuple[str, ...]] = [(shown(metric), "first", "second", "difference", "interval", "p", "p (Holm)")]
+        for (a, b), by_metric, p in zip(_pairs(names), differences, corrected, strict=True):
+            lines.append((f"{ascii_uppercase[a]}, {ascii_uppercase[b]}", *_values(by_metric[metric]), _p(p)))
         yield from ("", *aligned(lines))
 
 
@@ -197,7 +294,7 @@ def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
     yield f"{found.n_queries:,} queries{empty}, {found.n_database:,} items; the same queries by {found.same_by}"
 
 
-def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str, Any]) -> Iterator[str]:
+def _lines(a: Given, b: Given, found: "Comparison", top: int, options: Mapping[str, Any]) -> Iterator[str]:
     from hashbench.evaluation.scores import aligned
     from hashbench.metrics import shown
 
@@ -207,30 +304,22 @@ def _lines(a: Given, b: Given, found: "Comparison", top: int, options: dict[str,
     yield from ("", *aligned([("metric", *MEANS, interval, "p"), *rows]))
     yield from _different(found, top)
     yield ""
-    yield from _how([found], options)
-    if a.seed is None or b.seed is None or max(len(a.seeds), len(b.seeds)) == 1:
-        yield NOT_SEEDS
-        return
-    yield (
-        f"not in the interval: the spread over seeds. These are seed {a.seed} of {len(a.seeds)} stored seeds of A's "
-        f"cell and seed {b.seed} of {len(b.seeds)} of B's; hashbench table shows mean and deviation over seeds"
-    )
+    yield from _how([found.metrics], options)
 
 
-def _how(found: "Sequence[Comparison]", options: dict[str, Any], n: int = 1) -> Iterator[str]:
-    """How interval and p were made, and how p is corrected where each metric has ``n`` comparisons."""
-    sampled = not all(each.is_exact for one in found for each in one.metrics.values())
-    p = "of random exchanges of A and B" if sampled else "exact: of all exchanges of A and B"
-    share = "" if n == 1 else f" ({100 * options['interval']:g}%)"
-    yield (
-        f"interval{share}: paired bootstrap over the queries, {options['samples']:,} samples, seed {options['seed']}; "
-        f"p: two-sided, {p}, query by query"
-    )
-    if n > 1:
-        yield f"p (Holm): p corrected for the {n} comparisons of each metric, by Holm's step-down procedure"
+def _how(differences: "Sequence[Mapping[str, Paired]]", options: Mapping[str, Any]) -> Iterator[str]:
+    """How interval and p were made, for what they hold, and how p is corrected where there are several pairs."""
+    is_of_one_split = any(paired.is_of_one_split for by_metric in differences for paired in by_metric.values())
+    over = "the queries" if is_of_one_split else "splits and their queries"
+    share = f"{100 * options['interval']:g}%"
+    yield f"interval ({share}) and p: paired bootstrap over {over}, {options['samples']:,} samples; p is two-sided"
+    if len(differences) > 1:
+        yield f"p (Holm): corrected for the {len(differences)} comparisons of each metric"
+    if is_of_one_split:
+        yield "of one split only: another split, or another training, may give another sign"
 
 
-def _values(each: "Difference") -> tuple[str, ...]:
+def _values(each: "Paired") -> tuple[str, ...]:
     between = f"[{_signed(each.low)}, {_signed(each.high)}]"
     return f"{each.a:.4f}", f"{each.b:.4f}", _signed(each.difference), between, _p(each.p)
 

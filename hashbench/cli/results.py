@@ -148,6 +148,8 @@ def merge(
     No row is changed or lost. A row of a run that is here with other values is kept beside it, under the name of the
     run, ~ and a digest; tables show the mean of the two, with a note. A good row takes the place of a failed one.
 
+    The AP of each query of the rows of tables of record (results/queries) is copied with them, where it fits the row.
+
     Of a bundle, the archive that hashbench bundle wrote, the histograms are kept too, in results/evidence, so that
     hashbench compare compares its runs. Nothing in it is trusted: each must be the one that its row states.
 
@@ -156,6 +158,7 @@ def merge(
     """
     from hashbench.bundle import archive, pack
     from hashbench.bundle.verify import score_again
+    from hashbench.runs import query_scores
     from hashbench.runs.diff import store_at
     from hashbench.runs.merge import MergeOutcome
     from hashbench.runs.merge import merge as merged
@@ -177,6 +180,8 @@ def merge(
         not_scored = [run for run in not_scored if run in new]
         for folder in () if dry_run else bundles.values():
             kept += pack.collect((each.row for each in done), Store(folder), note, into)
+        for source in () if dry_run else stores:
+            query_scores.merge(source, into)
     if as_json:
         named = [(each.row.run, each.outcome.name, paths.shown(each.path), each.name) for each in done]
         rows = [dict(zip(("run", "outcome", "row", "name"), each, strict=True)) for each in named]

@@ -54,8 +54,9 @@ def command(
 ) -> None:
     """Train and score every cell of the tables that is not measured yet.
 
-    All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. --only bits=32
-    --only method=itq --only method=lsh leaves two methods at 32 bits: several values of one key are alternatives.
+    All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. In a table whose
+    file says repeats = "splits" seed r is on split r. --only bits=32 --only method=itq --only method=lsh leaves two
+    methods at 32 bits: several values of one key are alternatives.
 
     Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
 
@@ -81,7 +82,8 @@ def command(
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
     store = Store.default()
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
-    cells = [each for table in tables for each in cell_runs.cell_runs(figures.cells_of(table, budget, splits), seeds)]
+    specs = [figures.cells_of(table, budget, splits) for table in tables]
+    cells = [each for spec in specs for each in cell_runs.cell_runs(spec, seeds)]
     runs = sorted(
         (run for each in cells for run in each.runs if run.name.budget != IMPORTED), key=lambda r: r.asymmetric
     )
@@ -107,11 +109,15 @@ def command(
     if waiting and not ready:
         raise HashbenchError(NOTHING_READY)
     failed = [(run, "it failed in an earlier call") for run in left]
-    if ready:
-        require_writable(store.folder)
-        outcomes = run_all(ready, store, Options(device=device, progress=True), plan)
-        failed += _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
-        note(f"rows in {paths.shown(store.folder / 'rows')}")
+    try:
+        if ready:
+            require_writable(store.folder)
+            outcomes = run_all(ready, store, Options(device=device, progress=True), plan)
+            failed += _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
+            note(f"rows in {paths.shown(store.folder / 'rows')}")
+    finally:  # after an interrupt too: the histograms of what is done are here now
+        for path in [path for spec in specs for path in cell_runs.keep_query_scores(spec, store)]:
+            note(f"the AP of each query in {paths.shown(path)}")
     if failed or not_tried:
         raise RunsFailed(failed, not_tried, len(wanted))
 

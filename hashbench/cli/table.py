@@ -37,12 +37,14 @@ def command(
     r"""Render tables from the stored rows; a cell without a measurement is blank.
 
     The values are of runs on the protocol's own split. With --splits N they are means over all runs on N splits, and
-    the table says so. The LaTeX cites papers by \cite; --write puts their BibTeX entries beside it, in hashbench.bib.
+    the table says so; so are those of a table whose file says repeats = "splits". The LaTeX cites papers by \cite;
+    --write puts their BibTeX entries beside it, in hashbench.bib.
 
     A search of hashbench tune is printed as markdown (what was chosen) or csv (every trial).
     """
     from hashbench.report import files
     from hashbench.tables import spec
+    from hashbench.tables.cell_runs import keep_query_scores
     from hashbench.tables.collect import Rows, collect
     from hashbench.tables.render_csv import json_table
     from hashbench.tuning import render
@@ -65,6 +67,7 @@ def command(
         whole = every and budget is None and splits == 1 and len(found) == len(names)
         with all_or_none():
             written = [*map(render.write, searches)]
+            written += [path for name in names for path in keep_query_scores(spec.load(name, budget, splits), store)]
             written += files.write(store.folder, found, figures, broken=broken, readme=whole, **shown)
         for path in written:
             echo(paths.shown(path), err=as_json)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 BITS = 32  # of codes, unless other ones are asked for
 STUDIES = 3  # of each trial
-SPLITS = 5  # of a protocol, that tables may show the queries of; of the user's own data they show one
 
 
 def command(
@@ -157,6 +156,7 @@ def question_of(
 ) -> "Question":
     """What a search of these methods and data sets is asked; HashbenchError where a name or setting is wrong."""
     from hashbench.datasets.card import cards, load_card
+    from hashbench.datasets.protocol import N_SPLITS
     from hashbench.foundation.errors import unknown
     from hashbench.foundation.registry import canonical
     from hashbench.methods import METHODS
@@ -191,7 +191,7 @@ def question_of(
     fewer = {name: n for name, n in numbers.items() if n < int(given["bits"])} if len(datasets) > 1 else {}
     of_recipe = None if recipe is None else canonical(recipe)
     left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
-    splits = 1 if any(card.own for card in datasets) else SPLITS
+    splits = 1 if any(card.own for card in datasets) else N_SPLITS  # of the user's own data tables show one
     what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "splits": splits, "recipe": of_recipe}
     what["metric"] = str(NamedMetric.parse(metric))
     found = Question(**what, settings=given, fewer_bits=fewer, spaces={})

@@ -22,6 +22,7 @@ DRAWS = (
     *("parts", "listed", "stratified", "parts_drawn"),
 )
 GIVEN = ("parts", "listed")  # draws nothing: the ids are given, so there is one split
+N_SPLITS = 5  # of a protocol: tables show the first ones, and a search chooses by queries of none of them
 HELD_OUT = "_held_out"  # the end of the name of a protocol for choosing settings that is derived from another one
 RANGES = ("query", "pool", "database", "train", "validation")  # fields that are ranges of ids in some protocols
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -226,16 +226,6 @@ class Store:
             raise HashbenchError(f"{name!r} is not the name of a run: hashbench train --json prints it")
         found = (line for line in self.lines() if line.name.startswith(name))
         return [line for line in found if REPEAT in name or REPEAT not in line.name]
-
-    def seeds_of(self, row: "Row") -> list[int]:
-        """The seeds of all successful runs of the row's cell on its split, sorted."""
-        head, _, _ = row.run.rpartition(f"-s{row.seed}-")
-        seeds = {row.seed}
-        for name, line in lines_of(self.rows_path(row.dataset, row.protocol)).items():
-            with suppress(HashbenchError):  # a damaged row is no seed
-                if name.startswith(f"{head}-s") and (other := line.row()).status == "ok":
-                    seeds |= {other.seed} if other.cell_hash == row.cell_hash else set()
-        return sorted(seeds)
 
     def histogram(self, row: "Row") -> "Histogram | None":
         """The histogram that ``row`` was scored from; None if it is not here. CheckFailed if it is damaged."""

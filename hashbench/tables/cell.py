@@ -16,6 +16,7 @@ from hashbench.runs.row import IMPORTED, Search
 from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
+Repeats = Literal["seeds", "splits"]  # what changes from one run of a cell to the next
 Published = float | Literal["-"]  # "-" where the paper prints none
 CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
@@ -53,6 +54,11 @@ class Cell(Strict):
     def card(self) -> Card:
         """The card of its data set; raises HashbenchError if there is none."""
         return load_card(self.dataset)
+
+    @property
+    def is_ap(self) -> bool:
+        """Whether it is the AP of the whole ranking by Hamming distance, which is kept of each query."""
+        return self.metric == "ap" and self.evaluation == "database"
 
     @property
     def metric_name(self) -> MetricName:
@@ -129,7 +135,7 @@ class TableFile(Strict):
     source: str = ""  # which table of which paper; of our own, the name of the file
     notes: list[str] = []  # footnotes, printed under the table in every format
     distinct: bool = False  # the number of distinct codes is shown beside each AP, as with the option --distinct
-    n_splits: int = Field(default=1, ge=1)  # on which each cell is measured, where --splits does not say another number
+    repeats: Repeats = "seeds"  # repeat r has seed r, on the protocol's own split or, of "splits", on split r
     picture: str | None = None  # the figure that is the table's picture; None: lines or dots of all its cells
     defaults: CellKeys = CellKeys()
     groups: list[Group] = Field(min_length=1)

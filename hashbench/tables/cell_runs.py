@@ -4,17 +4,19 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
-from hashbench.datasets.protocol import split_seeds
+from hashbench.datasets.protocol import N_SPLITS, nth_seed, split_seeds
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.paths import read_once
 from hashbench.foundation.registry import canonical
+from hashbench.runs import query_scores
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.spec import TableSpec, why_not_here
+from hashbench.tables.spec import TableSpec, names, why_not_here
 
 NAMES = ("dataset", "protocol", "method", "seed")  # what a run has beside its settings
 
@@ -53,17 +55,32 @@ def splits_of(cell: Cell, n: int) -> list[int | None]:
     return [None] if n == 1 else split_seeds(cell.card.protocol(cell.protocol), n, title)
 
 
+def repeats_of(cell: Cell, spec: TableSpec, seeds: int) -> list[tuple[int, int | None]]:
+    """The seed and the split of each run of the cell, for seeds 0 .. ``seeds`` - 1; split None is the protocol's own.
+
+    Raises HashbenchError for more repeats than there are splits whose queries searches leave out.
+    """
+    if spec.repeats == "seeds":
+        return [(seed, split) for split in splits_of(cell, spec.n_splits) for seed in range(seeds)]
+    if seeds > N_SPLITS:
+        why = f"a repeat of {spec.name} is a split, and searches leave out the queries of {N_SPLITS} splits"
+        raise HashbenchError(f"--seeds {seeds}: {why}: {N_SPLITS} at most")
+    protocol = cell.card.protocol(cell.protocol)
+    numbers = [nth_seed(protocol, repeat) for repeat in range(seeds)]
+    return [(repeat, None if number == protocol.seed else number) for repeat, number in enumerate(numbers)]
+
+
 @dataclass(frozen=True)
 class CellRuns:
     """The runs that a cell needs. Cells that differ in their metric only share them; ``cell`` is the first of these."""
 
     cell: Cell
-    runs: list[Run]  # one for each seed on each split; none where the cell cannot be run yet
+    runs: list[Run]  # one for each repeat; none where the cell cannot be run yet
     unavailable: str | None  # why it cannot be run yet
 
 
 def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
-    """The runs that the cells of a table need for seeds 0 .. ``seeds`` - 1, in order of appearance, each once."""
+    """The runs that the cells of a table need for so many ``seeds``, in order of appearance, each once."""
     cells: dict[str, Cell] = {}
     for cell in spec.cells:
         cells.setdefault(cell.run_key, cell)
@@ -74,11 +91,12 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     found = []
     for cell in cells.values():
         why = why_not_here(cell, spec)
-        first = [] if why is not None else [run_of(cell, split) for split in splits_of(cell, spec.n_splits)]
-        first = [run.with_asymmetric() for run in first] if cell.run_key in asymmetric else first
-        if first and first[0].method.group == "quantisation":  # of codes the histogram gives every metric
-            first = [run.with_metrics(metrics[cell.run_key]) for run in first]
-        found.append(CellRuns(cell, [run.with_seed(seed) for run in first for seed in range(seeds)], why))
+        repeats = [] if why is not None else repeats_of(cell, spec, seeds)
+        runs = [run_of(cell, split).with_seed(seed) for seed, split in repeats]
+        runs = [run.with_asymmetric() for run in runs] if cell.run_key in asymmetric else runs
+        if runs and runs[0].method.group == "quantisation":  # of codes the histogram gives every metric
+            runs = [run.with_metrics(metrics[cell.run_key]) for run in runs]
+        found.append(CellRuns(cell, runs, why))
     return found
 
 
@@ -118,6 +136,15 @@ def _is(found: object, wanted: Setting) -> bool:
     if isinstance(found, str) and isinstance(wanted, str):
         return canonical(found) == canonical(wanted)
     return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
+
+
+def keep_query_scores(spec: TableSpec, store: Store) -> list[Path]:
+    """Keeps the AP of each query of the runs of a table of record, whose repeats are splits; the file, if it is new."""
+    if spec.repeats != "splits" or spec.name not in names():
+        return []
+    runs = [run for needed in cell_runs(spec, N_SPLITS) for run in needed.runs]
+    path = query_scores.keep(spec.name, runs, store)
+    return [] if path is None else [path]
 
 
 class Sorted(NamedTuple):

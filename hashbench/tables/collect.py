@@ -3,23 +3,29 @@
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hashbench import metrics
+from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.errors import DAMAGE, HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
+from hashbench.runs import query_scores
 from hashbench.runs.row import Row, Search, provider_of
 from hashbench.runs.settings import TUNED, method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
-from hashbench.tables.cell_runs import cell_hash, splits_of
+from hashbench.tables.cell_runs import cell_hash, repeats_of, splits_of
+from hashbench.tables.difference import Position, Scores
 from hashbench.tables.spec import TableSpec
-from hashbench.tables.table import Measured, Position, Section, Table, TableCell
+from hashbench.tables.table import Measured, Section, Table, TableCell
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +35,9 @@ CellHash = Callable[[Cell, int | None], str]
 def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_of: CellHash = cell_hash) -> Table:
     """The table that ``spec`` declares, each cell with what ``rows`` hold for it.
 
-    A cell's value is the mean over seeds and splits of the rows' means over queries, with the sample deviation. A
-    metric that a row does not hold is computed from the run's histogram in ``store``, if it is kept and its checksum
+    A cell's value is the mean over seeds and splits of the rows' means over queries, with the sample deviation. Where
+    its repeats are splits, and it has rows of the protocol's own split only, it shows all of these. A metric that a row
+    does not hold is computed from the run's histogram in ``store``, if it is kept and its checksum
     is the row's. A cell is blank where no row of a successful run fits it. A method that is not
     installed here gives no digest of a cell: its rows are found by their names and settings.
 
@@ -47,11 +54,13 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
                 f"{cell.section!r}: give one of them another label"
             )
         hash_of_cell = stored.hash_of if spec.is_installed(cell) else stored.stated_hash
-        of_cell = stored.rows_of(cell, spec.n_splits, hash_of_cell)
+        of_cell = stored.rows_of(cell, spec, hash_of_cell)
         measured = stored.measured(cell, of_cell)
+        if measured is not None and spec.repeats == "splits":
+            measured = replace(measured, lacks_splits=measured.n_splits == 1)
         if measured is not None and stored.rows.has_repeats:
             repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
-        failed = stored.failed_of(cell, spec.n_splits, hash_of_cell)
+        failed = stored.failed_of(cell, spec, hash_of_cell)
         section[cell.row, cell.column] = TableCell(cell, measured, failed)
     filled = []
     for title, cells in sections.items():
@@ -108,16 +117,29 @@ class _StoredResults:
     store: Store | None
     hash_of: CellHash
 
-    def rows_of(self, cell: Cell, n_splits: int, hash_of: CellHash) -> list[Row]:
-        of_splits = [self.rows.of_cells.get(hash_of(cell, split), {}) for split in splits_of(cell, n_splits)]
+    def rows_of(self, cell: Cell, spec: TableSpec, hash_of: CellHash) -> list[Row]:
+        if spec.repeats == "splits":
+            repeats = repeats_of(cell, spec, N_SPLITS)
+            of_repeats = [self._by_seed(hash_of(cell, split)).get(seed, []) for seed, split in repeats]
+            if any(row.split_seed is not None for rows in of_repeats for row in rows):
+                return [row for rows in of_repeats for row in rows]
+        of_splits = [self._by_seed(hash_of(cell, split)) for split in splits_of(cell, spec.n_splits)]
         return [row for by_seed in of_splits for seed in sorted(by_seed) for row in by_seed[seed]]
 
-    def failed_of(self, cell: Cell, n_splits: int, hash_of: CellHash) -> tuple[Row, ...]:
-        """The rows of its failed runs."""
+    def _by_seed(self, digest: str) -> Mapping[int, list[Row]]:
+        return self.rows.of_cells.get(digest, {})
+
+    def failed_of(self, cell: Cell, spec: TableSpec, hash_of: CellHash) -> tuple[Row, ...]:
+        """The rows of its failed runs; where its repeats are splits, those of its repeats."""
         if not self.rows.failed_of_cells:
             return ()
-        of_splits = [self.rows.failed_of_cells.get(hash_of(cell, split), []) for split in splits_of(cell, n_splits)]
-        return tuple(chain.from_iterable(of_splits))
+        splits, repeats = splits_of(cell, spec.n_splits), None
+        if spec.repeats == "splits":
+            repeats = repeats_of(cell, spec, N_SPLITS)
+            splits = [split for _, split in repeats]
+        of_splits = [self.rows.failed_of_cells.get(hash_of(cell, split), []) for split in splits]
+        failed = chain.from_iterable(of_splits)
+        return tuple(row for row in failed if repeats is None or (row.seed, row.split_seed) in repeats)
 
     def stated_hash(self, cell: Cell, split: int | None) -> str:
         """The digest of the only rows whose names and settings are the cell's; empty where it is not sure.
@@ -157,7 +179,8 @@ class _StoredResults:
         if not found:
             return None
         means, measured = [mean for _, mean in found], [row for row, _ in found]
-        n_seeds, n_splits = len({row.seed for row in measured}), len({row.cell_hash for row in measured})
+        runs_of_splits = Counter(row.cell_hash for row in measured)
+        n_seeds, n_splits = max(runs_of_splits.values()), len(runs_of_splits)
         more: dict[str, Any] = {}
         if metric.name.metric == "ap" and cell.evaluation == "database":
             ends = [[mean for _, mean in self._means(rows, end, "database")] for end in ("ap_worst", "ap_best")]
@@ -170,8 +193,8 @@ class _StoredResults:
         std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
         of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
         of_runs["values"] = tuple(means)
-        splits = {row.split_seed for row in measured}
-        of_runs["of_splits"] = {of: fmean(mean for row, mean in found if row.split_seed == of) for of in splits}
+        if cell.is_ap and self.store is not None:
+            of_runs["scores"] = _scores_of(measured, self.store)
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)
 
     def _means(self, rows: list[Row], metric: str, evaluation: Search) -> Iterator[tuple[Row, float]]:
@@ -193,6 +216,16 @@ class _StoredResults:
         except HashbenchError as error:
             log.warning("%s: %s cannot be computed: %s", row.run, metric, error)
         return None
+
+
+def _scores_of(rows: list[Row], store: Store) -> Scores:
+    """The AP of each query on each split of which it is kept, the mean over the split's runs that have it."""
+    scores_by_split: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
+    for row in rows:
+        scores = query_scores.load(row.run, store)
+        if scores is not None:
+            scores_by_split[row.ids_sha256].append(scores)
+    return {split: np.mean(scores, axis=0) for split, scores in scores_by_split.items()}
 
 
 def kept_histogram(row: Row, store: Store | None) -> Histogram | None:

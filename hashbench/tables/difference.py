@@ -1,36 +1,73 @@
-"""Whether two measured values differ by more than the chance of their runs explains."""
+"""The lines of a column that are significantly below its best line, by the paired bootstrap over splits and queries."""
 
-from math import atan, cos, exp, lgamma, nan, pi, sqrt
-from statistics import fmean, variance
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from hashbench.tables.table import Measured
+import numpy as np
+from numpy.typing import NDArray
 
-LEVEL = 0.05  # values whose p is less can be told apart
-STEPS = 100  # of the integral: p is right to four decimals
+from hashbench.evaluation.paired import LEVEL, SAMPLES, Paired, compare_paired, holm
+
+Position = tuple[str, str]  # row label, column label
+Scores = Mapping[str, NDArray[np.float32]]  # the AP of each query [q] of a split, by the checksum of the split's ids
 
 
-def p_value(one: Measured, other: Measured) -> float:
-    """The two-sided p of equal means; NaN where one value is of a single run, whose spread is not known.
+@dataclass(frozen=True)
+class AgainstBest:
+    """The lines of a column that have the same splits, each against the one with the highest mean over these."""
 
-    By Welch's t-test over the runs: seeds are no pairs, as the random numbers of a run depend on its method too. Over
-    several splits that both values have, by the t-test of these pairs: what is hard for one is hard for both.
+    n_splits: int
+    p: Mapping[Position, float]  # of each line, by Holm's correction for the others; 1 for the best
+
+    @property
+    def best(self) -> set[Position]:
+        """The line with the highest mean, and all that are not significantly below it."""
+        return {position for position, p in self.p.items() if p >= LEVEL}
+
+
+def against_best(scores_by_line: Mapping[Position, Scores]) -> AgainstBest | None:
+    """The test of the lines that have the same splits; None where there are no two lines with the same two splits.
+
+    Of several sets of splits, that of most lines is taken; of those, the largest. A line with more splits is compared
+    on these.
     """
-    if one.std is None or other.std is None:
-        return nan
-    if len(one.of_splits) > 1 and one.of_splits.keys() == other.of_splits.keys():
-        pairs = [mean - other.of_splits[split] for split, mean in one.of_splits.items()]
-        difference, parts = fmean(pairs), [(variance(pairs) / len(pairs), len(pairs) - 1)]
-    else:
-        difference = one.mean - other.mean
-        parts = [(of.std**2 / of.n_runs, of.n_runs - 1) for of in (one, other) if of.std is not None]
-    total = sum(squared for squared, _ in parts)
-    if not total:
-        return float(difference == 0)
-    return students_p(difference / sqrt(total), total**2 / sum(squared**2 / df for squared, df in parts))
+    n_lines_by_splits = Counter(frozenset(scores) for scores in scores_by_line.values() if len(scores) > 1)
+    if not n_lines_by_splits:
+        return None
+    shared = max(n_lines_by_splits, key=lambda splits: (n_lines_by_splits[splits], len(splits)))
+    lines = {
+        position: {split: scores[split] for split in sorted(shared)}
+        for position, scores in scores_by_line.items()
+        if shared <= scores.keys()
+    }
+    if len(lines) < 2:
+        return None
+    means = {position: np.mean([np.nanmean(of_split) for of_split in lines[position].values()]) for position in lines}
+    best = max(lines, key=lambda position: means[position])
+    others = [position for position in lines if position != best]
+    corrected = holm([compare_scores(lines[best], lines[position]).p for position in others])
+    return AgainstBest(len(shared), {best: 1.0, **dict(zip(others, corrected, strict=True))})
 
 
-def students_p(t: float, df: float) -> float:
-    """The two-sided p of Student's t; here, because scipy.special takes a fifth of a second to import."""
-    step = atan(abs(t) / sqrt(df)) / STEPS  # t = sqrt(df) tan(x), and the density of x is as cos(x)^(df - 1)
-    inside = step * sum(cos((n + 0.5) * step) ** (df - 1) for n in range(STEPS))
-    return 1 - 2 * inside * exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(pi)
+def compare_scores(a: Scores, b: Scores, *, samples: int = SAMPLES, interval: float = 1 - LEVEL) -> Paired:
+    """The difference of two lines on the splits that both have, one or more."""
+    splits = sorted(a.keys() & b.keys())
+    scores_of_a = [a[split] for split in splits]
+    scores_of_b = [b[split] for split in splits]
+    return compare_paired(scores_of_a, scores_of_b, samples=samples, interval=interval)
+
+
+def claim(a: str, b: str, paired: Paired, p: float) -> str:
+    """The sentence that may be said of two lines; ``p`` is corrected for all comparisons of the question."""
+    above, below, low, high = a, b, paired.low, paired.high
+    if paired.difference < 0:
+        above, below, low, high = b, a, -paired.high, -paired.low
+    difference = f"{above} is {abs(paired.difference):.4f} above {below}"
+    interval = f"interval {low:.4f} to {high:.4f}"
+    if paired.is_of_one_split:
+        return f"On this split {difference} ({interval}): nothing can be claimed of other splits."
+    over = f"{interval}, p = {p:.4f}, {paired.n_splits} splits, {paired.n_queries:,} queries"
+    if p < LEVEL:
+        return f"{difference} ({over})."
+    return f"{a} and {b} are not significantly different: {difference} ({over})."

@@ -218,17 +218,13 @@ def _cells_of_block(panel: str, block: Block, table: Table) -> list[TableCell]:
     sections: dict[str, Section] = {section.title: section for section in table.sections}
     if block.section not in sections:
         raise HashbenchError(f"{where}: {unknown('section', block.section, sections)}")
-    cells = [cell for cell in sections[block.section].cells.values() if _is_of_ap(cell)]
+    cells = [cell for cell in sections[block.section].cells.values() if cell.declared.is_ap]
     if other := next((cell for cell in cells if cell.declared.track != TUNED), None):
         raise HashbenchError(f"{where}: section {block.section!r}: {other.declared.track} settings; tuned are expected")
     lengths = {cell.declared.settings.get("bits") for cell in cells}
     if missing := next((bits for bits in block.bits if bits not in lengths), None):
         raise HashbenchError(f"{where}: section {block.section!r} has no AP at {missing} bits")
     return [cell for cell in cells if cell.declared.settings.get("bits") in block.bits]
-
-
-def _is_of_ap(cell: TableCell) -> bool:
-    return (cell.declared.metric, cell.declared.evaluation) == ("ap", "database")
 
 
 def rows_of(cell: TableCell) -> tuple[Row, ...]:

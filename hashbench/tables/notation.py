@@ -3,15 +3,16 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from hashbench.runs.row import IMPORTED
-from hashbench.tables.cell import CODE_SIZE, PrintedAs
-from hashbench.tables.difference import LEVEL, p_value
-from hashbench.tables.table import TIE_RANGE, Measured, Position, Section, Table, TableCell
+from hashbench.evaluation.paired import LEVEL
+from hashbench.tables.cell import PrintedAs
+from hashbench.tables.difference import Position
+from hashbench.tables.table import TIE_RANGE, Compared, Measured, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
 TIE_MARK, SAME_MARK = "‡", "="  # of a cell that is tie-dependent, that is the same for every seed; not in LaTeX
+ONE_SPLIT_MARK = "¹"  # of a cell that has rows of one split where its table asks for several; not in LaTeX
 OF_ONE_SPLIT = " of one split"
 
 
@@ -83,31 +84,18 @@ class Notation:
         return text
 
     def best(self, section: Section) -> set[Position]:
-        """The positions of the best of two or more measured values: the highest, and all that cannot be told from it.
-
-        Their cells differ in method and hyper-parameters only: in most tables that is a column. The worst and the best
-        AP over orders of ties are not compared: few distinct codes make the one low and the other high. A value of one
-        run cannot be told from others: it is not compared, and where it is the highest none is the best.
-        """
-        compared: dict[tuple[Any, ...], list[tuple[Measured, str, Position]]] = defaultdict(list)
-        budgets = {cell.declared.budget for cell in section.cells.values()} - {IMPORTED}
-        elsewhere = {IMPORTED: budgets.pop()} if len(budgets) == 1 else {}  # codes made elsewhere are compared with all
-        for position, cell in section.cells.items():
-            declared = cell.declared
-            if cell.measured is not None and not declared.named_metric.entry.is_bound:
-                # whether distances are weighted is the method's affair; activations of the query are another input
-                search = "database" if declared.evaluation == "weighted" else declared.evaluation
-                size = (declared.settings.get(key) for key in CODE_SIZE)
-                budget = elsewhere.get(declared.budget, declared.budget)
-                same = (declared.dataset, declared.protocol, declared.metric, search, budget, *size)
-                compared[same].append((cell.measured, self.measured(cell, cell.measured.mean), position))
+        """The positions of the best measured values: the highest, and by a test all not significantly below it."""
         best = set()
-        for values in compared.values():
-            first, printed, _ = max(values, key=lambda value: value[0].mean)
-            tested = [value for value in values if value[0].std is not None]
-            if len(tested) > 1 and first.std is not None:
-                best |= {at for of, text, at in tested if text == printed or p_value(first, of) >= LEVEL}
+        for compared in section.compared:
+            best |= self._highest(compared) if compared.test is None else compared.test.best
         return best
+
+    def _highest(self, compared: Compared) -> set[Position]:
+        """The positions of the highest mean, as it is printed."""
+        means = {at: cell.measured.mean for at, cell in compared.cells.items() if cell.measured is not None}
+        highest = max(means, key=lambda at: means[at])
+        printed = self.measured(compared.cells[highest], means[highest])
+        return {at for at, mean in means.items() if self.measured(compared.cells[at], mean) == printed}
 
 
 def scale(unit: PrintedAs) -> float:
@@ -149,8 +137,12 @@ def origin(table: Table, cite: Callable[[str], str]) -> str:
 
 def runs(table: Table) -> str:
     """The runs behind a measured value: "3 seeds of one split", "2 splits x 1 to 3 seeds"; empty where none are."""
-    if not (measured := table.measured):
-        return ""
+    of_one_split = [each for each in table.measured if each.lacks_splits]
+    others = [each for each in table.measured if not each.lacks_splits]
+    return ", in some cells ".join(_runs(each) for each in (others, of_one_split) if each)
+
+
+def _runs(measured: list[Measured]) -> str:
     seeds = least_to_most([each.n_seeds for each in measured], "seed")
     if all(each.n_splits == 1 for each in measured):
         return f"{seeds}{OF_ONE_SPLIT}"
@@ -188,6 +180,7 @@ class Words(NamedTuple):
     outside: str = "≠ in place of / where the two differ by more than the tolerance"
     tie_mark: str = TIE_MARK
     same_mark: str = SAME_MARK
+    one_split_mark: str = ONE_SPLIT_MARK
 
 
 def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa: B008  (it is immutable)
@@ -200,30 +193,39 @@ def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa:
     text = f"{words.both if table.has_published else words.measured} ({what})"
     text += f" {words.interval}" if any(map(how.interval_of, table.cells())) else ""
     text += f" {words.distinct}" if any(map(how.distinct_of, table.cells())) else ""
-    marks = [*_of_best(table, how, words.best)]
+    marks = [*_of_best(table, words.best)]
     marks += [words.outside] if words.outside and outside_tolerance(table) else []
     if any(each.is_tie_dependent for each in table.measured):
         what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
         marks.append(f"{words.tie_mark} {what} {TIE_RANGE:g}")
     marks += [f"{words.same_mark} the same for every seed"] if any(each.is_same for each in table.measured) else []
+    if any(each.lacks_splits for each in table.measured):
+        marks.append(f"{words.one_split_mark} rows of one split, so that nothing is claimed")
     return "; ".join([text, *marks]) + "."
 
 
-def _of_best(table: Table, how: Notation, mark: str) -> Iterator[str]:
-    """What the mark of the best values means, and why values of one seed have none."""
-    tested = [each for each in table.measured if each.std is not None]
-    if has_best := any(map(how.best, table.sections)):
-        test = f"Welch's t-test over {least_to_most([each.n_seeds for each in tested], 'seed')}"
-        test = "the t-test paired over splits" if any(each.n_splits > 1 for each in tested) else test
-        yield f"{mark}: the best measured, and all that cannot be told from it by {test} at the level {LEVEL:g}"
-    if len(tested) < table.n_measured > 1:
-        none = "none of them, and none below them," if has_best else "none"
-        yield f"values of one seed cannot be told apart by data: {none} is {mark}"
+def _of_best(table: Table, mark: str) -> Iterator[str]:
+    """What the mark of the best values means, where there was a test and where there was none."""
+    compared = [compared for section in table.sections for compared in section.compared]
+    tests = [each.test for each in compared if each.test is not None]
+    if tests:
+        splits = least_to_most([test.n_splits for test in tests], "split")
+        test = f"the paired bootstrap over {splits} and their queries, Holm within the column, level {LEVEL:g}"
+        yield f"{mark}: the highest mean, and all not significantly below it ({test})"
+    if any(each.test is not None and len(each.test.p) < len(each.cells) for each in compared):
+        yield "values without AP of each query on these splits are not compared"
+    if len(tests) < len(compared):
+        where = " in the other columns" if tests else ""
+        yield f"{mark}{where}: the highest mean; no test over splits"
 
 
 def marks_of(measured: Measured) -> str:
     """The signs behind a measured value, where it is plain text."""
-    return TIE_MARK * bool(measured.is_tie_dependent) + SAME_MARK * measured.is_same
+    return (
+        TIE_MARK * bool(measured.is_tie_dependent)
+        + SAME_MARK * measured.is_same
+        + ONE_SPLIT_MARK * measured.lacks_splits
+    )
 
 
 def outside_tolerance(table: Table) -> list[TableCell]:

@@ -30,6 +30,7 @@ WORDS = notation.Words(
     outside=r"$^\dagger$: further from the published value than the tolerance",
     tie_mark=r"$^\ddagger$:",
     same_mark=r"$^=$:",
+    one_split_mark=r"$^1$:",
 )
 ESCAPES = str.maketrans(SPECIAL)
 
@@ -179,6 +180,7 @@ def _measured(cell: TableCell, how: Notation, *, is_best: bool) -> str:
     text += r"$^\dagger$" if cell.within_tolerance is False else ""
     text += r"$^\ddagger$" if measured.is_tie_dependent else ""
     text += r"$^=$" if measured.is_same else ""
+    text += "$^1$" if measured.lacks_splits else ""
     if interval := how.interval_of(cell):
         text += f" {{[}}{interval}]"
     if distinct := how.distinct_of(cell):

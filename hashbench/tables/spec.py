@@ -16,7 +16,7 @@ from hashbench.models import MODELS
 from hashbench.runs.row import IMPORTED
 from hashbench.runs.settings import PUBLISHED, TUNED, method_file, recipes
 from hashbench.runs.store import Store
-from hashbench.tables.cell import Cell, OtherBudget, TableFile
+from hashbench.tables.cell import Cell, OtherBudget, Repeats, TableFile
 
 
 class TableSpec(Strict):
@@ -32,7 +32,8 @@ class TableSpec(Strict):
     distinct: bool = False  # the number of distinct codes is shown beside each AP
     substitute_budget: str | None = None  # the budget of all cells, where it is not the one that the file declares
     picture: str | None = None  # the figure that is its picture
-    n_splits: int = 1  # the splits on which each cell is measured; the first is the protocol's own
+    repeats: Repeats = "seeds"  # of "splits" repeat r is seed r on split r; the protocol's own split is the first
+    n_splits: int = 1  # on which each seed is run, where the repeats are seeds
 
     @property
     def methods(self) -> list[str]:
@@ -45,9 +46,16 @@ class TableSpec(Strict):
         return cell.budget == IMPORTED or cell.method not in self.not_installed
 
     def on_splits(self, n: int) -> "TableSpec":
-        """The same table with every cell measured on ``n`` splits; its name and title say so."""
+        """The same table with every seed on ``n`` splits; its name and title say so.
+
+        Raises HashbenchError for several splits where the repeats are splits.
+        """
+        if n == 1:
+            return self
+        if self.repeats == "splits":
+            raise HashbenchError(f"--splits {n}: the repeats of {self.name} are splits: --seeds {n} makes so many")
         names = {"name": f"{self.name}_splits{n}", "title": f"{self.title}, on {n} splits"}
-        return self if n == 1 else self.model_copy(update={**names, "n_splits": n, "picture": None})
+        return self.model_copy(update={**names, "n_splits": n, "picture": None})
 
     def at_budget(self, budget: str) -> "TableSpec":
         """The same table with every cell run at another budget, and without tolerances; name and title say so.
@@ -107,7 +115,7 @@ def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
-    same = file.model_dump(include={"title", "paper", "notes", "distinct", "picture", "n_splits"})
+    same = file.model_dump(include={"title", "paper", "notes", "distinct", "picture", "repeats"})
     return TableSpec(name=name, source=file.source or name, **same, cells=list(file.cells(path)))
 
 

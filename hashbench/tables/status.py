@@ -111,7 +111,8 @@ class TableStatus:
     def as_json(self, seeds: int) -> dict[str, Any]:
         """The table as a whole as --json prints it."""
         left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
-        return {"table": self.spec.name, "seeds": seeds, "splits": self.spec.n_splits, **self.counts(), **left}
+        of_each, splits = (1, seeds) if self.spec.repeats == "splits" else (seeds, self.spec.n_splits)
+        return {"table": self.spec.name, "seeds": of_each, "splits": splits, **self.counts(), **left}
 
     def hours(self) -> str:
         """The hours left: ``?`` where no past run tells, ``> 1.5`` where none tells of some."""

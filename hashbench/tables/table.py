@@ -1,11 +1,17 @@
 """A filled table: each cell's declaration and published value beside what was measured."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import sqrt
+from typing import Any
 
-from hashbench.runs.row import Row, processor_of
-from hashbench.tables.cell import Cell
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.registry import canonical
+from hashbench.runs.row import IMPORTED, Row, processor_of
+from hashbench.tables.cell import CODE_SIZE, Cell
+from hashbench.tables.difference import AgainstBest, Position, Scores, against_best
 
 TIE_RANGE = 0.1  # a cell is tie-dependent if its best AP is more than this above its worst AP
 CONFIDENCE = 0.95  # of the interval of a mean
@@ -17,17 +23,18 @@ class Measured:
 
     mean: float
     std: float | None  # the sample standard deviation over the runs, None with one run
-    n_seeds: int
+    n_seeds: int  # on each split, the most of them
     worst: float | None = None  # the mean AP with ties in the worst order; None if not known, or not of AP
     best: float | None = None
     tie_range: float | None = None  # best minus worst, also of AP with a cutoff
     n_splits: int = 1
     n_missing: int = 0  # of n_seeds runs on each split
+    lacks_splits: bool = False  # its repeats are to be splits, and its runs are of one: nothing is claimed of it
     distinct_queries: float | None = None  # the mean number of distinct codes, None if a row has none
     distinct_database: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
     values: tuple[float, ...] = field(default=(), repr=False, compare=False)  # of each of the rows
-    of_splits: Mapping[int | None, float] = field(default_factory=dict, repr=False, compare=False)  # means over seeds
+    scores: Scores = field(default_factory=dict, repr=False, compare=False)  # of the splits whose AP a query is kept
 
     @property
     def is_same(self) -> bool:
@@ -91,7 +98,15 @@ class TableCell:
         return abs(self.difference) <= self.declared.tolerance + 1e-12
 
 
-Position = tuple[str, str]  # row label, column label
+@dataclass(frozen=True)
+class Compared:
+    """Measured cells that differ in method and hyper-parameters only: in most tables a column; ``test``: if one can be.
+
+    Without a test, which needs the AP of each query on two splits or more, nothing is known but which mean is highest.
+    """
+
+    cells: Mapping[Position, TableCell]
+    test: AgainstBest | None
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,51 @@ class Section:
     def column(self, label: str) -> list[TableCell]:
         """The cells of a column, from the top."""
         return [self.cells[row, label] for row in self.rows if (row, label) in self.cells]
+
+    def ap_of(self, label: str, column: str, bits: int | None) -> TableCell | None:
+        """The cell of AP, of so many bits, in the row called ``label``, or of the only row of the method so called."""
+        cells = [
+            cell
+            for (_, of_column), cell in self.cells.items()
+            if of_column == column and cell.declared.is_ap and bits in (None, cell.declared.settings.get("bits"))
+        ]
+        named = [cell for cell in cells if canonical(cell.declared.row) == canonical(label)]
+        named = named or [cell for cell in cells if cell.declared.method == canonical(label)]
+        return named[0] if len(named) == 1 else None
+
+    @cached_property
+    def compared(self) -> list[Compared]:
+        """The measured cells that are compared with one another, two or more each.
+
+        The worst and the best AP over orders of ties are not compared: few distinct codes make the one low and the
+        other high.
+        """
+        groups: dict[tuple[Any, ...], dict[Position, TableCell]] = defaultdict(dict)
+        budgets = {cell.declared.budget for cell in self.cells.values()} - {IMPORTED}
+        elsewhere = {IMPORTED: budgets.pop()} if len(budgets) == 1 else {}  # codes made elsewhere are compared with all
+        for position, cell in self.cells.items():
+            declared = cell.declared
+            if cell.measured is not None and not declared.named_metric.entry.is_bound:
+                # whether distances are weighted is the method's affair; activations of the query are another input
+                search = "database" if declared.evaluation == "weighted" else declared.evaluation
+                size = (declared.settings.get(key) for key in CODE_SIZE)
+                budget = elsewhere.get(declared.budget, declared.budget)
+                groups[declared.dataset, declared.protocol, declared.metric, search, budget, *size][position] = cell
+        compared = []
+        for cells in groups.values():
+            if len(cells) > 1:
+                scores = {at: cell.measured.scores for at, cell in cells.items() if cell.measured is not None}
+                compared.append(Compared(cells, against_best(scores)))
+        return compared
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Cells of one column of a section that are to be compared."""
+
+    section: str
+    column: str
+    cells: list[TableCell]
 
 
 @dataclass(frozen=True)
@@ -130,6 +190,29 @@ class Table:
     def measured(self) -> list[Measured]:
         """The measured values, in order of appearance."""
         return [cell.measured for cell in self.cells() if cell.measured is not None]
+
+    def lines(self, labels: Sequence[str], bits: int | None = None, section: str = "") -> "Lines":
+        """The cells of AP in rows called ``labels`` (or of methods so called) that stand in one column of one section.
+
+        The column is that of ``bits``; the title of the section begins with ``section``. Raises HashbenchError unless
+        there is one such column.
+        """
+        found = []
+        for block in self.sections:
+            if block.title.startswith(section):
+                for column in block.columns:
+                    cells = [block.ap_of(label, column, bits) for label in labels]
+                    if None not in cells:
+                        found.append(Lines(block.title, column, [cell for cell in cells if cell is not None]))
+        at = "" if bits is None else f" at {bits} bits"
+        where = f"AP of {', '.join(labels)} in one section{at}"
+        if not found:
+            known = ", ".join(dict.fromkeys(row for block in self.sections for row in block.rows))
+            raise HashbenchError(f"table {self.name} has no {where}: its rows are {known}")
+        if len(found) > 1:
+            places = ", ".join(f"'{self.name}/{lines.section}' ({lines.column})" for lines in found)
+            raise HashbenchError(f"table {self.name} has several {where}: name a section, --table {places}, or --bits")
+        return found[0]
 
     @property
     def n_cells(self) -> int:

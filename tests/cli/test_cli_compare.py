@@ -10,12 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.command_line import call
+from support.small_root import REPOSITORY
 
-from hashbench.evaluation.compare import holm
+from hashbench.evaluation.paired import compare_paired, holm
 from hashbench.histogram import Histogram
+from hashbench.runs import query_scores
 from hashbench.runs.store import Store
+from hashbench.tables.difference import claim
 
 LABELS = np.repeat(np.arange(4), 10)
+OF_ONE_SPLIT = "of one split only: another split, or another training, may give another sign"
 
 
 def codes(path: Path, seed: int = 0, n_bits: int = 8, **changes: np.ndarray) -> Path:
@@ -65,7 +69,7 @@ def test_two_files_are_compared_as_eval_scores_them(
     assert found["most_different"]["ap"] == expected
     sizes = {key: found[key] for key in ("n_queries", "n_empty", "n_database", "same_queries_by", "over")}
     assert list(sizes.values()) == [40, 0, 200, "their labels", "queries"]
-    assert (found["samples"], found["seed"], found["interval"]) == (10_000, 0, 0.95)
+    assert (found["samples"], found["interval"], ap["n_splits"]) == (10_000, 0.95, 1)
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -88,7 +92,7 @@ def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
             "mean_b": of["b"],
             **{key: of[key] for key in ("difference", "low", "high", "p")},
             "p_holm": of.get("p_holm", of["p"]),
-            "is_exact": of["is_exact"],
+            "n_splits": 1,
             "n_queries": 40,
         }
         for metric in ("ap", "precision@10")
@@ -109,7 +113,7 @@ def test_the_csv_replaces_no_input(pair: tuple[Path, Path], capsys: pytest.Captu
 def test_the_report_says_what_the_test_is_and_is_not(
     pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = call(capsys, "compare", *pair, "--interval", 0.9, "--top", 1, "--samples", 500, "--seed", 3)
+    code, out, err = call(capsys, "compare", *pair, "--interval", 0.9, "--top", 1, "--samples", 500)
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[:3] == [
@@ -122,11 +126,8 @@ def test_the_report_says_what_the_test_is_and_is_not(
     assert lines[9] == "largest differences in ap, queries numbered from 0"
     assert re.fullmatch(r"query +\d+  A 0\.\d{4}  B 0\.\d{4}  A - B [+-]0\.\d{4}", lines[10])
     assert lines[12:] == [
-        (
-            "interval: paired bootstrap over the queries, 500 samples, seed 3; p: two-sided, of random exchanges of A "
-            "and B, query by query"
-        ),
-        "not in the interval: the spread over seeds of training",
+        "interval (90%) and p: paired bootstrap over the queries, 500 samples; p is two-sided",
+        OF_ONE_SPLIT,
     ]
 
 
@@ -136,7 +137,6 @@ def test_the_same_codes_differ_in_nothing(pair: tuple[Path, Path], capsys: pytes
     lines = out.splitlines()
     assert [line.split()[3:] for line in lines[5:8]] == [["0.0000", "[0.0000,", "0.0000]", "1.0000"]] * 3
     assert not [line for line in lines if line.startswith(("query", "largest"))]
-    assert "p: two-sided, exact: of all exchanges of A and B, query by query" in lines[-2]
 
 
 def test_the_other_way_round_turns_every_sign(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +144,7 @@ def test_the_other_way_round_turns_every_sign(pair: tuple[Path, Path], capsys: p
     for name, each in one["metrics"].items():
         back = other["metrics"][name]
         assert (back["a"], back["b"], back["difference"]) == (each["b"], each["a"], -each["difference"])
-        assert (back["low"], back["high"]) == pytest.approx((-each["high"], -each["low"]), abs=1e-12)
+        assert (back["low"], back["high"]) == (-each["high"], -each["low"])
         assert back["p"] == each["p"]
 
 
@@ -244,6 +244,7 @@ def test_a_set_against_itself_leaves_each_query_out(tmp_path: Path, capsys: pyte
         (["--metric", "nddcg"], "unknown metric 'nddcg': did you mean ndcg"),
         (["--metric", "suf"], "metric 'suf' is computed from a bucket search"),
         (["--interval", "1"], "--interval 1: more than 0 and less than 1 is expected, such as 0.95"),
+        (["--table", "digits", "--metric", "ap"], "--table compares AP: --metric and the options of saved codes"),
         (["--samples", "0"], "Invalid value for '--samples': Input should be greater than or equal to 100 (hashbench"),
     ],
 )
@@ -266,14 +267,14 @@ def test_two_runs_are_compared_by_their_histograms(capsys: pytest.CaptureFixture
     code, out, err = call(capsys, "compare", a, "digits-s1-lsh-8b", "--json")  # the start of the name is enough
     assert (code, err) == (0, "")
     found, store = json.loads(out), Store.default()
-    assert found["b"] == {"name": b, "n_bits": 8, "seed": 0, "stored_seeds": [0]}
+    assert found["b"] == {"name": b, "n_bits": 8, "seed": 0}
     assert found["same_queries_by"] == "the ids of their split"
     for side, run in (("a", a), ("b", b)):
         assert found["metrics"]["ap"][side] == pytest.approx(store.named(run).metrics["ap"].mean, abs=1e-12)
     file = tmp_path / "results" / "runs" / b / "codes.npz"
     other = json.loads(call(capsys, "compare", a, file, "--json")[1])
     assert (other["metrics"], other["same_queries_by"]) == (found["metrics"], "their labels")
-    assert call(capsys, "compare", a, b)[1].endswith("\nnot in the interval: the spread over seeds of training\n")
+    assert call(capsys, "compare", a, b)[1].endswith(f"\n{OF_ONE_SPLIT}\n")
     assert call(capsys, "compare", a, file, "--exclude-self") == (
         2,
         "",
@@ -281,27 +282,16 @@ def test_two_runs_are_compared_by_their_histograms(capsys: pytest.CaptureFixture
     )
 
 
-def test_several_seeds_are_said_and_never_mixed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_seeds_are_never_mixed(capsys: pytest.CaptureFixture[str]) -> None:
     a, other = train(capsys, "itq"), train(capsys, "itq", 1)
     b = train(capsys, "lsh")
-    code, out, _ = call(capsys, "compare", a, b)
-    assert code == 0
-    assert out.splitlines()[-1] == (
-        "not in the interval: the spread over seeds. These are seed 0 of 2 stored seeds of A's cell and seed 0 of 1 of "
-        "B's; hashbench table shows mean and deviation over seeds"
-    )
-    assert json.loads(call(capsys, "compare", other, b, "--json")[1])["a"] == {
-        "name": other,
-        "n_bits": 8,
-        "seed": 1,
-        "stored_seeds": [0, 1],
-    }
+    assert json.loads(call(capsys, "compare", other, b, "--json")[1])["a"] == {"name": other, "n_bits": 8, "seed": 1}
     assert call(capsys, "compare", "digits-s1-itq", b) == (
         2,
         "",
         (
             "error: digits-s1-itq: a cell with 2 seeds (0, 1): name one run, for the test is over the queries of one "
-            f"run, such as {min(a, other)}; hashbench table shows the spread over seeds\n"
+            f"run, such as {min(a, other)}; with --table all splits of a row are compared\n"
         ),
     )
 
@@ -356,8 +346,98 @@ def test_of_three_each_is_compared_with_each_and_p_is_corrected(
     lines = call(capsys, "compare", *three, *options)[1].splitlines()
     assert lines[:4] == [*(f"{'ABC'[n]}  {path}: {(8, 16, 12)[n]} bits" for n, path in enumerate(three)), lines[3]]
     assert [line[:4] for line in lines if re.match("[ABC], ", line)] == 2 * ["A, B", "A, C", "B, C"]
-    assert "p (Holm): p corrected for the 3 comparisons of each metric, by Holm's step-down procedure" in lines
+    assert "p (Holm): corrected for the 3 comparisons of each metric" in lines
     other = codes(tmp_path / "d.npz", query_codes=np.eye(39, 8), query_labels=LABELS[:39])
     code, out, err = call(capsys, "compare", *pair, other)
     assert (code, out, "not the same queries" in err) == (2, "", True)
-    assert call(capsys, "compare", pair[0])[2] == "error: 1 to compare: 2 to 26 codes or runs are expected\n"
+    assert call(capsys, "compare", pair[0])[2] == "error: 1 to compare: 2 to 26 codes, runs or rows are expected\n"
+
+
+TABLE = """
+title = "two splits"
+repeats = "splits"
+[defaults]
+dataset = "digits"
+protocol = "s1"
+metric = "ap"
+[[groups]]
+section = "first"
+columns = [{ label = "8 bits", settings = { bits = 8 } }, { label = "16 bits", settings = { bits = 16 } }]
+rows = [
+  { label = "ITQ, ours", method = "itq" },
+  { label = "LSH", method = "lsh" },
+  { label = "PCAH", method = "pca_sign" },
+]
+[[groups]]
+section = "second"
+columns = [{ label = "8 bits", settings = { bits = 8 } }]
+rows = [{ label = "LSH", method = "lsh" }, { label = "PCAH", method = "pca_sign" }]
+"""
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> dict[str, np.ndarray]:
+    """The AP of each query of two methods on two splits, which the table "two" keeps."""
+    root = tmp_path / "root"
+    for name in ("datasets", "experiments"):
+        shutil.copytree(REPOSITORY / name, root / name)
+    (root / "experiments" / "tables" / "two.toml").write_text(TABLE)
+    monkeypatch.setenv("HASHBENCH_ROOT", str(root))
+    asked = "run", "two", "--seeds", 2, "--only", "method=itq", "--only", "method=lsh", "--only", "bits=8"
+    code, _, err = call(capsys, *asked)
+    assert code == 0, err
+    kept = {row.run: query_scores.load(row.run) for row in Store.default().rows()}
+    return {run: scores for run, scores in kept.items() if scores is not None}
+
+
+def test_rows_of_a_table_are_compared_over_all_their_splits(
+    kept: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = "compare", "ITQ, ours", "lsh", "--table", "two", "--bits", 8
+    code, out, err = call(capsys, *asked)
+    assert (code, err) == (0, "")
+    itq, lsh = ([scores for run, scores in kept.items() if method in run] for method in ("itq", "lsh"))
+    found = compare_paired(itq, lsh)
+    lines = out.splitlines()
+    assert lines[:3] == ["A  ITQ, ours", "B  LSH", "two, first, 8 bits"]
+    assert lines[5].split()[:5] == ["A,", "B", f"{found.a:.4f}", f"{found.b:.4f}", f"{found.difference:+.4f}"]
+    assert lines[7] == (
+        "interval (95%) and p: paired bootstrap over splits and their queries, 10,000 samples; p is two-sided"
+    )
+    assert lines[9:] == [claim("ITQ, ours", "LSH", found, found.p)] and "2 splits, 1,000 queries" in lines[9]
+    values = json.loads(call(capsys, *asked, "--json", "--csv", tmp_path / "of.csv")[1])
+    (comparison,) = values["comparisons"]
+    assert comparison["metrics"]["ap"] == {**vars(found), "p_holm": found.p}
+    assert (values["table"], values["section"], values["column"]) == ("two", "first", "8 bits")
+    (line,) = csv.DictReader((tmp_path / "of.csv").read_text().splitlines())
+    assert (line["a"], line["b"], line["n_splits"], line["n_queries"]) == ("ITQ, ours", "LSH", "2", "1000")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (
+            ["itq", "sdh", "--table", "two"],
+            "table two has no AP of itq, sdh in one section: its rows are ITQ, ours, LSH",
+        ),
+        (
+            ["itq", "lsh", "--table", "two"],
+            "table two has several AP of itq, lsh in one section: name a section, --table",
+        ),
+        (
+            ["lsh", "pcah", "--table", "two", "--bits", "8"],
+            "table two has several AP of lsh, pcah in one section at 8 bits",
+        ),
+        (
+            ["lsh", "pcah", "--table", "two/second"],
+            "table two, lsh and pcah: no split has the AP of each query of both: ",
+        ),
+        (["itq", "lsh", "--table", "tow"], "unknown table 'tow': did you mean two"),
+    ],
+)
+def test_rows_that_cannot_be_compared_are_one_line(
+    arguments: list[str], complaint: str, kept: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "compare", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {complaint}")

@@ -9,6 +9,7 @@ import pytest
 from support.command_line import call
 from support.small_root import small_root
 
+from hashbench.datasets.protocol import N_SPLITS
 from hashbench.runs.store import Store
 
 TINY = """
@@ -32,6 +33,9 @@ def tiny_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = root / "experiments" / "tables"
     tables.mkdir()
     (tables / "tiny.toml").write_text(TINY.replace("DATASET", "digits").replace("PROTOCOL", "s1"))
+    repeats = TINY.replace("[defaults]", 'repeats = "splits"\n[defaults]')
+    (tables / "record.toml").write_text(repeats.replace("DATASET", "digits").replace("PROTOCOL", "s1"))
+    (tables / "fixed_record.toml").write_text(repeats.replace("DATASET", "cifar10").replace("PROTOCOL", "s2_official"))
     (tables / "fixed.toml").write_text(TINY.replace("DATASET", "cifar10").replace("PROTOCOL", "s2_official"))
 
 
@@ -99,6 +103,52 @@ def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]
     assert cell["done"] == [0, "0 of split 1"]
     assert cell["missing"] == [1, "1 of split 1", "0 of split 2", "1 of split 2"]
     assert "LSH    +     0 of 1 measured" in call(capsys, "status", "tiny", "--splits", "3")[1]
+
+
+def test_of_a_table_whose_repeats_are_splits_repeat_r_is_seed_r_on_split_r(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    names = call(capsys, "run", "record", "--seeds", "3", "--dry-run")[1].split()
+    assert names[:1] == call(capsys, "run", "tiny", "--dry-run")[1].split()  # the row of the published split stays
+    assert [name.rsplit("-", 1)[0].removeprefix("digits-s1-lsh-4b-") for name in names] == [
+        *("s0", "split1-s1", "split2-s2")
+    ]
+    assert "2 runs, 0 done, 2 to do" in call(capsys, "run", "record", "--seeds", "2")[2]
+    assert "2 runs, 2 done, 0 to do" in call(capsys, "run", "record", "--seeds", "2")[2]
+    rows = {row.run: row for row in Store(tmp_path / "results").rows()}
+    assert rows.keys() == {*names[:2]}
+    found = json.loads(call(capsys, "status", "record", "--seeds", "3", "--json")[1])
+    assert (found["seeds"], found["splits"], found["done"], found["missing"]) == (1, 3, 2, 1)
+    assert (found["cells"][0]["done"], found["cells"][0]["missing"]) == ([0, "1 of split 1"], ["2 of split 2"])
+    (cell,) = csv.DictReader(io.StringIO(call(capsys, "table", "record", "--format", "csv")[1]))
+    assert (cell["n_splits"], cell["n_seeds"], cell["runs"]) == ("2", "1", ";".join(names[:2]))
+    means = [row.metrics["ap"].mean or 0 for row in rows.values()]
+    assert float(cell["measured"]) == pytest.approx(sum(means) / 2, abs=1e-6)
+
+
+def test_a_cell_without_further_splits_shows_its_seeds_and_a_mark(capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "run", "tiny", "--seeds", "2")
+    text = call(capsys, "table", "record")[1]
+    assert "over 2 seeds of one split: the spread of training alone" in text
+    assert "‡¹ |" in text and "¹ rows of one split, so that nothing is claimed." in text
+    assert "$^1$" in call(capsys, "table", "record", "--format", "latex")[1]
+    call(capsys, "run", "record", "--seeds", "2")
+    text = call(capsys, "table", "record")[1]
+    assert "over 2 splits x 1 seed)" in text and "¹" not in text
+
+
+def test_a_repeat_beyond_the_splits_that_searches_leave_out_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("run", "status"):
+        code, _, err = call(capsys, command, "record", "--seeds", str(N_SPLITS + 1))
+        why = "a repeat of record is a split, and searches leave out the queries of 5 splits"
+        assert (code, err) == (2, f"error: --seeds 6: {why}: 5 at most\n")
+        code, _, err = call(capsys, command, "record", "--splits", "2")
+        assert (code, err) == (2, "error: --splits 2: the repeats of record are splits: --seeds 2 makes so many\n")
+
+
+def test_of_a_split_that_is_given_the_repeats_are_seeds(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = json.loads(call(capsys, "status", "fixed_record", "--seeds", "3", "--json")[1])["cells"][0]["missing"]
+    assert missing == [0, 1, 2]
 
 
 @pytest.mark.parametrize("command", ["run", "status", "table"])

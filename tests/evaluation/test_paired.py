@@ -1,6 +1,9 @@
-"""The paired bootstrap and the sign-flip test, held against scipy's and against enumeration."""
+"""The paired bootstrap over splits and queries: against plain loops, by properties, and by how often it is wrong."""
 
-from itertools import combinations, product
+import random
+from itertools import combinations
+from math import sqrt
+from statistics import fmean, stdev
 
 import numpy as np
 import pytest
@@ -8,124 +11,153 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from hashbench.evaluation import compare
-from hashbench.evaluation.compare import Difference, differences, holm
+from hashbench.evaluation import paired
+from hashbench.evaluation.paired import Paired, compare_paired, holm
+from hashbench.foundation.errors import HashbenchError
+
+Splits = list[np.ndarray]
 
 
-def difference(a: np.ndarray, b: np.ndarray, samples: int = 2000, seed: int = 0, interval: float = 0.95) -> Difference:
-    return differences({"ap": a}, {"ap": b}, samples=samples, seed=seed, interval=interval)["ap"]
+def two_methods(
+    n_splits: int = 5, n_queries: int = 200, shift: float = 0.02, seed: int = 0, of_splits: float = 0.004
+) -> tuple[Splits, Splits]:
+    """The AP of two methods; the deviation of a query's difference is .15, beside that ``of_splits``."""
+    rng = np.random.default_rng(seed)
+    b = [rng.uniform(0.3, 0.7, n_queries) for _ in range(n_splits)]
+    a = [scores + shift + rng.normal(0, of_splits) + rng.normal(0, 0.15, n_queries) for scores in b]
+    return a, b
 
 
-def values(n: int, seed: int = 0, shift: float = 0.03) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(seed)
-    a = random.random(n)
-    return np.clip(a + random.normal(shift, 0.1, n), 0, 1), a
+def t_of_plain_samples(a: Splits, b: Splits, samples: int) -> list[float]:
+    """|t| of samples of splits, and of single queries in each of them."""
+    dice = random.Random(1)
+    splits = [(of_a - of_b).tolist() for of_a, of_b in zip(a, b, strict=True)]
+    n, mean = len(splits), fmean(fmean(split) for split in splits)
+    found = []
+    for _ in range(samples):
+        drawn = [fmean(dice.choices(split, k=len(split))) for split in dice.choices(splits, k=n)]
+        found.append(abs(fmean(drawn) - mean) / (stdev(drawn) / sqrt(n)))
+    return found
 
 
-@pytest.mark.parametrize("interval", [0.5, 0.95])
-@pytest.mark.parametrize("n", [5, 300])
-def test_the_interval_is_scipys_for_the_same_random_numbers(n: int, interval: float) -> None:
-    a, b = values(n)
-    theirs = stats.bootstrap(
-        (a, b),
-        lambda a, b, axis=-1: (a - b).mean(axis=axis),
-        paired=True,
-        method="percentile",
-        n_resamples=2000,
-        confidence_level=interval,
-        rng=np.random.default_rng(7),
-    ).confidence_interval
-    found = difference(a, b, seed=7, interval=interval)
-    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+@pytest.mark.parametrize(("shift", "n_splits", "of_splits"), [(0.02, 5, 0.004), (0.01, 3, 0.004), (0.06, 5, 0.06)])
+def test_it_is_the_bootstrap_of_plain_loops(shift: float, n_splits: int, of_splits: float) -> None:
+    a, b = two_methods(n_splits, 60, shift, 4, of_splits)
+    means = [float((of_a - of_b).mean()) for of_a, of_b in zip(a, b, strict=True)]
+    error = stdev(means) / sqrt(n_splits)
+    expected = t_of_plain_samples(a, b, 3000)
+    p = fmean(t >= abs(fmean(means)) / error for t in expected)
+    found = compare_paired(a, b)
+    assert found.difference == pytest.approx(fmean(means)) and 0.0005 < p < 0.9
+    assert found.p == pytest.approx(p, abs=4 * sqrt(p * (1 - p) / 3000) + 0.001)
+    quantile = float(np.quantile(expected, 0.95))
+    assert (found.high - found.difference) / error == pytest.approx(quantile, rel=0.1)
+    assert found.a - found.b == pytest.approx(found.difference)
 
 
-def test_the_blocks_do_not_change_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b = values(40)
-    whole = difference(a, b)
-    monkeypatch.setattr(compare, "BLOCK", 1000)
-    assert difference(a, b).low == whole.low and difference(a, b).high == whole.high
+def test_of_one_split_it_is_scipys_t_test_over_the_queries_and_says_that_it_is_of_one_split() -> None:
+    for n_queries in (100, 5000):  # drawn one by one, and together
+        (a,), (b,) = two_methods(1, n_queries, shift=1.5 * 0.15 / sqrt(n_queries))
+        expected = stats.ttest_rel(a, b)
+        low, high = expected.confidence_interval()
+        found = compare_paired([a], [b])
+        assert found.is_of_one_split and not compare_paired([a, a], [b, b]).is_of_one_split
+        assert found.p == pytest.approx(expected.pvalue, abs=0.02)
+        assert (found.low, found.high) == pytest.approx((low, high), abs=0.1 * (high - low))
 
 
-@pytest.mark.parametrize("n", [2, 4, 10])
-def test_few_queries_have_the_exact_p_of_scipy(n: int) -> None:
-    a, b = values(n, seed=n)
-    theirs = stats.permutation_test((a, b), lambda a, b: (a - b).mean(), permutation_type="samples", n_resamples=np.inf)
-    found = difference(a, b)
-    assert found.is_exact and found.p == pytest.approx(theirs.pvalue)
-    assert found.difference == pytest.approx(theirs.statistic)
+@given(st.integers(1, 6), st.integers(2, 40), st.integers(0, 9))
+def test_the_other_way_round_it_turns_the_sign(n_splits: int, n_queries: int, seed: int) -> None:
+    a, b = two_methods(n_splits, n_queries, seed=seed)
+    one, other = compare_paired(a, b, samples=200), compare_paired(b, a, samples=200)
+    assert (other.a, other.b, other.difference, other.p) == (one.b, one.a, -one.difference, one.p)
+    assert (other.low, other.high) == (-one.high, -one.low)
 
 
-def test_many_queries_have_scipys_p_up_to_the_samples() -> None:
-    a, b = values(200, shift=0.02)
-    theirs = stats.permutation_test(
-        (a, b),
-        lambda a, b, axis: (a - b).mean(axis=axis),
-        permutation_type="samples",
-        n_resamples=20_000,
-        vectorized=True,
-        rng=np.random.default_rng(3),
-    )
-    found = difference(a, b, samples=20_000)
-    assert not found.is_exact and 0.01 < theirs.pvalue < 0.6
-    assert found.p == pytest.approx(theirs.pvalue, abs=4 * np.sqrt(0.25 / 20_000))
+@pytest.mark.parametrize("n_splits", [1, 5])
+def test_the_order_of_queries_and_of_splits_does_not_matter(n_splits: int) -> None:
+    a, b = two_methods(n_splits, 50)
+    order = np.random.default_rng(1).permutation(50)
+    moved = compare_paired([of[order] for of in a[::-1]], [of[order] for of in b[::-1]])
+    assert vars(moved) == pytest.approx(vars(compare_paired(a, b)), abs=1e-12)
 
 
-def test_the_sampled_p_counts_the_observed_value() -> None:
-    a = np.linspace(0.5, 1.0, 100)
-    assert difference(a, np.zeros(100), samples=999).p == 1 / 1000
+def test_a_query_without_a_value_in_one_is_left_out_of_both() -> None:
+    a, b = two_methods(3, 50)
+    kept = compare_paired([of[:48] for of in a], [of[:48] for of in b])
+    for split in range(3):
+        a[split][48], b[split][49] = np.nan, np.nan
+    assert compare_paired(a, b) == kept and kept.n_queries == 3 * 48
 
 
-@given(st.lists(st.sampled_from([-0.5, -0.25, 0.0, 0.25, 1.0]), min_size=1, max_size=8))
-def test_equal_sums_count_as_large_as_the_observed_one(of: list[float]) -> None:
-    sums = [abs(sum(s * d for s, d in zip(signs, of, strict=True))) for signs in product((1, -1), repeat=len(of))]
-    p = np.mean([total >= abs(sum(of)) for total in sums])
-    found = difference(np.array(of), np.zeros(len(of)), samples=300)
-    assert found.is_exact and found.p == pytest.approx(p)
+def test_stored_in_half_the_bits_the_difference_is_the_same_to_four_digits() -> None:
+    a, b = two_methods(5, 1000)
+    stored = compare_paired([of.astype(np.float16) for of in a], [of.astype(np.float16) for of in b])
+    assert stored.difference == pytest.approx(compare_paired(a, b).difference, abs=2e-5)
 
 
-@pytest.mark.parametrize("times", [1, 20])
-def test_a_sum_of_0_up_to_rounding_is_no_larger_than_others(times: int) -> None:
-    of = np.array([0.1, 0.2, -0.3] * times)  # 0.1 + 0.2 > 0.3 in binary
-    found = difference(of, np.zeros(len(of)), samples=1000)
-    assert found.p == 1.0 and found.is_exact == (times == 1)
-
-
-@given(st.integers(1, 60), st.integers(0, 5))
-def test_comparing_the_other_way_round_turns_the_sign(n: int, seed: int) -> None:
-    a, b = values(n, seed)
-    one, other = difference(a, b, 500, seed), difference(b, a, 500, seed)
-    assert other.difference == -one.difference and other.p == one.p
-    assert (other.low, other.high) == pytest.approx((-one.high, -one.low), abs=1e-12)
-
-
+@pytest.mark.parametrize("n_splits", [1, 5])
 @pytest.mark.parametrize("rounding", [0.0, 1e-15])
-def test_equal_values_have_difference_0_and_p_1(rounding: float) -> None:
-    a, _ = values(500)
-    found = difference(a, a + rounding)
+def test_equal_scores_have_difference_0_and_p_1(n_splits: int, rounding: float) -> None:
+    a, _ = two_methods(n_splits)
+    found = compare_paired(a, [of + rounding for of in a])
     assert (found.difference, found.low, found.high, found.p) == (0.0, 0.0, 0.0, 1.0)
 
 
-def test_a_metric_does_not_depend_on_the_others_beside_it() -> None:
-    a, b = values(120)
-    c, d = values(120, seed=9)
-    both = differences({"x": c, "ap": a}, {"ap": b, "x": d}, samples=500, seed=1, interval=0.9)
-    assert list(both) == ["x", "ap"]
-    assert both["ap"] == difference(a, b, 500, 1, 0.9) and both["x"] == difference(c, d, 500, 1, 0.9)
+def test_the_same_difference_everywhere_has_the_smallest_p() -> None:
+    _, b = two_methods(5, 50)
+    found = compare_paired([of + 0.25 for of in b], b, samples=999)
+    assert found.p == 1 / 1000 and (found.low, found.high) == pytest.approx((0.25, 0.25))
 
 
-def test_another_seed_gives_other_samples_and_the_same_difference() -> None:
-    a, b = values(120)
-    one, other = difference(a, b, seed=0), difference(a, b, seed=1)
-    assert one.difference == other.difference and one.low != other.low
+@given(st.integers(2, 6), st.floats(-0.02, 0.02), st.integers(0, 20))
+def test_0_lies_outside_of_the_interval_where_p_is_below_the_level(n_splits: int, shift: float, seed: int) -> None:
+    found = compare_paired(*two_methods(n_splits, 100, shift, seed), samples=1000)
+    assert (found.low > 0 or found.high < 0) == (found.p < 0.05)
 
 
-def test_the_interval_covers_the_true_difference_as_often_as_it_says() -> None:
-    random = np.random.default_rng(0)
+def share_covered(deviation_of_splits: float, deviation_of_queries: float, times: int) -> float:
+    """The share of 95% intervals of five splits of 1,000 queries that hold the true difference, .01."""
+    rng = np.random.default_rng(0)
     covered = 0
-    for _ in range(200):
-        found = difference(random.normal(0.1, 1, 60), np.zeros(60), samples=200, interval=0.9)
-        covered += found.low <= 0.1 <= found.high
-    assert 165 <= covered <= 195  # 180 are expected
+    for _ in range(times):
+        of_splits = 0.01 + rng.normal(0, deviation_of_splits, 5)
+        a = [rng.normal(mean, deviation_of_queries, 1000) for mean in of_splits]
+        found = compare_paired(a, [np.zeros(1000)] * 5, samples=1000)
+        covered += found.low <= 0.01 <= found.high
+    return covered / times
+
+
+@pytest.mark.parametrize(("of_splits", "of_queries"), [(0.002, 0.1), (0.0, 0.12), (0.0037, 0.03)])
+def test_the_interval_covers_the_true_difference_as_often_as_it_says(of_splits: float, of_queries: float) -> None:
+    """Whether splits differ by their queries alone or beyond; a percentile interval covers .83 to .99 of them."""
+    assert share_covered(of_splits, of_queries, 400) == pytest.approx(0.95, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "fault"),
+    [
+        ([], [], "0 and 0 splits: the same splits of both methods are expected"),
+        ([[0.1, 0.2]], [[0.1, 0.2], [0.1, 0.2]], "1 and 2 splits"),
+        ([[0.1, 0.2, 0.3]], [[0.1, 0.2]], "3 and 2 queries of a split: the same ones are expected"),
+        ([[0.1, np.nan]], [[0.1, 0.2]], "1 of 2 queries have a relevant item: two or more of each split are expected"),
+    ],
+)
+def test_what_cannot_be_paired_is_refused(a: list[list[float]], b: list[list[float]], fault: str) -> None:
+    with pytest.raises(HashbenchError, match=f"^{fault}"):
+        compare_paired([np.array(of) for of in a], [np.array(of) for of in b])
+
+
+def test_the_blocks_do_not_change_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = two_methods(1, 40)
+    whole: Paired = compare_paired(a, b)
+    monkeypatch.setattr(paired, "BLOCK", 1000)
+    assert compare_paired(a, b) == whole
+
+
+def test_holms_golden_example() -> None:
+    """Holm (1979): the smallest of four is multiplied by 4, the next by 3; a larger p never becomes the smaller one."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7))

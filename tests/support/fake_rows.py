@@ -61,7 +61,7 @@ def fake_row(
         searches={"database": values} if values else {},
         distinct_codes=distinct_codes and DistinctCodes(queries=distinct_codes[0], database=distinct_codes[1]),
         data_sha256="0" * 64,
-        ids_sha256="0" * 64,
+        ids_sha256="0" * 64 if split_seed is None else digest({"split": split_seed}),
         code=Code(version="0", commit=None, dirty=None),
         versions={},
         hardware={},

@@ -167,7 +167,32 @@ def test_rows_of_other_splits_count_only_if_they_are_asked_for() -> None:
     assert (both.n_splits, both.n_seeds, both.n_missing, both.n_runs) == (2, 2, 1, 3)
     every = measured(spec.on_splits(3), on_splits(spec)[1:])
     assert every is not None and every.mean == pytest.approx(2.2 / 3)
-    assert (every.n_splits, every.n_seeds, every.n_runs) == (3, 2, 3)
+    assert (every.n_splits, every.n_seeds, every.n_runs) == (3, 1, 3)
+
+
+def test_of_a_table_whose_repeats_are_splits_seed_r_counts_on_split_r() -> None:
+    spec = one_cell().model_copy(update={"repeats": "splits"})
+    of_repeats = {(0, None): 0.5, (1, 1): 0.7, (3, 3): 0.9}
+    others = {(1, None): 0.1, (0, 1): 0.1, (2, 1): 0.1, (5, 5): 0.1}
+    stored = (of_repeats | others).items()
+    rows = [fake_row(spec.cells[0], seed, split_seed=split, ap=mean) for (seed, split), mean in stored]
+    found = measured(spec, rows)
+    assert found is not None and found.mean == pytest.approx(0.7) and found.std == pytest.approx(0.2)
+    assert (found.n_splits, found.n_seeds, found.n_runs, found.n_missing) == (3, 1, 3, 0)
+    assert not found.lacks_splits
+
+
+def test_without_rows_of_further_splits_all_seeds_of_the_first_are_shown_and_nothing_is_claimed() -> None:
+    spec = one_cell().model_copy(update={"repeats": "splits"})
+    other_pairs = [fake_row(spec.cells[0], 0, split_seed=1, ap=0.9)]  # seed 0 on split 1 is no repeat
+    found = measured(spec, rows_of(spec, 0.5, 0.6) + other_pairs)
+    assert found == Measured(0.55, stdev([0.5, 0.6]), 2, lacks_splits=True)
+
+
+def test_repeats_of_a_split_that_is_given_are_its_seeds() -> None:
+    spec = one_cell(dataset="cifar10", protocol="s2_official").model_copy(update={"repeats": "splits"})
+    found = measured(spec, rows_of(spec, 0.5, 0.6))
+    assert found is not None and (found.n_seeds, found.lacks_splits) == (2, True)
 
 
 def test_a_table_on_splits_of_a_published_split_is_refused() -> None:

@@ -1,56 +1,73 @@
-"""Two measured values are told apart by the p of Welch's t-test, or of the pairs of splits; SciPy is the oracle."""
+"""What is below the best of a column: of lines with the same splits, by the paired bootstrap and Holm."""
 
-from math import isnan
-from statistics import fmean, stdev
-
+import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from scipy import stats
 
-from hashbench.tables.difference import LEVEL, p_value, students_p
-from hashbench.tables.table import Measured
-
-MEANS = st.lists(st.floats(0, 1).map(lambda mean: round(mean, 4)), min_size=2, max_size=6)
+from hashbench.evaluation.paired import compare_paired, holm
+from hashbench.tables.difference import Position, Scores, against_best, claim, compare_scores
 
 
-def measured(means: list[float], of_splits: dict[int | None, float] | None = None) -> Measured:
-    std = stdev(means) if len(means) > 1 else None
-    return Measured(fmean(means), std, len(means), of_splits=of_splits or {})
+def scores(mean: float, splits: str = "vwxyz", seed: int = 0) -> Scores:
+    """The AP of 300 queries on each split; a query is as hard for every line."""
+    hard = {split: np.random.default_rng(ord(split)).normal(0, 0.2, 300) for split in splits}
+    own = np.random.default_rng(seed)
+    return {split: (mean + hard[split] + own.normal(0, 0.05, 300)).astype(np.float32) for split in splits}
 
 
-@given(MEANS, MEANS)
-def test_it_is_welchs_p(one: list[float], other: list[float]) -> None:
-    assume(stdev(one) + stdev(other) > 1e-3)
-    of_both = (value for means in (one, other) for value in (fmean(means), stdev(means), len(means)))
-    expected = stats.ttest_ind_from_stats(*of_both, equal_var=False).pvalue
-    assert p_value(measured(one), measured(other)) == pytest.approx(expected, abs=5e-5)
-    assert p_value(measured(other), measured(one)) == pytest.approx(expected, abs=5e-5)
+def column(**lines: Scores) -> dict[Position, Scores]:
+    return {(row, "32 bits"): of_line for row, of_line in lines.items()}
 
 
-@given(st.floats(0, 60), st.floats(1, 40))
-def test_it_is_students_p(t: float, df: float) -> None:
-    assert students_p(t, df) == pytest.approx(2 * stats.t.sf(t, df), abs=5e-5)
+def rows(positions: set[Position]) -> set[str]:
+    return {row for row, _ in positions}
 
 
-def test_splits_that_both_have_are_pairs() -> None:
-    """The third split is hard for both, which Welch's test would take for chance."""
-    easy: dict[int | None, float] = {None: 0.80, 1: 0.81, 2: 0.40}
-    better: dict[int | None, float] = {None: 0.82, 1: 0.83, 2: 0.43}
-    one, other = (measured([*of.values()] * 2, of) for of in (easy, better))
-    expected = stats.ttest_rel([*easy.values()], [*better.values()]).pvalue
-    assert p_value(one, other) == pytest.approx(expected, abs=5e-5) and expected < LEVEL
-    on_others = measured([*better.values()] * 2, {None: 0.82, 1: 0.83, 3: 0.43})
-    assert p_value(one, on_others) > LEVEL
+def test_bold_are_the_best_and_all_that_are_not_significantly_below_it() -> None:
+    lines = column(first=scores(0.7), near=scores(0.699, seed=1), below=scores(0.66, seed=2), last=scores(0.5, seed=3))
+    test = against_best(lines)
+    assert test is not None and test.n_splits == 5
+    assert rows(test.best) == {"first", "near"}
+    alone = [
+        compare_paired([*lines["first", "32 bits"].values()], [*lines[row, "32 bits"].values()]).p
+        for row in ("near", "below", "last")
+    ]
+    assert [test.p[row, "32 bits"] for row in ("near", "below", "last")] == holm(alone)
 
 
-@pytest.mark.parametrize(("one", "other", "p"), [([0.5, 0.5], [0.5, 0.5, 0.5], 1), ([0.5, 0.5], [0.6, 0.6], 0)])
-def test_without_any_spread_equal_means_are_equal_and_others_are_not(
-    one: list[float], other: list[float], p: float
-) -> None:
-    assert p_value(measured(one), measured(other)) == p
+def test_only_lines_with_the_same_splits_are_compared() -> None:
+    """The set of splits that most lines have is taken, and a line with more splits is compared on these."""
+    lines = column(
+        old=scores(0.9, "v"),
+        one=scores(0.6, "vw"),
+        two=scores(0.7, "vw", 1),
+        more=scores(0.7, "vwxyz", 2),
+        other=scores(0.8, "xyz", 3),
+        nothing={},
+    )
+    test = against_best(lines)
+    assert test is not None and test.n_splits == 2 and rows(set(test.p)) == {"one", "two", "more"}
 
 
-@pytest.mark.parametrize(("one", "other"), [([0.5], [0.9, 0.91]), ([0.9, 0.91], [0.5]), ([0.1], [0.9])])
-def test_of_one_run_there_is_no_p(one: list[float], other: list[float]) -> None:
-    assert isnan(p_value(measured(one), measured(other)))
+@pytest.mark.parametrize(
+    "lines",
+    [
+        column(a=scores(0.5, "v"), b=scores(0.9, "v")),  # of one split
+        column(a=scores(0.5, "vw"), b=scores(0.9, "xy")),
+        column(a=scores(0.5), b={}),
+        column(a={}, b={}),
+    ],
+)
+def test_without_two_lines_on_the_same_splits_there_is_no_test(lines: dict[Position, Scores]) -> None:
+    assert against_best(lines) is None
+
+
+def test_a_claim_names_the_better_one_first_and_a_single_split_allows_none() -> None:
+    low, high = scores(0.60), scores(0.65, seed=1)
+    found = compare_scores(low, high)
+    above = f"B is {-found.difference:.4f} above A (interval {-found.high:.4f} to {-found.low:.4f}"
+    over = f"p = {found.p:.4f}, 5 splits, 1,500 queries"
+    assert claim("A", "B", found, found.p) == f"{above}, {over})."
+    assert claim("A", "B", found, 0.05).startswith(f"A and B are not significantly different: {above}, p = 0.0500,")
+    of_one = compare_scores(low, {"v": high["v"]})
+    assert claim("A", "B", of_one, 0.001).startswith("On this split B is ")
+    assert claim("A", "B", of_one, 0.001).endswith(": nothing can be claimed of other splits.")

@@ -20,13 +20,14 @@ from support.command_line import call
 from support.fake_rows import fake_hash, fake_row
 from support.small_root import REPOSITORY
 
+from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
-from hashbench.tables.cell_runs import cell_hash, splits_of
+from hashbench.tables.cell_runs import cell_hash, repeats_of
 from hashbench.tables.collect import collect
 from hashbench.tables.leaderboard import Panel, declared, leaderboard, tables_of
 from hashbench.tables.ranking import CUT, SAMPLES, points_of
@@ -103,12 +104,12 @@ def committed() -> list[Panel]:
     return leaderboard(tables_of(Store(REPOSITORY / "results").rows()))
 
 
-def repeats_of_rows(by_cell: Mapping[str, list[dict[str, Any]]], cell: Cell, n_splits: int) -> list[float]:
-    """The AP of each seed; where the table has several splits, of seed r on split r."""
-    rows = [row for split in splits_of(cell, n_splits) for row in by_cell.get(cell_hash(cell, split), [])]
-    if n_splits > 1:
-        splits = splits_of(cell, n_splits)
-        rows = [row for row in rows if row["split_seed"] == splits[row["seed"]]]
+def repeats_of_rows(by_cell: Mapping[str, list[dict[str, Any]]], cell: Cell, table: TableSpec) -> list[float]:
+    """The AP of each seed on the protocol's own split; where there are rows of others, of seed r on split r."""
+    repeats = repeats_of(cell, table, N_SPLITS)
+    rows = [row for split in {split for _, split in repeats} for row in by_cell.get(cell_hash(cell, split), [])]
+    if any(row["split_seed"] is not None for row in rows):
+        rows = [row for row in rows if (row["seed"], row["split_seed"]) in repeats]
     return [row["searches"]["database"]["ap"]["mean"] for row in sorted(rows, key=lambda row: row["seed"])]
 
 
@@ -127,7 +128,7 @@ def scores_of_rows(panel: str, ranked: set[str]) -> Scores:
             chosen = cell.section == block.section and cell.metric == "ap" and cell.evaluation == "database"
             if chosen and cell.settings["bits"] in block.bits and cell.row in ranked:
                 of_task = values.setdefault(cell.row, {}).setdefault((cell.dataset, cell.protocol), [])
-                of_task.append(repeats_of_rows(by_cell, cell, table.n_splits)[: file.repeats])
+                of_task.append(repeats_of_rows(by_cell, cell, table)[: file.repeats])
     return {
         method: {
             task: [fmean(of_repeat) for of_repeat in zip(*lengths, strict=True)] for task, lengths in tasks.items()
@@ -185,7 +186,8 @@ def tables(n_splits: int = 1, track: str = "tuned", methods: Sequence[str] = MET
             columns = [{"label": f"{protocol} {bits}", "settings": {"bits": bits}} for bits in lengths]
             place = {"section": "tuned", "dataset": dataset, "protocol": protocol, "track": track}
             groups += [{**place, "columns": columns, "rows": rows}] if dataset in chosen else []
-        text = {"title": name, "n_splits": n_splits, "defaults": {"metric": "ap"}, "groups": groups}
+        repeats = "splits" if n_splits > 1 else "seeds"
+        text = {"title": name, "repeats": repeats, "defaults": {"metric": "ap"}, "groups": groups}
         declared_tables[name] = spec.from_file(name, parse(TableFile, text, name), Path(name))
     return declared_tables
 
@@ -207,8 +209,9 @@ def rows_of(specs: Mapping[str, TableSpec], values: Aps) -> list[Row]:
     """The rows: repeat r is seed r, on split r where the table has several."""
     rows = []
     for table in specs.values():
+        is_of_splits = table.repeats == "splits"
         for cell in table.cells:
-            splits = splits_of(cell, table.n_splits) if table.n_splits > 1 else [None] * 9
+            splits = [split for _, split in repeats_of(cell, table, N_SPLITS)] if is_of_splits else [None] * 9
             of_cell = values.get((cell.method, cell.dataset, cell.protocol, int(str(cell.settings["bits"]))), [])
             for seed, ap in enumerate(of_cell):
                 failed: dict[str, Any] = {"status": "failed"} if ap is None else {"ap": ap}

@@ -1,9 +1,14 @@
 """Markdown: published and measured cannot be taken for each other, and a terminal shows it aligned."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
 from support.together import together
 
+from hashbench.runs import query_scores
+from hashbench.runs.store import Store
 from hashbench.tables.collect import collect
 from hashbench.tables.render_markdown import WIDTH, escape, render_markdown
 from hashbench.tables.spec import TableSpec
@@ -52,17 +57,51 @@ def test_one_seed_has_no_deviation_and_three_have() -> None:
     assert "±" not in dpsh[1]
 
 
-def test_what_cannot_be_told_from_the_best_is_bold() -> None:
+NO_TEST = "in bold: the highest mean; no test over splits"
+
+
+def test_without_ap_of_each_query_the_highest_mean_is_bold_and_the_legend_says_that_there_is_no_test() -> None:
     text = render_markdown(sample_table())
     by_column = list(zip(*(cells(text, row) for row in ("DPSH*", "MIHash", "TALR_AP")), strict=True))
     assert [["**" in cell for cell in column] for column in by_column] == [
         [True, True, False],  # 0.723333 and 0.723333; TALR_AP is not measured
-        [False, False, False],  # the highest, 0.7571, is of one seed
-        [False, False, True],  # 0.0 is of one seed, and p of 0.70, 0.71 and 0.79, 0.79 is 0.037
+        [True, False, True],  # 0.7571 and 0.7569, of one seed each
+        [False, False, True],
     ]
-    assert cells(text, "[Npairs-Th]")[0].endswith("**") and cells(text, "Npairs-VQ")[0].endswith("**")  # p is 0.14
-    assert "in bold: the best measured, and all that cannot be told from it by Welch's t-test over 2 to 3 seeds" in text
-    assert "one seed cannot be told apart by data: none of them, and none below them, is in bold" in text
+    assert cells(text, "[Npairs-Th]")[0].endswith("**") and not cells(text, "Npairs-VQ")[0].endswith("**")
+    assert f"; {NO_TEST};" in text and "Holm" not in text
+    alone = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.5, 0.6])
+    assert "bold" not in alone and "**" not in alone
+
+
+def on_splits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *means: float, kept: int = 3) -> str:
+    """The table whose first column has such means on three splits; the AP of each query of ``kept`` lines is kept."""
+    spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(3)
+    lines = [
+        [fake_row(cell, split or 0, split_seed=split, ap=mean) for split in (None, 1, 2)]
+        for cell, mean in zip(spec.cells[::3], means, strict=False)
+    ]
+    scores = {}
+    for line, mean in zip(lines[:kept], means, strict=False):
+        for split, row in enumerate(line):
+            hard = np.random.default_rng(split).normal(0, 0.2, 400)
+            scores[row.run] = (mean + hard + np.random.default_rng(len(scores)).normal(0, 0.05, 400)).astype("float32")
+    monkeypatch.setattr(query_scores, "load", lambda run, _: scores.get(run))
+    rows = [row for line in lines for row in line]
+    return render_markdown(collect(spec, rows, Store(tmp_path), hash_of=fake_hash))
+
+
+def test_bold_is_what_the_paired_test_cannot_tell_from_the_best(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tested = "the paired bootstrap over 3 splits and their queries, Holm within the column, level 0.05"
+    text = on_splits(monkeypatch, tmp_path, 0.60, 0.601, 0.5)
+    assert ["**" in cells(text, row)[0] for row in ("DPSH*", "MIHash", "TALR_AP")] == [True, True, False]
+    assert f"; in bold: the highest mean, and all not significantly below it ({tested});" in text
+    assert "not compared" not in text and NO_TEST not in text
+    mixed = on_splits(monkeypatch, tmp_path, 0.60, 0.5, 0.9, kept=2)  # the highest is not compared
+    assert ["**" in cells(mixed, row)[0] for row in ("DPSH*", "MIHash", "TALR_AP")] == [True, False, False]
+    assert "; values without AP of each query on these splits are not compared;" in mixed
 
 
 def of_means(spec: TableSpec, *means: list[float]) -> str:
@@ -73,14 +112,6 @@ def of_means(spec: TableSpec, *means: list[float]) -> str:
         for seed, mean in enumerate(values)
     ]
     return render_markdown(collect(spec, rows, None, hash_of=fake_hash))
-
-
-def test_of_one_seed_nothing_is_bold_and_the_legend_says_why() -> None:
-    text = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.5], [0.6])
-    assert "**" not in text
-    assert "(1 seed); values of one seed cannot be told apart by data: none is in bold" in text
-    alone = of_means(sample_spec(groups=[SAMPLE["groups"][0]]), [0.5, 0.6], [0.4])  # the one that could be best
-    assert "**" not in alone
 
 
 def test_what_prints_alike_is_bold_alike() -> None:
@@ -155,7 +186,7 @@ def test_an_end_of_a_tie_interval_is_no_merit(metric: str, has_a_best: bool) -> 
     spec = sample_spec(groups=[{**SAMPLE["groups"][0], "metric": metric}])
     rows = [fake_row(cell, s, metric=0.5 + 0.01 * place) for place, cell in enumerate(spec.cells[:6]) for s in (0, 1)]
     text = render_markdown(collect(spec, rows, None, hash_of=fake_hash))
-    assert ("**" in text) == ("in bold: the best measured" in text) == has_a_best
+    assert ("**" in text) == (NO_TEST in text) == has_a_best
 
 
 def test_a_cell_whose_ap_the_order_of_ties_decides_is_marked() -> None:
@@ -177,8 +208,6 @@ def test_distinct_codes_stand_beside_an_ap_where_the_rows_hold_them() -> None:
 
 def test_the_spread_over_splits_is_said() -> None:
     spec = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(2)
-    of_file = sample_spec(groups=[SAMPLE["groups"][0]], n_splits=2)
-    assert spec == of_file.model_copy(update={"name": spec.name, "title": spec.title})
     first = spec.cells[0]
     rows = [fake_row(first, seed, split_seed=split, ap=0.5 + seed / 100) for seed in (0, 1) for split in (None, 1)]
     text = render_markdown(collect(spec, rows, None, hash_of=fake_hash))

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from hashbench.evaluation.compare import Comparison
 from hashbench.evaluation.conventions import CONVENTIONS
 from hashbench.evaluation.curves import curves_of, write_picture
 from hashbench.evaluation.diagnostics import CodeDiagnostics
+from hashbench.evaluation.paired import Paired
 from hashbench.evaluation.report._text import Evaluation
 from hashbench.evaluation.scores import Scores
 from hashbench.foundation.files import all_or_none, atomic, csv_text, write_text
@@ -72,17 +72,17 @@ def write_csv_of_comparisons(
     path: Path,
     names: Sequence[str],
     pairs: Sequence[tuple[int, int]],
-    found: Sequence[Comparison],
+    differences: Sequence[Mapping[str, Paired]],
     corrected: Mapping[str, Sequence[float]],
 ) -> None:
     """Writes one line per metric and pair of ``names``; ``corrected`` has p of each pair, corrected, by metric."""
     lines = []
     for metric, p_holm in corrected.items():
-        for (a, b), each, p in zip(pairs, found, p_holm, strict=True):
-            of = each.metrics[metric]
-            means = {"metric": metric, "a": names[a], "b": names[b], "mean_a": of.a, "mean_b": of.b}
-            tested = {"difference": of.difference, "low": of.low, "high": of.high, "p": of.p, "p_holm": p}
-            lines.append({**means, **tested, "is_exact": of.is_exact, "n_queries": each.n_queries})
+        for (a, b), by_metric, p in zip(pairs, differences, p_holm, strict=True):
+            paired = by_metric[metric]
+            means = {"metric": metric, "a": names[a], "b": names[b], "mean_a": paired.a, "mean_b": paired.b}
+            tested = {key: getattr(paired, key) for key in ("difference", "low", "high", "p")}
+            lines.append({**means, **tested, "p_holm": p, "n_splits": paired.n_splits, "n_queries": paired.n_queries})
     _write(path, list(lines[0]), (list(line.values()) for line in lines))
 
 

@@ -1,0 +1,141 @@
+"""Each claim of results/REPORT.md holds by a bootstrap of this file, from the stored AP of each query.
+
+A claim stands behind its sentence, in a comment that no reader sees:
+
+    <!-- claim: TABLE | SECTION | COLUMN | A > B; C; D @ OTHER SECTION -->
+
+A, B, C and D are rows: A is above each of the others, after Holm's correction for their number. A row of another
+section is followed by @ and its title.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cache
+from math import sqrt
+
+import numpy as np
+import pytest
+from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
+from support.small_root import REPOSITORY
+
+from hashbench.runs import query_scores
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.tables.collect import collect
+from hashbench.tables.table import Table
+
+Load = Callable[[str], np.ndarray | None]  # the AP of each query of a run
+SAMPLES, LEVEL = 2000, 0.05
+CLAIM = re.compile(r"<!-- claim: (.*?) -->", re.DOTALL)
+
+
+def false_claims(text: str, table_called: Callable[[str], Table], load: Load) -> list[str]:
+    """The claims of a text that do not hold, each with the reason."""
+    return [fault for claim in CLAIM.findall(text) for fault in faults(" ".join(claim.split()), table_called, load)]
+
+
+def faults(claim: str, table_called: Callable[[str], Table], load: Load) -> Iterator[str]:
+    name, section, column, order = claim.split(" | ")
+    above, _, others = order.partition(" > ")
+    below = others.split("; ")
+    p_values = []
+    for row in below:
+        pairs = differences(table_called(name), section, column, above, row, load)
+        if len(pairs) < 2:
+            yield f"{claim}: {row}: the AP of each query is kept of {len(pairs)} splits of both"
+            return
+        low, p = bootstrap(pairs)
+        p_values.append(p)
+        if low <= 0:
+            yield f"{claim}: {row}: the 95% interval begins at {low:.4f}"
+    for rank, p in enumerate(sorted(p_values)):
+        if p * (len(below) - rank) >= LEVEL:
+            yield f"{claim}: p = {p * (len(below) - rank):.3f} after Holm"
+            return
+
+
+def differences(
+    table: Table, section: str, column: str, above: str, below: str, load: Load
+) -> list[np.ndarray]:  # of each split that both have
+    of_above = scores_of(table, section, column, above, load)
+    of_below = scores_of(table, section, column, below, load)
+    both = sorted(of_above.keys() & of_below.keys())
+    pairs = [of_above[split].astype(float) - of_below[split] for split in both]
+    return [pair[~np.isnan(pair)] for pair in pairs]
+
+
+def scores_of(table: Table, section: str, column: str, row: str, load: Load) -> dict[str, np.ndarray]:
+    row, _, other_section = row.partition(" @ ")
+    (cells,) = (each.cells for each in table.sections if each.title == (other_section or section))
+    measured = cells[row, column].measured
+    of_splits = defaultdict(list)
+    for run in () if measured is None else measured.rows:
+        scores = load(run.run)
+        if scores is not None:
+            of_splits[run.ids_sha256].append(scores)
+    return {split: np.mean(scores, axis=0) for split, scores in of_splits.items()}
+
+
+def bootstrap(pairs: list[np.ndarray]) -> tuple[float, float]:
+    """The lower end of the 95% interval and the two-sided p: splits, then the queries of each, are drawn one by one."""
+    rng, n = np.random.default_rng(7), len(pairs)
+    means = [pair.mean() for pair in pairs]
+    mean, error = np.mean(means), np.std(means, ddof=1) / sqrt(n)
+    t_of_samples = []
+    for _ in range(SAMPLES):
+        drawn = []
+        for split in rng.integers(n, size=n):
+            pair = pairs[split]
+            drawn.append(pair[rng.integers(len(pair), size=len(pair))].mean())
+        t_of_samples.append(abs(np.mean(drawn) - mean) / (np.std(drawn, ddof=1) / sqrt(n)))
+    low = mean - np.quantile(t_of_samples, 1 - LEVEL) * error
+    n_larger = sum(t >= abs(mean) / error for t in t_of_samples)
+    return float(low), (n_larger + 1) / (SAMPLES + 1)
+
+
+def test_each_claim_of_the_report_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
+    rows = list(Store.default().rows()) if CLAIM.search(text) else []
+    table_called = cache(lambda name: collect(spec.load(name), rows, None))
+    assert false_claims(text, table_called, query_scores.load) == []
+
+
+# the means of each row on five splits; of the last one no AP is kept
+MEANS = [[0.60] * 5, [0.737, 0.71, 0.738, 0.71, 0.725], [0.75] * 5, [0.9] * 5]
+HEAD = "toy | CIFAR-10 S1 (AP_T) | 12 bits |"
+
+
+@pytest.fixture(scope="module")
+def toy() -> tuple[Table, dict[str, np.ndarray]]:
+    """A table of four rows on five splits, and the AP of each query."""
+    declared = sample_spec(groups=[SAMPLE["groups"][0]]).on_splits(5)
+    rows, scores = [], {}
+    for line, means in enumerate(MEANS):
+        for split, mean in zip((None, 1, 2, 3, 4), means, strict=True):
+            row = fake_row(declared.cells[3 * line], split or 0, split_seed=split, ap=mean)
+            rows.append(row)
+            if line < 3:
+                noise = np.random.default_rng((line, split or 0)).normal(0, 0.05, 300)
+                scores[row.run] = (mean + noise - noise.mean()).astype(np.float32)
+    return collect(declared, rows, None, hash_of=fake_hash), scores
+
+
+@pytest.mark.parametrize(
+    ("claim", "fault"),
+    [
+        ("TALR_AP > DPSH*; MIHash", None),
+        ("TALR_AP > MIHash @ CIFAR-10 S1 (AP_T)", None),
+        ("MIHash > TALR_AP", "the 95% interval begins at -0.0"),
+        ("TALR_AP > MIHash; MIHash", "after Holm"),  # p of .03 twice
+        ("TALR_AP > DPSH*; Not run", "Not run: the AP of each query is kept of 0 splits of both"),
+    ],
+)
+def test_a_false_claim_is_found_and_a_true_one_is_not(
+    claim: str, fault: str | None, toy: tuple[Table, dict[str, np.ndarray]]
+) -> None:
+    table, scores = toy
+    report = f"One is above others.\n<!-- claim: {HEAD}\n{claim} --> And so on."
+    found = false_claims(report, {"toy": table}.__getitem__, scores.get)
+    assert (found == []) if fault is None else (fault in "".join(found))

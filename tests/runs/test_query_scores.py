@@ -1,0 +1,166 @@
+"""The AP of each query of a table of record: what is kept of it, what is read again, and what is refused."""
+
+import lzma
+import shutil
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import call
+from support.small_root import small_root
+
+from hashbench import metrics
+from hashbench.foundation import paths
+from hashbench.foundation.errors import CheckFailed
+from hashbench.foundation.files import write_arrays
+from hashbench.metrics import Metrics
+from hashbench.runs import query_scores
+from hashbench.runs.data import open_data
+from hashbench.runs.prune import useless
+from hashbench.runs.query_scores import EMPTY, ROUNDING, load
+from hashbench.runs.row import Row
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
+
+TABLE = """
+title = "Tiny"
+repeats = "splits"
+[defaults]
+dataset = "digits"
+protocol = "s1"
+metric = "ap"
+[[groups]]
+columns = [{ label = "4 bits", settings = { bits = 4 } }, { label = "8 bits", settings = { bits = 8 } }]
+rows = [{ label = "LSH", method = "lsh" }]
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Store:
+    """Two repeats of both cells of a table of record, and the file of their queries."""
+    tables = small_root(tmp_path, monkeypatch) / "experiments" / "tables"
+    tables.mkdir()
+    (tables / "tiny.toml").write_text(TABLE)
+    code, _, err = call(capsys, "run", "tiny", "--seeds", "2")
+    assert code == 0 and "the AP of each query in " in err
+    return Store(tmp_path / "results")
+
+
+def file_of(store: Store) -> Path:
+    return store.folder / "queries" / "tiny.npz.xz"
+
+
+def exact_ap(row: Row, store: Store) -> np.ndarray[Any, Any]:
+    histogram = store.histogram(row)
+    assert histogram is not None
+    return metrics.evaluate(histogram, Metrics.parse(["ap"]))["ap"]
+
+
+def test_each_value_is_the_ap_of_its_query_in_the_order_of_the_ids(store: Store) -> None:
+    rows = list(store.rows())
+    assert len(rows) == 4
+    for row in rows:
+        kept = load(row.run)
+        assert kept is not None and kept.dtype == np.float32
+        np.testing.assert_allclose(kept, exact_ap(row, store), rtol=0, atol=ROUNDING + 1e-7)
+        assert kept.mean() == pytest.approx(row.metrics["ap"].mean, abs=ROUNDING)
+        queries = open_data(Run.from_row(row), Options()).search_items.queries.ids
+        assert len(queries) == len(kept) and (np.diff(queries) > 0).all()
+    assert load("digits-s1-lsh-4b-s9-0000000000") is None
+
+
+def test_the_file_outlives_the_histograms(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(store.rows())
+    before, content = [load(row.run) for row in rows], file_of(store).read_bytes()
+    shutil.rmtree(store.run_folder(rows[0].run))
+    file_of(store).unlink()
+    assert call(capsys, "table", "tiny", "--write")[0] == 0
+    assert load(rows[0].run) is None and load(rows[1].run) is not None  # only what is here can be kept
+    file_of(store).write_bytes(content)
+    shutil.rmtree(store.run_folder(""))
+    assert [each.kind for each in useless(store)] == []
+    code, _, err = call(capsys, "run", "tiny", "--seeds", "2")
+    assert code == 0 and "4 runs, 4 done, 0 to do" in err and "the AP of each query" not in err
+    np.testing.assert_array_equal([load(row.run) for row in rows], before)
+    assert file_of(store).read_bytes() == content
+
+
+def test_a_query_without_a_relevant_item_has_no_value() -> None:
+    scores = query_scores.Scores("0" * 64, np.array([0, 250, EMPTY, 125], np.uint8))
+    np.testing.assert_array_equal(scores.ap, np.array([0, 1, np.nan, 0.5], np.float32))
+
+
+def test_what_is_merged_fits_its_row(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = list(store.rows())
+    expected = [load(row.run) for row in rows]
+    other = Store(tmp_path / "other")
+    shutil.copytree(store.folder, other.folder)
+    shutil.rmtree(store.rows_folder)
+    file_of(store).unlink()
+    forged(other, lambda ap: np.concatenate([255 - ap[:1], ap[1:]]).clip(0, 250))
+    assert call(capsys, "results", "merge", other.folder)[0] == 0
+    kept = {row.run: load(row.run) for row in rows}
+    (missing,) = {run for run, ap in kept.items() if ap is None}  # the one whose mean is not the row's
+    for row, ap in zip(rows, expected, strict=True):
+        assert row.run == missing or np.array_equal(kept[row.run], ap)
+
+
+def forged(store: Store, change: Callable[[Any], Any], part: str = "ap") -> None:
+    """Changes an array of the first split in the file, which stays readable."""
+    with lzma.open(file_of(store)) as file, np.load(BytesIO(file.read())) as arrays:
+        content = {name: arrays[name] for name in arrays.files}
+    name = next(name for name in content if name.endswith(part))
+    content[name] = change(content[name])
+    with lzma.open(file_of(store), "wb") as file:
+        np.savez(file, **content)
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "fault"),
+    [
+        ("ap", lambda ap: ap // 2, "its mean AP is .*, and that of its row "),
+        ("ap", lambda ap: np.where(ap == ap.max(), np.uint8(255), ap), "of them without a relevant item"),
+        ("ap", lambda ap: np.full_like(ap, 251), "an AP is above 1"),
+        ("ap", lambda ap: ap[:, 1:], "its arrays do not fit together"),
+        ("ap", lambda ap: ap.astype(np.float64), "other types of numbers"),
+        ("order", np.zeros_like, "its arrays do not fit together"),
+        ("runs", lambda runs: np.array([runs[0]] * len(runs)), "is there twice"),
+        ("runs", lambda runs: runs.astype(object), "not a readable file .*allow_pickle=False"),
+    ],
+)
+def test_a_forged_file_is_refused_in_one_line(store: Store, part: str, change: Any, fault: str) -> None:
+    runs = [row.run for row in store.rows()]
+    forged(store, change, part)
+    with pytest.raises(CheckFailed, match=fault) as error:
+        list(map(load, runs))
+    assert str(error.value).startswith(str(file_of(store))) and "\n" not in str(error.value)
+
+
+def test_a_damaged_file_ends_a_command_with_one_line_and_stays(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = file_of(store).read_bytes()[:-40]
+    file_of(store).write_bytes(cut)
+    for command in (["table", "tiny", "--write"], ["run", "tiny", "--seeds", "2"]):
+        code, _, err = call(capsys, *command)
+        (line,) = [line for line in err.splitlines() if line.startswith("error: ")]
+        assert code == 1 and str(file_of(store)) in line and "restore it from git" in line
+    assert file_of(store).read_bytes() == cut
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_scores, "MOST_BYTES", 1000)
+    write_arrays(file_of(store), zeros=np.zeros(2000, np.uint8))
+    with pytest.raises(CheckFailed, match="MiB unpacked"):
+        load("any")
+
+
+def test_only_a_table_of_record_has_such_a_file(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    of_seeds = TABLE.replace('repeats = "splits"\n', "")
+    (paths.root() / "experiments" / "tables" / "of_seeds.toml").write_text(of_seeds)
+    assert call(capsys, "run", "of_seeds", "--seeds", "2")[0] == 0
+    assert call(capsys, "run", "tiny", "--budget", "full")[0] == 0
+    assert [path.name for path in file_of(store).parent.glob("*.xz")] == ["tiny.npz.xz"]

@@ -26,11 +26,12 @@ def command(
     from hashbench.tables import render_leaderboard
     from hashbench.tables.leaderboard import leaderboard, tables_of
 
-    rows = list(rows_read().rows(leave_out))
+    store = rows_read()
+    rows = list(store.rows(leave_out))
     if verdicts:
         _verdicts(rows, output, as_json=as_json)
         return
-    filled = leaderboard(tables_of(rows), panels or [])
+    filled = leaderboard(tables_of(rows, store), panels or [])
     if not any(panel.lines for panel in filled):
         names = ", ".join(panel.name for panel in filled)
         raise HashbenchError(f"no method has all tasks of a panel ({names}): hashbench run TABLE makes the rows")

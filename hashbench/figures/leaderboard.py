@@ -30,8 +30,8 @@ class LeaderboardFile(FigureFile):
     panel: str
 
 
-def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # noqa: ARG001  (the rows are enough)
-    (panel,) = leaderboard(tables_of(rows), [figure.file.panel])
+def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
+    (panel,) = leaderboard(tables_of(rows, store), [figure.file.panel])
     if not panel.lines:
         return nothing(f"no method has all tasks of the panel {panel.name}: hashbench run makes the rows")
     points = []

@@ -124,13 +124,13 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         rows = Rows(row for row in rows if row.run in used)
     # tables of which something is measured come first
     tables.sort(key=lambda each: not each.table.has_measured)
-    return Contents(tables, pictures, rows, left_out, [] if only else _panels(rows, leave_out))
+    return Contents(tables, pictures, rows, left_out, [] if only else _panels(rows, store, leave_out))
 
 
-def _panels(rows: Rows, broken: Broken) -> list[Panel]:
+def _panels(rows: Rows, store: Store, broken: Broken) -> list[Panel]:
     """The panels of the leaderboard that rank a method; none, and ``broken`` is called, where their file is wrong."""
     try:
-        return [panel for panel in leaderboard(tables_of(rows)) if panel.lines]
+        return [panel for panel in leaderboard(tables_of(rows, store)) if panel.lines]
     except HashbenchError as error:
         broken(error)
         return []

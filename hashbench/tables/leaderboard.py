@@ -8,6 +8,7 @@ from statistics import fmean, median
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.foundation import paths
@@ -16,8 +17,10 @@ from hashbench.foundation.errors import HashbenchError, counted, unknown
 from hashbench.methods import METHODS
 from hashbench.runs.row import Row
 from hashbench.runs.settings import TUNED
+from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.collect import Rows, collect
+from hashbench.tables.difference import Position, against_best
 from hashbench.tables.ranking import SAMPLES, Floats, Scores, rank
 from hashbench.tables.table import Section, Table, TableCell
 
@@ -32,6 +35,7 @@ EXPLANATION = (
 )
 FAILED = -np.inf  # the AP of a failed run: below every other
 
+Queries = NDArray[np.float32]  # the AP of each query [q]
 TableOf = Callable[[str], Table]
 Values = Mapping[int | None, float]  # the AP of each repeat of a cell, by its split, or by its seed on one split
 
@@ -120,6 +124,7 @@ class Panel:
     beats: Floats
     not_ranked: Mapping[str, str]
     n_splits: Mapping[Task, int]
+    not_below: Mapping[Task, Sequence[str]]  # by the paired test, of the tasks whose AP of each query is kept
 
     @property
     def notes(self) -> Iterator[str]:
@@ -127,6 +132,9 @@ class Panel:
         tasks = "; ".join(f"{task.title}: {', '.join(map(str, bits))} bits" for task, bits in self.tasks.items())
         yield f"Tasks: {tasks}."
         yield self.rests_on
+        for task, methods in self.not_below.items():
+            test = "by the paired test over splits and queries, corrected by Holm"
+            yield f"{task.title}: not significantly below the highest AP, {test}: {', '.join(methods)}."
         if self.not_ranked:
             named = "; ".join(f"{method} {why}" for method, why in self.not_ranked.items())
             yield f"Not ranked: {named}."
@@ -154,10 +162,10 @@ def declared() -> dict[str, PanelFile]:
     return panels
 
 
-def tables_of(rows: Iterable[Row]) -> TableOf:
-    """A function that collects a declared table from ``rows``, once."""
+def tables_of(rows: Iterable[Row], store: Store | None = None) -> TableOf:
+    """A function that collects a declared table from ``rows``, once; with the AP of each query that ``store`` keeps."""
     stored = Rows(rows)
-    return cache(lambda name: collect(spec.load(name), stored, None))
+    return cache(lambda name: collect(spec.load(name), stored, store))
 
 
 def leaderboard(table_of: TableOf, names: Sequence[str] = ()) -> list[Panel]:
@@ -187,7 +195,21 @@ def _panel(name: str, file: PanelFile, table_of: TableOf) -> Panel:
     lines, beats = _ranked(ranked, repeats)
     tables = list(dict.fromkeys(block.table for block in file.blocks))
     n_splits = {task: len(keys) if None in keys else 1 for task, keys in repeats.items()}  # None: the published split
-    return Panel(name, file.question, tables, tasks, lines, beats, not_ranked, n_splits)
+    tests = {task: _not_below_best(lines, task) for task in tasks}
+    not_below = {task: methods for task, methods in tests.items() if methods}
+    return Panel(name, file.question, tables, tasks, lines, beats, not_ranked, n_splits, not_below)
+
+
+def _not_below_best(lines: Sequence[Line], task: Task) -> list[str]:
+    """The method with the highest AP on a task, and all that the paired test does not find below it; none untested."""
+    scores_by_line: dict[Position, dict[str, Queries]] = {}
+    for line in lines:
+        by_length = [cell.measured.scores for cell in line.cells[task].values() if cell.measured]
+        splits = set.intersection(*(set(scores) for scores in by_length)) if by_length else set()
+        means = {split: np.mean([scores[split] for scores in by_length], axis=0) for split in splits}
+        scores_by_line[line.method, ""] = means
+    test = against_best(scores_by_line)
+    return [] if test is None else sorted(method for method, _ in test.best)
 
 
 def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> dict[str, Cells]:

@@ -75,7 +75,10 @@ def json_leaderboard(panels: Sequence[Panel]) -> dict[str, Any]:
 
 
 def _json_panel(panel: Panel) -> dict[str, Any]:
-    tasks = [{**task._asdict(), "bits": [*bits], "splits": panel.n_splits[task]} for task, bits in panel.tasks.items()]
+    tasks = [
+        {**task._asdict(), "bits": [*bits], "splits": panel.n_splits[task], "not_below": panel.not_below.get(task)}
+        for task, bits in panel.tasks.items()
+    ]
     lines = []
     for line, shares in zip(panel.lines, panel.beats.tolist(), strict=True):
         beats = {other.method: share for other, share in zip(panel.lines, shares, strict=True) if other is not line}

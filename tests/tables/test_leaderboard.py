@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import permutations
 from math import inf
@@ -33,6 +34,7 @@ from hashbench.tables.leaderboard import Panel, declared, leaderboard, tables_of
 from hashbench.tables.ranking import CUT, SAMPLES, points_of
 from hashbench.tables.render_leaderboard import json_leaderboard, render
 from hashbench.tables.spec import TableSpec
+from hashbench.tables.table import Table
 
 Scores = dict[str, dict[tuple[str, str], list[float]]]  # of each method: the AP of each repeat of a task
 
@@ -306,6 +308,33 @@ def test_all_methods_are_drawn_together(fill: Fill) -> None:
     assert panel.beats[at["ITQ"], at["SPHERICAL"]] == 0.5
     equal = [panel.lines[at[method]] for method in ("ITQ", "SPHERICAL")]
     assert len({(line.points, line.low, line.high) for line in equal}) == 1 and equal[0].low < equal[0].high
+
+
+def test_the_paired_test_names_who_is_not_below_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(tmp_path, monkeypatch)
+    specs = tables(3)
+    rows = rows_of(specs, aps())
+    rng = np.random.default_rng(0)
+    hardness = rng.random((3, 200)) / 4
+    above = {"agh": 0.3, "spherical": 0.3, "itq": 0.2, "lsh": 0.1}
+
+    def with_queries(name: str) -> Table:
+        """The table of rows whose AP of each query is kept: of CIFAR-10 S1 alone."""
+        sections = []
+        for section in collect(specs[name], rows, None, hash_of=fake_hash).sections:
+            cells = dict(section.cells)
+            for position, cell in cells.items():
+                if cell.declared.protocol == "s1" and cell.declared.dataset == "cifar10" and cell.measured:
+                    noise = rng.normal(0, 0.02, hardness.shape)
+                    values = (above[cell.declared.method] + hardness + noise).astype(np.float32)
+                    scores = {f"split {r}": values[r] for r in range(3)}
+                    cells[position] = replace(cell, measured=replace(cell.measured, scores=scores))
+            sections.append(replace(section, cells=cells))
+        return replace(collect(specs[name], rows, None, hash_of=fake_hash), sections=tuple(sections))
+
+    (panel,) = leaderboard(with_queries, ["small"])
+    assert panel.not_below == {("cifar10", "s1"): ["AGH", "SPHERICAL"]}
+    assert any("not significantly below" in note and note.endswith(": AGH, SPHERICAL.") for note in panel.notes)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ OF_EIGHT = (
     "csq dpn hbmp orthohash mds_centres jmlh greedyhash bihalf",
     "dhn dch dsh qsmi hswd idhn dbdh lcdsh",
     "structhash cgh bre splh itq agh spherical mdsh",
-    "ksh sth fasthash machash lsh itq_cca knnh sdh",
+    "machash fasthash sth knnh sdh itq_cca ksh lsh",
     "fsdh hc_sdh cosdish lfh classifier_codes ce dfh dsdh",
     "sparse_hash sparse_th sparse_vq exhaustive_search pq opq classifier random_ranking",
     "bihalf_u greedyhash_u cibhash ssdh tbh imh isohash sgh",

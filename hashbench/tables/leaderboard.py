@@ -36,7 +36,7 @@ EXPLANATION = (
 FAILED = -np.inf  # the AP of a failed run: below every other
 
 Queries = NDArray[np.float32]  # the AP of each query [q]
-TableOf = Callable[[str], Table]
+TableOf = Callable[[str, bool], Table]  # of a name; True: with the rows of the protocol's own split alone
 Values = Mapping[int | None, float]  # the AP of each repeat of a cell, by its split, or by its seed on one split
 
 
@@ -165,7 +165,14 @@ def declared() -> dict[str, PanelFile]:
 def tables_of(rows: Iterable[Row], store: Store | None = None) -> TableOf:
     """A function that collects a declared table from ``rows``, once; with the AP of each query that ``store`` keeps."""
     stored = Rows(rows)
-    return cache(lambda name: collect(spec.load(name), stored, store))
+
+    @cache
+    def table_of(name: str, of_one_split: bool) -> Table:
+        table = spec.load(name)
+        repeats = "seeds" if of_one_split else table.repeats
+        return collect(table.model_copy(update={"repeats": repeats}), stored, store)
+
+    return table_of
 
 
 def leaderboard(table_of: TableOf, names: Sequence[str] = ()) -> list[Panel]:
@@ -217,10 +224,11 @@ def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> dict[str, 
     found: dict[str, Cells] = {}
     methods: dict[str, str] = {}
     for block in file.blocks:
-        for cell in _cells_of_block(name, block, table_of(block.table)):
+        cells = _cells_of_block(name, file.group, block, table_of(block.table, False))
+        if any(cell.measured.lacks_splits for cell in cells if cell.measured):  # then all are ranked on one split
+            cells = _cells_of_block(name, file.group, block, table_of(block.table, True))
+        for cell in cells:
             of = cell.declared
-            if file.group not in (None, _group_of(of.method)):
-                continue
             if methods.setdefault(of.row, of.method) != of.method:
                 where = f"{of.row!r} is {methods[of.row]}, and {of.method} in table {block.table}"
                 raise HashbenchError(f"{FILE}: panel {name}: {where}: a label of one method is expected")
@@ -234,8 +242,11 @@ def _group_of(method: str) -> str:
     return METHODS.get(method).group if method in METHODS else ""
 
 
-def _cells_of_block(panel: str, block: Block, table: Table) -> list[TableCell]:
-    """The cells of AP of the section, of the numbers of bits; raises HashbenchError for a number without any."""
+def _cells_of_block(panel: str, group: str | None, block: Block, table: Table) -> list[TableCell]:
+    """The cells of AP of the section, of the numbers of bits and the group of methods.
+
+    Raises HashbenchError for a number of bits without any, and for settings that are not tuned.
+    """
     where = f"{FILE}: panel {panel}: table {block.table}"
     sections: dict[str, Section] = {section.title: section for section in table.sections}
     if block.section not in sections:
@@ -246,7 +257,8 @@ def _cells_of_block(panel: str, block: Block, table: Table) -> list[TableCell]:
     lengths = {cell.declared.settings.get("bits") for cell in cells}
     if missing := next((bits for bits in block.bits if bits not in lengths), None):
         raise HashbenchError(f"{where}: section {block.section!r} has no AP at {missing} bits")
-    return [cell for cell in cells if cell.declared.settings.get("bits") in block.bits]
+    cells = [cell for cell in cells if cell.declared.settings.get("bits") in block.bits]
+    return [cell for cell in cells if group in (None, _group_of(cell.declared.method))]
 
 
 def rows_of(cell: TableCell) -> tuple[Row, ...]:

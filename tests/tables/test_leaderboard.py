@@ -30,7 +30,7 @@ from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.cell_runs import cell_hash, repeats_of
 from hashbench.tables.collect import collect
-from hashbench.tables.leaderboard import Panel, declared, leaderboard, tables_of
+from hashbench.tables.leaderboard import Panel, Task, declared, leaderboard, tables_of
 from hashbench.tables.ranking import CUT, SAMPLES, points_of
 from hashbench.tables.render_leaderboard import json_leaderboard, render
 from hashbench.tables.spec import TableSpec
@@ -106,18 +106,19 @@ def committed() -> list[Panel]:
     return leaderboard(tables_of(Store(REPOSITORY / "results").rows()))
 
 
-def repeats_of_rows(by_cell: Mapping[str, list[dict[str, Any]]], cell: Cell, table: TableSpec) -> list[float]:
-    """The AP of each seed on the protocol's own split; where there are rows of others, of seed r on split r."""
-    repeats = repeats_of(cell, table, N_SPLITS)
+def repeats_of_rows(
+    by_cell: Mapping[str, list[dict[str, Any]]], cell: Cell, table: TableSpec, n_splits: int
+) -> list[float]:
+    """The AP of each seed on the protocol's own split; of several, that of seed r on split r."""
+    repeats = [(seed, None) for seed in range(N_SPLITS)] if n_splits == 1 else repeats_of(cell, table, N_SPLITS)
     rows = [row for split in {split for _, split in repeats} for row in by_cell.get(cell_hash(cell, split), [])]
-    if any(row["split_seed"] is not None for row in rows):
-        rows = [row for row in rows if (row["seed"], row["split_seed"]) in repeats]
+    rows = [row for row in rows if (row["seed"], row["split_seed"]) in repeats]
     return [row["searches"]["database"]["ap"]["mean"] for row in sorted(rows, key=lambda row: row["seed"])]
 
 
-def scores_of_rows(panel: str, ranked: set[str]) -> Scores:
-    """The scores of the ``ranked`` methods of a declared panel, read from the lines of results/rows."""
-    file = declared()[panel]
+def scores_of_rows(panel: Panel) -> Scores:
+    """The scores of the ranked methods of a declared panel, read from the lines of results/rows."""
+    file, ranked = declared()[panel.name], {line.method for line in panel.lines}
     by_cell: dict[str, list[dict[str, Any]]] = {}
     for path in sorted((REPOSITORY / "results" / "rows").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -130,7 +131,8 @@ def scores_of_rows(panel: str, ranked: set[str]) -> Scores:
             chosen = cell.section == block.section and cell.metric == "ap" and cell.evaluation == "database"
             if chosen and cell.settings["bits"] in block.bits and cell.row in ranked:
                 of_task = values.setdefault(cell.row, {}).setdefault((cell.dataset, cell.protocol), [])
-                of_task.append(repeats_of_rows(by_cell, cell, table)[: file.repeats])
+                n_splits = panel.n_splits[Task(cell.dataset, cell.protocol)]
+                of_task.append(repeats_of_rows(by_cell, cell, table, n_splits)[: file.repeats])
     return {
         method: {
             task: [fmean(of_repeat) for of_repeat in zip(*lengths, strict=True)] for task, lengths in tasks.items()
@@ -143,7 +145,7 @@ def scores_of_rows(panel: str, ranked: set[str]) -> Scores:
 def test_the_committed_panels_are_ranked_as_a_slow_script_ranks_their_rows(name: str) -> None:
     panel = next(panel for panel in committed() if panel.name == name)
     assert len(panel.lines) > 3
-    assert_ranked_by_hand(panel, scores_of_rows(name, {line.method for line in panel.lines}))
+    assert_ranked_by_hand(panel, scores_of_rows(panel))
     for line in panel.lines:
         for task, by_bits in line.cells.items():
             means = [cell.measured.mean for cell in by_bits.values() if cell.measured]
@@ -232,7 +234,12 @@ def fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fill:
     def filled(values: Aps, n_splits: int = 1, track: str = "tuned", methods: Sequence[str] = METHODS) -> Panel:
         specs = tables(n_splits, track, methods)
         rows = rows_of(specs, values)
-        (panel,) = leaderboard(lambda name: collect(specs[name], rows, None, hash_of=fake_hash), ["small"])
+
+        def table_of(name: str, of_one_split: bool) -> Table:
+            repeats = "seeds" if of_one_split else specs[name].repeats
+            return collect(specs[name].model_copy(update={"repeats": repeats}), rows, None, hash_of=fake_hash)
+
+        (panel,) = leaderboard(table_of, ["small"])
         return panel
 
     return filled
@@ -264,6 +271,22 @@ def test_a_panel_is_ranked_as_a_slow_script_ranks_it_and_says_what_it_rests_on(f
     assert any(line.low < line.high for line in panel.lines)
     assert ("ONE split" in panel.rests_on) == (n_splits == 1) and "2 data sets" in panel.rests_on
     assert set(panel.n_splits.values()) == {n_splits}
+
+
+def test_where_a_method_has_one_split_all_are_ranked_on_it(fill: Fill) -> None:
+    values = aps()
+    panel = fill(values)
+    specs = tables(3)
+    of_splits = rows_of(specs, values)
+    others = [row for row in rows_of(tables(), values) if row.method == "lsh" or row.seed > 0]
+    stored = [row for row in of_splits if row.method != "lsh"] + others
+
+    def table_of(name: str, of_one_split: bool) -> Table:
+        repeats = "seeds" if of_one_split else "splits"
+        return collect(specs[name].model_copy(update={"repeats": repeats}), stored, None, hash_of=fake_hash)
+
+    (mixed,) = leaderboard(table_of, ["small"])
+    assert of_ranks(mixed) == of_ranks(panel) and "ONE split" in mixed.rests_on
 
 
 def test_a_method_with_one_task_changes_no_rank_and_is_named(fill: Fill) -> None:
@@ -318,7 +341,7 @@ def test_the_paired_test_names_who_is_not_below_the_best(tmp_path: Path, monkeyp
     hardness = rng.random((3, 200)) / 4
     above = {"agh": 0.3, "spherical": 0.3, "itq": 0.2, "lsh": 0.1}
 
-    def with_queries(name: str) -> Table:
+    def with_queries(name: str, of_one_split: bool) -> Table:
         """The table of rows whose AP of each query is kept: of CIFAR-10 S1 alone."""
         sections = []
         for section in collect(specs[name], rows, None, hash_of=fake_hash).sections:

@@ -1,61 +1,44 @@
-"""``hashbench leaderboard``: which method is best on which task, how sure that is, and what it cost."""
+"""``hashbench leaderboard``: which method is best on all tasks of a question, and how sure that is."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from typer import Option, echo
+from typer import Argument, Option, echo
 
-from hashbench.cli._options import DATASETS, AsJson
+from hashbench.cli._options import AsJson
 from hashbench.cli._terminal import json_text, leave_out, rows_read
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError
 
 if TYPE_CHECKING:
     from hashbench.runs.row import Row
 
 
 def command(
-    dataset: Annotated[list[str] | None, Option(help="Only on this data set.", autocompletion=DATASETS)] = None,
-    protocol: Annotated[list[str] | None, Option(help="Only with this protocol.")] = None,
-    bits: Annotated[list[int] | None, Option(min=1, help="Only codes of this length.")] = None,
-    features: Annotated[list[str] | None, Option(help="Only on these features, or this network.")] = None,
-    kind: Annotated[
-        list[str] | None, Option(help="Only supervised, unsupervised, shallow or deep methods; of several, all hold.")
-    ] = None,
-    sort: Annotated[
-        Literal["beats", "rank", "method", "tasks", "train", "encode", "memory"], Option(help="The order.")
-    ] = "beats",
-    all_tracks: Annotated[bool, Option("--all-tracks", help="Tuned methods as published, too.")] = False,
-    queries: Annotated[bool, Option("--queries", help="Resample queries too, where histograms are stored.")] = False,
+    panels: Annotated[list[str] | None, Argument(help="The panels; all without a name.", metavar="[PANEL]...")] = None,
     verdicts: Annotated[bool, Option("--verdicts", help="Count the published cells that are reproduced.")] = False,
     output: Annotated[Literal["csv", "latex", "markdown", "html"], Option("--format", help="The format.")] = "markdown",
     as_json: AsJson = False,
 ) -> None:
-    """Rank the methods on all tasks with stored rows: a task is a data set, a protocol, a code length and features.
+    """Rank tuned methods, one panel a question: each on all data sets and code lengths of the panel, or not at all.
 
-    Options that choose tasks may be repeated. A method that a task has no row of keeps its line, with - there. The
-    mean rank has an interval of resampled tasks and seeds. --queries reads the histograms of runs, which takes minutes
-    for many. --verdicts says instead which published values are reproduced, by paper and by method.
+    A rank is a range: where 95% of resamples of data sets and splits place the method. The panels are those of
+    experiments/leaderboard.toml. --verdicts says instead which published values are reproduced, by paper and by method.
     """
-    from hashbench.foundation.config import parse
-    from hashbench.tables import leaderboard, render_leaderboard
-    from hashbench.tables.tracks import task_of
+    from hashbench.tables import render_leaderboard
+    from hashbench.tables.leaderboard import leaderboard, tables_of
 
     store = rows_read()
     rows = list(store.rows(leave_out))
     if verdicts:
         _verdicts(rows, output, as_json=as_json)
         return
-    tasks = [*filter(None, map(task_of, rows))]
-    for option, names in (("dataset", dataset), ("protocol", protocol), ("features", features)):
-        known = {getattr(task, option) for task in tasks}
-        if wrong := next((name for name in names or [] if name not in known), None):
-            raise HashbenchError(f"--{option}: {unknown(f'{option} of a stored row', wrong, known)}")
-    of_tasks = {"datasets": dataset or [], "protocols": protocol or [], "features": features or [], "bits": bits or []}
-    chosen = parse(leaderboard.Selection, {**of_tasks, "kinds": kind or [], "all_tracks": all_tracks}, "leaderboard")
-    board = leaderboard.leaderboard(rows, chosen, store if queries else None).sorted_by(sort)
-    if not board.lines:
-        raise HashbenchError("no stored row of binary codes has these tasks and kinds: hashbench results list")
-    json = render_leaderboard.json_leaderboard
-    echo(json_text(json(board)) if as_json else render_leaderboard.render(board, output).rstrip("\n"))
+    filled = leaderboard(tables_of(rows, store), panels or [])
+    if not any(panel.lines for panel in filled):
+        names = ", ".join(panel.name for panel in filled)
+        raise HashbenchError(f"no method has all tasks of a panel ({names}): hashbench run TABLE makes the rows")
+    if as_json:
+        echo(json_text(render_leaderboard.json_leaderboard(filled)))
+    else:
+        echo(render_leaderboard.render(filled, output).rstrip("\n"))
 
 
 def _verdicts(rows: "list[Row]", output: str, *, as_json: bool) -> None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from hashbench.figures._declared import FigureSpec
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, legend, legend_height_in, nothing
-from hashbench.figures._panels import line_samples, looks_of
+from hashbench.figures._looks import looks_of
+from hashbench.figures._panels import line_samples
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -73,6 +74,7 @@ def fill(
     if not series:
         return nothing("nothing is measured; nothing is drawn")
     first, width, n_cells = figure.cells[0], WIDTHS_IN[figure.file.width], len(figure.cells)
+    methods = {cell.row: cell.method for cell in figure.cells if cell.row in series}
     counts = [of.n_runs for of in series.values()]
     text = explanation.format(
         cell=f"{first.dataset} {first.protocol}, {first.column}",
@@ -82,7 +84,7 @@ def fill(
     return Drawing(
         points=[point for of in series.values() for point in of.points],
         size_in=(width, HEIGHT_IN + legend_height_in(len(series), width)),
-        draw=partial(_draw, series, axes, text),
+        draw=partial(_draw, series, methods, axes, text),
         n_measured=len(series),
         missing=None if len(series) == n_cells else f"{len(series)} of {n_cells} methods are measured",
     )
@@ -96,8 +98,8 @@ def check(figure: FigureSpec) -> None:
         raise figure.error("several sections or data sets; a figure of curves shows one")
 
 
-def _draw(series: Mapping[str, Series], axes: Axes, text: str, figure: Figure) -> None:
-    looks, panels = looks_of(series), figure.subplots(1, 2)
+def _draw(series: Mapping[str, Series], methods: Mapping[str, str], axes: Axes, text: str, figure: Figure) -> None:
+    looks, panels = looks_of(methods), figure.subplots(1, 2)
     for label, of in series.items():
         for ax, curve in zip(panels, of.curves, strict=True):
             ax.plot(curve.x, curve.y, **looks[label], linewidth=1, markersize=3, markevery=curve.every)

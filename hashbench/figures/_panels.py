@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any
 
 from hashbench.figures._declared import FigureSpec
 from hashbench.figures._drawing import Artist, Axes, Figure
+from hashbench.figures._looks import Look
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import notation
@@ -15,22 +15,9 @@ from hashbench.tables.collect import collect
 from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Measured, Table, TableCell
 
-# the palette of Okabe and Ito, which colour-blind readers can tell apart; brown for its yellow, too faint on white
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D46")
-MARKERS = "osD^vPX"  # 7 and 8 have no common factor: 56 rows have 56 pairs of colour and marker
-LINE_STYLES = ("-", "--", "-.", ":")
-DOT, HOLLOW, BAR, EDGE = "#0072B2", "#D55E00", "#BFE0F5", "#56B4E9"
+DOT, HOLLOW, BAR, EDGE = "0.15", "0.5", "0.88", "0.65"  # no colours: these are of methods
 # the columns of the CSV that hold what was measured
 MEASURED = {"measured": "mean", "std": "std", "n_seeds": "n_seeds", "worst": "worst", "best": "best"}
-
-
-Look = dict[str, Any]  # the color, marker and linestyle of one row, the same in all panels
-
-
-def looks_of(labels: Iterable[str]) -> dict[str, Look]:
-    """A look for each label, no two alike among the first 56."""
-    looks = zip(dict.fromkeys(labels), cycle(COLOURS), cycle(MARKERS), cycle(LINE_STYLES), strict=False)
-    return {label: {"color": color, "marker": marker, "linestyle": line} for label, color, marker, line in looks}
 
 
 @dataclass(frozen=True)
@@ -107,11 +94,14 @@ def filled(figure: FigureSpec, rows: Iterable[Row], store: Store, *, published: 
     return collect(table, rows, store)
 
 
-def labels_of(panels: Iterable[Panel]) -> list[str]:
-    """The labels of the series with a measured or a published value, in order of appearance."""
-    series = ((label, points) for panel in panels for label, points in panel.series.items())
-    shown = (label for label, points in series if any(p.mean is not None or p.published is not None for p in points))
-    return list(dict.fromkeys(shown))
+def methods_of(panels: Iterable[Panel]) -> dict[str, str]:
+    """The labels of the series with a measured or a published value, in order of appearance, with their methods."""
+    methods: dict[str, str] = {}
+    for panel in panels:
+        for label, points in panel.series.items():
+            if any(point.mean is not None or point.published is not None for point in points):
+                methods.setdefault(label, points[0].cell.declared.method)
+    return methods
 
 
 def axes_of(figure: Figure, panels: Sized, across: int, *, share: bool) -> "list[Axes]":

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from hashbench.figures import _declared, _panels
 from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain, legend
+from hashbench.figures._looks import looks_of
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.store import Store
 from hashbench.tables import notation
@@ -16,7 +17,7 @@ from hashbench.tables.footnotes import processors
 from hashbench.tables.notation import Notation, Words
 from hashbench.tables.table import Section, Table
 
-MOST_LINES = 20  # of a legend that can still be followed; 8 colours and 7 markers tell these apart
+MOST_LINES = 20  # of a legend that can still be followed; colours and markers tell these apart
 LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
 LINES_IN, LABEL_IN, AROUND_IN = 2.3, 0.17, 0.55  # the height of a panel of lines, of a dot, and around dots
 TITLE_IN = 0.14  # of each line but the first of the titles above a row of panels
@@ -57,7 +58,7 @@ def drawing_of_table(table: Table) -> Drawing | None:
     if not sections:
         return None
     panels = [_lines_of(section, how) for section in sections if has_code_lengths(section)]
-    if len(panels) == len(sections) and len(labels := _panels.labels_of(panels)) <= MOST_LINES:
+    if len(panels) == len(sections) and len(labels := _panels.methods_of(panels)) <= MOST_LINES:
         height = 0.5 + max(LINES_IN, 0.14 * len(labels)) * -(-len(panels) // LINES_ACROSS)
         return Drawing([], (WIDTHS_IN["page"], height), partial(_draw_lines, table, panels), table.n_measured)
     rows = _rows_of_panels([_dots_of(section, how) for section in sections])
@@ -157,7 +158,7 @@ def _widths_of(rows: list[list[_Dots]]) -> list[int]:
 
 
 def _draw_lines(table: Table, panels: list[Panel], figure: Figure) -> None:
-    looks = _panels.looks_of(_panels.labels_of(panels))
+    looks = looks_of(_panels.methods_of(panels))
     across = min(LINES_ACROSS, len(panels))
     for ax, panel in zip(_panels.axes_of(figure, panels, across, share=False), panels, strict=True):
         _panels.draw_lines(ax, panel, looks, marks=True)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from hashbench.figures import _panels
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, legend, legend_height_in
+from hashbench.figures._looks import looks_of
 from hashbench.figures._panels import Panel, Point
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
@@ -37,7 +38,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     panels = [_panel(section) for section in table.sections]
     bounds = [_bound(panel) if file.bound else {} for panel in panels]
     across, width = min(file.panels_across, len(panels)), WIDTHS_IN[file.width]
-    legend_in = legend_height_in(len(_panels.labels_of(panels)) + any(bounds), width)
+    legend_in = legend_height_in(len(_panels.methods_of(panels)) + any(bounds), width)
     drawn = [*(["the published values"] if table.has_published else []), *(["the bound"] if any(bounds) else [])]
     otherwise = f"drawn: {' and '.join(drawn)}" if drawn else "nothing is drawn: the paper prints no values"
     points: list[dict[str, Value]] = [
@@ -121,7 +122,7 @@ def _draw(
     from matplotlib.lines import Line2D
 
     dotted: dict[str, Any] = {"color": "#000000", "linestyle": (0, (1, 1)), "linewidth": 1.0}
-    looks = _panels.looks_of(_panels.labels_of(panels))
+    looks = looks_of(_panels.methods_of(panels))
     for place, ax in enumerate(_panels.axes_of(figure, panels, across, share=one_scale)):
         panel = panels[place]
         if bounds[place]:

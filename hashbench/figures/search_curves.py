@@ -8,8 +8,9 @@ import numpy as np
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, legend, nothing
-from hashbench.figures._panels import line_samples, looks_of
-from hashbench.foundation.errors import unknown
+from hashbench.figures._looks import Look, looks_of
+from hashbench.figures._panels import line_samples
+from hashbench.foundation.errors import counted, unknown
 from hashbench.methods import METHODS
 from hashbench.runs.row import Row
 from hashbench.runs.settings import method_file
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT_IN = 3.2
+MOST_LINES = 8  # that an eye can follow
 MOST_BANDS = 6  # more would hide each other
 EXPLANATION = (
     "{search}: the best {metric} of k of {n} trials, the mean over all their orders; {band}. A trial has {scored}. "
-    "Where lines cross, the comparison depends on the budget."
+    "Where lines cross, the comparison depends on the budget.{others}"
 )
 
 
@@ -53,9 +55,9 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     search = Search.load(figure.file.search)
     if search is None or not search.trials:
         return nothing(f"the search {figure.file.search} is not here: hashbench tune makes it")
-    lines = {
-        title: best_after(scores_alike(search, method)) for method, title in drawn_methods(figure.file, search).items()
-    }
+    methods = drawn_methods(figure.file, search)
+    shown = dict([*methods.items()][:MOST_LINES])
+    lines = {title: best_after(scores_alike(search, method)) for method, title in shown.items()}
     if not lines:
         return nothing(f"the search {figure.file.search} has no trial of {', '.join(figure.file.methods)}")
     points: list[Mapping[str, Value]] = [
@@ -69,15 +71,21 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     scored = (
         f"the {metric} of the first study" if search.question.is_two_stage else f"the median {metric} of its studies"
     )
+    n_others = len(methods) - len(shown)
+    others = f" Drawn are the best {MOST_LINES}; left out: {counted(n_others, 'other')}." if n_others else ""
     data = ", ".join(search.question.left_out)
-    text = EXPLANATION.format(search=data, n=n, band=band, metric=metric, scored=scored)
-    return Drawing(points, (WIDTHS_IN[figure.file.width], HEIGHT_IN), partial(_draw, lines, text, metric), len(points))
+    text = EXPLANATION.format(search=data, n=n, band=band, metric=metric, scored=scored, others=others)
+    looks = looks_of({title: method for method, title in shown.items()})
+    draw = partial(_draw, lines, looks, text, metric)
+    return Drawing(points, (WIDTHS_IN[figure.file.width], HEIGHT_IN), draw, len(points))
 
 
-def _draw(lines: dict[str, tuple[Floats, Floats]], text: str, metric: str, figure: "Figure") -> None:
+def _draw(
+    lines: dict[str, tuple[Floats, Floats]], looks: dict[str, Look], text: str, metric: str, figure: "Figure"
+) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    ax, looks = figure.add_subplot(), looks_of(lines)
+    ax = figure.add_subplot()
     for title, (means, stds) in lines.items():
         k = np.arange(1, len(means) + 1)
         ax.plot(k, means, **looks[title], markersize=3, markevery=max(1, len(k) // 8), linewidth=1.0)

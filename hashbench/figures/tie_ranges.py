@@ -42,7 +42,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     file: RangesFile = figure.file
     table = _panels.filled(figure, rows, store, published=file.published)
     panels, tuning = _by_bits(table), _tuning(table, file.searches)
-    labels = _panels.labels_of(panels)
+    labels = [*_panels.methods_of(panels)]
     if file.searches or file.is_sorted:
         labels.sort(key=lambda label: -max((p.mean or 0 for panel in panels for p in panel.series[label]), default=0))
     blocks = [

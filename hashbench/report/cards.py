@@ -1,7 +1,7 @@
 """The card of a method, a page of the site: paper, objective, place, cost, verdicts, figures, settings with sources."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -11,17 +11,18 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import counted
 from hashbench.methods import METHODS
-from hashbench.report.board import result_id
+from hashbench.report.board import NAME as BOARD
+from hashbench.report.board import Cell, grid
 from hashbench.report.contents import Contents, place_of
 from hashbench.report.page import Beside, figure, head
 from hashbench.report.provenance import Provenance
 from hashbench.runs.declared import other_values_of, settings_of
 from hashbench.runs.settings import method_file
-from hashbench.tables.leaderboard import FEWEST, Leaderboard, Line
+from hashbench.tables.leaderboard import Line, Panel
 from hashbench.tables.papers import VENUE, Paper, cited
-from hashbench.tables.render_html import escape, sorted_by
-from hashbench.tables.render_leaderboard import blocks_of
-from hashbench.tables.tracks import NEEDS, Task
+from hashbench.tables.render_html import escape
+from hashbench.tables.render_leaderboard import facts_of
+from hashbench.tables.tracks import NEEDS
 from hashbench.tables.verdicts import Verdict, verdicts
 
 PAGE = "../index.html"
@@ -49,14 +50,9 @@ class Cards:
 
     def overview(self) -> str:
         """The list of all methods for the first page."""
-        lines = []
-        board = self.contents.board or Leaderboard((), ())
+        lines: list[list[Cell]] = []
         for name, card in self.provenance.cards.items():
             file, method = method_file(name), METHODS.get(name)
-            best = max(
-                (line["beaten"] or 0 for line in board.lines if line["name"] == name and line["n_tasks"] >= FEWEST),
-                default=None,
-            )
             n_rows = sum(row.method == name for row in self.contents.rows)
             of_method = [
                 f'<a href="{card}">{escape(file.title)}</a>',
@@ -64,9 +60,9 @@ class Cards:
                 escape(NEEDS[method.supervision]),
                 escape(_cited(self.provenance.entries.get(file.paper), file.paper)),
             ]
-            numbers: list[Cell] = [(n_rows, f"{n_rows:,}"), (best, "-" if best is None else f"{best:.0%}")]
-            lines.append([*of_method, *numbers])
-        heads = ["method", "kind", "learns from", "paper", "rows", "beats, its best line"]
+            ranks = "; ".join(f"{panel.name} {line.ranks}" for panel, line in self._lines_of(name))
+            lines.append([*of_method, (n_rows, f"{n_rows:,}"), escape(ranks or "-")])
+        heads = ["method", "kind", "learns from", "paper", "rows", "ranks"]
         return grid(heads, lines, sortable=True)
 
     def render(self, name: str) -> str:
@@ -98,26 +94,27 @@ class Cards:
             ]
         )
 
+    def _lines_of(self, name: str) -> Iterator[tuple[Panel, Line]]:
+        """The lines of a method on the leaderboard, with their panels."""
+        for panel in self.contents.board:
+            yield from ((panel, line) for line in panel.lines if line.name == name)
+
     def _place(self, name: str) -> Iterator[str]:
-        board = self.contents.board or Leaderboard((), ())
-        places = [place for place, line in enumerate(board.lines) if line["name"] == name]
         n_rows = sum(row.method == name for row in self.contents.rows)
         rows = f'<a href="{PAGE}{_rows_of(name)}">{counted(n_rows, "row")}</a>'
-        yield f'<section id="place"><h2>Place and cost</h2><p>{rows} stored.</p>'
-        if places:
-            facts, _ = blocks_of(board)
-            heads = [escape(board.lines[place]["method"]) for place in places]
-            of_facts = [[escape(key), *(escape(cells[place][0]) for place in places)] for key, cells in facts.items()]
-            yield grid(["", *heads], of_facts)
-            lines = [board.lines[place] for place in places]
-            of_tasks = [
-                [escape(", ".join(task.parts)), *(_result(board, line, task) for line in lines)]
-                for task in board.tasks
-                if any(task in line.results for line in lines)
-            ]
-            yield f"<h3>AP with ties, and the rank among the lines of a task</h3>{grid(['task', *heads], of_tasks)}"
+        yield f'<section id="place"><h2>Ranks and cost</h2><p>{rows} stored.</p>'
+        lines: list[list[Cell]] = []
+        for panel, line in self._lines_of(name):
+            question = f'<a href="{PAGE}#{BOARD}.{escape(panel.name)}">{escape(panel.question)}</a>'
+            facts = facts_of(panel)
+            texts = {head: cells[panel.lines.index(line)][0] for head, cells in facts.items()}
+            aps = "; ".join(f"{task.title} {texts[task.title]}" for task in panel.tasks)
+            ranks = f"{line.ranks} of {len(panel.lines)}"
+            lines.append([question, escape(line.method), ranks, texts["points"], escape(aps), texts["train s"]])
+        if lines:
+            yield grid(["panel", "line", "rank", "points", "AP with ties", "train s"], lines)
         else:
-            yield "<p>It has no line on the leaderboard.</p>"
+            yield "<p>No panel of the leaderboard ranks it.</p>"
         yield "</section>"
 
     def _verdicts(self, name: str) -> Iterator[str]:
@@ -180,15 +177,6 @@ def _docstring(name: str) -> str:
     return "<br>".join(escape(part) for part in parts)
 
 
-def _result(board: Leaderboard, line: Line, task: Task) -> str:
-    if task not in line.results:
-        return "-"
-    found = line.results[task]
-    spread = "" if found.std is None else f"±{found.std:.3f}"
-    place = "" if found.rank is None else f", {found.rank:g} of {found.n_compared}"
-    return f'<a href="{PAGE}#cell={result_id(board, line, task)}">{found.mean:.3f}{spread}</a>{place}'
-
-
 def _settings(name: str) -> Iterator[str]:
     yield '<section id="settings"><h2>Settings</h2><p class="legend">Source: the paper, the code of its authors, ours, '
     yield "default (of the code here), or required: given by the run or by a recipe.</p>"
@@ -218,23 +206,3 @@ def _reference(paper: Paper | None, key: str) -> str:
 
 def _cited(paper: Paper | None, key: str) -> str:
     return cited(key, {key: paper}) if paper else key
-
-
-Cell = str | tuple[float | None, str]
-
-
-def grid(heads: Sequence[str], lines: Iterable[Sequence[Cell]], *, sortable: bool = False) -> str:
-    """A table of escaped texts, and of numbers with what is shown of them."""
-    kind = "list sortable" if sortable else "list"
-    text = "".join(f'<th scope="col">{each}</th>' for each in heads)
-    body = "".join(f'<tr><th scope="row">{first}</th>{"".join(map(_cell, rest))}</tr>' for first, *rest in lines)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{text}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
-def _cell(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return f"<td>{cell}</td>"
-    value, text = cell
-    return f'<td class="number"{sorted_by(value)}>{text}</td>'

@@ -19,7 +19,7 @@ from hashbench.tables import spec
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import Rows, collect
-from hashbench.tables.leaderboard import Leaderboard, leaderboard
+from hashbench.tables.leaderboard import Panel, leaderboard, tables_of
 from hashbench.tables.spec import TableSpec, why_not_here
 from hashbench.tables.status import PastSeconds
 from hashbench.tables.table import Table
@@ -73,14 +73,14 @@ class Picture:
 class Contents:
     """All that the page shows. ``left_out`` has a line for each row, table or figure that cannot be read.
 
-    ``board`` is the leaderboard of all rows; None on a page of some tables only.
+    ``board`` has the panels of the leaderboard; none on a page of some tables only.
     """
 
     tables: Sequence[ReportedTable]
     pictures: Sequence[Picture]
     rows: Sequence[Row]
     left_out: Sequence[str]
-    board: Leaderboard | None = None
+    board: Sequence[Panel] = ()
 
 
 def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
@@ -124,7 +124,16 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         rows = Rows(row for row in rows if row.run in used)
     # tables of which something is measured come first
     tables.sort(key=lambda each: not each.table.has_measured)
-    return Contents(tables, pictures, rows, left_out, None if only else leaderboard(rows))
+    return Contents(tables, pictures, rows, left_out, [] if only else _panels(rows, store, leave_out))
+
+
+def _panels(rows: Rows, store: Store, broken: Broken) -> list[Panel]:
+    """The panels of the leaderboard that rank a method; none, and ``broken`` is called, where their file is wrong."""
+    try:
+        return [panel for panel in leaderboard(tables_of(rows, store)) if panel.lines]
+    except HashbenchError as error:
+        broken(error)
+        return []
 
 
 def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: PastSeconds) -> list[MissingRun]:

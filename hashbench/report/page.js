@@ -47,21 +47,16 @@ function matches(element) {
   });
 }
 
-const isFact = (cell) => cell.classList.contains("fact"); // of a line of the leaderboard, not of a task
-const isOverAll = (cell) => cell.classList.contains("over-all"); // a fact that is not known of some tasks and lines
-
 function filterTable(table, all) {
   const columns = new Set([0]);
   for (const row of table.tBodies[0].rows) {
-    const cells = [...row.cells].slice(1).filter((cell) => !isFact(cell));
+    const cells = [...row.cells].slice(1);
     const found = cells.filter((cell) => all || matches(cell));
     found.forEach((cell) => columns.add(cell.cellIndex));
     cells.forEach((cell) => cell.classList.toggle("other", !found.includes(cell)));
     row.hidden = found.length === 0;
   }
-  const overAll = new Set(all ? [] : [...table.tHead.rows[0].cells].filter(isOverAll).map((cell) => cell.cellIndex));
-  const hides = (cell) => (isFact(cell) ? overAll.has(cell.cellIndex) : !columns.has(cell.cellIndex));
-  for (const row of table.rows) for (const cell of row.cells) cell.hidden = hides(cell);
+  for (const row of table.rows) for (const cell of row.cells) cell.hidden = !columns.has(cell.cellIndex);
   table.parentElement.hidden = columns.size === 1;
 }
 
@@ -71,9 +66,8 @@ function filter() {
   const all = !form.elements.measured.checked && FILTERS.every((key) => !form.elements[key].value);
   if (!all || wasFiltered) filterTables(all); // at the start nothing is hidden
   wasFiltered = !all;
-  if (board) rankShown(all);
   showRows();
-  const cells = [...document.querySelectorAll(".hashbench-table:not(#leaderboard) td[id]")];
+  const cells = [...document.querySelectorAll(".hashbench-table td[id]")];
   const shown = all ? cells.length : cells.filter(matches).length;
   form.querySelector("output").value = `${shown.toLocaleString("en")} of ${cells.length.toLocaleString("en")} cells`;
 }
@@ -89,83 +83,6 @@ function filterTables(all) {
   for (const group of document.querySelectorAll("#missing details"))
     group.hidden = !group.querySelector("li:not([hidden])");
 }
-
-// ---- the leaderboard: its first lines, and places among what a filter leaves
-
-const board = document.querySelector("#leaderboard table");
-const allLines = document.getElementById("all-lines");
-const FIRST = 10; // lines that are shown until all are asked for
-const FEWEST = 4; // tasks: lines with fewer come last
-const RANKED = ["place", "beats", "tasks"]; // facts that are known of some tasks and lines too
-const written = new Map(); // the cells of these facts, with the text and the value that they had
-let isWhole = false; // all lines are shown
-let rankedLines = []; // of what the filter leaves, the best first; empty without a filter
-
-function factCells(row) {
-  const heads = [...board.tHead.rows[0].cells].map((cell) => cell.textContent);
-  return RANKED.map((name) => row.cells[heads.indexOf(name)]);
-}
-
-function setFact(cell, text, value) {
-  if (!written.has(cell)) written.set(cell, [cell.textContent, cell.dataset.measured]);
-  cell.textContent = text;
-  if (value === undefined) delete cell.dataset.measured;
-  else cell.dataset.measured = value;
-}
-
-// the share of the other lines that each line beats on each task that is shown; an equal one counts half
-function sharesOf(lines) {
-  const shares = new Map(lines.map((row) => [row, []]));
-  for (const { cellIndex, hidden, className } of board.tHead.rows[0].cells) {
-    if (hidden || !cellIndex || className.includes("fact")) continue;
-    const having = lines.filter((row) => row.cells[cellIndex].id && !row.cells[cellIndex].classList.contains("other"));
-    const valueIn = (row) => Number(row.cells[cellIndex].dataset.measured);
-    for (const row of having.length > 1 ? having : []) {
-      const less = having.filter((each) => valueIn(each) < valueIn(row)).length;
-      const equal = having.filter((each) => valueIn(each) === valueIn(row)).length - 1;
-      shares.get(row).push((less + equal / 2) / (having.length - 1));
-    }
-  }
-  return shares;
-}
-
-// as hashbench/tables/leaderboard.py orders all lines: methods without labels, few tasks and settings by hand come last
-function rankShown(all) {
-  rankedLines = [];
-  for (const [cell, [text, value]] of written) setFact(cell, text, value);
-  if (all) return;
-  const shown = [...board.tBodies[0].rows].filter((row) => !row.hidden);
-  for (const isWithout of [false, true]) {
-    const group = shown.filter((row) => (row.dataset.needs === "none") === isWithout);
-    const shares = sharesOf(group);
-    const mean = (row) => shares.get(row).reduce((sum, share) => sum + share, 0) / (shares.get(row).length || 1);
-    const keys = (row) => [shares.get(row).length < FEWEST, row.dataset.settings === "by hand", -mean(row)].map(Number);
-    const difference = (a, b) => keys(a).map((key, n) => key - keys(b)[n]).find(Boolean);
-    const byName = (a, b) => (a.cells[0].textContent < b.cells[0].textContent ? -1 : 1);
-    group.sort((a, b) => difference(a, b) ?? byName(a, b)).forEach((row, n) => {
-      const [place, beats, tasks] = factCells(row);
-      const nTasks = shares.get(row).length;
-      setFact(place, nTasks ? String(n + 1) : "-", nTasks ? n + 1 : undefined);
-      setFact(beats, nTasks ? `${Math.round(100 * mean(row))}%` : "-", nTasks ? mean(row) : undefined);
-      setFact(tasks, String(nTasks), nTasks);
-    });
-    rankedLines.push(...group);
-  }
-}
-
-function shorten() {
-  const lines = [...board.tBodies[0].rows].filter((row) => !row.hidden);
-  const needsAll = isWhole || lines.indexOf(pinned()?.parentElement) >= FIRST;
-  lines.forEach((row, n) => row.classList.toggle("beyond", !needsAll && n >= FIRST));
-  board.parentElement.classList.toggle("tall", needsAll);
-  allLines.hidden = lines.length <= FIRST;
-  allLines.textContent = needsAll ? `Show the first ${FIRST} lines` : `Show all ${lines.length} lines`;
-}
-
-allLines?.addEventListener("click", () => {
-  isWhole = board.parentElement.classList.contains("tall") === false;
-  shorten();
-});
 
 // ---- tables that are wider than their box: a shadow at the edge behind which there is more
 
@@ -257,11 +174,10 @@ function sort(table) {
   mark(table, column, direction);
   if (table === rowsTable) return showRows();
   if (!places.has(table)) {
-    if (column === undefined && table !== board) return; // it is as it was written
+    if (column === undefined) return; // it is as it was written
     places.set(table, [...table.tBodies[0].rows]);
   }
-  const isRanked = table === board && rankedLines.length > 0;
-  const rows = isRanked ? [...rankedLines] : [...places.get(table)];
+  const rows = [...places.get(table)];
   if (table.tHead.rows[0].cells[column]) {
     const key = keyOf(table, column);
     const sign = direction === "desc" ? -1 : 1;
@@ -273,7 +189,6 @@ function sort(table) {
     });
   }
   table.tBodies[0].append(...rows);
-  if (table === board) shorten();
 }
 
 // numbers from the greatest, texts from a to z; then the other way round; then as in the paper
@@ -281,7 +196,7 @@ function sortBy(heading) {
   const table = heading.closest("table");
   const [column, direction] = state.sorts.get(table.dataset.sort) ?? [];
   const isNumber = table === rowsTable ? heading.cellIndex === AP : keyOf(table, heading.cellIndex);
-  const order = isNumber && heading.dataset.first !== "asc" ? ["desc", "asc"] : ["asc", "desc"];
+  const order = isNumber ? ["desc", "asc"] : ["asc", "desc"];
   const next = order[order.indexOf(Number(column) === heading.cellIndex ? direction : "") + 1];
   if (next) state.sorts.set(table.dataset.sort, [String(heading.cellIndex), next]);
   else state.sorts.delete(table.dataset.sort);
@@ -450,7 +365,6 @@ function begin(found) {
 form.addEventListener("input", () => {
   state.rows = STEP;
   filter();
-  if (board) sort(board);
   writeAddress();
 });
 form.addEventListener("reset", () => {

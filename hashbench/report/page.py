@@ -122,8 +122,7 @@ def _overview(contents: Contents, provenance: Provenance, beside: Beside | None)
     n_cells = sum(each.table.n_cells for each in contents.tables)
     n_measured = sum(each.table.n_measured for each in contents.tables)
     n_machines = len({machine_of(row) for row in contents.rows})
-    has_board = contents.board is not None and bool(contents.board.lines)
-    links = {"Leaderboard": "#leaderboard"} if has_board else {}
+    links = {"Leaderboard": "#leaderboard"} if contents.board else {}
     links |= {"Tables": "#tables", "Figures": "#figures", "Rows": "#rows", "Machines and runs": "#machines"}
     links |= {"Missing": "#missing", **({name: f"#{name.lower()}" for name in beside.parts} if beside else {})}
     links |= {"Documentation": "docs/index.html"} if beside else {}
@@ -138,8 +137,8 @@ def _overview(contents: Contents, provenance: Provenance, beside: Beside | None)
     )
     yield '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it. '
     yield "A table that is wider than the window scrolls in its box.</p></header>"
-    if contents.board is not None and has_board:
-        yield from render_board(contents.board, provenance)
+    if contents.board:
+        yield from render_board(contents.board, provenance.cards)
     if found := verdicts(each.table for each in contents.tables):
         yield f'<section id="verdicts">{verdicts_text(found, render_leaderboard.html)}</section>'
 
@@ -208,7 +207,7 @@ def _rows() -> Iterator[str]:
     """The list of all rows, which the script fills, some at a time."""
     yield '<section id="rows"><h2>Rows</h2>'
     yield '<p class="legend">A row is the stored result of one run. Settings: tuned by a search, as published, or by '
-    yield "hand; empty for others, and for a row that is on no task of the leaderboard.</p>"
+    yield "hand; empty for others, and for a row of another split or of a search.</p>"
     yield '<div class="scroll"><table class="list sortable" data-rows>'
     yield f"{_heading(*COLUMNS)}<tbody></tbody></table></div>"
     yield '<button type="button" id="more" hidden>More</button></section>'

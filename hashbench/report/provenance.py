@@ -12,13 +12,12 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.report.contents import MissingRun, Place, ReportedTable, place_of
 from hashbench.runs.row import Row
-from hashbench.tables.leaderboard import Line
 from hashbench.tables.notation import Notation, least_to_most, number
 from hashbench.tables.papers import Paper, cited
 from hashbench.tables.render_csv import DECIMALS, settings_text
 from hashbench.tables.render_html import Attributes
 from hashbench.tables.table import TableCell
-from hashbench.tables.tracks import Task, name_of, task_of
+from hashbench.tables.tracks import name_of, task_of
 
 TRAINED = (("lr", "rate"), ("epochs", "epochs"), ("batch_size", "batch"))  # settings of a training that are said
 
@@ -133,18 +132,6 @@ class Provenance:
             **({} if supervised else {"data-kinds": _kinds(declared.method, supervised=False)}),
             **{f"data-{key}": number(value, DECIMALS) for key, value in values.items() if value is not None},
         }
-
-    def add_result(self, name: str, line: Line, task: Task) -> None:
-        """Adds what is said of a line of the leaderboard on a task that it has, by the id ``name`` of the cell."""
-        found = line.results[task]
-        spread = "" if found.std is None else f" ± {found.std:.4f}"
-        facts = {
-            "method": f"{line['method']}, settings {line['settings']}",
-            "task": ", ".join(task.parts),
-            "AP with ties": f"{found.mean:.4f}{spread}, {least_to_most([len(found.of_seeds)], 'seed')}",
-            "rank": "no other line has this task" if found.rank is None else f"{found.rank:g} of {found.n_compared}",
-        }
-        self.cells[name] = {"facts": facts, "runs": [self.places[row.run] for row in found.rows]}
 
     def as_json(self) -> str:
         """The data as JSON that can stand in an element of HTML: no ``<`` ends it."""

@@ -10,7 +10,8 @@ from hashbench.foundation.errors import HashbenchError, counted
 from hashbench.foundation.files import all_or_none, write_bytes, write_text
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.methods import METHODS
-from hashbench.report.cards import Cards, grid
+from hashbench.report.board import grid
+from hashbench.report.cards import Cards
 from hashbench.report.contents import Contents
 from hashbench.report.page import DATA, SCRIPT, STYLE, Beside, compose, provenance_of
 from hashbench.runs.settings import method_file

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from statistics import fmean, stdev
 from typing import Any
 
@@ -59,7 +60,8 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
             measured = replace(measured, lacks_splits=measured.n_splits == 1)
         if measured is not None and stored.rows.has_repeats:
             repeated |= {run: None for run, n in Counter(row.run for row in of_cell).items() if n > 1}
-        section[cell.row, cell.column] = TableCell(cell, measured)
+        failed = stored.failed_of(cell, spec, hash_of_cell)
+        section[cell.row, cell.column] = TableCell(cell, measured, failed)
     filled = []
     for title, cells in sections.items():
         rows_, columns = (tuple(dict.fromkeys(labels)) for labels in zip(*cells, strict=True))  # in order of appearance
@@ -93,6 +95,15 @@ class Rows(tuple[Row, ...]):
         return dict(found)
 
     @cached_property
+    def failed_of_cells(self) -> Mapping[str, list[Row]]:
+        """Digest of a cell -> the rows of its failed runs."""
+        failed: dict[str, list[Row]] = defaultdict(list)
+        for row in self:
+            if row.status == "failed":
+                failed[row.cell_hash].append(row)
+        return dict(failed)
+
+    @cached_property
     def has_repeats(self) -> bool:
         """Whether a run has several rows, which several machines measured."""
         return any(len(rows) > 1 for by_seed in self.of_cells.values() for rows in by_seed.values())
@@ -117,6 +128,18 @@ class _StoredResults:
 
     def _by_seed(self, digest: str) -> Mapping[int, list[Row]]:
         return self.rows.of_cells.get(digest, {})
+
+    def failed_of(self, cell: Cell, spec: TableSpec, hash_of: CellHash) -> tuple[Row, ...]:
+        """The rows of its failed runs; where its repeats are splits, those of its repeats."""
+        if not self.rows.failed_of_cells:
+            return ()
+        splits, repeats = splits_of(cell, spec.n_splits), None
+        if spec.repeats == "splits":
+            repeats = repeats_of(cell, spec, N_SPLITS)
+            splits = [split for _, split in repeats]
+        of_splits = [self.rows.failed_of_cells.get(hash_of(cell, split), []) for split in splits]
+        failed = chain.from_iterable(of_splits)
+        return tuple(row for row in failed if repeats is None or (row.seed, row.split_seed) in repeats)
 
     def stated_hash(self, cell: Cell, split: int | None) -> str:
         """The digest of the only rows whose names and settings are the cell's; empty where it is not sure.
@@ -169,6 +192,7 @@ class _StoredResults:
             more |= {f"distinct_{of}": fmean(getattr(each, of) for each in codes) for of in ("queries", "database")}
         std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
         of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
+        of_runs["values"] = tuple(means)
         if cell.is_ap and self.store is not None:
             of_runs["scores"] = _scores_of(measured, self.store)
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)

@@ -1,310 +1,327 @@
-"""The leaderboard: methods down, tasks across, ranked by AP_T, with how sure the ranks are, what it cost and needs."""
+"""The leaderboard: panels of one question each, whose methods are ranked on all of its tasks, or not at all."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from statistics import fmean, median, stdev
-from typing import Any
+from dataclasses import dataclass
+from functools import cache
+from statistics import fmean, median
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
 
-from hashbench import metrics
-from hashbench.foundation.config import Strict
-from hashbench.metrics import Metrics
-from hashbench.runs.row import Row, processor_of
+from hashbench.foundation import paths
+from hashbench.foundation.config import Strict, parse, read_toml
+from hashbench.foundation.errors import HashbenchError, counted, unknown
+from hashbench.methods import METHODS
+from hashbench.runs.row import Row
+from hashbench.runs.settings import TUNED
 from hashbench.runs.store import Store
-from hashbench.tables import tracks
-from hashbench.tables.collect import kept_histogram
-from hashbench.tables.resampling import LEVEL, SAMPLES, Floats, rank_intervals, ranks_of, share_above_zero
-from hashbench.tables.tracks import BY_HAND, TUNED, Name, Task
+from hashbench.tables import spec
+from hashbench.tables.collect import Rows, collect
+from hashbench.tables.difference import Position, against_best
+from hashbench.tables.ranking import SAMPLES, Floats, Scores, rank
+from hashbench.tables.table import Section, Table, TableCell
 
-FEWEST = 4  # of 3 tasks one sample in 27 has the worst one only: the interval of 95% would be from end to end
+FILE = "leaderboard.toml"  # in experiments/
+EXPLANATION = (
+    "Only tuned settings are ranked, and only methods that have all tasks of a panel. AP: with ties, the mean over the "
+    "code lengths of a task and all repeats; tasks of one data set are averaged. Points (Borda): on each data set the "
+    "number of methods with a lower AP, averaged over data sets; they give the order, and a failed run is last. Rank: "
+    f"where the middle 95% of {SAMPLES:,} resamples place the method. A resample draws data sets with replacement and, "
+    "within each, repeats, the same ones for all methods. Numbered columns: in how many percent of the resamples the "
+    "method of the row has more points than the one of that number; equal points count half."
+)
+FAILED = -np.inf  # the AP of a failed run: below every other
+
+Queries = NDArray[np.float32]  # the AP of each query [q]
+TableOf = Callable[[str, bool], Table]  # of a name; True: with the rows of the protocol's own split alone
+Values = Mapping[int | None, float]  # the AP of each repeat of a cell, by its split, or by its seed on one split
 
 
-@dataclass(frozen=True)
-class Result:
-    """What was measured of a method on a task, and its rank there; a run that was measured twice counts once."""
+class Block(Strict):
+    """The cells of a table that a panel ranks: the AP of one of its sections, of these numbers of bits."""
 
-    rows: tuple[Row, ...]
-    rank: float | None = None  # 1 is the best, equal means share a rank; None where no other line has the task
-    n_compared: int = 1  # the lines that have the task
+    table: str
+    section: str
+    bits: list[int] = Field(min_length=1)
 
-    @cached_property
-    def of_seeds(self) -> Mapping[int, float]:
-        """The AP_T of each seed."""
-        found: dict[int, list[float]] = defaultdict(list)
-        for row in self.rows:
-            found[row.seed].append(row.metrics["ap"].mean or 0.0)
-        return {seed: fmean(found[seed]) for seed in sorted(found)}
 
-    @cached_property
-    def mean(self) -> float:
-        """The mean over seeds."""
-        return fmean(self.of_seeds.values())
+class PanelFile(Strict):
+    """A panel as it is declared; ``group`` is that of its methods (none: all of its sections)."""
 
-    @cached_property
-    def std(self) -> float | None:
-        """The sample deviation over seeds; None with one."""
-        return stdev(self.of_seeds.values()) if len(self.of_seeds) > 1 else None
+    question: str
+    group: Literal["deep", "shallow"] | None = None
+    repeats: int = Field(default=5, ge=1)  # the runs that each cell needs
+    blocks: list[Block] = Field(min_length=1)
+
+
+class LeaderboardFile(Strict):
+    """The whole file: its panels by name."""
+
+    panels: dict[str, PanelFile]
+
+
+class Task(NamedTuple):
+    """A data set with a protocol."""
+
+    dataset: str
+    protocol: str
+
+    @property
+    def title(self) -> str:
+        """Its name in headings."""
+        return f"{self.dataset} {self.protocol}"
+
+
+Cells = dict[Task, dict[int, TableCell]]  # of one row of the tables: by task and number of bits
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A ranked method: its cells, the AP of each repeat of a task, its points, and the range of its rank."""
+
+    method: str  # the label of its row in the tables
+    name: str
+    cells: Cells
+    scores: Mapping[Task, Floats]  # [repeats], the mean over code lengths; FAILED where a run failed
+    points: float
+    low: int
+    high: int
+
+    @property
+    def ranks(self) -> str:
+        """The range of its rank as text."""
+        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
+
+    def ap(self, task: Task) -> float | None:
+        """The mean AP over code lengths and repeats; None where a run failed."""
+        mean = float(self.scores[task].mean())
+        return None if mean == FAILED else mean
 
     @property
     def train_s(self) -> float | None:
-        """The median seconds of training; None of codes made elsewhere."""
-        return _of(median, (row.seconds.train for row in self.own if row.seconds))
-
-    @property
-    def own(self) -> list[Row]:
-        """Its rows without those of codes made elsewhere, whose cost is not known."""
-        return [row for row in self.rows if not row.is_imported]
+        """The median seconds of training; None where no row has them."""
+        rows = (row for cells in self.cells.values() for cell in cells.values() for row in rows_of(cell))
+        seconds = [row.seconds.train for row in rows if row.seconds]
+        return median(seconds) if seconds else None
 
 
-@dataclass(frozen=True)
-class Line:
-    """A method with one source of its settings (its track): the columns before the tasks, and what each task has."""
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A question, its tasks with their numbers of bits, the ranked lines, the best first, and who is not ranked, why.
 
-    columns: dict[str, Any]  # those of _columns, as CSV and JSON have them
-    results: Mapping[Task, Result]  # a task without one is a gap
+    ``beats`` [lines, lines] is the share of the resamples in which the line of the row beats that of the column;
+    ``n_splits`` is the number of splits of each task; ``tables`` are the tables that have its values.
+    """
 
-    def __getitem__(self, column: str) -> Any:
-        return self.columns[column]
-
-
-SORTS: dict[str, Callable[[Line], Any]] = {
-    "beats": lambda line: (
-        line["needs"] == "none",
-        line["n_tasks"] < FEWEST,
-        line["settings"] == BY_HAND,
-        -(line["beaten"] or 0),
-    ),
-    "rank": lambda line: line["mean_rank"] and (line["needs"] == "none", line["mean_rank"]),
-    "method": lambda line: line["method"].lower(),
-    "tasks": lambda line: -line["n_tasks"],
-    "train": lambda line: line["train_s"],
-    "encode": lambda line: None if line["items_per_s"] is None else -line["items_per_s"],
-    "memory": lambda line: line["peak_memory"],
-}
-
-
-class Selection(Strict):
-    """The tasks and the lines that are shown; empty: all. ``all_tracks``: also beside a tuned method as published."""
-
-    datasets: list[str] = []
-    protocols: list[str] = []
-    bits: list[int] = []
-    features: list[str] = []
-    kinds: list[tracks.Kind] = []
-    all_tracks: bool = False
-
-    def has(self, task: Task) -> bool:
-        """Whether the task is one of them."""
-        wanted: tuple[list[Any], ...] = (self.datasets, self.protocols, self.bits, self.features)
-        return all(not some or part in some for part, some in zip(task, wanted, strict=True))
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """The lines, the best first, the tasks, and the number of cells that no track has."""
-
-    tasks: tuple[Task, ...]
-    lines: tuple[Line, ...]
-    n_other: int = 0
-
-    @property
-    def shared(self) -> list[str]:
-        """The parts that all tasks have."""
-        return [of.pop() for of in map(set, zip(*(task.parts for task in self.tasks), strict=True)) if len(of) == 1]
-
-    def title_of(self, *parts: str) -> str:
-        """Those of the ``parts`` of a task that tell it from others; all where none does."""
-        return ", ".join([part for part in parts if part not in self.shared] or parts)
+    name: str
+    question: str
+    tables: Sequence[str]
+    tasks: Mapping[Task, Sequence[int]]
+    lines: Sequence[Line]
+    beats: Floats
+    not_ranked: Mapping[str, str]
+    n_splits: Mapping[Task, int]
+    not_below: Mapping[Task, Sequence[str]]  # by the paired test, of the tasks whose AP of each query is kept
 
     @property
     def notes(self) -> Iterator[str]:
-        """What the numbers are, in sentences."""
-        yield (
-            "AP_T of each task: mean ± standard deviation over seeds, on the protocol's own split; - is not measured. "
-            "Mean rank: over the tasks that the line shares with others, of so many lines; its interval: "
-            f"{LEVEL:.0%} of {SAMPLES:,} bootstrap samples of tasks and seeds. With fewer than {FEWEST} tasks, or one "
-            "seed, there is none. Code lengths of one data set count as tasks, though they are alike."
-        )
-        yield (
-            "Order: by the share of the other lines that a line beats on its tasks, because to be the first of 4 "
-            "is worth less than to be the first of 31. Methods without labels (needs: none) come after the others, and "
-            "are compared with one another only. Settings by hand come after the others too, because nobody counted "
-            f"their trials; lines with fewer than {FEWEST} tasks are last. Better than: the share of samples of common "
-            "tasks and paired seeds in which the mean AP_T is higher than that of the next line with "
-            f"{FEWEST} such pairs or more."
-        )
-        yield "Settings: tuned by a search, as published, or by hand; where a method is tuned, only these are shown."
-        if self.n_other:
-            yield f"Left out: {self.n_other} cells with settings that are neither the tuned nor the published ones."
-        rows = (row for line in self.lines for result in line.results.values() for row in result.own)
-        if machines := Counter(map(processor_of, rows)):
-            named = ", ".join(f"{name} ({n:,} runs)" for name, n in machines.most_common())
-            yield f"Medians of seconds, items and memory, comparable on one machine only: {named}."
+        """Its tasks, what its ranks rest on, and which methods lack a task, in sentences."""
+        tasks = "; ".join(f"{task.title}: {', '.join(map(str, bits))} bits" for task, bits in self.tasks.items())
+        yield f"Tasks: {tasks}."
+        yield self.rests_on
+        for task, methods in self.not_below.items():
+            test = "by the paired test over splits and queries, corrected by Holm"
+            yield f"{task.title}: not significantly below the highest AP, {test}: {', '.join(methods)}."
+        if self.not_ranked:
+            named = "; ".join(f"{method} {why}" for method, why in self.not_ranked.items())
+            yield f"Not ranked: {named}."
 
-    def sorted_by(self, column: str) -> "Leaderboard":
-        """The lines by a column of ``SORTS``, those without a value last."""
-        lines = sorted(self.lines, key=lambda line: ((value := SORTS[column](line)) is None, value))
-        return replace(self, lines=tuple(lines))
+    @property
+    def rests_on(self) -> str:
+        """A sentence that says how many data sets and splits the ranks rest on."""
+        n_datasets = counted(len({task.dataset for task in self.tasks}), "data set")
+        if set(self.n_splits.values()) == {1}:
+            return (
+                f"This panel rests on {n_datasets} and on ONE split of each task: its repeats are training seeds. "
+                "Another split may give other ranks."
+            )
+        splits = ", ".join(f"{task.title}: {n}" for task, n in self.n_splits.items())
+        return f"This panel rests on {n_datasets}; its repeats are splits ({splits})."
 
 
-EVERYTHING = Selection()
+def declared() -> dict[str, PanelFile]:
+    """The declared panels of all roots by name; of several with one name that of the first root."""
+    panels: dict[str, PanelFile] = {}
+    for root in reversed(paths.roots()):
+        path = root / "experiments" / FILE
+        if path.is_file():
+            panels |= parse(LeaderboardFile, read_toml(path), str(path)).panels
+    return panels
 
 
-def leaderboard(rows: Iterable[Row], chosen: Selection = EVERYTHING, store: Store | None = None) -> Leaderboard:
-    """The leaderboard of the successful ``rows``; with ``store``, queries are resampled too where it has histograms."""
-    found, n_other = _results(rows, chosen)
-    tasks = sorted({t for of in found.values() for t in of}, key=lambda t: (*t[:2], t.features, t.bits))
-    found = {name: {task: of[task] for task in tasks if task in of} for name, of in found.items()}
-    labels, lines = _labels(found), []
-    for is_without in (False, True):  # a method that has not seen labels is no rival of one that has
-        group = {name: of for name, of in found.items() if is_without == _is_without_labels(of)}
-        lines += _ranked(group, labels, tasks, store)
-    return Leaderboard(tuple(tasks), tuple(lines), n_other)
+def tables_of(rows: Iterable[Row], store: Store | None = None) -> TableOf:
+    """A function that collects a declared table from ``rows``, once; with the AP of each query that ``store`` keeps."""
+    stored = Rows(rows)
+
+    @cache
+    def table_of(name: str, of_one_split: bool) -> Table:
+        table = spec.load(name)
+        repeats = "seeds" if of_one_split else table.repeats
+        return collect(table.model_copy(update={"repeats": repeats}), stored, store)
+
+    return table_of
 
 
-def _is_without_labels(results: Mapping[Task, Result]) -> bool:
-    return next(tracks.needs_of(row) == "none" for of in results.values() for row in of.rows)
+def leaderboard(table_of: TableOf, names: Sequence[str] = ()) -> list[Panel]:
+    """The panels called ``names``, or all of them, filled from the tables that they name.
 
-
-def _ranked(
-    found: dict[Name, dict[Task, Result]], labels: Mapping[Name, str], tasks: Sequence[Task], store: Store | None
-) -> list[Line]:
-    """The lines of ``found``, compared with one another, the best first."""
-    for task in tasks:
-        having = [of for of in found.values() if task in of]
-        if len(having) > 1:  # alone, a line would be the first for nothing
-            ranks = ranks_of(np.array([[of[task].mean for of in having]]))[0].tolist()
-            for of, rank in zip(having, ranks, strict=True):
-                of[task] = replace(of[task], rank=rank, n_compared=len(having))
-    lines = [Line(_columns(labels[name], name, of), of) for name, of in found.items()]
-    lines.sort(key=lambda line: (SORTS["beats"](line), line["method"]))
-    all_seeds = [[_seeds(line.results.get(task)) for line in lines] for task in tasks]
-    shared = [of_task for of_task in all_seeds if sum(of is not None for of in of_task) > 1]
-    for line, (low, high) in zip(lines, rank_intervals(shared).tolist() if shared else [], strict=False):
-        line.columns.update({} if line["why_no_interval"] else {"rank_low": low, "rank_high": high})
-    for n, line in enumerate(lines, 1):
-        line.columns.update({"place": n if line["n_tasks"] else None, **_better(line, lines[n:], store)})
-    return lines
-
-
-def _seeds(result: Result | None) -> Floats | None:
-    return None if result is None else np.array([*result.of_seeds.values()])
-
-
-def _results(rows: Iterable[Row], chosen: Selection) -> tuple[dict[Name, dict[Task, Result]], int]:
-    """The results of each line, and the number of cells without one; of two cells of one place that with more seeds."""
-    cells: dict[tuple[str, Task], list[Row]] = defaultdict(list)
-    for row in rows:
-        if (task := tracks.task_of(row)) is not None and chosen.has(task):
-            cells[row.cell_hash, task].append(row)
-    best: dict[Name, dict[Task, list[Row]]] = defaultdict(dict)
-    n_other = 0
-    for (_, task), cell in sorted(cells.items()):
-        if not set(chosen.kinds) <= tracks.kinds_of(cell[0]):
-            continue
-        if (name := tracks.name_of(cell[0])) is None:
-            n_other += 1
-        elif len(cell) > len(best[name].get(task, ())):
-            best[name][task] = cell
-    tuned = {} if chosen.all_tracks else {name: of.keys() for name, of in best.items() if name.track == TUNED}
-    found: dict[Name, dict[Task, Result]] = defaultdict(dict)
-    for name in sorted(best, key=str):
-        for task, cell in best[name].items():
-            if name in tuned or task not in tuned.get(name._replace(track=TUNED), ()):
-                found[name][task] = Result(tuple(sorted(cell, key=lambda row: row.run)))
-    return found, n_other
-
-
-def _labels(names: Iterable[Name]) -> dict[Name, str]:
-    """The title of each method with the settings, and the track, that tell its lines apart."""
-    names, labels = list(names), {}
-    for name in names:
-        alike = [other for other in names if other.method == name.method]
-        parts = [f"{key} {value}" for key, value in name.form if any((key, value) not in of.form for of in alike)]
-        parts += [name.track] if sum(of.form == name.form for of in alike) > 1 else []
-        labels[name] = tracks.title_of(name.method) + (f" ({', '.join(parts)})" if parts else "")
-    return labels
-
-
-def _columns(label: str, name: Name, results: Mapping[Task, Result]) -> dict[str, Any]:
-    """The columns before the tasks; None where a value is not known, or would say nothing."""
-    own = [row for of in results.values() for row in of.own]
-    first, *_ = rows = [row for of in results.values() for row in of.rows]
-    pretrained = {tracks.is_pretrained(row) for row in rows}
-    ranked = [of for of in results.values() if of.rank is not None]
-    few = "" if any(len(of.of_seeds) > 1 for of in ranked) else "one seed"
-    return {
-        "method": label,
-        "place": None,  # among those that need labels, or among those that need none
-        "name": name.method,
-        "settings": name.track,
-        "needs": tracks.needs_of(first),  # of the training items: none, classes, pairs
-        # whether its input is of a pre-trained network, on all, some or none of its tasks
-        "pretrained": {None: "unknown", True: "yes", False: "no"}[pretrained.pop()] if len(pretrained) == 1 else "some",
-        "mean_rank": _of(fmean, (of.rank for of in ranked)),
-        **dict.fromkeys(("rank_low", "rank_high")),  # its interval
-        "why_no_interval": few if len(ranked) >= FEWEST else f"{len(ranked)} of {FEWEST} tasks",
-        "n_tasks": len(ranked),
-        "n_compared": _of(fmean, (of.n_compared for of in ranked)),
-        # the share of the other lines of a task that it beats, on average; an equal one counts half
-        "beaten": _of(fmean, (1 - (of.rank - 1) / (of.n_compared - 1) for of in ranked if of.rank is not None)),
-        # the probability that it is better than the next line that it can be compared with, and what was resampled
-        **{"better": None, "better_than": "", "better_over": ""},
-        "train_s": _of(median, (row.seconds.train for row in own if row.seconds)),
-        "items_per_s": _of(median, map(_items_per_s, own)),
-        "peak_memory": _of(median, (row.peak_memory for row in own)),  # of the process, in bytes
-        "hasher_bytes": _of(median, (row.hasher_bytes for row in own)),
-    }
-
-
-def _items_per_s(row: Row) -> float | None:
-    n_database = getattr(tracks.protocol_of(row), "n_database", None)
-    if n_database is None or row.seconds is None or row.seconds.encode <= 0:
-        return None
-    return float((n_database + row.metrics["ap"].n_queries) / row.seconds.encode)
-
-
-def _of(average: Callable[[list[float]], float], values: Iterable[float | None]) -> float | None:
-    """The mean or the median of the values that are known; None where none is."""
-    known = [value for value in values if value is not None]
-    return float(average(known)) if known else None
-
-
-def _better(line: Line, below: Iterable[Line], store: Store | None) -> dict[str, Any]:
-    """The probability that ``line`` has a higher mean AP_T than the next line, on common tasks with paired seeds.
-
-    That is the first one ``below`` with ``FEWEST`` pairs of seeds or more.
+    Raises HashbenchError for an unknown panel, table or section, and for cells that are not tuned.
     """
-    for other in below:
-        common = [(line.results[task], other.results[task]) for task in line.results if task in other.results]
-        if sum(len(a.of_seeds.keys() & b.of_seeds.keys()) for a, b in common) >= FEWEST:
-            break
-    else:
-        return {}
-    pairs = [pair for pair in (_paired(a, b, store) for a, b in common) if pair.size]
-    over = f"tasks {len(pairs)}, pairs of seeds {sum(map(len, pairs))}"
-    if with_queries := sum(pair.shape[1] > 1 for pair in pairs):
-        over += f", queries of {with_queries} tasks"
-    return {"better": share_above_zero(pairs), "better_than": other["method"], "better_over": over}
+    files = declared()
+    for name in names:
+        if name not in files:
+            raise unknown("panel", name, files)
+    return [_panel(name, files[name], table_of) for name in [*names] or files]
 
 
-def _paired(a: Result, b: Result, store: Store | None) -> Floats:
-    """AP_T of a minus AP_T of b, [seeds that both have, 1]; [seeds, queries] where the histograms of all are stored."""
-    seeds = [seed for seed in a.of_seeds if seed in b.of_seeds]
-    if store is not None and seeds:
-        values = [_of_queries(of, seed, store) for of in (a, b) for seed in seeds]
-        known = [each for each in values if each is not None]
-        if len(known) == len(values) and len({each.shape for each in known}) == 1:
-            paired = np.stack(known[: len(seeds)]) - np.stack(known[len(seeds) :])
-            return paired[:, np.isfinite(paired).all(axis=0)]  # without queries that have no relevant item
-    return np.array([[a.of_seeds[seed] - b.of_seeds[seed]] for seed in seeds]).reshape(len(seeds), 1)
+def _panel(name: str, file: PanelFile, table_of: TableOf) -> Panel:
+    cells_by_label = _cells_of_panel(name, file, table_of)
+    tasks: dict[Task, Sequence[int]] = {}
+    for cells in cells_by_label.values():
+        tasks |= {task: sorted({*tasks.get(task, ()), *by_bits}) for task, by_bits in cells.items()}
+    repeats = {task: _repeats_of(task, cells_by_label.values(), file.repeats) for task in tasks}
+    not_ranked: dict[str, str] = {}
+    for label, cells in cells_by_label.items():
+        lacks = [why for task, bits in tasks.items() if (why := _lacks(cells.get(task, {}), task, bits, repeats[task]))]
+        if lacks:
+            not_ranked[label] = f"lacks {', '.join(lacks)}"
+    ranked = {label: cells for label, cells in cells_by_label.items() if label not in not_ranked}
+    lines, beats = _ranked(ranked, repeats)
+    tables = list(dict.fromkeys(block.table for block in file.blocks))
+    n_splits = {task: len(keys) if None in keys else 1 for task, keys in repeats.items()}  # None: the published split
+    tests = {task: _not_below_best(lines, task) for task in tasks}
+    not_below = {task: methods for task, methods in tests.items() if methods}
+    return Panel(name, file.question, tables, tasks, lines, beats, not_ranked, n_splits, not_below)
 
 
-def _of_queries(result: Result, seed: int, store: Store) -> Floats | None:
-    """The AP_T of each query of a run, [q]; None where its histogram is not kept."""
-    row = next(row for row in result.rows if row.seed == seed)
-    histogram = kept_histogram(row, store) if "histogram" in row.artefacts else None
-    return None if histogram is None else metrics.evaluate(histogram, Metrics.parse(["ap"]))["ap"]
+def _not_below_best(lines: Sequence[Line], task: Task) -> list[str]:
+    """The method with the highest AP on a task, and all that the paired test does not find below it; none untested."""
+    scores_by_line: dict[Position, dict[str, Queries]] = {}
+    for line in lines:
+        by_length = [cell.measured.scores for cell in line.cells[task].values() if cell.measured]
+        splits = set.intersection(*(set(scores) for scores in by_length)) if by_length else set()
+        means = {split: np.mean([scores[split] for scores in by_length], axis=0) for split in splits}
+        scores_by_line[line.method, ""] = means
+    test = against_best(scores_by_line)
+    return [] if test is None else sorted(method for method, _ in test.best)
+
+
+def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> dict[str, Cells]:
+    """The cells of each row of the tables, by its label."""
+    found: dict[str, Cells] = {}
+    methods: dict[str, str] = {}
+    for block in file.blocks:
+        cells = _cells_of_block(name, file.group, block, table_of(block.table, False))
+        if any(cell.measured.lacks_splits for cell in cells if cell.measured):  # then all are ranked on one split
+            cells = _cells_of_block(name, file.group, block, table_of(block.table, True))
+        for cell in cells:
+            of = cell.declared
+            if methods.setdefault(of.row, of.method) != of.method:
+                where = f"{of.row!r} is {methods[of.row]}, and {of.method} in table {block.table}"
+                raise HashbenchError(f"{FILE}: panel {name}: {where}: a label of one method is expected")
+            by_bits = found.setdefault(of.row, {}).setdefault(Task(of.dataset, of.protocol), {})
+            by_bits[int(str(of.settings["bits"]))] = cell
+    return found
+
+
+def _group_of(method: str) -> str:
+    """The group of a method; empty of one that is not installed here."""
+    return METHODS.get(method).group if method in METHODS else ""
+
+
+def _cells_of_block(panel: str, group: str | None, block: Block, table: Table) -> list[TableCell]:
+    """The cells of AP of the section, of the numbers of bits and the group of methods.
+
+    Raises HashbenchError for a number of bits without any, and for settings that are not tuned.
+    """
+    where = f"{FILE}: panel {panel}: table {block.table}"
+    sections: dict[str, Section] = {section.title: section for section in table.sections}
+    if block.section not in sections:
+        raise HashbenchError(f"{where}: {unknown('section', block.section, sections)}")
+    cells = [cell for cell in sections[block.section].cells.values() if cell.declared.is_ap]
+    if other := next((cell for cell in cells if cell.declared.track != TUNED), None):
+        raise HashbenchError(f"{where}: section {block.section!r}: {other.declared.track} settings; tuned are expected")
+    lengths = {cell.declared.settings.get("bits") for cell in cells}
+    if missing := next((bits for bits in block.bits if bits not in lengths), None):
+        raise HashbenchError(f"{where}: section {block.section!r} has no AP at {missing} bits")
+    cells = [cell for cell in cells if cell.declared.settings.get("bits") in block.bits]
+    return [cell for cell in cells if group in (None, _group_of(cell.declared.method))]
+
+
+def rows_of(cell: TableCell) -> tuple[Row, ...]:
+    """The rows of the runs that a cell is the mean of."""
+    return () if cell.measured is None else cell.measured.rows
+
+
+def values_of(cell: TableCell) -> Values:
+    """The AP of each repeat: of each split, or of each seed where all rows are of one split; FAILED of a failed run."""
+    measured = list(zip(rows_of(cell), cell.measured.values if cell.measured else (), strict=True))
+    results = [*measured, *((row, FAILED) for row in cell.failed)]
+    has_splits = len({row.split_seed for row, _ in results}) > 1
+    values: dict[int | None, list[float]] = {}
+    for row, value in results:
+        values.setdefault(row.split_seed if has_splits else row.seed, []).append(value)
+    return {repeat: fmean(of_repeat) for repeat, of_repeat in values.items()}
+
+
+def _repeats_of(task: Task, rows: Iterable[Cells], n: int) -> Sequence[int | None]:
+    """The first ``n`` repeats of most of the cells of a task that have so many; empty where none has."""
+    found: Counter[tuple[int | None, ...]] = Counter()
+    for cells in rows:
+        for cell in cells.get(task, {}).values():
+            repeats = tuple(values_of(cell))[:n]
+            found[repeats] += len(repeats) == n
+    [(most, n_cells)] = found.most_common(1)
+    return most if n_cells else ()
+
+
+def _lacks(by_bits: Mapping[int, TableCell], task: Task, bits: Sequence[int], repeats: Sequence[int | None]) -> str:
+    """The part of a task that a row does not have; empty where it has all of it."""
+    values = {n_bits: values_of(by_bits[n_bits]) for n_bits in bits if n_bits in by_bits}
+    if not any(values.values()):
+        return task.title
+    wanted = {*repeats}
+    short = [n_bits for n_bits in bits if not wanted or not wanted <= values.get(n_bits, {}).keys()]
+    if not short:
+        return ""
+    n_there = min(len(wanted & values.get(n_bits, {}).keys()) for n_bits in short)
+    named = f"{task.title} ({', '.join(map(str, short))} bits"
+    return f"{named}: {n_there} of {len(wanted)} repeats)" if n_there else f"{named})"
+
+
+def _ranked(ranked: Mapping[str, Cells], repeats: Mapping[Task, Sequence[int | None]]) -> tuple[list[Line], Floats]:
+    """The lines of complete rows, the best first, and the share of resamples in which each beats each."""
+    if not ranked:
+        return [], np.zeros((0, 0))
+    scores = {label: _scores_of(cells, repeats) for label, cells in ranked.items()}
+    tasks = [Scores(task.dataset, np.array([scores[label][task] for label in ranked])) for task in repeats]
+    ranking = rank(tasks)
+    lines = []
+    for place, (label, cells) in enumerate(ranked.items()):
+        name = next(cell.declared.method for by_bits in cells.values() for cell in by_bits.values())
+        low, high = int(ranking.low[place]), int(ranking.high[place])
+        lines.append(Line(label, name, cells, scores[label], float(ranking.points[place]), low, high))
+    order = sorted(range(len(lines)), key=lambda place: (-lines[place].points, lines[place].method))
+    return [lines[place] for place in order], ranking.beats[np.ix_(order, order)]
+
+
+def _scores_of(cells: Cells, repeats: Mapping[Task, Sequence[int | None]]) -> dict[Task, Floats]:
+    """The mean AP over code lengths of each repeat, [repeats], by task."""
+    scores = {}
+    for task, keys in repeats.items():
+        values = [values_of(cell) for cell in cells[task].values()]
+        scores[task] = np.array([[of_cell[key] for key in keys] for of_cell in values]).mean(axis=0)
+    return scores

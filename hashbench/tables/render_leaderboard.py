@@ -1,17 +1,15 @@
 """The leaderboard as CSV, Markdown, LaTeX and HTML, and as a value for JSON; verdicts have the same grids."""
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hashbench.tables import render_html, render_latex, render_markdown
-from hashbench.tables.leaderboard import Leaderboard, Line, Result
+from hashbench.tables.leaderboard import EXPLANATION, Panel
 from hashbench.tables.notation import split_evenly
 from hashbench.tables.render_csv import csv_lines
 
-TITLE = "Leaderboard: AP with ties"
-GAP = "-"  # nothing is measured there
 ACROSS = 7  # columns of one tabular of LaTeX
+NOT_MEASURED = "-"
 
 Columns = Mapping[str, Sequence[tuple[str, float | None]]]  # by heading: the text of each row, and what it is sorted by
 
@@ -19,76 +17,84 @@ Columns = Mapping[str, Sequence[tuple[str, float | None]]]  # by heading: the te
 Renderer = Callable[[str, Sequence[str], str, Sequence[str], Sequence[Columns]], str]
 
 
-def title_of(board: Leaderboard) -> str:
-    """The title, with what all tasks have in common."""
-    return f"{TITLE} ({', '.join(board.shared)})" if board.shared else TITLE
-
-
-def blocks_of(board: Leaderboard) -> list[Columns]:
-    """The columns after the method: the ranks with what they cost and need, and one for each task."""
-    shown: dict[str, tuple[str, str]] = {  # by heading: the column, and how it is written
-        "place": ("place", "{:.0f}"),
-        "needs": ("needs", "{}"),
-        "beats": ("beaten", "{:.0%}"),
-        "mean rank": ("mean_rank", "{:.2f}"),
-        "interval": ("why_no_interval", "{}"),
-        "tasks": ("n_tasks", "{:.0f}"),
-        "of": ("n_compared", "{:.1f}"),
-        "better than": ("better", "{:.2f} than {better_than}"),
-        "settings": ("settings", "{}"),
-        "pre-trained": ("pretrained", "{}"),
-        "train s": ("train_s", "{:,.1f}"),
-        "items/s": ("items_per_s", "{:,.0f}"),
-        "MiB": ("peak_memory", "{:,.0f}"),
-        "hasher KiB": ("hasher_bytes", "{:,.1f}"),
+def facts_of(panel: Panel) -> Columns:
+    """The columns of a panel: rank, points, the AP of each task, and seconds of training."""
+    facts: dict[str, list[tuple[str, float | None]]] = {
+        "rank": [(line.ranks, float(line.low)) for line in panel.lines],
+        "points": [(f"{line.points:.1f}", line.points) for line in panel.lines],
     }
-    ranks = {head: [_text(line, *how) for line in board.lines] for head, how in shown.items()}
-    results = {task: [line.results.get(task) for line in board.lines] for task in board.tasks}
-    return [ranks, {board.title_of(*task.parts): [*map(_result, of)] for task, of in results.items()}]
+    for task in panel.tasks:
+        facts[task.title] = [_ap(line.ap(task)) for line in panel.lines]
+    facts["train s"] = [_seconds(line.train_s) for line in panel.lines]
+    return facts
 
 
-def render(board: Leaderboard, output: str) -> str:
-    """The leaderboard as text in the format csv, markdown, latex or html."""
+def pairs_of(panel: Panel) -> Columns:
+    """The matrix of a panel, a column for each line by its number: the percent of resamples in which a row beats it."""
+    columns: dict[str, list[tuple[str, float | None]]] = {}
+    for column in range(len(panel.lines)):
+        shares = panel.beats[:, column].tolist()
+        cells = [(f"{share:.0%}".removesuffix("%"), share) for share in shares]
+        columns[str(column + 1)] = [*cells[:column], ("", None), *cells[column + 1 :]]
+    return columns
+
+
+def labels_of(panel: Panel) -> list[str]:
+    """The label of each line, with its number."""
+    return [f"{number}. {line.method}" for number, line in enumerate(panel.lines, 1)]
+
+
+def render(panels: Sequence[Panel], output: str) -> str:
+    """The panels as text in the format csv, markdown, latex or html; the first says what the numbers are."""
     if output == "csv":
-        head = [*board.lines[0].columns] if board.lines else ["method"]
-        head += [", ".join(task.parts) + of for task in board.tasks for of in ("", ": std", ": seeds")]
-        return csv_lines(head, (_csv_line(board, line) for line in board.lines))
-    labels = [line["method"] for line in board.lines]
-    return RENDERERS[output](title_of(board), [*board.notes], "method", labels, blocks_of(board))
+        return csv_lines(CSV, (line for panel in panels for line in _csv_lines(panel)))
+    texts = []
+    for panel in panels:
+        notes = [EXPLANATION, *panel.notes] if panel is panels[0] else [*panel.notes]
+        blocks = [facts_of(panel), pairs_of(panel)]
+        texts.append(RENDERERS[output](panel.question, notes, "method", labels_of(panel), blocks))
+    return "\n".join(texts)
 
 
-def json_leaderboard(board: Leaderboard) -> dict[str, Any]:
-    """The leaderboard as an object for JSON; a task that is not measured is not in a line's ``results``."""
-    lines = [{**line.columns, "results": _json_results(line)} for line in board.lines]
-    return {"notes": [*board.notes], "tasks": [task._asdict() for task in board.tasks], "lines": lines}
+CSV = ("panel", "method", "name", "rank_low", "rank_high", "points", "train_s", "dataset", "protocol", "ap", "lacks")
 
 
-def _json_results(line: Line) -> list[dict[str, Any]]:
-    return [
-        {**task._asdict(), "ap": of.mean, "std": of.std, "rank": of.rank, "seeds": [*of.of_seeds]}
-        for task, of in line.results.items()
+def _csv_lines(panel: Panel) -> Iterator[list[Any]]:
+    """A line for each ranked method and task, and one for each method that is not ranked."""
+    for line in panel.lines:
+        ranks = [panel.name, line.method, line.name, line.low, line.high, line.points, line.train_s]
+        for task in panel.tasks:
+            yield [*ranks, *task, line.ap(task), None]
+    for method, why in panel.not_ranked.items():
+        yield [panel.name, method, *[None] * 8, why]
+
+
+def json_leaderboard(panels: Sequence[Panel]) -> dict[str, Any]:
+    """The panels as an object for JSON; a line has the share of resamples in which it beats each other line."""
+    return {"explanation": EXPLANATION, "panels": [_json_panel(panel) for panel in panels]}
+
+
+def _json_panel(panel: Panel) -> dict[str, Any]:
+    tasks = [
+        {**task._asdict(), "bits": [*bits], "splits": panel.n_splits[task], "not_below": panel.not_below.get(task)}
+        for task, bits in panel.tasks.items()
     ]
+    lines = []
+    for line, shares in zip(panel.lines, panel.beats.tolist(), strict=True):
+        beats = {other.method: share for other, share in zip(panel.lines, shares, strict=True) if other is not line}
+        ranks = {"rank_low": line.low, "rank_high": line.high, "points": line.points, "train_s": line.train_s}
+        results = [{**task._asdict(), "ap": line.ap(task)} for task in panel.tasks]
+        lines.append({"method": line.method, "name": line.name, **ranks, "results": results, "beats": beats})
+    named = {"panel": panel.name, "question": panel.question, "notes": [*panel.notes], "tasks": tasks}
+    return {**named, "lines": lines, "not_ranked": dict(panel.not_ranked)}
 
 
-def _csv_line(board: Leaderboard, line: Line) -> list[Any]:
-    results = (line.results.get(task) for task in board.tasks)
-    of_tasks = ((None,) * 3 if each is None else (each.mean, each.std, len(each.of_seeds)) for each in results)
-    return [*line.columns.values(), *chain.from_iterable(of_tasks)]
+def _ap(mean: float | None) -> tuple[str, float | None]:
+    return ("failed", None) if mean is None else (f"{mean:.3f}", mean)
 
 
-def _text(line: Line, column: str, form: str) -> tuple[str, float | None]:
-    value = line[column]
-    if column == "why_no_interval" and not value:
-        return "{rank_low:.1f} to {rank_high:.1f}".format(**line.columns), None
-    if value is None or isinstance(value, str):
-        return value or GAP, None
-    value /= {"peak_memory": 1 << 20, "hasher_bytes": 1 << 10}.get(column, 1)
-    return form.format(value, **line.columns), float(value)
-
-
-def _result(found: Result | None) -> tuple[str, float | None]:
-    spread = "" if found is None or found.std is None else f"±{found.std:.3f}"
-    return (GAP, None) if found is None else (f"{found.mean:.3f}{spread}", found.mean)
+def _seconds(seconds: float | None) -> tuple[str, float | None]:
+    return (NOT_MEASURED, None) if seconds is None else (f"{seconds:,.1f}", seconds)
 
 
 def markdown(title: str, notes: Sequence[str], corner: str, labels: Sequence[str], blocks: Sequence[Columns]) -> str:

@@ -33,6 +33,7 @@ class Measured:
     distinct_queries: float | None = None  # the mean number of distinct codes, None if a row has none
     distinct_database: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
+    values: tuple[float, ...] = field(default=(), repr=False, compare=False)  # of each of the rows
     scores: Scores = field(default_factory=dict, repr=False, compare=False)  # of the splits whose AP a query is kept
 
     @property
@@ -75,10 +76,11 @@ class Measured:
 
 @dataclass(frozen=True)
 class TableCell:
-    """One cell: its declaration, which holds the published value, and what was measured (None: nothing)."""
+    """One cell: its declaration with the published value, what was measured (None: nothing), and what failed."""
 
     declared: Cell
     measured: Measured | None = None
+    failed: tuple[Row, ...] = field(default=(), repr=False, compare=False)  # the rows of its failed runs
 
     @property
     def difference(self) -> float | None:

@@ -7,12 +7,10 @@ from typing import Literal, NamedTuple
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
 from hashbench.datasets.protocol import HELD_OUT, TO_CHOOSE, Protocol
-from hashbench.features import FEATURES
 from hashbench.foundation.config import Setting, canonical_json
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.paths import read_once
 from hashbench.methods import METHODS
-from hashbench.models import MODELS, RANDOM_WEIGHTS
 from hashbench.runs import settings as settings_files
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
@@ -43,11 +41,6 @@ class Task(NamedTuple):
         given = str(features or PIXELS) if model in (None, *settings_files.FORMS) else str(model)
         given = ELSEWHERE if row.is_imported and given == PIXELS else given  # of images, but nobody knows the network
         return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, given)
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Its parts as text."""
-        return self.dataset, self.protocol, f"{self.bits} bits", self.features
 
 
 class Name(NamedTuple):
@@ -124,32 +117,3 @@ def _resolved(names: Names, given: tuple[tuple[str, Setting], ...], track: str) 
 def title_of(method: str) -> str:
     """The title of a method; its name where it is not installed here."""
     return settings_files.method_file(method).title if method in METHODS else method
-
-
-def kinds_of(row: Row) -> set[str]:
-    """The kinds of its method; none where it is not known."""
-    if row.method not in METHODS or row.is_imported:
-        return set()
-    return {METHODS.get(row.method).group, "unsupervised" if needs_of(row) == "none" else "supervised"}
-
-
-def needs_of(row: Row) -> str:
-    """What its method learns from beside the items: none, classes, pairs, or unknown."""
-    if row.method not in METHODS or row.is_imported:
-        return "unknown"
-    if row.settings.get("supervised") is False:
-        return "none"
-    return NEEDS[METHODS.get(row.method).supervision]
-
-
-def is_pretrained(row: Row) -> bool | None:
-    """Whether a network of its input has seen other data; None: not known, of codes made elsewhere."""
-    if row.is_imported:
-        return None
-    given, settings = Task.of(row).features, row.config["settings"]
-    weights = settings.get("weights", "")
-    if given == PIXELS or given in FEATURES.names:
-        return False
-    if given == settings.get("features") or weights not in ("", RANDOM_WEIGHTS):
-        return True
-    return not weights and given in MODELS and MODELS.get(given).pretrained is not None

@@ -23,7 +23,15 @@ DAMAGES = {
         text, lambda row: row["searches"]["database"]["ap"].update(mean=5.0)
     ),
 }
-COMMANDS = ["list runs", "status", "status digits", "results list", "show digits", "table digits", "leaderboard"]
+COMMANDS = [
+    "list runs",
+    "status",
+    "status digits",
+    "results list",
+    "show digits",
+    "table digits",
+    "leaderboard --verdicts",
+]
 COMMANDS += ["results prune"]
 
 

@@ -93,3 +93,14 @@ def test_many_lines_have_no_bands(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = drawn(tmp_path, "search_curves")
     found.draw(figure := Figure(figsize=found.size_in))
     assert len(figure.axes[0].collections) == n_bands
+
+
+def test_the_best_lines_are_drawn_and_the_others_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.figure import Figure
+
+    monkeypatch.setattr(search_curves, "MOST_LINES", 1)
+    search_of(SCORES).save()
+    found = drawn(tmp_path, "search_curves")
+    found.draw(figure := Figure(figsize=found.size_in))
+    assert {point["method"] for point in found.points} == {"ITQ"}
+    assert "Drawn are the best 1; left out: 1 other." in " ".join(figure.get_supxlabel().split())

@@ -134,10 +134,16 @@ def test_a_page_of_one_table_has_its_picture_and_the_figures_drawn_of_its_cells(
     assert "picture-tiny" not in (Store.default().folder / "report.html").read_text(encoding="utf-8")
 
 
-def test_every_column_of_the_leaderboard_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    board = written(capsys).partition('id="leaderboard"')[2].partition("</section>")[0]
-    heads = re.findall(r'<th scope="col" class="fact.*?>(.+?)</th>', board)
-    assert len(heads) == 14 and [*re.findall(r"<dt>(.+?)</dt>", board), ""][: len(heads)] == heads
+def test_a_panel_says_its_ranks_what_they_rest_on_and_whose_values_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    board = section(written(capsys), "leaderboard")
+    assert [*re.findall(r"<th scope=\"row\">(\d\. \w+)", board)][:3] == ["1. ITQ", "2. Spherical", "3. LSH"]
+    assert "ONE split" in board and '<a href="#tiny">tiny</a>' in board
+
+
+def test_a_wrong_leaderboard_leaves_the_rest_of_the_page(capsys: pytest.CaptureFixture[str], root: Path) -> None:
+    (root / "experiments" / "leaderboard.toml").write_text("[panels.x]\n")
+    text = written(capsys, 1)
+    assert 'id="leaderboard"' not in text and 'id="tiny"' in text and "leaderboard.toml" in text
 
 
 def test_machines_are_summed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -127,24 +127,13 @@ def test_a_walk_through_the_site(page: Page, address: str, width: int) -> None:
     press = page.tap if width == 390 else page.click
     opened(page, address)
     look(page, f"first-{width}")
-    assert lines(page) == [HIS, "ITQ", "Spherical hashing", "LSH"]
+    assert lines(page) == ["1. ITQ", "2. Spherical", "3. LSH"]
+    press("#leaderboard summary")
+    assert lines(page)[3:] == lines(page)[:3]
 
-    by_12_bits = "#leaderboard thead th:nth-last-child(2)"
-    for order, found in (
-        ("descending", ["ITQ", "Spherical hashing", "LSH"]),
-        ("ascending", ["LSH", "Spherical hashing", "ITQ"]),
-    ):
-        press(f"{by_12_bits} button")
-        assert lines(page) == [*found, HIS]  # which has no result there: it stays below
-        assert page.value(f"document.querySelector('{by_12_bits}').ariaSort") == order
-
-    chosen = "document.querySelector('#filter [name=kinds]')"
-    page.value(f"{chosen}.value = 'unsupervised'; {chosen}.dispatchEvent(new Event('input', {{bubbles: true}}))")
-    assert lines(page) == ["LSH", "Spherical hashing", "ITQ"]
-
-    press("#leaderboard tbody tr td.measured[data-method=itq]")
+    press("#tiny td[data-method=itq]")
     box = " ".join(texts(page, "#provenance"))
-    assert "0.6000, 1 seed" in box and "1 of 3" in box and "digits-s1-itq-12b-s0" in box
+    assert "digits-s1-itq-12b-s0" in box
     look(page, f"cell-{width}")
 
     press("#provenance a[href='methods/itq.html']")
@@ -165,24 +154,13 @@ def test_a_walk_through_the_site(page: Page, address: str, width: int) -> None:
 
 
 @walked
-def test_a_result_on_a_card_opens_its_cell(page: Page, address: str) -> None:
-    page.open(f"{address}methods/itq.html")
-    page.click("#place a[href*='cell=']")
-    arrived(page, "index.html")
-    assert "0.6000, 1 seed" in " ".join(texts(page, "#provenance"))
-
-
-@walked
-def test_keys_reach_a_result_and_its_card(page: Page, address: str) -> None:
+def test_a_panel_leads_to_a_card_and_the_card_to_the_panel(page: Page, address: str) -> None:
     opened(page, address)
-    page.value("document.querySelector('#leaderboard td[id]').focus()")
-    for found in ("2.2", "3.2"):  # from the column of the first result, which has no other
-        page.press("ArrowDown")
-        assert page.value("document.activeElement.id") == f"leaderboard.{found}"
-    page.press("Enter")
-    assert "Spherical hashing" in " ".join(texts(page, "#provenance"))
-    page.press("Escape")
-    assert texts(page, "#provenance") == []
+    page.click("#leaderboard a[href='methods/itq.html']")
+    arrived(page, "methods/itq.html")
+    assert "1 of 3" in " ".join(texts(page, "#place td"))
+    page.click("#place a[href*='leaderboard.tiny']")
+    arrived(page, "index.html")
 
 
 @walked
@@ -207,7 +185,7 @@ def test_light_and_dark(page: Page, address: str, dark: bool) -> None:
 @walked
 def test_names_of_strangers_are_text(page: Page, address: str) -> None:
     opened(page, address, "see=rows")
-    assert HIS in lines(page) and HIS in texts(page, "#rows tbody td:first-child")
+    assert HIS in texts(page, "#rows tbody td:first-child")
     page.value(f"[...document.querySelectorAll('#rows tr')].find(row => row.textContent.includes({HIS!r})).id = 'his'")
     page.click("#his td[id]")
     shown = " ".join(texts(page, "#provenance"))
@@ -241,8 +219,8 @@ def test_the_rows_are_beside_the_page(site: Path) -> None:
 
 def test_a_verdict_and_a_place_are_on_the_card(site: Path) -> None:
     text = (site / "methods" / "lsh.html").read_text(encoding="utf-8")
-    assert ">reproduced</td>" in text and "0.260±0.014</a>, 3 of 3" in text
-    assert "It has no line on the leaderboard." in (site / "methods" / "agh.html").read_text(encoding="utf-8")
+    assert ">reproduced</td>" in text and "<td>3 of 3</td>" in text and "digits s1 0.250" in text
+    assert "No panel of the leaderboard ranks it." in (site / "methods" / "agh.html").read_text(encoding="utf-8")
 
 
 def test_bundles_can_be_downloaded(

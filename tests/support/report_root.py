@@ -46,6 +46,12 @@ settings = { bits = 32 }
 columns = [{ label = "Digits", dataset = "digits" }, { label = "CIFAR-10", dataset = "cifar10" }]
 rows = [{ label = "LSH", values = [0.7, 0.1] }]
 """
+BOARD = """
+[panels.tiny]
+question = "Which codes of digits are best?"
+repeats = 1
+blocks = [{ table = "tiny", section = "AP", bits = [12] }]
+"""
 MEANS: dict[tuple[str, int], list[float]] = {
     ("lsh", 12): [0.25, 0.27],
     ("itq", 12): [0.6],
@@ -56,12 +62,13 @@ MACHINE: dict[str, str | int | None] = {"system": "Linux", "cpu": "A processor",
 
 
 def report_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The root: tables ``tiny``, half measured, and ``other``, of which nothing is, and the figure ``tiny``."""
+    """The root: tables ``tiny``, half measured, and ``other``, not measured; a panel and a figure ``tiny``."""
     root = small_root(folder, monkeypatch)
     not_installed("nothing", monkeypatch)
     (root / "experiments" / "tables").mkdir()
     for name, text in (("tiny", TINY), ("other", OTHER)):
         (root / "experiments" / "tables" / f"{name}.toml").write_text(text)
+    (root / "experiments" / "leaderboard.toml").write_text(BOARD)
     declare(folder, "lines")
     for (method, bits), means in MEANS.items():
         for seed, mean in enumerate(means):

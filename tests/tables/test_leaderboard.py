@@ -1,284 +1,412 @@
-"""The leaderboard: ranks, intervals and probabilities are those of a slow script; gaps, tracks, foreign names."""
+"""The leaderboard: ranks and ranges are those of a slow script; blocks are complete, failures last."""
 
 import csv
 import io
 import json
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import permutations
+from math import inf
+from pathlib import Path
 from statistics import fmean
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.stats import rankdata
 from support.command_line import call
-from support.fake_rows import row_of_run
+from support.fake_rows import fake_hash, fake_row
+from support.small_root import REPOSITORY
 
-from hashbench import metrics
-from hashbench.datasets.protocol import HELD_OUT
-from hashbench.foundation.provenance import Code
-from hashbench.histogram import Histogram
-from hashbench.metrics import Metrics
-from hashbench.runs.row import Row, Seconds
-from hashbench.runs.run import Run
+from hashbench.datasets.protocol import N_SPLITS
+from hashbench.foundation.config import parse
+from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.tables import render_leaderboard
-from hashbench.tables.leaderboard import Leaderboard, Selection, leaderboard
-from hashbench.tables.resampling import SAMPLES, ranks_of, share_above_zero
-from hashbench.tables.tracks import Task, needs_of, task_of
+from hashbench.tables import spec
+from hashbench.tables.cell import Cell, TableFile
+from hashbench.tables.cell_runs import cell_hash, repeats_of
+from hashbench.tables.collect import collect
+from hashbench.tables.leaderboard import Panel, Task, declared, leaderboard, tables_of
+from hashbench.tables.ranking import CUT, SAMPLES, points_of
+from hashbench.tables.render_leaderboard import json_leaderboard, render
+from hashbench.tables.spec import TableSpec
+from hashbench.tables.table import Table
 
-METHODS = ("lsh", "itq", "spherical", "pca_sign")
-BITS = (8, 12, 16, 24, 32, 48)
-RESNET9 = {"bits": 32, "model": "linear", "features": "resnet9_ab215f655b69"}
-HOSTILE = "</script><script>alert(1)</script>"
-
-
-def row(method: str, bits: int, seed: int, ap: float, **settings: Any) -> Row:
-    run = Run.resolve("digits", "s1", method, {"bits": bits, **settings}, seed=seed)
-    made: dict[str, Any] = {"seconds": Seconds(train=2.0 + seed, encode=0.5, score=1.0), "peak_memory": 2**20}
-    made |= {"code": Code(version="0.1.0", commit="0123456789abcdef", dirty=False)}
-    return row_of_run(run, ap=ap).model_copy(update=made)
+Scores = dict[str, dict[tuple[str, str], list[float]]]  # of each method: the AP of each repeat of a task
 
 
-def measured(gaps: tuple[tuple[str, int], ...] = (("pca_sign", 8), ("itq", 48))) -> list[Row]:
-    """Rows of all methods on six tasks but the ``gaps``; ITQ has a seed fewer, and two methods are equal on a task."""
-    rng = np.random.default_rng(3)
+def mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)  # fmean takes ten times as long
+
+
+def points_by_hand(scores: Sequence[float]) -> list[float]:
+    return [sum((mine > other) + (mine == other) / 2 for other in scores) - 0.5 for mine in scores]
+
+
+def redrawn(scores: Scores, task: tuple[str, str], repeats: Sequence[int]) -> list[float]:
+    """The mean of each method over the drawn repeats of a task."""
+    return [mean([of_tasks[task][repeat] for repeat in repeats]) for of_tasks in scores.values()]
+
+
+def ranked_by_hand(scores: Scores) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[tuple[str, str], float]]:
+    """The points, the range of ranks and the shares of the pairs, in plain Python; the draws are those documented."""
+    methods = list(scores)
+    tasks = list(scores[methods[0]])
+    datasets = list(dict.fromkeys(dataset for dataset, _ in tasks))
+    n_repeats = {task: len(scores[methods[0]][task]) for task in tasks}
+    rng = np.random.default_rng(0)
+    of_datasets = rng.integers(len(datasets), size=(SAMPLES, len(datasets))).tolist()
+    of_repeats = {t: rng.integers(n, size=(SAMPLES, len(datasets), n)).tolist() for t, n in n_repeats.items()}
+
+    def points(drawn: Sequence[str], repeats: Mapping[tuple[str, str], Sequence[Sequence[int]]]) -> list[float]:
+        total = [0.0] * len(methods)
+        for copy, dataset in enumerate(drawn):
+            of_tasks = [redrawn(scores, task, repeats[task][copy]) for task in tasks if task[0] == dataset]
+            of_copy = points_by_hand([mean(of_method) for of_method in zip(*of_tasks, strict=True)])
+            total = [a + b for a, b in zip(total, of_copy, strict=True)]
+        return total
+
+    measured = points(datasets, {task: [range(n)] * len(datasets) for task, n in n_repeats.items()})
+    samples = [
+        points([datasets[place] for place in drawn], {task: of_repeats[task][sample] for task in tasks})
+        for sample, drawn in enumerate(of_datasets)
+    ]
+    ranges = {}
+    for place, method in enumerate(methods):
+        firsts = sorted(1 + sum(other > sample[place] for other in sample) for sample in samples)
+        lasts = sorted(sum(other >= sample[place] for other in sample) for sample in samples)
+        ranges[method] = firsts[CUT], lasts[-1 - CUT]
+    beats = {}
+    for row, column in permutations(range(len(methods)), 2):
+        n_above = sum((sample[row] > sample[column]) + (sample[row] == sample[column]) / 2 for sample in samples)
+        beats[methods[row], methods[column]] = n_above / SAMPLES
+    return {m: measured[k] / len(datasets) for k, m in enumerate(methods)}, ranges, beats
+
+
+def assert_ranked_by_hand(panel: Panel, scores: Scores) -> None:
+    points, ranges, beats = ranked_by_hand(scores)
+    assert {line.method: line.points for line in panel.lines} == pytest.approx(points)
+    assert {line.method: (line.low, line.high) for line in panel.lines} == ranges
+    assert [line.points for line in panel.lines] == sorted(points.values(), reverse=True)
+    shares: dict[tuple[str, str], float] = {}
+    for row, line in enumerate(panel.lines):
+        shares |= {(line.method, other.method): panel.beats[row, column] for column, other in enumerate(panel.lines)}
+    assert {pair: shares[pair] for pair in beats} == pytest.approx(beats)
+
+
+# ---- the committed rows
+
+
+@cache
+def committed() -> list[Panel]:
+    return leaderboard(tables_of(Store(REPOSITORY / "results").rows()))
+
+
+def repeats_of_rows(
+    by_cell: Mapping[str, list[dict[str, Any]]], cell: Cell, table: TableSpec, n_splits: int
+) -> list[float]:
+    """The AP of each seed on the protocol's own split; of several, that of seed r on split r."""
+    repeats = [(seed, None) for seed in range(N_SPLITS)] if n_splits == 1 else repeats_of(cell, table, N_SPLITS)
+    rows = [row for split in {split for _, split in repeats} for row in by_cell.get(cell_hash(cell, split), [])]
+    rows = [row for row in rows if (row["seed"], row["split_seed"]) in repeats]
+    return [row["searches"]["database"]["ap"]["mean"] for row in sorted(rows, key=lambda row: row["seed"])]
+
+
+def scores_of_rows(panel: Panel) -> Scores:
+    """The scores of the ranked methods of a declared panel, read from the lines of results/rows."""
+    file, ranked = declared()[panel.name], {line.method for line in panel.lines}
+    by_cell: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted((REPOSITORY / "results" / "rows").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            by_cell.setdefault(row["cell_hash"], []).append(row)
+    values: dict[str, dict[tuple[str, str], list[list[float]]]] = {}
+    for block in file.blocks:
+        table = spec.load(block.table)
+        for cell in table.cells:
+            chosen = cell.section == block.section and cell.metric == "ap" and cell.evaluation == "database"
+            if chosen and cell.settings["bits"] in block.bits and cell.row in ranked:
+                of_task = values.setdefault(cell.row, {}).setdefault((cell.dataset, cell.protocol), [])
+                n_splits = panel.n_splits[Task(cell.dataset, cell.protocol)]
+                of_task.append(repeats_of_rows(by_cell, cell, table, n_splits)[: file.repeats])
+    return {
+        method: {
+            task: [fmean(of_repeat) for of_repeat in zip(*lengths, strict=True)] for task, lengths in tasks.items()
+        }
+        for method, tasks in values.items()
+    }
+
+
+@pytest.mark.parametrize("name", declared())
+def test_the_committed_panels_are_ranked_as_a_slow_script_ranks_their_rows(name: str) -> None:
+    panel = next(panel for panel in committed() if panel.name == name)
+    assert len(panel.lines) > 3
+    assert_ranked_by_hand(panel, scores_of_rows(panel))
+    for line in panel.lines:
+        for task, by_bits in line.cells.items():
+            means = [cell.measured.mean for cell in by_bits.values() if cell.measured]
+            assert line.ap(task) == pytest.approx(fmean(means)), "the AP of a panel is not that of its table"
+
+
+def test_structhash_with_trees_is_ranked() -> None:
+    panel = next(panel for panel in committed() if panel.name == "shallow_s1")
+    (line,) = (line for line in panel.lines if line.name == "structhash")
+    cells = [cell for by_bits in line.cells.values() for cell in by_bits.values()]
+    assert {cell.declared.settings["hash_functions"] for cell in cells} == {"trees"}
+
+
+# ---- panels of a test
+
+METHODS = ("lsh", "itq", "spherical", "agh")
+TASKS = {("cifar10", "s1"): (16, 32), ("cifar10", "s2"): (16,), ("cifar100", "s1"): (32, 64)}
+BOARD = """
+[panels.small]
+question = "Which is best?"
+repeats = 3
+blocks = [
+  { table = "cifar10", section = "tuned", bits = [16, 32] },
+  { table = "other", section = "tuned", bits = [32, 64] },
+]
+"""
+
+
+def declare(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str = BOARD) -> None:
+    (folder / "experiments").mkdir(exist_ok=True)
+    (folder / "experiments" / "leaderboard.toml").write_text(text)
+    monkeypatch.setenv("HASHBENCH_ROOT", str(folder))
+
+
+def tables(n_splits: int = 1, track: str = "tuned", methods: Sequence[str] = METHODS) -> dict[str, TableSpec]:
+    """CIFAR-10 with two protocols in one table, CIFAR-100 in another."""
+    rows = [{"label": method.upper(), "method": method} for method in methods]
+    declared_tables = {}
+    for name, chosen in (("cifar10", ["cifar10"]), ("other", ["cifar100"])):
+        groups = []
+        for (dataset, protocol), lengths in TASKS.items():
+            columns = [{"label": f"{protocol} {bits}", "settings": {"bits": bits}} for bits in lengths]
+            place = {"section": "tuned", "dataset": dataset, "protocol": protocol, "track": track}
+            groups += [{**place, "columns": columns, "rows": rows}] if dataset in chosen else []
+        repeats = "splits" if n_splits > 1 else "seeds"
+        text = {"title": name, "repeats": repeats, "defaults": {"metric": "ap"}, "groups": groups}
+        declared_tables[name] = spec.from_file(name, parse(TableFile, text, name), Path(name))
+    return declared_tables
+
+
+Aps = Mapping[tuple[str, str, str, int], Sequence[float | None]]  # None: the run failed
+
+
+def aps(seed: int = 0, methods: Sequence[str] = METHODS) -> dict[tuple[str, str, str, int], list[float | None]]:
+    """The AP of three repeats of each method, data set, protocol and code length; neighbours change places."""
+    rng = np.random.default_rng(seed)
+    found: dict[tuple[str, str, str, int], list[float | None]] = {}
+    for place, method in enumerate(methods):
+        for task, lengths in TASKS.items():
+            found |= {(method, *task, bits): (0.3 + 0.01 * place + 0.05 * rng.random(3)).tolist() for bits in lengths}
+    return found
+
+
+def rows_of(specs: Mapping[str, TableSpec], values: Aps) -> list[Row]:
+    """The rows: repeat r is seed r, on split r where the table has several."""
     rows = []
-    for place, method in enumerate(METHODS):
-        for bits in BITS:
-            n = 2 if method == "itq" else 3
-            aps = 0.3 + 0.02 * place + 0.04 * rng.random(n) if bits != 24 or method != "lsh" else np.full(n, 0.5)
-            rows += [row(method, bits, seed, float(ap)) for seed, ap in enumerate(aps) if (method, bits) not in gaps]
+    for table in specs.values():
+        is_of_splits = table.repeats == "splits"
+        for cell in table.cells:
+            splits = [split for _, split in repeats_of(cell, table, N_SPLITS)] if is_of_splits else [None] * 9
+            of_cell = values.get((cell.method, cell.dataset, cell.protocol, int(str(cell.settings["bits"]))), [])
+            for seed, ap in enumerate(of_cell):
+                failed: dict[str, Any] = {"status": "failed"} if ap is None else {"ap": ap}
+                rows.append(fake_row(cell, seed, split_seed=splits[seed], **failed))
     return rows
 
 
-def by_hand(board: Leaderboard) -> tuple[dict[str, float], dict[str, tuple[float, float]]]:
-    """The mean ranks and their intervals, from the values alone: loops, and SciPy's ranks."""
-    of = [[line.results[t].of_seeds if t in line.results else None for line in board.lines] for t in board.tasks]
+Fill = Callable[..., Panel]
 
-    def ranks(means: list[float | None]) -> list[float | None]:
-        known = iter(rankdata([-mean for mean in means if mean is not None]))
-        return [None if mean is None else float(next(known)) for mean in means]
 
-    def mean_rank(of_tasks: list[list[float | None]], n: int) -> float | None:
-        known = [rank for rank in (of_task[n] for of_task in of_tasks) if rank is not None]
-        return fmean(known) if known else None
+@pytest.fixture
+def fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fill:
+    """A function that fills the small panel from the AP of rows."""
+    declare(tmp_path, monkeypatch)
 
-    once = [ranks([None if seeds is None else fmean(seeds.values()) for seeds in of_task]) for of_task in of]
+    def filled(values: Aps, n_splits: int = 1, track: str = "tuned", methods: Sequence[str] = METHODS) -> Panel:
+        specs = tables(n_splits, track, methods)
+        rows = rows_of(specs, values)
+
+        def table_of(name: str, of_one_split: bool) -> Table:
+            repeats = "seeds" if of_one_split else specs[name].repeats
+            return collect(specs[name].model_copy(update={"repeats": repeats}), rows, None, hash_of=fake_hash)
+
+        (panel,) = leaderboard(table_of, ["small"])
+        return panel
+
+    return filled
+
+
+def scores_of(values: Aps) -> Scores:
+    scores: Scores = {}
+    for method in METHODS:
+        for task, lengths in TASKS.items():
+            cells = [[-inf if ap is None else ap for ap in values[(method, *task, bits)]] for bits in lengths]
+            means = [fmean(of_repeat) for of_repeat in zip(*cells, strict=True)]
+            scores.setdefault(method.upper(), {})[task] = means
+    return scores
+
+
+def of_ranks(panel: Panel) -> list[tuple[str, float, int, int]]:
+    return [(line.method, line.points, line.low, line.high) for line in panel.lines]
+
+
+@given(arrays(float, (2, 5), elements=st.sampled_from([0.1, 0.2, 0.3, -inf])))
+def test_points_are_those_of_a_loop(scores: np.ndarray[Any, Any]) -> None:
+    assert points_of(scores).tolist() == [points_by_hand(of_task) for of_task in scores.tolist()]
+
+
+@pytest.mark.parametrize("n_splits", [1, 3])
+def test_a_panel_is_ranked_as_a_slow_script_ranks_it_and_says_what_it_rests_on(fill: Fill, n_splits: int) -> None:
+    panel = fill(aps(), n_splits)
+    assert_ranked_by_hand(panel, scores_of(aps()))
+    assert any(line.low < line.high for line in panel.lines)
+    assert ("ONE split" in panel.rests_on) == (n_splits == 1) and "2 data sets" in panel.rests_on
+    assert set(panel.n_splits.values()) == {n_splits}
+
+
+def test_where_a_method_has_one_split_all_are_ranked_on_it(fill: Fill) -> None:
+    values = aps()
+    panel = fill(values)
+    specs = tables(3)
+    of_splits = rows_of(specs, values)
+    others = [row for row in rows_of(tables(), values) if row.method == "lsh" or row.seed > 0]
+    stored = [row for row in of_splits if row.method != "lsh"] + others
+
+    def table_of(name: str, of_one_split: bool) -> Table:
+        repeats = "seeds" if of_one_split else "splits"
+        return collect(specs[name].model_copy(update={"repeats": repeats}), stored, None, hash_of=fake_hash)
+
+    (mixed,) = leaderboard(table_of, ["small"])
+    assert of_ranks(mixed) == of_ranks(panel) and "ONE split" in mixed.rests_on
+
+
+def test_a_method_with_one_task_changes_no_rank_and_is_named(fill: Fill) -> None:
+    values = aps()
+    alone = fill(values)
+    more = {**values, ("sgh", "cifar10", "s1", 16): [0.99] * 3, ("sgh", "cifar10", "s1", 32): [0.99] * 3}
+    panel = fill(more, methods=(*METHODS, "sgh"))
+    assert of_ranks(panel) == of_ranks(alone) and np.array_equal(panel.beats, alone.beats)
+    assert panel.not_ranked == {"SGH": "lacks cifar10 s2, cifar100 s1"}
+    assert "Not ranked: SGH lacks cifar10 s2, cifar100 s1." in panel.notes
+
+
+def test_a_method_that_lacks_a_code_length_or_a_repeat_is_not_ranked(fill: Fill) -> None:
+    values = aps()
+    values["itq", "cifar100", "s1", 64] = []
+    values["lsh", "cifar10", "s2", 16] = [0.9, 0.9]
+    panel = fill(values)
+    lacks = {"LSH": "lacks cifar10 s2 (16 bits: 2 of 3 repeats)", "ITQ": "lacks cifar100 s1 (64 bits)"}
+    assert panel.not_ranked == lacks
+    assert {line.method for line in panel.lines} == {"SPHERICAL", "AGH"}
+
+
+def test_a_failed_run_is_last_however_good_the_others_are(fill: Fill) -> None:
+    values = aps()
+    for task, lengths in TASKS.items():
+        values |= {("lsh", *task, bits): [0.9, None, 0.9] for bits in lengths}
+    panel = fill(values)
+    assert (panel.lines[-1].method, panel.lines[-1].points) == ("LSH", 0)
+    assert [panel.lines[-1].ap(task) for task in panel.tasks] == [None] * 3
+    assert_ranked_by_hand(panel, scores_of(values))
+    assert "failed" in render([panel], "markdown")
+
+
+def test_all_methods_are_drawn_together(fill: Fill) -> None:
+    values = aps()
+    for task, lengths in TASKS.items():  # equal to another but for a little: it is behind it in every resample
+        values |= {("lsh", *task, bits): [(ap or 0) - 1e-9 for ap in values["agh", *task, bits]] for bits in lengths}
+        values |= {("itq", *task, bits): values["spherical", *task, bits] for bits in lengths}
+    panel = fill(values)
+    at = {line.method: place for place, line in enumerate(panel.lines)}
+    assert panel.beats[at["AGH"], at["LSH"]] == 1
+    assert panel.beats[at["ITQ"], at["SPHERICAL"]] == 0.5
+    equal = [panel.lines[at[method]] for method in ("ITQ", "SPHERICAL")]
+    assert len({(line.points, line.low, line.high) for line in equal}) == 1 and equal[0].low < equal[0].high
+
+
+def test_the_paired_test_names_who_is_not_below_the_best(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(tmp_path, monkeypatch)
+    specs = tables(3)
+    rows = rows_of(specs, aps())
     rng = np.random.default_rng(0)
-    samples: list[list[list[float | None]]] = []
-    drawn_seeds = [
-        [None if seeds is None else rng.integers(len(seeds), size=(SAMPLES, len(seeds))) for seeds in of_task]
-        for of_task in of
+    hardness = rng.random((3, 200)) / 4
+    above = {"agh": 0.3, "spherical": 0.3, "itq": 0.2, "lsh": 0.1}
+
+    def with_queries(name: str, of_one_split: bool) -> Table:
+        """The table of rows whose AP of each query is kept: of CIFAR-10 S1 alone."""
+        sections = []
+        for section in collect(specs[name], rows, None, hash_of=fake_hash).sections:
+            cells = dict(section.cells)
+            for position, cell in cells.items():
+                if cell.declared.protocol == "s1" and cell.declared.dataset == "cifar10" and cell.measured:
+                    noise = rng.normal(0, 0.02, hardness.shape)
+                    values = (above[cell.declared.method] + hardness + noise).astype(np.float32)
+                    scores = {f"split {r}": values[r] for r in range(3)}
+                    cells[position] = replace(cell, measured=replace(cell.measured, scores=scores))
+            sections.append(replace(section, cells=cells))
+        return replace(collect(specs[name], rows, None, hash_of=fake_hash), sections=tuple(sections))
+
+    (panel,) = leaderboard(with_queries, ["small"])
+    assert panel.not_below == {("cifar10", "s1"): ["AGH", "SPHERICAL"]}
+    assert any("not significantly below" in note and note.endswith(": AGH, SPHERICAL.") for note in panel.notes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('section = "tuned", bits = [16', 'section = "tuned!", bits = [16', "unknown section 'tuned!'"),
+        ("bits = [16, 32]", "bits = [16, 48]", "section 'tuned' has no AP at 48 bits"),
+        ("panels.small", "panels.large", "unknown panel 'small'"),
+        ("repeats = 3", "repeats = 0", "repeats"),
+    ],
+)
+def test_a_wrong_declaration_is_one_line(
+    fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, why: str
+) -> None:
+    declare(tmp_path, monkeypatch, BOARD.replace(old, new))
+    with pytest.raises(HashbenchError) as raised:
+        fill(aps())
+    assert why in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_only_tuned_settings_are_ranked(fill: Fill) -> None:
+    with pytest.raises(HashbenchError, match="published settings; tuned are expected"):
+        fill(aps(), track="published")
+
+
+def test_all_formats_say_the_same(fill: Fill) -> None:
+    panel = fill(aps())
+    lines = {line.method: line for line in panel.lines}
+    for row in csv.DictReader(io.StringIO(render([panel], "csv"))):
+        line = lines[row["method"]]
+        assert (int(row["rank_low"]), int(row["rank_high"])) == (line.low, line.high)
+        (task,) = (task for task in panel.tasks if task == (row["dataset"], row["protocol"]))
+        assert float(row["ap"]) == pytest.approx(line.ap(task), abs=1e-6)
+    (of_json,) = json_leaderboard([panel])["panels"]
+    assert [(line["rank_low"], line["rank_high"]) for line in of_json["lines"]] == [
+        (line.low, line.high) for line in panel.lines
     ]
-    drawn_tasks = rng.integers(len(of), size=(SAMPLES, len(of)))
-    for sample in range(SAMPLES):
-        of_sample = []
-        for of_task, drawn in zip(of, drawn_seeds, strict=True):
-            means = [
-                None if seeds is None or at is None else fmean([*seeds.values()][place] for place in at[sample])
-                for seeds, at in zip(of_task, drawn, strict=True)
-            ]
-            of_sample.append(ranks(means))
-        samples.append([of_sample[place] for place in drawn_tasks[sample]])
-    means_, intervals = {}, {}
-    for n, line in enumerate(board.lines):
-        resampled = [mean for mean in (mean_rank(sample, n) for sample in samples) if mean is not None]
-        low, high = np.percentile(resampled, [2.5, 97.5])
-        means_[line["method"]], intervals[line["method"]] = mean_rank(once, n) or 0.0, (float(low), float(high))
-    return means_, intervals
+    for output in ("markdown", "html", "latex"):
+        text = render([panel], output)
+        assert all(line.ranks in text for line in panel.lines) and "ONE split" in text
 
 
-def test_ranks_and_intervals_are_those_of_an_independent_script() -> None:
-    board = leaderboard(measured())
-    means, intervals = by_hand(board)
-    assert {line["method"]: line["mean_rank"] for line in board.lines} == pytest.approx(means)
-    for line in board.lines:
-        assert (line["rank_low"], line["rank_high"]) == pytest.approx(intervals[line["method"]], abs=1e-9)
-    task = Task("digits", "s1", 8, "pixels")
-    assert [line.results[task].n_compared for line in board.lines if line["n_tasks"] == 6] == [3, 3]
-
-
-@given(arrays(float, (3, 5), elements=st.sampled_from([0.1, 0.2, 0.3, np.nan])))
-def test_ranks_are_scipys(values: np.ndarray[Any, Any]) -> None:
-    assert np.array_equal(ranks_of(values), rankdata(-values, axis=1, nan_policy="omit"), equal_nan=True)
-
-
-def test_the_probability_is_the_share_of_samples_of_tasks_seeds_and_queries() -> None:
-    rng = np.random.default_rng(5)
-    pairs = [rng.normal(0.1, 1.0, (n_seeds, n_queries)) for n_seeds, n_queries in ((3, 1), (2, 40), (5, 1))]
-    rng, hits = np.random.default_rng(0), 0.0
-    drawn = [[rng.multinomial(n, [1 / n] * n, size=SAMPLES) for n in pair.shape] for pair in pairs]
-    tasks = rng.integers(3, size=(SAMPLES, 3))
-    for sample in range(SAMPLES):
-        means = []
-        for pair, (seeds, queries) in zip(pairs, drawn, strict=True):
-            chosen = np.repeat(np.repeat(pair, seeds[sample], axis=0), queries[sample], axis=1)
-            means.append(chosen.mean())
-        hits += fmean(means[task] for task in tasks[sample]) > 0
-    assert share_above_zero(pairs) == pytest.approx(hits / SAMPLES)
-    assert share_above_zero([np.zeros((3, 1))]) == 0.5
-
-
-def test_the_next_line_is_compared_over_paired_seeds() -> None:
-    board = leaderboard(measured())
-    for line, following in pairwise(board.lines):
-        common = [task for task in line.results if task in following.results]
-        seeds = [sorted(line.results[t].of_seeds.keys() & following.results[t].of_seeds.keys()) for t in common]
-        pairs = [
-            np.array([[line.results[t].of_seeds[s] - following.results[t].of_seeds[s]] for s in of])
-            for t, of in zip(common, seeds, strict=True)
-        ]
-        assert (line["better"], line["better_than"]) == (share_above_zero(pairs), following["method"])
-    assert board.lines[-1]["better"] is None
-
-
-def test_a_gap_is_no_zero_in_any_format() -> None:
-    board = leaderboard(measured())
-    heads, *lines = csv.reader(io.StringIO(render_leaderboard.render(board, "csv")))
-    of_itq = next(line for line in lines if line[0] == "ITQ")
-    assert of_itq[heads.index("digits, s1, 48 bits, pixels")] == ""
-    text = next(
-        line for line in reversed(render_leaderboard.render(board, "markdown").splitlines()) if line.startswith("| ITQ")
-    )
-    assert text.rstrip("| ").endswith("-") and "0.000" not in text
-    itq = next(line for line in render_leaderboard.json_leaderboard(board)["lines"] if line["method"] == "ITQ")
-    assert [result["bits"] for result in itq["results"]] == [8, 12, 16, 24, 32]
-    assert "& - \\\\" in render_leaderboard.render(board, "latex")
-
-
-def test_the_order_of_rows_changes_nothing() -> None:
-    rows = measured()
-    assert render_leaderboard.json_leaderboard(leaderboard(rows)) == render_leaderboard.json_leaderboard(
-        leaderboard(reversed(rows))
-    )
-
-
-def test_an_interval_says_why_it_is_not_there() -> None:
-    few = leaderboard(each for each in measured() if each.config["settings"]["bits"] in (8, 12, 16))
-    assert {(line["rank_low"], line["why_no_interval"]) for line in few.lines} == {
-        (None, "3 of 4 tasks"),
-        (None, "2 of 4 tasks"),
-    }
-    one = leaderboard(each for each in measured() if each.seed == 0)
-    assert {(line["rank_low"], line["why_no_interval"]) for line in one.lines} == {(None, "one seed")}
-
-
-def test_a_task_of_one_method_gives_no_rank() -> None:
-    board = leaderboard([*measured(), row("lsh", 64, 0, 0.9)])
-    lsh = next(line for line in board.lines if line["name"] == "lsh")
-    assert lsh.results[Task("digits", "s1", 64, "pixels")].rank is None and lsh["n_tasks"] == 6
-
-
-def test_a_run_that_was_measured_twice_counts_once() -> None:
-    (line,) = leaderboard([row("lsh", 8, 0, 0.2), row("lsh", 8, 0, 0.4), row("lsh", 8, 1, 0.5)]).lines
-    (result,) = line.results.values()
-    assert (result.of_seeds, result.mean) == (pytest.approx({0: 0.3, 1: 0.5}), pytest.approx(0.4))
-
-
-def tracks_of(rows: list[Row], **chosen: Any) -> list[tuple[str, str]]:
-    return [(line["method"], line["settings"]) for line in leaderboard(rows, Selection(**chosen)).lines]
-
-
-def test_tracks_are_told_apart_and_other_settings_are_left_out() -> None:
-    def of(ap: float, track: str = "tuned", **more: Any) -> Row:
-        how = {**RESNET9, **more}
-        return row_of_run(Run.resolve("cifar10", "s1", "talr_ap", how, track=track), ap=ap)
-
-    tuned, published, by_hand_ = of(0.6), of(0.5, "published"), of(0.7, lr=9.0)
-    assert tracks_of([tuned, published, by_hand_]) == [("TALR-AP", "tuned")]
-    assert leaderboard([tuned, published, by_hand_]).n_other == 1
-    assert tracks_of([published]) == [("TALR-AP", "as published")]
-    assert tracks_of([tuned, published], all_tracks=True) == [
-        ("TALR-AP (tuned)", "tuned"),
-        ("TALR-AP (as published)", "as published"),
-    ]
-    assert leaderboard([tuned]).lines[0]["pretrained"] == "yes"
-
-
-def test_rows_of_other_splits_and_of_searches_have_no_task() -> None:
-    one = row("lsh", 8, 0, 0.2)
-    assert task_of(one) == Task("digits", "s1", 8, "pixels")
-    assert task_of(one.model_copy(update={"split_seed": 7})) is None
-    assert task_of(one.model_copy(update={"status": "failed"})) is None
-    run = Run.resolve("cifar10", "s1_validation", "lsh", {"bits": 8, "features": "gist"})
-    assert task_of(row_of_run(run, ap=0.3)) is None
-    assert task_of(one.model_copy(update={"protocol": f"s1{HELD_OUT}"})) is None
-    again = Run.resolve("cifar10", "labelme_stand_in", "lsh", {"bits": 8, "features": "gist"})
-    assert task_of(row_of_run(again, ap=0.3)) == Task("cifar10", "labelme_stand_in", 8, "gist")
-
-
-def test_methods_without_labels_are_compared_with_one_another() -> None:
-    supervised = [
-        row_of_run(Run.resolve("digits", "s1", "bre", {"bits": bits, "supervised": True}), ap=ap)
-        for bits, ap in zip(BITS, (0.1, 0.9, 0.1, 0.9, 0.1, 0.9), strict=True)
-    ]
-    alone = leaderboard(measured()).lines
-    first, *others = leaderboard([*measured(), *supervised]).lines
-    assert (first["name"], first["n_tasks"], first["beaten"], first["place"]) == ("bre", 0, None, None)
-    assert [line.columns for line in others] == [line.columns for line in alone]
-    assert [line["place"] for line in others] == [1, 2, 3, 4]
-
-
-def test_kinds_and_needs() -> None:
-    supervised = row_of_run(Run.resolve("digits", "s1", "bre", {"bits": 8, "supervised": True}), ap=0.1)
-    alone = row_of_run(Run.resolve("digits", "s1", "bre", {"bits": 8, "supervised": False}), ap=0.1)
-    assert (needs_of(supervised), needs_of(alone)) == ("pairs", "none")
-    rows = [supervised, row("lsh", 8, 0, 0.2)]
-    assert {label for label, _ in tracks_of(rows, kinds=["unsupervised"])} == {"LSH"}
-    assert {label for label, _ in tracks_of(rows, kinds=["supervised", "shallow"])} == {"BRE"}
-    assert tracks_of(rows, kinds=["deep"]) == []
-
-
-class Histograms:
-    """A store whose runs all have the histogram of their seed."""
-
-    def histogram(self, row: Row) -> Histogram:
-        rng = np.random.default_rng([len(row.method), row.seed])
-        relevant = rng.integers(0, 9, (20, 5))
-        relevant[0] = 0  # a query without a relevant item
-        return Histogram(np.stack([np.full((20, 5), 9) - relevant, relevant], axis=2), np.array([0, 1]))
-
-
-def test_queries_are_resampled_too_where_the_histograms_are_kept() -> None:
-    rows = [each.model_copy(update={"artefacts": {"histogram": "0" * 64}}) for each in measured(())]
-    store = Histograms()
-    first, second, *_ = leaderboard(rows, store=cast(Store, store)).lines
-    assert first["better_over"] == "tasks 6, pairs of seeds 18, queries of 6 tasks"
-    pairs = []
-    for task in second.results:
-        sides = [{each.seed: each for each in line.results[task].rows} for line in (first, second)]
-        values = [
-            [metrics.evaluate(store.histogram(side[seed]), Metrics.parse(["ap"]))["ap"] for side in sides]
-            for seed in first.results[task].of_seeds
-        ]
-        pairs.append(np.stack([a - b for a, b in values])[:, 1:])
-    assert first["better"] == share_above_zero(pairs)
-
-
-def test_a_foreign_name_stays_text_and_its_codes_are_of_unknown_needs() -> None:
-    changes = {"budget": "imported", "dataset": HOSTILE, "method": "mine", "cell_hash": "0"}
-    foreign = row("lsh", 8, 0, 0.9).model_copy(update=changes)
-    board = leaderboard([foreign, *measured()])
-    text = render_leaderboard.render(board, "html")
-    assert "<script" not in text and "&lt;script&gt;" in text
-    line = next(line for line in board.lines if line["name"] == "mine")
-    shown = [line[key] for key in ("settings", "needs", "pretrained", "train_s")]
-    assert shown == ["made elsewhere", "unknown", "unknown", None]
-
-
-def test_the_command_filters_sorts_and_refuses(capsys: pytest.CaptureFixture[str]) -> None:
-    for each in measured():
-        Store.default().write(each)
-    code, out, _ = call(capsys, "leaderboard", "--bits", 12, "--bits", 16, "--sort", "method", "--json")
-    found = json.loads(out)
-    assert (code, [line["method"] for line in found["lines"]]) == (0, ["ITQ", "LSH", "PCA-sign", "Spherical hashing"])
-    assert [task["bits"] for task in found["tasks"]] == [12, 16]
-    assert found["lines"][0]["items_per_s"] > 0 and found["lines"][0]["peak_memory"] == 2**20
-    code, out, _ = call(capsys, "leaderboard")
-    assert code == 0 and "## Leaderboard: AP with ties (digits, s1, pixels)" in out
-    for options in (["--sort", "speed"], ["--kind", "quantum"], ["--dataset", "digit"], ["--kind", "deep"]):
-        code, out, error = call(capsys, "leaderboard", *options)
-        assert (code, out, error.count("\n")) == (2, "", 1)
+def test_the_command_prints_panels_and_refuses(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, error = call(capsys, "leaderboard", "large")
+    assert (code, out, error.count("\n")) == (2, "", 1) and "unknown panel 'large'" in error
+    code, out, error = call(capsys, "leaderboard", "fine_tuned")
+    assert (code, out, error.count("\n")) == (2, "", 1) and "no method has all tasks" in error
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    code, out, _ = call(capsys, "leaderboard", "fine_tuned")
+    assert code == 0 and out.startswith("## Fine-tuned networks") and "| 1. " in out

@@ -294,19 +294,20 @@ def test_methods_are_counted_beside_references() -> None:
 def test_the_readme_counts_the_verdicts() -> None:
     readme, overview = ((REPOSITORY / name).read_text(encoding="utf-8") for name in ("README.md", "results/README.md"))
     by_paper = overview.partition("Verdicts of reproduction, by paper")[2].partition("\n## ")[0]
-    lines = re.findall(r"^\| (\w+) .*?((?: *\| +\d+){5}) \|$", by_paper, re.MULTILINE)
+    lines = re.findall(r"^\| (\w+) .*?((?: *\| +\d+){6}) \|$", by_paper, re.MULTILINE)
     counts = {name: [int(number) for number in re.findall(r"\d+", cells)] for name, cells in lines}
-    # reproduced, with other settings, not reproduced, not measured, not compared
+    # reproduced, those fitted, with other settings, not reproduced, not measured, not compared
     (*of_structhash, others), talr, sparse = (counts[name] for name in ("Lin", "He", "Jeong"))
     said = readme.partition("**Not reproduced**: ")[2].partition("\n\n")[0]
-    reproduced, other_settings, not_reproduced, waiting = of_structhash
-    assert f"TALR, {talr[3]} values" in said and f"sparse codes, {sparse[3]} " in said
+    reproduced, fitted, other_settings, not_reproduced, waiting = of_structhash
+    assert f"TALR, {talr[4]} values" in said and f"sparse codes, {sparse[4]} " in said
     assert (
-        f"of StructHash {reproduced} are, {other_settings} with other settings, {not_reproduced} are not, "
-        f"{waiting} wait for STL-10"
+        f"of StructHash {reproduced} are ({fitted} of them with a setting chosen by the printed values), "
+        f"{not_reproduced} are not, {waiting} wait for STL-10"
     ) in said
-    assert f"{others + talr[4] + sparse[4]} others have no tolerance" in said
-    assert talr[:3] == sparse[:3] == [0, 0, 0]
+    assert other_settings == 0
+    assert f"{others + talr[5] + sparse[5]} others have no tolerance" in said
+    assert talr[:4] == sparse[:4] == [0, 0, 0, 0]
 
 
 def test_the_points_of_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ def command(
     sort: Annotated[
         Literal["beats", "rank", "method", "tasks", "train", "encode", "memory"], Option(help="The order.")
     ] = "beats",
-    all_tracks: Annotated[bool, Option("--all-tracks", help="Tuned methods as published, too.")] = False,
+    all_tracks: Annotated[bool, Option("--all-tracks", help="Tuned methods with our defaults, too.")] = False,
     queries: Annotated[bool, Option("--queries", help="Resample queries too, where histograms are stored.")] = False,
     verdicts: Annotated[bool, Option("--verdicts", help="Count the published cells that are reproduced.")] = False,
     output: Annotated[Literal["csv", "latex", "markdown", "html"], Option("--format", help="The format.")] = "markdown",

@@ -21,7 +21,7 @@ NAMES_IN = 1.6  # below a heat map, for the names of its tasks
 COMMON = 10  # tasks of a test of mean ranks: its normal approximation is for many
 NOT_INSTALLED = "scikit-posthocs is not installed: pip install -e '.[posthocs]'"
 COST = (
-    "Medians over seeds. A dot: a method, with its settings tuned, as published or by hand. Named, on the line: the "
+    "Medians over seeds. A dot: a method, with its settings tuned, our defaults or by hand. Named, on the line: the "
     "Pareto front; no other method is as fast and has as high an AP. Methods were not all measured on one machine; the "
     "time of a search is left out."
 )

@@ -20,7 +20,7 @@ COLUMNS = {  # in the order of the page, in words for somebody who has not seen 
     "beats": "the share of the other lines that it beats, on average over its tasks",
     "tasks": f"on how many tasks it is compared with others; lines with fewer than {FEWEST} come last",
     "needs": "what it learns from beside the items: pairs of alike items, classes, or none",
-    "settings": "its hyper-parameters: tuned by a search here, as published by its authors, or by hand",
+    "settings": "its hyper-parameters: tuned by a search here, our defaults, or by hand",
     "mean rank": "its rank on a task, where 1 is the best, on average over its tasks",
     "interval": "where the mean rank may lie by chance of tasks and seeds, with 95% confidence",
     "of": "how many lines a task has, on average over its tasks",

@@ -13,8 +13,8 @@ from hashbench.tables.cell_runs import tuning_of
 from hashbench.tables.papers import OWN
 from hashbench.tables.table import Table
 
-PUBLISHED = "as published (the authors' values of a method; rate and schedule of a network are the recipe's)"
-BY_HAND = "as published or chosen by hand, without equal budgets"
+PUBLISHED = "our defaults (a method's constants are its authors' where they give any; epochs, batch, rate, schedule, decay are ours)"
+BY_HAND = "our defaults or chosen by hand, without equal budgets"
 
 
 def footnotes(table: Table) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ SORTS: dict[str, Callable[[Line], Any]] = {
 
 
 class Selection(Strict):
-    """The tasks and the lines that are shown; empty: all. ``all_tracks``: also beside a tuned method as published."""
+    """The tasks and the lines that are shown; empty: all. ``all_tracks``: also beside a tuned method with our defaults."""
 
     datasets: list[str] = []
     protocols: list[str] = []
@@ -136,7 +136,7 @@ class Leaderboard:
             "tasks and paired seeds in which the mean AP_T is higher than that of the next line with "
             f"{FEWEST} such pairs or more."
         )
-        yield "Settings: tuned by a search, as published, or by hand; where a method is tuned, only these are shown."
+        yield "Settings: tuned by a search, our defaults, or by hand; where a method is tuned, only these are shown."
         if self.n_other:
             yield f"Left out: {self.n_other} cells with settings that are neither the tuned nor the published ones."
         rows = (row for line in self.lines for result in line.results.values() for row in result.own)

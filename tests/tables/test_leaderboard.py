@@ -190,10 +190,10 @@ def test_tracks_are_told_apart_and_other_settings_are_left_out() -> None:
     tuned, published, by_hand_ = of(0.6), of(0.5, "published"), of(0.7, lr=9.0)
     assert tracks_of([tuned, published, by_hand_]) == [("TALR-AP", "tuned")]
     assert leaderboard([tuned, published, by_hand_]).n_other == 1
-    assert tracks_of([published]) == [("TALR-AP", "as published")]
+    assert tracks_of([published]) == [("TALR-AP", "our defaults")]
     assert tracks_of([tuned, published], all_tracks=True) == [
         ("TALR-AP (tuned)", "tuned"),
-        ("TALR-AP (as published)", "as published"),
+        ("TALR-AP (our defaults)", "our defaults"),
     ]
     assert leaderboard([tuned]).lines[0]["pretrained"] == "yes"
 

@@ -126,7 +126,8 @@ def p_values(name: str) -> set[str]:
 
     Where the table has one code length, columns are variants: two cells of one row and metric are compared too.
     """
-    return {f"{p:.3f}" for p in p_of_each_two(tables()[name])}
+    values = list(p_of_each_two(tables()[name]))
+    return {f"{p:.3f}" for p in values} | {f"{p:.4f}" for p in values}  # four decimals beside .05
 
 
 def p_of_each_two(table: Table) -> Iterator[float]:

@@ -44,6 +44,9 @@ RunSeed = Annotated[int, Option(help="Seed of all random choices in the run.")]
 Settings = Annotated[
     list[str] | None, Option("--set", metavar="KEY=VALUE", help="Set a hyper-parameter; may be repeated.")
 ]
+Threads = Annotated[
+    int, Option(min=1, help="Threads of PyTorch on a CPU: more are faster and round otherwise; the row has the number.")
+]
 CheckpointEvery = Annotated[float, Option(metavar="SECONDS", help="Time between two checkpoints.")]
 DryRun = Annotated[
     bool, Option("--dry-run", help="Print the run's name and all its settings with their sources, and exit.")

@@ -23,6 +23,7 @@ def command(
         str,
         Option(help="fastest (by a short timing), float32, bfloat16 or auto (bfloat16 on a GPU, float32 on a CPU)."),
     ] = "fastest",
+    threads: _options.Threads = 1,
     checkpoint_every: _options.CheckpointEvery = 10.0,
     dry_run: _options.DryRun = False,
     as_json: _options.RowAsJson = False,
@@ -54,7 +55,7 @@ def command(
         shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}
         _row_text.print_settings(run, shown, stored_row(run, store), as_json=as_json)
         return
-    compute = ComputeOptions(precision=precision)
+    compute = ComputeOptions(precision=precision, threads=threads)
     options = Options(device=device, progress=True, checkpoint_every_s=checkpoint_every, compute=compute)
     done = pretrain(run, store, options)
     if done.weights is not None and done.weights.sha256 != done.row.artefacts.get("weights"):

@@ -46,6 +46,7 @@ def command(
     channels_last: Annotated[
         bool, Option("--channels-last/--no-channels-last", help="Store the channels of a pixel together in memory.")
     ] = True,
+    threads: _options.Threads = 1,
     checkpoint_every: _options.CheckpointEvery = 10.0,
     eval_every: Annotated[
         int,
@@ -97,7 +98,7 @@ def command(
     run = run.with_asymmetric() if asymmetric else run
     if eval_every and not isinstance(run.settings, DeepSettings):
         raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
-    compute = parallel.ComputeOptions(precision=precision, compiled=compile_, channels_last=channels_last)
+    compute = parallel.ComputeOptions(precision, compile_, channels_last, threads)
     options = Options(
         device, group.is_first, checkpoint_every, group=group, compute=compute, weights=file, eval_every=eval_every
     )

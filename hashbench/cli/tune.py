@@ -100,7 +100,7 @@ def command(
     if dry_run:
         echo("\n".join(runs))
         return
-    plan = Plan(jobs, None if timeout is None else 60 * timeout, ray=ray, threads=1)
+    plan = Plan(jobs, None if timeout is None else 60 * timeout, ray=ray)
     with bar("tune", "run", n_all - n_done) as shown:
         while todo:
             for now in made(search, todo, Options(device=device), plan):

@@ -3,10 +3,13 @@
 import os
 import re
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import pairwise
 from multiprocessing import parent_process
 from typing import TypeVar
@@ -17,8 +20,6 @@ T = TypeVar("T")
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
 N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded
-# Numba does not read that one; its first kernel gives OpenMP, and so PyTorch, as many threads as this one says
-N_THREADS_OF_NUMBA = "NUMBA_NUM_THREADS"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class ComputeOptions:
     precision: str = "auto"
     compiled: bool = False  # whether torch.compile compiles the encoder
     channels_last: bool = True  # PyTorch's memory format of the images
+    threads: int = 1  # of OpenMP and PyTorch on a CPU; BLAS has one
 
     def __post_init__(self) -> None:
         if self.precision not in ("auto", "float32", "bfloat16", "fastest"):
@@ -121,16 +123,37 @@ def share_cores(n_processes: int) -> None:
     from threadpoolctl import threadpool_limits
 
     share = max(1, min(available_cores(), _cores() // n_processes))
-    os.environ[N_THREADS] = os.environ[N_THREADS_OF_NUMBA] = str(share)
+    os.environ[N_THREADS] = str(share)
     threadpool_limits(share)
 
 
+@contextmanager
+def training_threads(n: int = 1) -> Iterator[None]:
+    """During the block BLAS has one thread, and OpenMP and PyTorch have ``n``, whatever the environment says.
+
+    Threads share a sum, and the number of parts changes its rounding. So each run has the same number, alone or beside
+    others. PyTorch has to be imported before if it is used.
+    """
+    import scipy.linalg  # noqa: F401  (it brings a BLAS of its own, which is limited only once it is loaded)
+    from threadpoolctl import threadpool_limits
+
+    torch = import_module("torch") if "torch" in sys.modules else None  # it waits for a thread that imports it
+    before = None if torch is None else torch.get_num_threads()
+    with threadpool_limits({"blas": 1, "openmp": n}):
+        if torch is not None:
+            torch.set_num_threads(n)
+        try:
+            yield
+        finally:
+            if torch is not None:
+                torch.set_num_threads(before)
+
+
 def prepare_threads() -> None:
-    """Before any import: idle threads of OpenMP sleep, unless OMP_WAIT_POLICY is set; Numba obeys OMP_NUM_THREADS."""
+    """Before any import: idle threads of OpenMP sleep, unless OMP_WAIT_POLICY is set; BLAS of macOS has one thread."""
     # a spinning thread may take the core from the thread it waits for (benchmarks/threads.py)
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if N_THREADS in os.environ:
-        os.environ[N_THREADS_OF_NUMBA] = str(available_cores())
+    os.environ["VECLIB_MAXIMUM_THREADS"] = "1"  # Apple's Accelerate reads it when it is loaded, and nothing later
 
 
 def end_with_parent() -> None:

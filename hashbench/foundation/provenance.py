@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any, cast
 
 from hashbench.foundation import __version__, paths
 from hashbench.foundation.config import Strict, Text
@@ -36,7 +37,11 @@ def code() -> Code:
 
 
 def _git(*arguments: str) -> str | None:
-    command = ["git", "-C", str(paths.PACKAGE.parent), *arguments]  # whichever git the user has
+    return _output("git", "-C", str(paths.PACKAGE.parent), *arguments)  # whichever git the user has
+
+
+def _output(*command: str) -> str | None:
+    """What a program prints; None where it fails or there is none."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
@@ -58,29 +63,57 @@ def versions() -> dict[str, str | None]:
 
 def hardware(device: str) -> dict[str, str | int | None]:
     """The operating system, the processor, its cores, ``device``, and the GPU if ``device`` is one."""
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    cpus = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return {
         "system": f"{platform.system()} {platform.machine()}",
-        "cpu": cpus[0] if cpus else platform.processor(),
+        **processor(),
+        "instructions": instructions(),
         "cores": os.cpu_count(),
         "device": device,
         "gpu": gpu_name() if device.startswith("cuda") else None,
     }
 
 
-def threads() -> dict[str, int]:
-    """The number of threads of BLAS, OpenMP, Numba and torch in this process, as far as they are loaded."""
+def processor() -> dict[str, str | None]:
+    """The name, family and model of the processor: two of one name may compute, and so round, otherwise."""
+    if sys.platform == "darwin":
+        names = {"cpu": "machdep.cpu.brand_string", "cpu_family": "hw.cpufamily", "cpu_model": "machdep.cpu.model"}
+        known = {key: _output("sysctl", "-n", name) for key, name in names.items()}
+    else:
+        cpuinfo = Path("/proc/cpuinfo")
+        first = cpuinfo.read_text().partition("\n\n")[0] if cpuinfo.exists() else ""
+        facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+        known = {
+            "cpu": facts.get("model name"),
+            "cpu_family": facts.get("cpu family") or facts.get("CPU architecture"),  # of x86, of ARM
+            "cpu_model": facts.get("model") or facts.get("CPU part"),
+        }
+    return {**known, "cpu": known["cpu"] or platform.processor()}
+
+
+def instructions() -> str:
+    """The instruction sets that NumPy, its BLAS and PyTorch choose on this processor, as far as they are loaded."""
+    import numpy as np
     from threadpoolctl import threadpool_info
 
-    found: dict[str, int] = {}
+    known = cast("dict[str, Any]", np.show_config(mode="dicts")).get("SIMD Extensions", {})
+    sets = [*known.get("baseline", []), *known.get("found", [])]
+    chosen = {"numpy": sets[-1]} if sets else {}
+    chosen |= {pool["internal_api"]: pool["architecture"] for pool in threadpool_info() if pool.get("architecture")}
+    if "torch" in sys.modules:
+        chosen["torch"] = import_module("torch").backends.cpu.get_cpu_capability()
+    return ", ".join(f"{library} {name}" for library, name in chosen.items())
+
+
+def threads() -> dict[str, int]:
+    """The number of threads of BLAS, OpenMP and PyTorch in this process now, as far as they are loaded."""
+    from threadpoolctl import threadpool_info
+
+    n_threads: dict[str, int] = {}
     for pool in threadpool_info():
-        found[pool["user_api"]] = max(pool["num_threads"], found.get(pool["user_api"], 0))
-    for library in ("numba", "torch"):
-        if library in sys.modules:  # perhaps another thread imports it at this moment: import_module waits for that
-            found[library] = import_module(library).get_num_threads()
-    return found
+        n_threads[pool["user_api"]] = max(pool["num_threads"], n_threads.get(pool["user_api"], 0))
+    if "torch" in sys.modules:  # perhaps another thread imports it at this moment: import_module waits for that
+        n_threads["torch"] = import_module("torch").get_num_threads()
+    return n_threads
 
 
 def peak_memory() -> int | None:

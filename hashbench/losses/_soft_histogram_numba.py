@@ -12,22 +12,22 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from hashbench.foundation.parallel import available_cores
 from hashbench.histogram.numba_kernel import compiled
 
 Array = NDArray[Any]  # float32 or float64, the same in one call; levels and ``own`` int64, indices int32
 
-# The pairs for which one more thread pays: torch's threads spin for a while after its matrix products. On two cores a
-# second thread is slower at 2,048 examples (40 ms instead of 32) and faster at 4,096 (140 ms instead of 200).
+# The pairs for which one more thread pays. On two cores a second thread is slower at 2,048 examples (40 ms instead of
+# 32) and faster at 4,096 (140 ms instead of 200).
 _WORTH_A_THREAD = 1 << 23
 
 
 def in_threads(kernel: Callable[..., None], by_row: tuple[Array, ...], *others: Any) -> None:
     """Calls ``kernel``, compiled, with the arrays ``by_row``, of which each thread takes a part, and ``others``."""
     function, first = _compiled(kernel, by_row[0].dtype), by_row[0]
-    n_threads = max(1, min(torch.get_num_threads(), first.size // _WORTH_A_THREAD))
+    n_threads = max(1, min(available_cores(), first.size // _WORTH_A_THREAD))
     if n_threads == 1:
         function(*by_row, *others)
         return

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._method import Method
@@ -22,6 +23,8 @@ from hashbench.methods._trees import OneBit, Trees, TreeSettings, binned, booste
 
 Singles = NDArray[np.float32]
 PairMatrix = Any  # W, a sparse scipy.sparse.csr_array [m, m]
+DIGITS = 16  # binary ones that a perceptron keeps in its descent
+COLUMNS = 1 << 16  # of the rows that are in float64 at a time
 FLIPS = 20  # flips for each example at most; far fewer are needed
 
 
@@ -38,7 +41,10 @@ class ColumnSettings(TreeSettings):
 
 
 class Rows:
-    """Rows of a float32 matrix, whose space is doubled when it is full."""
+    """Rows of a float32 matrix, whose space is doubled when it is full; sums over them are float64.
+
+    A sum of float32 has an error of 1e-7 that depends on the processor, and a search for bits makes other bits of it.
+    """
 
     def __init__(self, width: int) -> None:
         self._kept = np.empty((64, width), np.float32)
@@ -53,6 +59,19 @@ class Rows:
             self._kept = np.concatenate([self._kept, np.empty_like(self._kept)])
         self._kept[self._n] = row
         self._n += 1
+
+    def weighted_sum(self, weights: Floats) -> Floats:
+        """The sum [width] of all rows times their ``weights`` [n]."""
+        parts = [weights @ self.all[:, part].astype(np.float64) for part in self._parts()]
+        return np.concatenate(parts)
+
+    def products(self, other: NDArray[Any]) -> Floats:
+        """The products of all rows with the vector ``other`` [width], or with each of its rows [m, width]: [m, n]."""
+        parts = [other[..., part].astype(np.float64) @ self.all[:, part].T.astype(np.float64) for part in self._parts()]
+        return np.sum(parts, axis=0)
+
+    def _parts(self) -> list[slice]:
+        return list(slices(self._kept.shape[1], COLUMNS))
 
     def keep(self, which: Bools) -> None:
         for row, kept in enumerate(np.flatnonzero(which)):
@@ -128,9 +147,12 @@ class Perceptrons:
     def fit(self, matrix: PairMatrix) -> Floats:
         from scipy.optimize import minimize
 
-        start = self.spectral(matrix)
-        arguments = {"jac": True, "method": "L-BFGS-B", "options": self._options}
-        return np.asarray(minimize(lambda column: smoothed(self.inputs, matrix, column), start, **arguments).x)
+        def objective(column: Floats) -> tuple[float, Floats]:
+            value, gradient = smoothed(self.inputs, matrix, rounded(column))
+            return value, rounded(gradient)
+
+        start = rounded(self.spectral(matrix))
+        return rounded(minimize(objective, start, jac=True, method="L-BFGS-B", options=self._options).x)
 
     def spectral(self, matrix: PairMatrix) -> Floats:
         """The v of the smallest v'X'WXv / v'(X'X + ridge)v, scaled so that Xv has mean square 1: it has no sign(.)."""
@@ -140,6 +162,17 @@ class Perceptrons:
         values = self.inputs @ vectors[:, 0]
         # the sign of an eigenvector is arbitrary, and so is a bit's: here the first example has 0
         return vectors[:, 0] / (np.sqrt(np.square(values).mean()) * (-1 if values[0] > 0 else 1))
+
+
+def rounded(values: Floats) -> Floats:
+    """``values`` to 16 binary digits of the largest one.
+
+    A hundred steps of a descent that is not convex make another bit of a difference of 1e-15, as that between two
+    processors. What they round otherwise is lost here at each step.
+    """
+    _, exponent = np.frexp(np.abs(values).max())
+    unit = np.ldexp(1.0, int(exponent) - DIGITS)
+    return np.rint(values / unit) * unit
 
 
 def smoothed(inputs: Floats, matrix: PairMatrix, column: Floats) -> tuple[float, Floats]:

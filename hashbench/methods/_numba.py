@@ -230,22 +230,22 @@ def _pair_weights(
 
 @compiled
 def squared_hinges(
-    distances: Singles, r: int, n_relevant: Longs, n_irrelevant: Longs, weights: Singles, losses: Floats
+    distances: Floats, r: int, n_relevant: Longs, n_irrelevant: Longs, weights: Floats, losses: Floats
 ) -> None:
     """Writes the triplet losses [m] of CGH, and the pair ``weights`` [m, r + s] (see ``cgh.triplet_losses``)."""
-    margins = np.empty(distances.shape[1], np.float32)
+    margins = np.empty(distances.shape[1])
     for q in range(len(distances)):
         p, n = n_relevant[q], n_irrelevant[q]
         if p > 0:
             for k in range(n):
-                margins[k] = np.float32(1) - distances[q, r + k]
-            unit = np.float32(2 / (p * n))
+                margins[k] = 1 - distances[q, r + k]
+            unit = 2 / (p * n)
             for j in range(p):
                 total, squares = 0.0, 0.0
                 for k in range(n):
-                    hinge = max(np.float32(0), margins[k] + distances[q, j])
+                    hinge = max(0.0, margins[k] + distances[q, j])
                     weights[q, r + k] += unit * hinge
                     total += hinge
                     squares += hinge * hinge
-                weights[q, j] = -unit * np.float32(total)
+                weights[q, j] = -unit * total
                 losses[q] += squares / (p * n)

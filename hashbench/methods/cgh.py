@@ -7,15 +7,15 @@ queries; the margin is d(query, irrelevant) - d(query, relevant), and the dual v
 import numpy as np
 
 from hashbench.contract import Floats
-from hashbench.methods._column_generation import ColumnSettings, Rows, Singles, column_method
+from hashbench.methods._column_generation import ColumnSettings, Rows, column_method
 from hashbench.methods._pairs import Bools, Neighbours
 
 
-def triplet_losses(distances: Singles, neighbours: Neighbours) -> tuple[Singles, Floats]:
-    """Minus the gradient of the losses by ``distances``, float32[m, r + s], and the mean squared hinges float64[m]."""
+def triplet_losses(distances: Floats, neighbours: Neighbours) -> tuple[Floats, Floats]:
+    """Minus the gradient of the losses by ``distances``, [m, r + s], and the mean squared hinges [m]."""
     from hashbench.methods._numba import squared_hinges
 
-    weights, losses = np.zeros(distances.shape, np.float32), np.zeros(len(distances))
+    weights, losses = np.zeros(distances.shape), np.zeros(len(distances))
     squared_hinges(distances, neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant, weights, losses)
     return weights, losses
 
@@ -27,7 +27,7 @@ class TripletMaster:
         self._settings, self._neighbours = settings, neighbours
         self._differs = Rows(neighbours.ids.size)
         self.weights: Floats = np.zeros(0)
-        self.pair_weights = self._losses()[0].astype(np.float64)  # equal dual variables, for all margins are 0
+        self.pair_weights = self._losses()[0]  # equal dual variables, for all margins are 0
 
     def add(self, differs: Bools) -> None:
         """Solves it again with a new bit, from the weights so far."""
@@ -37,18 +37,18 @@ class TripletMaster:
         start = np.append(self.weights, 0.0)
         solved = minimize(self.value, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
         self.weights = solved.x
-        self.pair_weights = self._losses()[0].astype(np.float64)
+        self.pair_weights = self._losses()[0]
 
     def value(self, weights: Floats) -> tuple[float, Floats]:
         """The objective at ``weights`` [bits], and its gradient [bits]."""
         self.weights = weights
         pair_weights, losses = self._losses()
         of_query = self._settings.C / self._neighbours.n_ranked
-        gain = (self._differs.all @ pair_weights.ravel()).astype(np.float64)
+        gain = self._differs.products(pair_weights.ravel())
         return float(weights.sum() + of_query * losses.sum()), 1 - of_query * gain
 
-    def _losses(self) -> tuple[Singles, Floats]:
-        distances = self.weights.astype(np.float32) @ self._differs.all
+    def _losses(self) -> tuple[Floats, Floats]:
+        distances = self._differs.weighted_sum(self.weights)
         return triplet_losses(distances.reshape(self._neighbours.ids.shape), self._neighbours)
 
 

@@ -49,7 +49,7 @@ class StructuredMaster:
     def add(self, differs: Bools) -> None:
         """Solves it again with a new bit, and with new cuts."""
         self._differs.add(differs.ravel().astype(np.float32))
-        self._matrix = (self._cuts.all @ self._differs.all.T).astype(np.float64)
+        self._matrix = self._differs.products(self._cuts.all)
         self.weights = np.append(self.weights, 0.0)  # with the same objective
         if len(self._losses):
             self._solve()
@@ -62,15 +62,16 @@ class StructuredMaster:
         self._cuts.keep(kept)
         self._matrix, self._losses = self._matrix[kept], self._losses[kept]
         self._duals, self._idle = self._duals[kept], self._idle[kept]
-        self.pair_weights = (self._duals.astype(np.float32) @ self._cuts.all).reshape(differs.shape).astype(np.float64)
+        self.pair_weights = self._cuts.weighted_sum(self._duals).reshape(differs.shape)
 
     def _cut_at(self, weights: Floats) -> None:
         """Adds the cut of the rankings that are most violated with ``weights``, which are kept if they are the best."""
-        distances = weights.astype(np.float32) @ self._differs.all
+        # rounded to float32, so that distances that are equal but for the rounding of their sums are tied
+        distances = self._differs.weighted_sum(weights).astype(np.float32)
         shape, n = self._neighbours.ids.shape, self._neighbours.n_ranked
         pair_weights, losses = most_violated(distances.reshape(shape), self._neighbours, self._tables)
         cut, loss = pair_weights.ravel() / np.float32(n), losses.sum() / n
-        effect = (self._differs.all @ cut).astype(np.float64)
+        effect = self._differs.products(cut)
         objective = weights.sum() + self._settings.C * (loss - effect @ weights)
         if objective < self.objective:
             self.weights, self.objective = weights, objective

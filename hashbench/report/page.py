@@ -206,7 +206,7 @@ def _image(address: str, size: tuple[int, int], title: str) -> str:
 def _rows() -> Iterator[str]:
     """The list of all rows, which the script fills, some at a time."""
     yield '<section id="rows"><h2>Rows</h2>'
-    yield '<p class="legend">A row is the stored result of one run. Settings: tuned by a search, as published, or by '
+    yield '<p class="legend">A row is the stored result of one run. Settings: tuned by a search, our defaults, or by '
     yield "hand; empty for others, and for a row of another split or of a search.</p>"
     yield '<div class="scroll"><table class="list sortable" data-rows>'
     yield f"{_heading(*COLUMNS)}<tbody></tbody></table></div>"

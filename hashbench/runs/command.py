@@ -62,13 +62,28 @@ def command_of(
         words = [*program, "pretrain", run.dataset, "--model", settings["model"], "--protocol", run.protocol]
         words += ["--width", str(round(settings.get("width", 1.0) * channels))] if channels is not None else []
         words += ["--epochs", str(given["epochs"])] if "epochs" in given else []
-        return shlex.join([*words, *seed, *_set(given, ("model", "width", "epochs", "classes"))])
+        return shlex.join([*words, *seed, *_set(given, ("model", "width", "epochs", "classes")), *_computed_as(run)])
     words = [*program, "train", run.method, run.dataset, "--protocol", run.protocol]
     words += ["--split", str(run.split_seed)] if run.split_seed is not None else []
     words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], run))]
     words += [*seed, *(["--budget", run.budget] if run.budget != method_file(run.method).budget(None) else [])]
     asked = ["--asymmetric"] * (asymmetric or (isinstance(run, Row) and "asymmetric" in run.searches))
-    return shlex.join([*words, *_set(given, OPTIONS), *asked, *(["--again"] if again else [])])
+    how = [*_computed_as(run), "--again"] if again else []
+    return shlex.join([*words, *_set(given, OPTIONS), *asked, *how])
+
+
+def _computed_as(run: Row | RunName) -> list[str]:
+    """The options that compute as the row of a network was computed: they do not name it, but change its rounding."""
+    if not isinstance(run, Row) or run.arithmetic is None:
+        return []
+    device, arithmetic = str(run.hardware["device"]), run.arithmetic
+    is_usual = arithmetic.precision == ("bfloat16" if device.startswith("cuda") else "float32")
+    words = ["--device", device]
+    words += [] if is_usual and run.method != CLASSIFIER else ["--precision", arithmetic.precision]
+    words += ["--compile"] if arithmetic.compiled else []
+    words += [] if arithmetic.channels_last else ["--no-channels-last"]
+    threads = (run.threads or {}).get("openmp", 1)  # what older rows call torch was counted after Numba had changed it
+    return words + (["--threads", str(threads)] if device == "cpu" and threads > 1 else [])
 
 
 def _changed(run: Run, now: Run, prefix: str = "") -> dict[str, Setting]:

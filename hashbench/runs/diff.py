@@ -25,7 +25,13 @@ MADE_BY = (
 )
 SUMS = ("status", "reason", "distinct_codes", "data_sha256", "features_sha256", "ids_sha256")
 RESULT = (*SUMS[:3], "artefacts", *SUMS[3:])
-PARTS = {"cpu": "processor", "gpu": "GPU"}
+PARTS = {
+    "cpu": "processor",
+    "cpu_family": "family of processors",
+    "cpu_model": "model of processor",
+    "instructions": "instruction set",
+    "gpu": "GPU",
+}
 
 Pairs = dict[str, tuple[Any, Any]]  # of the first and of the second row, by key; None where a row has no such key
 
@@ -130,15 +136,22 @@ def diff_rerun(new: Row, stored: Row) -> RerunDiff:
 
 def _likely_cause(new: Row, stored: Row) -> str | None:
     """The differences that change the rounding of sums, and with it codes: processor, GPU, and number of threads."""
-    parts = [(name, *(row.hardware.get(key) for row in (new, stored))) for key, name in PARTS.items()]
-    found = [f"another {name}: {own}, stored {other}" for name, own, other in parts if own != other]
-    cores, rows = stored.hardware.get("cores"), (new, stored)
-    own, other = (", ".join(f"{key} {n}" for key, n in (row.threads or {}).items()) or "unknown" for row in rows)
-    if stored.threads is not None and new.threads != stored.threads:
-        found.append(f"another number of threads: {own}, stored {other}")
+    causes = []
+    for key, part in PARTS.items():
+        now, before = new.hardware.get(key), stored.hardware.get(key)
+        if key in stored.hardware and now != before:  # older rows lack some
+            causes.append(f"another {part}: {now}, stored {before}")
+    cores, threads, before = stored.hardware.get("cores"), _threads_text(new), _threads_text(stored)
+    if stored.threads is not None and threads != before:
+        causes.append(f"another number of threads: {threads}, stored {before}")
     elif stored.threads is None and cores is not None:
-        found.append(f"another number of threads: {own}; the stored row has none, its machine {cores} cores")
-    return "; ".join(found) or None
+        causes.append(f"another number of threads: {threads}; the stored row has none, its machine {cores} cores")
+    return "; ".join(causes) or None
+
+
+def _threads_text(row: Row) -> str:
+    """The threads of a row's libraries but Numba, whose threads no kernel of hashbench uses."""
+    return ", ".join(f"{key} {n}" for key, n in (row.threads or {}).items() if key != "numba") or "unknown"
 
 
 def store_at(folder: Path) -> Store:

@@ -17,7 +17,7 @@ from hashbench.foundation import provenance
 from hashbench.foundation.config import MOST_OF_TEXT, json_object
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import write_text
-from hashbench.foundation.parallel import ProcessGroup
+from hashbench.foundation.parallel import ProcessGroup, training_threads
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
@@ -46,6 +46,13 @@ OF_RETRIEVAL = ("suf", "suf@4", "suf@16", "rerank_precision@1", "rerank_precisio
 def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher] | None = None) -> Row:
     """The row of ``run``, whose steps are all done now, with files in ``folder``; ``base`` makes the base's hasher."""
     data = open_data(run, options)
+    if run.method.needs_torch:
+        import torch  # noqa: F401  (the threads of what is imported later are not set)
+    with training_threads(options.compute.threads):
+        return _trained_and_scored(data, folder, options, base)
+
+
+def _trained_and_scored(data: RunData, folder: Path, options: Options, base: Callable[[], Hasher] | None) -> Row:
     try:
         hasher, train_s = fit(data, folder, options, None if base is None else base())
     except TrainingFailed as failure:
@@ -60,7 +67,7 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
     size = sum(path.stat().st_size for path in folder.glob("hasher.*")) or None
     said = log.of_objective(folder)
     row = row_with(data, options, **result, hasher_bytes=size, seconds=seconds, objective=said, status="ok")
-    card = run.card.model_dump(mode="json", exclude_unset=True)
+    card = data.run.card.model_dump(mode="json", exclude_unset=True)
     write_text(folder / RUN, json.dumps({"row": to_line(row), "card": card}, indent=1) + "\n")
     return row
 

@@ -11,6 +11,7 @@ from hashbench.contract import PIXELS, DamagedHasher, Hasher, SavedHasher, Train
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_writable, write_text
+from hashbench.foundation.parallel import training_threads
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.execute import FITTED, encode, execute, fit, scored
@@ -130,7 +131,8 @@ def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
     if hasher is None:
         return _executed(run, store, options)
     data, folder = open_data(run, options), store.run_folder(row.run)
-    output = encode(hasher, data, options)
+    with training_threads(options.compute.threads):
+        output = encode(hasher, data, options)
     output.save(folder)
     return row.model_copy(update=scored(output, data, folder, options))
 
@@ -161,7 +163,8 @@ def _with_fastest_precision(run: Run, folder: Path, options: Options) -> Options
         from hashbench.training.speed import fastest
 
         if pick_device(options.device).type == "cpu":
-            precision = fastest(settings, shape, run.card.value_max or 1.0, folder)
+            with training_threads(options.compute.threads):
+                precision = fastest(settings, shape, run.card.value_max or 1.0, folder)
     return replace(options, compute=replace(options.compute, precision=precision))
 
 

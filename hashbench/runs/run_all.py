@@ -170,7 +170,6 @@ class Plan:
     ray: str | None = None
     cores: int = 1  # of a node, for each run
     memory_gib: float = 0.0  # 0: none is reserved
-    threads: int | None = None  # of each run on this machine, whatever ``jobs``; None: its share of the cores
 
 
 @dataclass(frozen=True)
@@ -199,11 +198,7 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         _extract_missing(specs, options)
     tasks = [RunTask(spec, store, options, plan.processes) for spec in specs]
     environments = gpus_in_turn(plan.jobs, options.device, plan.processes)
-    if plan.threads is None:
-        pool = local_pool(plan.jobs, plan.timeout_s, environments)
-    else:
-        few = {parallel.N_THREADS: str(plan.threads)}
-        pool = LocalPool([{**own, **few} for own in environments], plan.timeout_s)
+    pool = local_pool(plan.jobs, plan.timeout_s, environments)
     instead = partial(_recording, where=f"; what it printed is in {OUTPUT} of its folder")
     with closing(follow(tasks, pool, ready=lambda task: not store.is_executed(task.name), instead=instead)) as results:
         for at, found in results:

@@ -40,6 +40,7 @@ class Cell(Strict):
     track: str  # with the settings that recipes tune a method to, or its authors', or those of the recipe of this name
     tolerance: float | None  # how far the measured mean may be from the published value
     no_tolerance: str | None = None  # why there is none
+    fitted: str | None = None  # the settings that were chosen by what the paper prints
     published: float | None
     tie_aware: bool | None  # whether the published value takes ties into account
     citation: str  # key of the paper that printed the value
@@ -85,6 +86,7 @@ class CellKeys(Strict):
     track: str | None = None
     tolerance: float | None = None
     no_tolerance: str | None = None
+    fitted: str | None = None
     tie_aware: bool | None = None
     citation: str | None = None  # where it is another paper than the table's
     printed_as: PrintedAs | None = None

@@ -17,8 +17,8 @@ from hashbench.tables.table import Table
 from hashbench.tuning.choice import choices
 from hashbench.tuning.search import Search
 
-PUBLISHED = "as published (the authors' values of a method; rate and schedule of a network are the recipe's)"
-BY_HAND = "as published or chosen by hand, without equal budgets"
+PUBLISHED = "our defaults (constants of a method are its authors' where they give any; how long and at what rate is ours)"
+BY_HAND = "our defaults or chosen by hand, without equal budgets"
 
 
 def footnotes(table: Table) -> tuple[str, ...]:

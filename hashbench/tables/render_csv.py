@@ -56,7 +56,7 @@ def json_table(table: Table) -> dict[str, Any]:
 def _json_cell(cell: TableCell) -> dict[str, Any]:
     line, measured = _line(cell), cell.measured
     return {
-        **cell.declared.model_dump(exclude={"section", "printed_as", "no_tolerance"}),
+        **cell.declared.model_dump(exclude={"section", "printed_as", "no_tolerance", "fitted"}),
         **{name: line.get(name) for name in MEASURED},
         **{name: line.get(name, 0) for name in ("n_seeds", "n_splits", "n_runs")},
         "ci95": measured.interval if measured else None,

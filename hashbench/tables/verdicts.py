@@ -11,6 +11,7 @@ from typing import Any
 
 from hashbench.foundation.errors import counted
 from hashbench.foundation.paths import read_once
+from hashbench.metrics import shown
 from hashbench.tables.cell import CODE_SIZE, Cell
 from hashbench.tables.papers import OWN
 from hashbench.tables.render_csv import csv_lines, settings_text
@@ -23,13 +24,16 @@ from hashbench.tables.tracks import title_of
 
 REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED = "reproduced", "with other settings", "not reproduced"
 NOT_COMPARED, NOT_MEASURED = "not compared", "not measured"
+FITTED = "fitted"
 VERDICTS = (REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED, NOT_MEASURED, NOT_COMPARED)  # that which says most first
+COLUMNS = (REPRODUCED, FITTED, *VERDICTS[1:])
 OF_CELL = ("citation", "section", "row", "column", "dataset", "protocol", "method", "metric", "published", "tolerance")
 OF_OTHER_INPUT = "it is of another network, other features or other data"
 TITLE = "Verdicts of reproduction"
 EXPLANATION = (
     "Reproduced: the mean over seeds is within the tolerance of the published value, with the network or features of "
-    "the paper. With other settings: it is not, but that of another cell is, which differs in its settings only. "
+    "the paper. Fitted: of these, a setting was chosen by the published values themselves. With other settings: it is "
+    "not within it, but that of another cell is, which differs in its settings only. "
     "Not compared: the published value has no tolerance. A published value counts once."
 )
 
@@ -48,7 +52,7 @@ class Verdict:
         declared, measured = self.cell.declared, self.cell.measured
         line = {"table": self.table, **{key: getattr(declared, key) for key in OF_CELL}}
         line |= {"settings": settings_text(declared.settings), "measured": measured.mean if measured else None}
-        return {**line, "verdict": self.verdict, "why": self.why}
+        return {**line, "verdict": self.verdict, "why": self.why, "fitted": declared.fitted}
 
 
 def verdicts(tables: Iterable[Table]) -> list[Verdict]:
@@ -103,10 +107,11 @@ def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdi
         return Verdict(table.name, cell, NOT_COMPARED, declared.no_tolerance or other_input)
     if cell.within_tolerance:
         return Verdict(table.name, cell, REPRODUCED, f"differs by {cell.difference:+.3f}")
-    # a row of the paper with a value of its own is another method to it, as the loss of StructHash
+    # settings with a value of their own in the paper are another method to it, as the loss of StructHash
     own_values = (None, declared.published)
+    of_other_methods = [other.declared.settings for other in alike if other.declared.published not in own_values]
     others = [other for other in alike if TableCell(declared, other.measured).within_tolerance]
-    if others := [other for other in others if other.declared.published in own_values]:
+    if others := [other for other in others if other.declared.settings not in of_other_methods]:
         own, other = declared.settings.items(), others[0].declared
         changed = {key: value for key, value in other.settings.items() if (key, value) not in own}
         how = settings_text(changed) or (f"budget {other.budget}" if other.budget != declared.budget else other.row)
@@ -119,15 +124,18 @@ def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdi
 
 
 def render(found: Sequence[Verdict], renderer: Renderer) -> str:
-    """How many cells of each paper, and of each method, have each verdict, as Markdown, LaTeX or HTML."""
+    """How many cells of each paper, method and metric have each verdict, as Markdown, LaTeX or HTML."""
     waiting = Counter(each.why for each in found if each.verdict == NOT_MEASURED)
     why = "; ".join(f"{counted(n, 'cell')}: {why}" for why, n in waiting.most_common())
     notes = [EXPLANATION, *([f"Not measured: {why}."] if why else []), *_not_compared(found)]
     parts = []
-    for by, corner, title in (("citation", "paper", cite), ("method", "method", title_of)):
-        n = Counter((title(getattr(each.cell.declared, by)), each.verdict) for each in found)
-        labels = sorted({label for label, _ in n})
-        columns = {of: [(str(n[label, of]), float(n[label, of])) for label in labels] for of in VERDICTS}
+    for by, corner, title in (("citation", "paper", cite), ("method", "method", title_of), ("metric", "metric", shown)):
+        labels = [title(getattr(verdict.cell.declared, by)) for verdict in found]
+        n = Counter(zip(labels, (verdict.verdict for verdict in found), strict=True))
+        is_fitted = [verdict.verdict == REPRODUCED and verdict.cell.declared.fitted is not None for verdict in found]
+        n += Counter((label, FITTED) for label, fitted in zip(labels, is_fitted, strict=True) if fitted)
+        labels = sorted(set(labels))
+        columns = {of: [(str(n[label, of]), float(n[label, of])) for label in labels] for of in COLUMNS}
         parts.append(renderer(f"{TITLE}, by {corner}", notes if by == "citation" else [], corner, labels, [columns]))
     return "\n".join(parts)
 

@@ -1,18 +1,35 @@
 """How threads wait and how processes share the cores: each check runs in a process of its own, for threads stay."""
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 ENTRY = """
 import atexit, os, sys
-shown = "OMP_WAIT_POLICY", "NUMBA_NUM_THREADS"
-atexit.register(lambda: print(*map(os.environ.get, shown), "torch" in sys.modules))
+atexit.register(lambda: print(os.environ["OMP_WAIT_POLICY"], "torch" in sys.modules))
 from hashbench.cli._entry import main
 sys.argv[1:] = ["--version"]
 main()
+"""
+
+# two threads are asked for, and libraries that come later take as many as there are cores
+TRAINED = """
+import sys
+from pathlib import Path
+from threadpoolctl import threadpool_info
+from hashbench.foundation.parallel import ComputeOptions
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
+run = Run.resolve("digits", "s1", sys.argv[1], {"bits": 8, **({"model": "linear"} if sys.argv[1] == "dpsh" else {})})
+options = Options("cpu", compute=ComputeOptions(threads=int(sys.argv[2])))
+row = row_of(run, Store(Path(sys.argv[3])), options)
+after = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+print(dict(sorted(row.threads.items())), row.artefacts["histogram"], after)
 """
 
 SHARED = """
@@ -22,20 +39,14 @@ from threadpoolctl import threadpool_info
 from hashbench.foundation import parallel
 parallel._cores = lambda: 6
 parallel.share_cores(int(sys.argv[1]))
-import numba
 import torch
-numba.get_num_threads()  # starts its threads
 blas = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 print(blas, torch.get_num_threads(), parallel.available_cores())
 """
 
 
 def printed(script: str, *arguments: str, **variables: str) -> str:
-    environment = {
-        key: value
-        for key, value in os.environ.items()
-        if not key.startswith(("OMP_", "OPENBLAS_", "MKL_", "NUMBA_NUM"))
-    }
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "OPENBLAS_", "MKL_"))}
     command = [sys.executable, "-c", script, *arguments]
     return subprocess.run(
         command, env={**environment, **variables}, stdout=subprocess.PIPE, text=True, check=True, timeout=120
@@ -43,15 +54,11 @@ def printed(script: str, *arguments: str, **variables: str) -> str:
 
 
 def test_the_command_line_lets_idle_threads_sleep_before_torch_is_loaded() -> None:
-    assert printed(ENTRY).splitlines()[-1] == "PASSIVE None False"
+    assert printed(ENTRY).splitlines()[-1] == "PASSIVE False"
 
 
 def test_a_wait_policy_of_the_user_stays() -> None:
-    assert printed(ENTRY, OMP_WAIT_POLICY="ACTIVE").splitlines()[-1] == "ACTIVE None False"
-
-
-def test_numba_has_no_more_threads_than_openmp() -> None:
-    assert printed(ENTRY, OMP_NUM_THREADS="1").splitlines()[-1] == "PASSIVE 1 False"
+    assert printed(ENTRY, OMP_WAIT_POLICY="ACTIVE").splitlines()[-1] == "ACTIVE False"
 
 
 @pytest.mark.parametrize(
@@ -64,3 +71,23 @@ def test_blas_torch_and_our_threads_share_the_cores_alike(
     pytest.importorskip("torch", reason="needs the extra train")
     of_torch = min(threads, os.cpu_count() or 1)  # it never takes more than the machine has
     assert printed(SHARED, processes, **variables).split() == [f"{{{threads}}}", str(of_torch), str(threads)]
+
+
+@pytest.mark.parametrize("method", ["itq", "dpsh"])
+def test_a_run_has_one_thread_whatever_the_environment_says(method: str, tmp_path: Path) -> None:
+    if method == "dpsh":
+        pytest.importorskip("torch", reason="needs the extra train")
+    environments = [{"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}, {"OMP_NUM_THREADS": "1"}]
+    two, one = (
+        printed(TRAINED, method, "1", str(tmp_path / str(at)), **each).rpartition(" ")
+        for at, each in enumerate(environments)
+    )
+    assert two[0] == one[0]
+    threads = ast.literal_eval(two[0].rpartition("}")[0] + "}")
+    assert set(threads.values()) == {1} and {"blas", *(["torch"] if method == "dpsh" else [])} <= threads.keys()
+    assert (two[2].strip(), one[2].strip()) == ("{2}", "{1}")  # after the run it is as before
+
+
+def test_more_threads_are_those_of_pytorch_and_the_row_has_their_number(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="needs the extra train")
+    assert "'blas': 1" in (row := printed(TRAINED, "dpsh", "2", str(tmp_path))) and "'torch': 2" in row

@@ -2,11 +2,13 @@
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.methods import _column_generation
 from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._column_generation import Perceptrons, flip_costs, flipped, pair_matrix, smoothed
 from hashbench.methods._pairs import Neighbours, random_neighbours
@@ -102,6 +104,26 @@ def test_descent_improves_on_the_spectral_relaxation() -> None:
     start, found = Perceptrons(inputs, 0.1, 0).fit(matrix), Perceptrons(inputs, 0.1, 50).fit(matrix)
     both = np.column_stack([inputs, np.ones(30)])
     assert smoothed(both, matrix, found)[0] < smoothed(both, matrix, start)[0]
+
+
+def test_what_another_processor_rounds_otherwise_changes_no_digit_of_a_perceptron(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    neighbours, weights, inputs = drawn(m=60)
+    matrix, perceptrons, noise = pair_matrix(neighbours, weights), Perceptrons(inputs, 0.1, 100), []
+    random = np.random.default_rng(5)
+    exact, spectral = smoothed, perceptrons.spectral
+
+    def other(*arguments: Any) -> tuple[float, np.ndarray]:
+        value, gradient = exact(*arguments)
+        noise.append(random.standard_normal(8))
+        return value * (1 + 1e-16 * noise[-1][-1]), gradient + 1e-15 * np.abs(gradient).max() * noise[-1][:-1]
+
+    here = perceptrons.fit(matrix)
+    monkeypatch.setattr(_column_generation, "smoothed", other)
+    monkeypatch.setattr(perceptrons, "spectral", lambda matrix: spectral(matrix) * (1 + 1e-13 * random.random(7)))
+    np.testing.assert_array_equal(perceptrons.fit(matrix), here)
+    assert len(noise) > 10
 
 
 def test_flips_end_where_no_flip_helps_and_costs_are_those_of_a_flip() -> None:

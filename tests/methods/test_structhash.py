@@ -1,5 +1,6 @@
 """StructHash: its master problem against the linear programme with all cuts, and column generation."""
 
+import math
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
-from hashbench.methods import METHODS
+from hashbench.methods import METHODS, _column_generation
 from hashbench.methods._column_generation import Rows
 from hashbench.methods._pairs import Neighbours
 from hashbench.methods.structhash import COSTS, Loss, Settings, StructuredMaster
@@ -140,3 +141,16 @@ def test_rows_can_be_added_and_dropped() -> None:
     rows.keep(np.arange(150) % 3 == 1)
     rows.add(np.full(2, -1, np.float32))
     np.testing.assert_array_equal(rows.all[:, 0], [*range(1, 150, 3), -1])
+
+
+def test_sums_over_rows_are_those_of_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_column_generation, "COLUMNS", 30)
+    random = np.random.default_rng(0)
+    values, weights, other = random.random((20, 100)).astype(np.float32), random.random(20), random.random((3, 100))
+    rows = Rows(100)
+    for row in values:
+        rows.add(row)
+    exact = [math.fsum(weights * column) for column in values.T.astype(np.float64)]
+    np.testing.assert_allclose(rows.weighted_sum(weights), exact, rtol=1e-14)
+    np.testing.assert_allclose(rows.products(other), other @ values.T.astype(np.float64), rtol=1e-13)
+    np.testing.assert_allclose(rows.products(other[0]), rows.products(other)[0], rtol=1e-13)

@@ -6,7 +6,7 @@ import pytest
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.command import train_command
-from hashbench.runs.row import Row
+from hashbench.runs.row import Arithmetic, Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
@@ -26,6 +26,23 @@ def test_only_what_changes_the_run_is_in_the_command() -> None:
     assert train_command(row, ["hb", "--root", "a b"], again=True) == (
         "hb --root 'a b' train talr_ap cifar10 --protocol s1 --bits 32 --model small_cnn --again"
     )
+
+
+@pytest.mark.parametrize(
+    ("device", "threads", "precision", "words"),
+    [
+        ("cpu", {"blas": 1, "openmp": 1, "torch": 2}, "float32", "--device cpu"),  # torch was counted after Numba
+        ("cpu", {"blas": 1, "openmp": 2, "torch": 2}, "float32", "--device cpu --threads 2"),
+        ("cpu", None, "bfloat16", "--device cpu --precision bfloat16"),
+        ("cuda", {"blas": 3, "openmp": 3, "torch": 3}, "bfloat16", "--device cuda"),
+    ],
+)
+def test_the_command_computes_as_the_row_was_computed(
+    device: str, threads: dict[str, int] | None, precision: str, words: str
+) -> None:
+    how = Arithmetic(precision=precision, compiled=False, channels_last=True, processes=1)
+    row = a_row().model_copy(update={"arithmetic": how, "threads": threads, "hardware": {"device": device}})
+    assert train_command(row, again=True).endswith(f" --model small_cnn {words} --again")
 
 
 def test_a_row_of_other_data_has_no_command() -> None:

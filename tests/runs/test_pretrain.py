@@ -217,6 +217,7 @@ def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys
     assert call(capsys, *COMMAND, "--precision", "float32", "--seed", "2")[0] == 0
     shown = call(capsys, "show", "toy-s1-classifier-3c-s2")[1]
     expected = "pretrain toy --model resnet9 --protocol s1 --width 4 --epochs 4 --seed 2 --set batch_size=20"
+    expected += " --device cpu --precision float32"
     assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
     code, out, _ = call(capsys, *expected.split(), "--dry-run")

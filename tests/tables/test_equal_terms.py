@@ -14,7 +14,7 @@ def test_every_objective_is_compared_on_the_same_terms() -> None:
     for cell in CELLS:
         form = cell.settings.get("hash_functions", cell.settings.get("model"))
         assert cell.section.endswith(f", {form}")
-        assert (", as published, " in cell.section) == (cell.track == "published")
+        assert (", our defaults, " in cell.section) == (cell.track == "published")
         assert (cell.protocol, cell.settings["bits"]) == ("structhash", 64)
         rows[cell.section].add((cell.method, cell.dataset))
     assert len(rows) == 8

@@ -97,6 +97,31 @@ def test_another_row_of_the_paper_is_no_other_setting(root: Path) -> None:
     assert found()["tiny", "ITQ", "12 bits"] == ("not reproduced", "differs by +0.050")
 
 
+def test_other_settings_that_have_a_value_of_their_own_are_none_in_any_table(root: Path) -> None:
+    text = REPEATED.replace("iterations = 5 } }", "iterations = 5 }, values = [0.3] }")
+    (root / "experiments" / "tables" / "repeated.toml").write_text(text)
+    (root / "experiments" / "tables" / "third.toml").write_text(REPEATED)  # the same, without the value
+    Store.default().write(row_of_cell(spec.load("repeated").cells[0], ap=0.56))
+    assert found()["tiny", "ITQ", "12 bits"] == ("not reproduced", "differs by +0.050")
+
+
+def test_a_setting_that_was_chosen_by_the_published_values_is_counted(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = root / "experiments" / "tables" / "tiny.toml"
+    text = tiny.read_text()
+    assert text.count('method = "lsh"') == 1
+    tiny.write_text(text.replace('method = "lsh"', 'method = "lsh", fitted = "centre"'))
+    (by_lsh, by_metric) = (
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in results_readme(tables()).splitlines()
+        if line.startswith(("| LSH ", "| ap "))
+    )
+    assert by_lsh[:3] == ["LSH", "2", "2"] and by_metric[:3] == ["ap", "2", "2"]
+    lines = call(capsys, "leaderboard", "--verdicts", "--format", "csv")[1].splitlines()
+    assert [line.rpartition(",")[2] for line in lines].count("centre") == 2
+
+
 def test_a_value_beside_other_data_counts_once_and_a_value_of_its_own_says_why_it_is_not_compared(root: Path) -> None:
     (root / "experiments" / "tables" / "own.toml").write_text(OWN_TABLE)
     verdict = found()
@@ -133,7 +158,7 @@ def test_the_overview_tells_references_from_methods(root: Path) -> None:
 def test_they_are_counted_in_the_overview_on_the_page_and_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     text = results_readme(tables())
     row = next(line for line in text.splitlines() if line.startswith("| He et al. (2018)"))
-    assert [cell.strip() for cell in row.split("|")[2:-1]] == ["2", "0", "2", "4", "2"]
+    assert [cell.strip() for cell in row.split("|")[2:-1]] == ["2", "0", "0", "2", "4", "2"]
     assert all(verdict in text for verdict in VERDICTS)
     code, out, _ = call(capsys, "leaderboard", "--verdicts")
     assert code == 0 and out.splitlines()[0] == "## Verdicts of reproduction, by paper" and row in out

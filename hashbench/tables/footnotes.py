@@ -17,7 +17,7 @@ from hashbench.tables.table import Table
 from hashbench.tuning.choice import choices
 from hashbench.tuning.search import Search
 
-PUBLISHED = "our defaults (constants of a method are its authors' where they give any; how long and at what rate is ours)"
+PUBLISHED = "our defaults (constants are the authors' where they give any; rates and lengths of training are ours)"
 BY_HAND = "our defaults or chosen by hand, without equal budgets"
 
 

@@ -31,6 +31,9 @@ CIFAR10 = "hashbench train talr-ap cifar10 --protocol s1 --bits 32"
 BACKBONE = "resnet9-w32-cifar100-s0"
 FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
 LEFT_OUT = {
+    "hashbench compare TALR-AP TALR-NDCG ITQ --table digits_splits --bits 32": OWN,
+    "hashbench leaderboard": HOURS,  # of the rows of its panels
+    "hashbench leaderboard heads shallow_s1 --format csv": HOURS,
     "hashbench download cifar10": NETWORK,
     "hashbench download stl10": NETWORK,
     "hashbench run structhash_table1 --seeds 3": HOURS,

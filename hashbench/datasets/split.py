@@ -58,7 +58,7 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
     of_labels = f"{labels.dtype} {labels.shape} {hashlib.sha256(labels.tobytes()).hexdigest()}"
     salt = f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}"
     with retold(lambda fault: f"{dataset} {protocol_name}: {fault}", HashbenchError):
-        return _split_of(_Request(salt, seed, protocol.model_dump_json(), of_labels, protocol, labels))
+        return _split_of(_Request(salt, seed, repr(protocol), of_labels, protocol, labels))
 
 
 @dataclass(frozen=True)

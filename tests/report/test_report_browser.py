@@ -9,7 +9,7 @@ from support.chromium import BROWSER, Page, chromium
 from support.command_line import status
 from support.report_root import report_root
 
-BOARD = ["Leaderboard", "Verdicts of reproduction, by paper", "Verdicts of reproduction, by method"]
+BOARD = ["Leaderboard", *(f"Verdicts of reproduction, by {key}" for key in ("paper", "method", "metric"))]
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 

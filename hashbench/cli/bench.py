@@ -81,9 +81,9 @@ def command(
     _write(path, declared)
     how: dict[str, Any] = {"jobs": jobs, "device": device}
     failures = _tune(stem, dataset, question, runs, tune_trials, **how) if tune_trials else []
+    runs = _runs(dataset, question, lengths)  # again: the search may have chosen another input
     failures += _train(stem, seeds, **how)
-    if failures:
-        _write(path, _table(dataset, question, runs, tune_trials, failures))
+    _write(path, _table(dataset, question, runs, tune_trials, failures))
     table.command([stem], write=True)
     if failures:
         raise CheckFailed(f"{stem}: {len(failures)} of its cells or searches failed: its footnotes name them")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.config import Setting
 from hashbench.runs.space import EXPLORED, Choices, End, Range, at_edge
-from hashbench.tuning.search import METRIC, Search, Trial, title_of
+from hashbench.tuning.search import METRIC, Search, Trial, first_scores, title_of
 
 Floats = NDArray[np.float64]
 FEWEST = 5  # trials from which an importance is computed
@@ -114,8 +114,7 @@ def _choice(search: Search, method: str) -> Choice:
 
 def finalists(trials: Mapping[int, Sequence[Trial]]) -> list[int]:
     """The numbers of the ``FINALISTS`` of ``trials``, by number, with the highest score in their first study."""
-    first = {number: [each for each in studies if each.study == 0] for number, studies in trials.items()}
-    scores = {number: score_of(studies) for number, studies in first.items() if studies}
+    scores = first_scores(trials)
     return sorted(scores, key=lambda number: (-scores[number], number))[:FINALISTS]
 
 

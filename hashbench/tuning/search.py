@@ -136,13 +136,11 @@ class Question(Strict):
         space = self.spaces[method]
         yield from points(space, min(n, EXPLORED), method)
         for part, n_before in enumerate(range(EXPLORED, n, NARROWED), 1):
-            first_runs = {
-                number: [trial.score or 0.0 for trial in ended.get(number, ()) if trial.study == 0]
-                for number in range(1, n_before + 1)
-            }
-            if any(len(runs) < len(self.left_out) for runs in first_runs.values()):
+            before = {number: studies for number, studies in ended.items() if number <= n_before}
+            n_ended = sum(trial.study == 0 for studies in before.values() for trial in studies)
+            if n_ended < n_before * len(self.left_out):
                 return
-            scores = {number: mean(runs) for number, runs in first_runs.items()}
+            scores = first_scores(before)
             best = max(scores, key=lambda number: (scores[number], -number))
             yield from points_near(space, ended[best][0].searched, part, min(NARROWED, n - n_before), method)
 
@@ -258,6 +256,14 @@ def _read(model: Any, line: str, place: str) -> Any:
         raise HashbenchError(f"{error}: {REMEDY}") from None
     except ValueError as error:
         raise HashbenchError(f"{place}: not a line of a search: {error}: {REMEDY}") from None
+
+
+def first_scores(trials: Mapping[int, Sequence[Trial]]) -> dict[int, float]:
+    """The score of each trial in its first study, by number: the mean over its data sets; a run that failed counts 0."""
+    first = {
+        number: [trial.score or 0.0 for trial in studies if trial.study == 0] for number, studies in trials.items()
+    }
+    return {number: mean(scores) for number, scores in first.items() if scores}
 
 
 def title_of(metric: str) -> str:

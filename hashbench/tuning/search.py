@@ -259,7 +259,7 @@ def _read(model: Any, line: str, place: str) -> Any:
 
 
 def first_scores(trials: Mapping[int, Sequence[Trial]]) -> dict[int, float]:
-    """The score of each trial in its first study, by number: the mean over its data sets; a run that failed counts 0."""
+    """The score of each trial in its first study, by number: the mean over data sets; a run that failed counts 0."""
     first = {
         number: [trial.score or 0.0 for trial in studies if trial.study == 0] for number, studies in trials.items()
     }

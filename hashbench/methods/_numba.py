@@ -1,4 +1,4 @@
-"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash and the triplets of CGH.
+"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash, CGH's triplets, BRE's pairs.
 
 In loops, where NumPy's words for whole arrays would take Numba seconds to compile.
 """
@@ -15,6 +15,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
+Bools = NDArray[np.bool_]
 
 BINS = 64  # of a feature
 NO_CUT = BINS - 1  # no bin is above it: all examples go to the left
@@ -249,3 +250,37 @@ def squared_hinges(
                     squares += hinge * hinge
                 weights[q, j] = -unit * total
                 losses[q] += squares / (p * n)
+
+
+@compiled
+def outcomes_of_pairs(
+    first: Ints, second: Ints, target: Floats, distances: Floats, bits: Bools, before: Bools, place: Longs, n_bits: int,
+    others: Floats, start: Floats, end: Floats,
+) -> None:  # fmt: skip
+    """Writes ``others``, the ``distances`` of BRE's pairs without one bit, and what its flips change.
+
+    The examples of a pair, which have the bit ``before`` any flip, flip at their ``place``: ``start`` and ``end`` [n]
+    get at the first and at the second of the two what a difference in this bit costs.
+    """
+    share, half = 1.0 / n_bits, 0.5 / n_bits**2
+    for p in range(len(first)):
+        i, j = first[p], second[p]
+        other = distances[p] - (share if bits[i] != bits[j] else 0.0)
+        others[p] = other
+        cost = (other - target[p]) / n_bits + half
+        signed = -cost if before[i] != before[j] else cost
+        one, two = place[i], place[j]
+        start[min(one, two)] += signed
+        end[max(one, two)] += signed
+
+
+@compiled
+def moved_pairs(
+    first: Ints, second: Ints, target: Floats, bits: Bools, n_bits: int, others: Floats, distances: Floats,
+    errors: Floats,
+) -> None:  # fmt: skip
+    """Writes the ``distances`` of BRE's pairs with new ``bits`` [n] of one function, and their ``errors``."""
+    share = 1.0 / n_bits
+    for p in range(len(first)):
+        distances[p] = others[p] + (share if bits[first[p]] != bits[second[p]] else 0.0)
+        errors[p] = distances[p] - target[p]

@@ -15,7 +15,6 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-Bools = NDArray[np.bool_]
 
 BINS = 64  # of a feature
 NO_CUT = BINS - 1  # no bin is above it: all examples go to the left
@@ -254,33 +253,34 @@ def squared_hinges(
 
 @compiled
 def outcomes_of_pairs(
-    first: Ints, second: Ints, target: Floats, distances: Floats, bits: Bools, before: Bools, place: Longs, n_bits: int,
-    others: Floats, start: Floats, end: Floats,
+    first: Ints, second: Ints, target: Floats, distances: Floats, states: Longs, n_bits: int, others: Floats,
+    start: Floats, end: Floats,
 ) -> None:  # fmt: skip
     """Writes ``others``, the ``distances`` of BRE's pairs without one bit, and what its flips change.
 
-    The examples of a pair, which have the bit ``before`` any flip, flip at their ``place``: ``start`` and ``end`` [n]
-    get at the first and at the second of the two what a difference in this bit costs.
+    ``states`` [n] are 4 times the place of an example's flip, plus twice its bit before any flip, plus its bit now.
+    ``start`` and ``end`` [n] get at the first and at the second flip of a pair what a difference in this bit costs.
     """
-    share, half = 1.0 / n_bits, 0.5 / n_bits**2
+    half = 0.5 / n_bits**2
+    # tables, for a branch on random bits is guessed wrong every other time
+    share, sign = np.array([0.0, 1.0 / n_bits]), np.array([1.0, -1.0])
     for p in range(len(first)):
-        i, j = first[p], second[p]
-        other = distances[p] - (share if bits[i] != bits[j] else 0.0)
+        one, two = states[first[p]], states[second[p]]
+        differ = one ^ two
+        other = distances[p] - share[differ & 1]
         others[p] = other
-        cost = (other - target[p]) / n_bits + half
-        signed = -cost if before[i] != before[j] else cost
-        one, two = place[i], place[j]
-        start[min(one, two)] += signed
-        end[max(one, two)] += signed
+        cost = sign[differ >> 1 & 1] * ((other - target[p]) / n_bits + half)
+        start[min(one, two) >> 2] += cost
+        end[max(one, two) >> 2] += cost
 
 
 @compiled
 def moved_pairs(
-    first: Ints, second: Ints, target: Floats, bits: Bools, n_bits: int, others: Floats, distances: Floats,
+    first: Ints, second: Ints, target: Floats, bits: Bytes, n_bits: int, others: Floats, distances: Floats,
     errors: Floats,
 ) -> None:  # fmt: skip
     """Writes the ``distances`` of BRE's pairs with new ``bits`` [n] of one function, and their ``errors``."""
-    share = 1.0 / n_bits
+    share = np.array([0.0, 1.0 / n_bits])
     for p in range(len(first)):
-        distances[p] = others[p] + (share if bits[first[p]] != bits[second[p]] else 0.0)
+        distances[p] = others[p] + share[bits[first[p]] ^ bits[second[p]]]
         errors[p] = distances[p] - target[p]

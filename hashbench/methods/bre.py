@@ -67,7 +67,8 @@ class Embedding:
         activations = self.activations[bit]
         step = self._best_step(activations, slope)
         moved = activations + step * slope
-        moved_pairs(*self.pairs, moved > 0, self.n_bits, self._others, self._moved, self._errors)
+        bits = (moved > 0).view(np.uint8)
+        moved_pairs(*self.pairs, bits, self.n_bits, self._others, self._moved, self._errors)
         objective = self._half_squares(self._errors)
         if objective < self.objective:
             self.weights[anchor, bit] += step
@@ -88,8 +89,8 @@ class Embedding:
         place[order] = np.arange(len(order))
         before = np.where(slope == 0, activations > 0, slope < 0)  # the bits at -infinity
         start, end = np.zeros(len(slope)), np.zeros(len(slope))
-        bits = activations > 0, before, place
-        outcomes_of_pairs(*self.pairs, self.distances, *bits, self.n_bits, self._others, start, end)
+        states = place * 4 + before * 2 + (activations > 0)
+        outcomes_of_pairs(*self.pairs, self.distances, states, self.n_bits, self._others, start, end)
         n_flips = np.count_nonzero(slope)
         if n_flips == 0:
             return 0.0

@@ -64,7 +64,7 @@ def coupled(products: Products, n_relevant: NDArray[np.int8], r: int, loss: Loss
     """
     from hashbench.methods._numba import look_up
 
-    every = np.arange(-r, r + 1)
+    every = np.arange(-r, r + 1, dtype=np.int32)
     irrelevant, relevant = (losses(every + 1, pairs, r, loss) - losses(every - 1, pairs, r, loss) for pairs in KINDS)
     table = np.stack([2 * irrelevant, irrelevant + relevant, 2 * relevant]).astype(np.float64)
     couplings = np.empty(products.shape)

@@ -20,6 +20,10 @@ class Supervision(nn.Module):
         """Relevance levels int64[M, N] of the examples ``rows`` [M] to the examples ``columns`` [N] (None: to all)."""
         raise NotImplementedError
 
+    def similar(self, rows: Tensor) -> Tensor:
+        """Whether the levels of the examples ``rows`` [M] to all examples are above 0, bool[M, n]."""
+        return self.levels(rows) > 0
+
     def alike(self) -> tuple[Tensor, Tensor]:
         """An example int64[U] of each group whose members have the same levels to all, and the group int64[n] of each.
 
@@ -52,6 +56,11 @@ class LabelSupervision(Supervision):
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
         """``label_levels`` of the examples."""
         return label_levels(self.labels[rows], self.labels if columns is None else self.labels[columns])
+
+    def similar(self, rows: Tensor) -> Tensor:
+        """Whether the examples share a class or label; without levels of 8 bytes, for M n are many."""
+        own = self.labels[rows]
+        return share_class(own, self.labels) if own.ndim == 1 else label_levels(own, self.labels) > 0
 
     def alike(self) -> tuple[Tensor, Tensor]:
         """Groups of equal labels."""
@@ -96,9 +105,14 @@ def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:
     """Levels int64[M, N]: 1 if two class ids are equal (a negative one is none), or the number of shared labels."""
     others = labels if others is None else others
     if labels.ndim == 1:
-        return ((labels[:, None] == others[None, :]) & (labels[:, None] >= 0)).long()
+        return share_class(labels, others).long()
     # float32 products are exact for counts below 2^24; PyTorch has no integer matrix product on a GPU
     return (labels.float() @ others.float().T).long()
+
+
+def share_class(labels: Tensor, others: Tensor) -> Tensor:
+    """Whether two class ids are equal, bool[M, N]; a negative one is none."""
+    return (labels[:, None] == others[None, :]) & (labels[:, None] >= 0)
 
 
 BatchLoss = Callable[[Tensor, Tensor], Tensor]  # (relaxed [M, bits], levels [M, M]) -> scalar

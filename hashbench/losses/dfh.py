@@ -66,10 +66,10 @@ class MemoryLikelihood(OutputMemory):
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64."""
         self.remember(rows, activations)
-        sign = 1 - 2 * (self.supervision.levels(rows) > 0).to(activations.dtype)
+        sign = torch.where(self.supervision.similar(rows), -1.0, 1.0).to(activations.dtype)
         # in the precision of the activations: float64 would take twice as long, and it is a mean of M n terms
         theta = activations / 2 @ self.outputs.to(activations.dtype).T
-        return softplus(self.margin + sign * theta).mean().double()
+        return softplus(theta.mul_(sign).add_(self.margin)).mean().double()  # M n numbers in place
 
 
 def swept(centres: Tensor, codes: Tensor, weights: Tensor, vul: float) -> Tensor:

@@ -45,5 +45,5 @@ class MemoryObjective(OutputMemory):
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64."""
         theta = self.products(rows, activations) / 2
-        cost = likelihood(theta, self.supervision.levels(rows) > 0)
+        cost = likelihood(theta, self.supervision.similar(rows))
         return cost.mean() + self.eta * quantisation(activations)

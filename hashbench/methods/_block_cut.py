@@ -23,8 +23,11 @@ class Couplings(Protocol):
     def times(self, z: Floats) -> Floats:
         """The product a z [n] with z [n]; it is exact where z are signs."""
 
-    def part(self, rows: Ints | slice, columns: Ints) -> Ints:
-        """The couplings of ``rows`` to ``columns``."""
+    def within(self, block: Ints) -> Ints:
+        """The couplings [m, m] of the examples of a ``block`` [m], which are all relevant to each other."""
+
+    def pull(self, block: Ints, values: Ints) -> Ints:
+        """The sum [n] of the couplings of all examples to those of a ``block`` [m], times their ``values`` [m]."""
 
 
 def submodular_blocks(pairs: Bools, block_size: int, random: np.random.Generator) -> list[Ints]:
@@ -77,9 +80,12 @@ class Matrix(NamedTuple):
     def times(self, z: Floats) -> Floats:
         return self.couplings @ z
 
-    def part(self, rows: Ints | slice, columns: Ints) -> Ints:
-        # rows of a symmetric matrix in place of its columns: they are contiguous
-        return self.couplings[columns][:, rows].T.astype(np.int64)
+    def within(self, block: Ints) -> Ints:
+        return self.couplings[np.ix_(block, block)].astype(np.int64)
+
+    def pull(self, block: Ints, values: Ints) -> Ints:
+        # rows of a symmetric matrix in place of its columns: they are contiguous; the sums are exact
+        return np.rint(values.astype(np.float64) @ self.couplings[block]).astype(np.int64)
 
 
 def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[Ints], sweeps: int) -> Signs:
@@ -89,12 +95,12 @@ def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[I
     for _ in range(sweeps):
         has_changed = False
         for block in blocks:
-            within = couplings.part(block, block)
+            within = couplings.within(block)
             outside = force[block] - within @ now[block]
             best = cut(within, outside).astype(np.int64)
             changed = best != now[block]
             if changed.any() and energy(within, outside, best) < energy(within, outside, now[block]):
-                force += couplings.part(slice(None), block[changed]) @ (2 * best[changed])
+                force += couplings.pull(block[changed], 2 * best[changed])
                 now[block] = best
                 has_changed = True
         if not has_changed:

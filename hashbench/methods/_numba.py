@@ -1,4 +1,4 @@
-"""The compiled parts of shallow methods: boosted trees, the rankings of StructHash and the triplets of CGH.
+"""The compiled parts of shallow methods: trees, pairs of FastHash and BRE, rankings of StructHash, triplets of CGH.
 
 In loops, where NumPy's words for whole arrays would take Numba seconds to compile.
 """
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hashbench.histogram.numba_kernel import compiled, inner
 
 Bytes = NDArray[np.uint8]
+Numbers = NDArray[np.int8]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -249,3 +250,47 @@ def squared_hinges(
                     squares += hinge * hinge
                 weights[q, j] = -unit * total
                 losses[q] += squares / (p * n)
+
+
+@compiled
+def outcomes_of_pairs(
+    first: Ints, second: Ints, target: Floats, distances: Floats, states: Longs, n_bits: int, others: Floats,
+    start: Floats, end: Floats,
+) -> None:  # fmt: skip
+    """Writes ``others``, the ``distances`` of BRE's pairs without one bit, and what its flips change.
+
+    ``states`` [n] are 4 times the place of an example's flip, plus twice its bit before any flip, plus its bit now.
+    ``start`` and ``end`` [n] get at the first and at the second flip of a pair what a difference in this bit costs.
+    """
+    half = 0.5 / n_bits**2
+    # tables, for a branch on random bits is guessed wrong every other time
+    share, sign = np.array([0.0, 1.0 / n_bits]), np.array([1.0, -1.0])
+    for p in range(len(first)):
+        one, two = states[first[p]], states[second[p]]
+        differ = one ^ two
+        other = distances[p] - share[differ & 1]
+        others[p] = other
+        cost = sign[differ >> 1 & 1] * ((other - target[p]) / n_bits + half)
+        start[min(one, two) >> 2] += cost
+        end[max(one, two) >> 2] += cost
+
+
+@compiled
+def moved_pairs(
+    first: Ints, second: Ints, target: Floats, bits: Bytes, n_bits: int, others: Floats, distances: Floats,
+    errors: Floats,
+) -> None:  # fmt: skip
+    """Writes the ``distances`` of BRE's pairs with new ``bits`` [n] of one function, and their ``errors``."""
+    share = np.array([0.0, 1.0 / n_bits])
+    for p in range(len(first)):
+        distances[p] = others[p] + share[bits[first[p]] ^ bits[second[p]]]
+        errors[p] = distances[p] - target[p]
+
+
+@compiled
+def look_up(table: Floats, rows: Numbers, products: Ints, values: Floats) -> None:
+    """Writes the entries of ``table`` [k, 2 r + 1] of the ``products`` [n, n], -r to r, in each one's row of it."""
+    r = table.shape[1] // 2
+    for i in range(len(rows)):
+        for j in range(len(rows)):
+            values[i, j] = table[rows[i, j], products[i, j] + r]

@@ -17,6 +17,7 @@ from hashbench.methods._pairs import Bools, relevant_pairs
 from hashbench.methods._shallow import Linear, ShallowSettings, require_anchors, shallow_method, squared_distances
 
 Indices = NDArray[np.int64]
+Numbers = NDArray[np.int32]
 
 
 class Settings(ShallowSettings):
@@ -34,8 +35,8 @@ class Settings(ShallowSettings):
 class Pairs(NamedTuple):
     """The pairs (i, j) of the objective and their target distances, each in 0 to 1."""
 
-    first: Indices
-    second: Indices
+    first: Numbers
+    second: Numbers
     target: Floats
 
 
@@ -49,10 +50,10 @@ class Embedding:
         self.activations = np.stack([kernel[:, ids] @ column for ids, column in columns])  # [bits, n]
         self.n_bits = weights.shape[1]
         self.distances = sum(self._differ(bit) for bit in self.activations > 0) / self.n_bits  # D_ij of each pair
-        self.objective = self._half_squares(self.distances)
+        self.objective = self._half_squares(self.distances - pairs.target)
+        self._others, self._moved, self._errors = (np.empty_like(pairs.target) for _ in range(3))  # of each pair
 
-    def _half_squares(self, distances: Floats) -> float:
-        errors = distances - self.pairs.target
+    def _half_squares(self, errors: Floats) -> float:
         return float(errors @ errors) / 2
 
     def _differ(self, bits: Bools) -> Bools:
@@ -60,30 +61,36 @@ class Embedding:
 
     def improve(self, bit: int, anchor: int) -> None:
         """Sets one weight to the value with the least objective; the others stay. The objective never rises."""
+        from hashbench.methods._numba import moved_pairs
+
         slope = self.kernel[self.anchors[anchor, bit]]
         activations = self.activations[bit]
-        others = self.distances - self._differ(activations > 0) / self.n_bits
-        step = self._best_step(activations, slope, others)
+        step = self._best_step(activations, slope)
         moved = activations + step * slope
-        distances = others + self._differ(moved > 0) / self.n_bits
-        objective = self._half_squares(distances)
+        bits = (moved > 0).view(np.uint8)
+        moved_pairs(*self.pairs, bits, self.n_bits, self._others, self._moved, self._errors)
+        objective = self._half_squares(self._errors)
         if objective < self.objective:
             self.weights[anchor, bit] += step
-            self.activations[bit], self.distances, self.objective = moved, distances, objective
+            self.activations[bit], self.objective = moved, objective
+            self.distances, self._moved = self._moved, self.distances
 
-    def _best_step(self, activations: Floats, slope: Floats, others: Floats) -> float:
-        """The change with the least objective: as it grows a bit flips once, so all outcomes are one cumulative sum."""
+    def _best_step(self, activations: Floats, slope: Floats) -> float:
+        """The change with the least objective: as it grows a bit flips once, so all outcomes are one cumulative sum.
+
+        It leaves in ``_others`` the distances without this bit.
+        """
+        from hashbench.methods._numba import outcomes_of_pairs
+
         flips = np.full(len(slope), np.inf)
         np.divide(-activations, slope, out=flips, where=slope != 0)
         order = np.argsort(flips, kind="stable")
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         before = np.where(slope == 0, activations > 0, slope < 0)  # the bits at -infinity
-        cost = (others - self.pairs.target) / self.n_bits + 0.5 / self.n_bits**2  # of a difference in this bit
-        signed = np.where(self._differ(before), -cost, cost)
-        one, other = place[self.pairs.first], place[self.pairs.second]
-        start = np.bincount(np.minimum(one, other), signed, len(slope))
-        end = np.bincount(np.maximum(one, other), signed, len(slope))
+        start, end = np.zeros(len(slope)), np.zeros(len(slope))
+        states = place * 4 + before * 2 + (activations > 0)
+        outcomes_of_pairs(*self.pairs, self.distances, states, self.n_bits, self._others, start, end)
         n_flips = np.count_nonzero(slope)
         if n_flips == 0:
             return 0.0
@@ -99,8 +106,8 @@ def sampled_pairs(target: Floats, share: float, random: np.random.Generator) -> 
     """For each example i, (i, j) of the random ``share`` of all j, but for j = i."""
     n = len(target)
     n_each = max(1, int(share * n))
-    second = np.argpartition(random.random((n, n)), n_each - 1, axis=1)[:, :n_each].ravel()
-    first = np.repeat(np.arange(n), n_each)
+    second = np.argpartition(random.random((n, n)), n_each - 1, axis=1)[:, :n_each].ravel().astype(np.int32)
+    first = np.repeat(np.arange(n, dtype=np.int32), n_each)
     kept = first != second
     return Pairs(first[kept], second[kept], target[first[kept], second[kept]])
 

@@ -20,6 +20,7 @@ from hashbench.methods._trees import Trees, TreeSettings, binned, boosted, stack
 
 Loss = Literal["ksh", "hinge"]
 Products = NDArray[np.int32]
+KINDS = np.array([[False], [True]])  # of pairs
 
 
 class Settings(TreeSettings):
@@ -35,11 +36,11 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     random = np.random.default_rng(data.seed)
     blocks = submodular_blocks(pairs, settings.block_size, random)
     examples = binned(features)
-    # a loss is at most 16 bits^2, so int32 holds it
     products, no_fields = np.zeros(pairs.shape, np.int32), np.zeros(len(pairs), np.int64)
+    n_relevant = pairs.astype(np.int8) + pairs.T
     bits = []
     for bit in with_bar(range(settings.bits), "fit", "bit", shown=data.progress):
-        couplings = Matrix(coupled(products, pairs, bit + 1, settings.loss).astype(np.float64))
+        couplings = Matrix(coupled(products, n_relevant, bit + 1, settings.loss))
         start = eigenvector_signs(couplings, len(pairs), random)
         wanted = descend(couplings, no_fields, start, blocks, settings.sweeps)
         bits.append(boosted(examples, wanted.astype(np.float64), settings, random))
@@ -55,10 +56,19 @@ def losses(products: Products, pairs: Bools, r: int, loss: Loss) -> Products:
     return np.square(np.where(pairs, r - products, np.maximum(products, 0)))
 
 
-def coupled(products: Products, pairs: Bools, r: int, loss: Loss) -> Products:
-    """The couplings [n, n] of bit ``r``: E is twice the sum of ``losses`` over ordered pairs, up to a constant."""
-    difference = losses(products + 1, pairs, r, loss) - losses(products - 1, pairs, r, loss)
-    couplings = difference + difference.T
+def coupled(products: Products, n_relevant: NDArray[np.int8], r: int, loss: Loss) -> Floats:
+    """The couplings [n, n] of bit ``r``: E is twice the sum of ``losses`` over ordered pairs, up to a constant.
+
+    ``n_relevant`` [n, n] of the pairs (i, j) and (j, i) are relevant: 0, 1 or 2. A coupling depends on it and on the
+    product alone, so each that there can be is computed once.
+    """
+    from hashbench.methods._numba import look_up
+
+    every = np.arange(-r, r + 1, dtype=np.int32)
+    irrelevant, relevant = (losses(every + 1, pairs, r, loss) - losses(every - 1, pairs, r, loss) for pairs in KINDS)
+    table = np.stack([2 * irrelevant, irrelevant + relevant, 2 * relevant]).astype(np.float64)
+    couplings = np.empty(products.shape)
+    look_up(table, n_relevant, products, couplings)
     np.fill_diagonal(couplings, 0)
     return couplings
 

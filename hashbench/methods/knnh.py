@@ -5,13 +5,19 @@ and the m prototypes. p_i is the share of the prototypes of the class of i in su
 of the examples of the class of j in sum_i. The hash functions are linear; the paper has others with a kernel, too.
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.methods._members import labelled_examples
+from hashbench.methods._pairs import Bools
 from hashbench.methods._shallow import Linear, ShallowSettings, shallow_method
 from hashbench.methods.itq_cca import canonical, rotated
+
+Indices = NDArray[np.int64]
 
 ROTATIONS = 50  # of the first projections, which are ITQ-CCA's
 
@@ -40,11 +46,11 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     if distance == 0:
         raise TrainingFailed("knnh: the first codes of all training examples are equal, so theta is not defined")
     theta, alpha = 1 / (settings.theta_scale * distance), settings.alpha * len(inputs) / len(prototypes)
-    same = members[:, classes] > 0
+    own = Own.of(members[:, classes] > 0)
 
     def value(both: Floats) -> tuple[float, Floats]:
         w, z = np.split(both, [first.size])
-        found, *gradients = objective(inputs, w.reshape(first.shape), z.reshape(-1, d), same, theta, alpha)
+        found, *gradients = objective(inputs, w.reshape(first.shape), z.reshape(-1, d), own, theta, alpha)
         return found, np.concatenate([each.ravel() for each in gradients])
 
     start = np.concatenate([first.ravel(), prototypes.ravel()])
@@ -73,22 +79,78 @@ def mean_distance(activations: Floats) -> float:
     return float((2 * ones * (1 - ones)).sum())
 
 
-def objective(
-    inputs: Floats, projection: Floats, prototypes: Floats, same: np.ndarray, theta: float, alpha: float
-) -> tuple[float, Floats, Floats]:
-    """The value to minimise, and its gradients by W [d, bits] and by the prototypes [m, d]; ``same`` bool[n, m]."""
-    from scipy.special import logsumexp
+class Own(NamedTuple):
+    """The pairs of an example and a prototype of its class, row by row, and where the next row or column begins."""
 
+    rows: Indices
+    columns: Indices
+    by_column: Indices  # the pairs, column by column
+    starts: tuple[Indices, Indices]  # of the columns in ``by_column``, and of the rows
+    space: Floats  # [n, m], 0 but at the pairs
+
+    @classmethod
+    def of(cls, same: Bools) -> "Own":
+        """The pairs where ``same`` bool[n, m]; each row and each column has one."""
+        rows, columns = np.nonzero(same)
+        by_column = np.argsort(columns, kind="stable")
+        starts = [np.cumsum(counts) - counts for counts in (same.sum(axis=0), same.sum(axis=1))]
+        return cls(rows, columns, by_column, (starts[0], starts[1]), np.zeros(same.shape))
+
+    def log_sum_exp(self, values: Floats, axis: int) -> Floats:
+        """The log sum exp of the ``values`` of the pairs of each column (``axis`` 0) or row, for each pair.
+
+        The sums are those of rows and columns whose other entries are exp(-inf) = 0, in the same order.
+        """
+        ordered = values[self.by_column] if axis == 0 else values
+        largest = np.maximum.reduceat(ordered, self.starts[axis])
+        number = self.columns if axis == 0 else self.rows
+        shifted = values - largest[number]
+        terms, is_largest = np.exp(shifted), shifted == 0
+        terms[is_largest] = 0
+        self.space[self.rows, self.columns] = terms
+        n_largest = np.bincount(number[is_largest], minlength=len(largest))
+        return _joined(self.space.sum(axis=axis), n_largest, largest)[number]
+
+
+def log_sum_exp(values: Floats, axis: int) -> Floats:
+    """The log sum exp of ``values`` [n, m], which are finite, along the ``axis``, which stays with length 1.
+
+    As ``scipy.special.logsumexp``, which computes all exponentials twice: once for values that are not.
+    """
+    largest = values.max(axis=axis, keepdims=True)
+    shifted = values - largest
+    is_largest = shifted == 0
+    terms = np.exp(shifted, out=shifted)
+    terms[is_largest] = 0
+    return _joined(terms.sum(axis=axis, keepdims=True), is_largest.sum(axis=axis, keepdims=True), largest)
+
+
+def _joined(others: Floats, n_largest: Indices, largest: Floats) -> Floats:
+    """The log sum exp from the sum of the ``others`` over the largest one, of which there are ``n_largest``."""
+    return np.asarray(np.log1p(others / n_largest) + np.log(n_largest.astype(np.float64)) + largest)
+
+
+def objective(
+    inputs: Floats, projection: Floats, prototypes: Floats, own: Own, theta: float, alpha: float
+) -> tuple[float, Floats, Floats]:
+    """The value to minimise, and its gradients by W [d, bits] and by the prototypes [m, d]."""
     h, g = np.tanh(inputs @ projection), np.tanh(prototypes @ projection)
     products = theta**2 * h @ g.T
-    own = np.where(same, products, -np.inf)
+    of_own = products[own.rows, own.columns]
     value, pull = 0.0, np.zeros(products.shape)
     for axis, weight in ((1, 1.0), (0, alpha)):
-        whole, part = (logsumexp(each, axis=axis, keepdims=True) for each in (products, own))
-        value += weight * float((whole - part).sum())
-        pull += weight * (np.exp(products - whole) - np.exp(own - part))
-    by_h = theta**2 * pull @ g * (1 - h**2)
-    by_g = theta**2 * pull.T @ h * (1 - g**2)
+        whole, part = log_sum_exp(products, axis), own.log_sum_exp(of_own, axis)
+        first = own.starts[axis]
+        of_each = part[own.by_column[first]] if axis == 0 else part[first]
+        value += weight * float((whole - np.expand_dims(of_each, axis)).sum())
+        share = products - whole
+        np.exp(share, out=share)
+        share[own.rows, own.columns] -= np.exp(of_own - part)
+        share *= weight
+        pull += share
+    pull *= theta**2
+    by_h = pull @ g * (1 - h**2)
+    by_g = pull.T @ h * (1 - g**2)
     return value, inputs.T @ by_h + prototypes.T @ by_g, by_g @ projection.T
 
 

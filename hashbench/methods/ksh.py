@@ -58,9 +58,12 @@ class Residual(NamedTuple):
 
 
 def first_residual(target: Floats, bits: int) -> Residual:
-    """R = bits S for S = ``target`` [n, n], which is symmetric."""
-    _, first, group = np.unique(target, axis=0, return_index=True, return_inverse=True)
-    return Residual(bits * target[np.ix_(first, first)], group.ravel(), np.empty((0, len(target))))
+    """R = bits S for S = ``target`` [n, n] of -1 and +1, which is symmetric."""
+    # as rows of bytes, which have the order of the rows and are compared a hundred times faster
+    packed = np.packbits(target > 0, axis=1)
+    rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    return Residual(bits * target[np.ix_(first, first)], group, np.empty((0, len(target))))
 
 
 def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Iterator[Floats]:

@@ -106,11 +106,19 @@ class KshCouplings(NamedTuple):
         of_products = self.others @ (self.others.T @ z) - self.others.shape[1] * z
         return 4 * of_products - 2 * self.bits * (self.affinity @ z.astype(np.float32)).astype(np.float64)
 
-    def part(self, rows: Ints | slice, columns: Ints) -> Ints:
-        """The couplings of ``rows`` to ``columns``."""
-        found = 4 * (self.others[rows] @ self.others[columns].T) - 2 * self.bits * self.affinity[rows][:, columns]
-        found[np.arange(len(self.others))[rows][:, None] == columns] = 0
+    def within(self, block: Ints) -> Ints:
+        """The couplings [m, m] of the examples of a ``block`` [m], which are all relevant to each other."""
+        own = self.others[block]
+        found = 4 * (own @ own.T) - 4 * self.bits
+        np.fill_diagonal(found, 0)
         return np.rint(found).astype(np.int64)
+
+    def pull(self, block: Ints, values: Ints) -> Ints:
+        """The sum [n] of the couplings of all examples to those of a ``block`` [m], times their ``values`` [m]."""
+        of_products = self.others @ (values @ self.others[block])
+        of_products[block] -= self.others.shape[1] * values
+        of_pairs = (values.astype(np.float32) @ self.affinity[block]).astype(np.float64)
+        return np.rint(4 * of_products - 2 * self.bits * of_pairs).astype(np.int64)
 
 
 def affinities(pairs: Bools) -> Affinity:

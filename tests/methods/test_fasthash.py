@@ -45,7 +45,7 @@ def of_three_classes(random: np.random.Generator, n: int, bits: int) -> tuple[np
 def test_the_energy_of_a_bit_is_the_sum_of_the_losses(loss: Loss) -> None:
     random = np.random.default_rng(0)
     codes, pairs = of_three_classes(random, 12, 4)
-    couplings = coupled(codes @ codes.T, pairs, 5, loss)
+    couplings = coupled(codes @ codes.T, pairs.astype(np.int8) + pairs.T, 5, loss)
     values = []
     for _ in range(10):
         bit = random.choice([-1, 1], 12)
@@ -59,7 +59,7 @@ def test_the_energy_of_a_bit_is_the_sum_of_the_losses(loss: Loss) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_relevant_pairs_attract_and_others_repel(loss: Loss) -> None:
     codes, pairs = of_three_classes(np.random.default_rng(0), 30, 6)
-    couplings = coupled(codes @ codes.T, pairs, 7, loss)
+    couplings = coupled(codes @ codes.T, pairs.astype(np.int8) + pairs.T, 7, loss)
     assert (couplings[pairs] <= 0).all()
     assert (couplings[~pairs] >= 0).all()
 

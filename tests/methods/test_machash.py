@@ -35,12 +35,17 @@ def test_loss_is_its_formula(asymmetric: bool) -> None:
     assert ksh_loss(codes, affinities(pairs)) == slow_loss(codes, pairs)
 
 
+def matrix_of(couplings: KshCouplings) -> np.ndarray:
+    """The couplings [20, 20], each the force of one example alone."""
+    return np.stack([couplings.pull(np.array([j]), np.array([1])) for j in range(20)], axis=1)
+
+
 @pytest.mark.parametrize("asymmetric", [False, True])
 def test_energy_of_a_bit_is_the_penalised_loss(asymmetric: bool) -> None:
     codes, pairs = example(asymmetric=asymmetric)
     hashed = np.random.default_rng(1).choice([-1, 1], 20)
     couplings = KshCouplings(np.delete(codes, 2, axis=1).astype(float), affinities(pairs), 5)
-    whole = couplings.part(slice(None), np.arange(20))
+    whole = matrix_of(couplings)
     np.testing.assert_array_equal(whole, whole.T)
     assert (whole.diagonal() == 0).all()
     constants = set()
@@ -51,15 +56,23 @@ def test_energy_of_a_bit_is_the_penalised_loss(asymmetric: bool) -> None:
         z = codes[:, 2].astype(float)
         np.testing.assert_array_equal(couplings.times(z), Matrix(whole.astype(np.float64)).times(z))
     assert len(constants) == 1
-    rows, columns = np.array([3, 1, 7]), np.array([1, 9])
-    np.testing.assert_array_equal(couplings.part(rows, columns), whole[np.ix_(rows, columns)])
+    block, values = np.array([3, 1, 7]), np.array([2, -2, 2])
+    for each in (couplings, Matrix(whole.astype(np.float64))):
+        np.testing.assert_array_equal(each.pull(block, values), whole[:, block] @ values)
 
 
 def test_relevant_pairs_never_repel() -> None:
     codes, pairs = example()
-    couplings = KshCouplings(codes[:, :4].astype(float), affinities(pairs), 5).part(slice(None), np.arange(20))
+    couplings = matrix_of(KshCouplings(codes[:, :4].astype(float), affinities(pairs), 5))
     assert (couplings[pairs] <= 0).all()
     assert (couplings[~pairs] >= 0).all()
+
+
+def test_couplings_within_a_block_are_those_of_its_examples() -> None:
+    codes, pairs = example()
+    couplings = KshCouplings(codes[:, :4].astype(float), affinities(pairs), 5)
+    for block in submodular_blocks(pairs, 8, np.random.default_rng(0)):
+        np.testing.assert_array_equal(couplings.within(block), matrix_of(couplings)[np.ix_(block, block)])
 
 
 @pytest.mark.parametrize("mu", [0, 10, 10_000])

@@ -4,7 +4,7 @@ Its dual variables weight pairs: the next bit maximises the sum of weight[i, n] 
 With signs h = -1, +1 that is (sum of all weights - h'W h) / 2, W symmetric with half of weight[i, n] at (i, n).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -21,7 +21,6 @@ from hashbench.methods._pairs import Bools, Neighbours, random_neighbours
 from hashbench.methods._shallow import HashFunction, KernelLinear, Linear, inputs_of, shallow_method
 from hashbench.methods._trees import OneBit, Trees, TreeSettings, binned, boosted, stacked
 
-Singles = NDArray[np.float32]
 PairMatrix = Any  # W, a sparse scipy.sparse.csr_array [m, m]
 DIGITS = 16  # binary ones that a perceptron keeps in its descent
 COLUMNS = 1 << 16  # of the rows that are in float64 at a time
@@ -41,41 +40,48 @@ class ColumnSettings(TreeSettings):
 
 
 class Rows:
-    """Rows of a float32 matrix, whose space is doubled when it is full; sums over them are float64.
+    """Rows of a matrix, whose space is doubled when it is full; sums over them are float64.
 
     A sum of float32 has an error of 1e-7 that depends on the processor, and a search for bits makes other bits of it.
+    Rows of which sums are often needed are kept in float64, those of which there are many in float32.
     """
 
-    def __init__(self, width: int) -> None:
-        self._kept = np.empty((64, width), np.float32)
+    def __init__(self, width: int, kind: type[np.float32] | type[np.float64]) -> None:
+        self._columns = list(slices(width, COLUMNS))
+        self._kept = [np.empty((64, part.stop - part.start), kind) for part in self._columns]
         self._n = 0
 
-    @property
-    def all(self) -> Singles:
-        return self._kept[: self._n]
+    def _parts(self) -> Iterator[Floats]:
+        return (part[: self._n].astype(np.float64, copy=False) for part in self._kept)
 
-    def add(self, row: Singles) -> None:
-        if self._n == len(self._kept):
-            self._kept = np.concatenate([self._kept, np.empty_like(self._kept)])
-        self._kept[self._n] = row
+    def add(self, row: NDArray[Any]) -> None:
+        if self._n == len(self._kept[0]):
+            self._kept = [np.concatenate([part, np.empty_like(part)]) for part in self._kept]
+        for part, columns in zip(self._kept, self._columns, strict=True):
+            part[self._n] = row[columns]
         self._n += 1
 
     def weighted_sum(self, weights: Floats) -> Floats:
         """The sum [width] of all rows times their ``weights`` [n]."""
-        parts = [weights @ self.all[:, part].astype(np.float64) for part in self._parts()]
-        return np.concatenate(parts)
+        return np.concatenate([weights @ part for part in self._parts()])
 
     def products(self, other: NDArray[Any]) -> Floats:
-        """The products of all rows with the vector ``other`` [width], or with each of its rows [m, width]: [m, n]."""
-        parts = [other[..., part].astype(np.float64) @ self.all[:, part].T.astype(np.float64) for part in self._parts()]
-        return np.sum(parts, axis=0)
+        """The products [n] of all rows with the vector ``other`` [width]."""
+        others = (other[columns].astype(np.float64, copy=False) for columns in self._columns)
+        return self._summed(others)
 
-    def _parts(self) -> list[slice]:
-        return list(slices(self._kept.shape[1], COLUMNS))
+    def products_of(self, others: "Rows") -> Floats:
+        """The products [m, n] of each of the ``others`` with all rows."""
+        return self._summed(others._parts())
+
+    def _summed(self, others: Iterator[Floats]) -> Floats:
+        products = [other @ part.T for other, part in zip(others, self._parts(), strict=True)]
+        return np.asarray(np.sum(products, axis=0))
 
     def keep(self, which: Bools) -> None:
         for row, kept in enumerate(np.flatnonzero(which)):
-            self._kept[row] = self._kept[kept]
+            for part in self._kept:
+                part[row] = part[kept]
         self._n = int(which.sum())
 
 

@@ -182,33 +182,34 @@ def worst_rankings(
     weights: Singles, losses: Floats,
 ) -> None:  # fmt: skip
     """Writes ``weights`` [m, r + s] and ``losses`` [m] of ``most_violated``; ``order`` sorts each side."""
-    best = np.empty(costs.shape[2])
+    best, ahead, value = np.empty(costs.shape[2]), np.empty(costs.shape[2]), np.empty(costs.shape[2])
     choice = np.empty(costs.shape[1:], np.int64)
     for q in range(len(distances)):
         p, n = n_relevant[q], n_irrelevant[q]
         if p > 0:
             near, far, table = order[q, :p], order[q, r : r + n], costs[which[q]]
-            _interleave(distances[q, :r], near, distances[q, r:], far, table, best, choice)
+            _interleave(distances[q, :r], near, distances[q, r:], far, table, best, ahead, value, choice)
             losses[q] = _pair_weights(near, far, table, best, choice, weights[q, :r], weights[q, r:])
 
 
 @inner
 def _interleave(
-    relevant: Singles, near: Longs, irrelevant: Singles, far: Longs, table: Floats, best: Floats, choice: Any
-) -> None:
+    relevant: Singles, near: Longs, irrelevant: Singles, far: Longs, table: Floats, best: Floats, ahead: Floats,
+    value: Floats, choice: Any,
+) -> None:  # fmt: skip
     """The dynamic programme: choice[j, a] is the best number, at most a, of irrelevant items before item j."""
     unit = 2 / (len(near) * len(far))
-    for a in range(len(far) + 1):
-        best[a] = 0
+    best[0] = ahead[0] = 0
+    for a in range(len(far)):
+        best[a + 1], ahead[a + 1] = 0, ahead[a] + irrelevant[far[a]]
     for j in range(len(near)):
-        distance, ahead, chosen, largest = relevant[near[j]], 0.0, 0, -np.inf
+        distance, chosen, largest = relevant[near[j]], 0, -np.inf
+        for a in range(len(far) + 1):  # apart from the search for the largest one, so that several are computed at once
+            value[a] = best[a] + table[j, a] - unit * (ahead[a] - a * distance)
         for a in range(len(far) + 1):
-            value = best[a] + table[j, a] - unit * (ahead - a * distance)
-            if value > largest:
-                largest, chosen = value, a
+            if value[a] > largest:
+                largest, chosen = value[a], a
             best[a], choice[j, a] = largest, chosen
-            if a < len(far):
-                ahead += irrelevant[far[a]]
 
 
 @inner
@@ -220,12 +221,16 @@ def _pair_weights(
     unit = 2 / (p * len(far))
     if best[a] <= 0:  # no ranking violates the margin: c = 0 in eq. 10b
         return loss
+    weight, behind = np.float32(0), len(far)  # each relevant item that ``behind`` ones precede adds a unit to theirs
     for j in range(p - 1, -1, -1):
         a = choice[j, a]
         loss += table[j, a]
         relevant[near[j]] = -unit * a
-        for k in range(a):
-            irrelevant[far[k]] += unit
+        for k in range(a, behind):
+            irrelevant[far[k]] = weight
+        weight, behind = np.float32(weight + unit), a
+    for k in range(behind):
+        irrelevant[far[k]] = weight
     return loss
 
 
@@ -234,22 +239,27 @@ def squared_hinges(
     distances: Floats, r: int, n_relevant: Longs, n_irrelevant: Longs, weights: Floats, losses: Floats
 ) -> None:
     """Writes the triplet losses [m] of CGH, and the pair ``weights`` [m, r + s] (see ``cgh.triplet_losses``)."""
-    margins = np.empty(distances.shape[1])
+    margins, totals, squares = np.empty(distances.shape[1]), np.empty(r), np.empty(r)
     for q in range(len(distances)):
         p, n = n_relevant[q], n_irrelevant[q]
         if p > 0:
+            near, far = distances[q, :p], weights[q, r : r + n]
             for k in range(n):
                 margins[k] = 1 - distances[q, r + k]
             unit = 2 / (p * n)
+            # two passes, in each of which the processor adds several sums at once
             for j in range(p):
-                total, squares = 0.0, 0.0
                 for k in range(n):
-                    hinge = max(0.0, margins[k] + distances[q, j])
-                    weights[q, r + k] += unit * hinge
-                    total += hinge
-                    squares += hinge * hinge
-                weights[q, j] = -unit * total
-                losses[q] += squares / (p * n)
+                    far[k] += unit * max(0.0, margins[k] + near[j])
+            totals[:], squares[:] = 0, 0
+            for k in range(n):
+                for j in range(p):
+                    hinge = max(0.0, margins[k] + near[j])
+                    totals[j] += hinge
+                    squares[j] += hinge * hinge
+            for j in range(p):
+                weights[q, j] = -unit * totals[j]
+                losses[q] += squares[j] / (p * n)
 
 
 @compiled

@@ -25,7 +25,7 @@ class TripletMaster:
 
     def __init__(self, settings: ColumnSettings, neighbours: Neighbours, random: np.random.Generator) -> None:  # noqa: ARG002
         self._settings, self._neighbours = settings, neighbours
-        self._differs = Rows(neighbours.ids.size)
+        self._differs = Rows(neighbours.ids.size, np.float64)
         self.weights: Floats = np.zeros(0)
         self.pair_weights = self._losses()[0]  # equal dual variables, for all margins are 0
 
@@ -33,7 +33,7 @@ class TripletMaster:
         """Solves it again with a new bit, from the weights so far."""
         from scipy.optimize import minimize
 
-        self._differs.add(differs.ravel().astype(np.float32))
+        self._differs.add(differs.ravel())
         start = np.append(self.weights, 0.0)
         solved = minimize(self.value, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
         self.weights = solved.x

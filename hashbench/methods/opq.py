@@ -19,12 +19,13 @@ class Settings(QuantiserSettings):
 
 
 def _fit(settings: Settings, features: Floats, seed: int) -> Quantiser:
-    from scipy.linalg import polar
+    from scipy.linalg import svd
 
     n_parts, rotation = settings.bits // 8, np.eye(features.shape[1])
     centroids, rebuilt = codebooks(features, n_parts, settings.first_kmeans_iterations, seed)
     for _ in range(settings.iterations):
-        rotation = polar(features.T @ rebuilt)[0]
+        left, _, right = svd(features.T @ rebuilt, full_matrices=False)
+        rotation = left @ right
         turned = features @ rotation
         centroids, rebuilt = codebooks(turned, n_parts, settings.kmeans_iterations, seed, centroids)
     return Quantiser(centroids, rotation)

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingFailed
-from hashbench.methods._column_generation import ColumnSettings, Rows, Singles, column_method
+from hashbench.methods._column_generation import ColumnSettings, Rows, column_method
 from hashbench.methods._pairs import Bools, Neighbours
 
+Singles = NDArray[np.float32]
 Loss = Literal["auc", "ndcg", "precision", "map"]
 CUTOFF = 100  # K of NDCG and of Precision-at-K
 IDLE = 10  # a cut whose dual variable was 0 in so many solutions in a row is dropped
@@ -37,7 +38,8 @@ class StructuredMaster:
     def __init__(self, settings: Settings, neighbours: Neighbours, random: np.random.Generator) -> None:
         self._settings, self._neighbours = settings, neighbours
         self._tables = cost_tables(settings.loss, neighbours)
-        self._differs, self._cuts = Rows(neighbours.ids.size), Rows(neighbours.ids.size)
+        self._differs = Rows(neighbours.ids.size, np.float64)
+        self._cuts = Rows(neighbours.ids.size, np.float32)
         self._matrix: Floats = np.zeros((0, 0))  # [cuts, bits]
         self._losses, self._idle = np.zeros(0), np.zeros(0, np.int64)
         self.weights: Floats = np.zeros(0)
@@ -48,8 +50,8 @@ class StructuredMaster:
 
     def add(self, differs: Bools) -> None:
         """Solves it again with a new bit, and with new cuts."""
-        self._differs.add(differs.ravel().astype(np.float32))
-        self._matrix = self._differs.products(self._cuts.all)
+        self._differs.add(differs.ravel())
+        self._matrix = self._differs.products_of(self._cuts)
         self.weights = np.append(self.weights, 0.0)  # with the same objective
         if len(self._losses):
             self._solve()

@@ -27,7 +27,7 @@ from hashbench.foundation.files import file_sha256, locked
 from hashbench.jobs.node import lock_of
 
 pytest.importorskip("ray")
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SHARDS = 6
 EVAL = ["eval", "queries.npz", "--shards", "db-*.npz", "--json"]
@@ -75,6 +75,7 @@ def hold(stack: ExitStack, nodes: Nodes, node: int, shards: range = range(SHARDS
     return stack
 
 
+@pytest.mark.ray
 def test_two_nodes_count_what_one_process_counts(
     started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_wrong_shard_is_one_line(started: Nodes, alone: dict[str, Any], capsys
     assert lines[1] == lines[0] and lines[0].startswith("error: db-3.npz: ")
 
 
+@pytest.mark.ray
 def test_a_wrong_address_is_one_line(alone: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     code, out, errors = call(capsys, *EVAL, "--ray", "127.0.0.1:1", "--counts", "sum.npz")
     assert (code, out) == (2, "")
@@ -105,6 +107,7 @@ def test_a_wrong_address_is_one_line(alone: dict[str, Any], capsys: pytest.Captu
     assert not Path("sum.npz").exists()
 
 
+@pytest.mark.ray
 def test_a_killed_driver_continues_with_what_is_left(
     started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

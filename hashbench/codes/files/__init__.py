@@ -18,6 +18,7 @@ from hashbench.codes.files._find import (
     SUFFIXES,
     array_at,
     arrays_in,
+    attributes_of,
     files_of,
     find,
     parted,
@@ -44,7 +45,18 @@ __all__ = [
     "SavedCodes",
     "StoredArray",
 ]
-__all__ += ["array_at", "arrays_in", "files_of", "is_whole", "load", "load_codes", "load_ids", "opened", "parted"]
+__all__ += [
+    "array_at",
+    "arrays_in",
+    "attributes_of",
+    "files_of",
+    "is_whole",
+    "load",
+    "load_codes",
+    "load_ids",
+    "opened",
+    "parted",
+]
 __all__ += ["rows_of_ids", "save", "shape_of", "weights_at"]
 
 BIT_ORDERS = ("big", "little")

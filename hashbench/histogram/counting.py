@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Union, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench.codes import Codes, block_items
 from hashbench.foundation.imports import imported
@@ -88,6 +89,12 @@ class CpuCounter(Counter):
                 parts: Iterable[Job] = self.jobs(relevance, self.query, packed, columns, self.counts)
                 for n_pairs in pool.map(lambda job: job(), parts):
                     report(n_pairs)
+
+    def _move(self, queries: Ints, database: AnyCodes, items: NDArray[np.integer]) -> None:
+        differing = np.bitwise_count(self.query.words[queries] ^ on_cpu(database[items]).words)
+        distance = differing.sum(axis=1, dtype=np.int64)
+        np.subtract.at(self.counts, (queries, distance, 0), 1)
+        np.add.at(self.counts, (queries, distance, 1), 1)
 
     def _counts(self) -> Ints:
         return self.counts

@@ -126,6 +126,16 @@ class TorchCounter(Counter):
                     count_products(self.counts, self.words, items, relevance, columns)
                 report(len(self.words) * len(items))
 
+    def _move(self, queries: Ints, database: Codes | TensorCodes, items: NDArray[np.integer]) -> None:
+        n_bits = self.query_shape[1]
+        query = TensorCodes(self.words[torch.from_numpy(queries).to(self.device)], n_bits).to_host()
+        others = database[items] if isinstance(database, Codes) else database[items].to_host()
+        distance = np.bitwise_count(query.words ^ others.words).sum(axis=1, dtype=np.int64)
+        for level, change in ((0, -1), (1, 1)):
+            key = np.ravel_multi_index((queries, distance, np.full_like(queries, level)), tuple(self.counts.shape))
+            at = torch.from_numpy(key).to(self.device)
+            self.counts.view(-1).index_add_(0, at, torch.full_like(at, change))
+
     def _counts(self) -> Ints:
         counts: Ints = self.counts.cpu().numpy()
         return counts

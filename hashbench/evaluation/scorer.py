@@ -231,7 +231,7 @@ def score(
     interpret([values for _, values in read])
     query, database = arrays.unpacked([codes for codes, _ in read], bits, bit_order)
     relevance: PairRelevance
-    default = DEFAULT if weights is None else DEFAULT_WEIGHTED
+    default: tuple[str, ...] = DEFAULT if weights is None else DEFAULT_WEIGHTED
     if neighbours is None:
         of_query = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
         of_database = None if database_labels is None else arrays.read_labels("database_labels", database_labels)

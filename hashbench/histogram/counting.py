@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Union, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hashbench.codes import Codes, block_items
 from hashbench.foundation.imports import imported
@@ -90,11 +89,11 @@ class CpuCounter(Counter):
                 for n_pairs in pool.map(lambda job: job(), parts):
                     report(n_pairs)
 
-    def _move(self, queries: Ints, database: AnyCodes, items: NDArray[np.integer]) -> None:
+    def _move(self, queries: Ints, database: AnyCodes, items: Ints) -> None:
         differing = np.bitwise_count(self.query.words[queries] ^ on_cpu(database[items]).words)
-        distance = differing.sum(axis=1, dtype=np.int64)
-        np.subtract.at(self.counts, (queries, distance, 0), 1)
-        np.add.at(self.counts, (queries, distance, 1), 1)
+        distance: Ints = differing.sum(axis=1, dtype=np.int64)
+        np.subtract.at(self.counts[:, :, 0], (queries, distance), 1)
+        np.add.at(self.counts[:, :, 1], (queries, distance), 1)
 
     def _counts(self) -> Ints:
         return self.counts

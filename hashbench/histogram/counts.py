@@ -156,7 +156,7 @@ class Counter(ABC):
         """Counts a piece, whose levels are in ``self.levels``."""
 
     @abstractmethod
-    def _move(self, queries: Ints, database: Any, items: NDArray[np.integer]) -> None:
+    def _move(self, queries: Ints, database: Any, items: Ints) -> None:
         """Moves the pairs of ``queries`` [n] and ``items`` [n], rows of ``database``, from level 0 to level 1."""
 
     @abstractmethod

@@ -57,10 +57,10 @@ class NeighbourRelevance:
         inside = (self.ids >= first) & (self.ids < end)
         return NeighbourRelevance(np.where(inside, self.ids - first, NONE), max(0, end - first))
 
-    def listed(self) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+    def listed(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The pairs of level 1, as rows of queries and rows of items, [pairs] each."""
         queries, columns = np.nonzero(self.ids >= 0)
-        return queries, self.ids[queries, columns]
+        return queries, self.ids[queries, columns].astype(np.int64)
 
     def unlabelled(self) -> ClassRelevance:
         """The relevance of the same shape in which no item is relevant; it is counted without a look at any item."""

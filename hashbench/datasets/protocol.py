@@ -64,6 +64,9 @@ class Neighbours(Strict):
     features: str | None = None  # those whose distances count, in place of the items
 
 
+Rule = Percentiles | Nearest | Neighbours
+
+
 class _Protocol(Strict):
     """The fields that all protocols have."""
 
@@ -78,13 +81,16 @@ class _Protocol(Strict):
     n_train: Count | None = None
     n_validation: Count | None = None
     ids_sha256: Sha256 | None = None
-    relevance: Annotated[Percentiles | Nearest | Neighbours, Field(discriminator="kind")] | None = (
-        None  # None: by labels
-    )
+    relevance: Annotated[Rule, Field(discriminator="kind")] | None = None  # None: by labels
 
     def deciding(self) -> dict[str, Any]:
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""
         return self.model_dump(exclude=DESCRIPTIVE, exclude_none=True)
+
+    @property
+    def compared_features(self) -> str | None:
+        """The features whose distances define relevance; None where the items' own do, or labels."""
+        return self.relevance.features if isinstance(self.relevance, Percentiles | Neighbours) else None
 
     def stands_for(self, name: str) -> str:
         """The protocol whose random order and settings this one, called ``name``, has: ``of``, or its own."""

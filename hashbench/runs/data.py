@@ -85,6 +85,11 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     if is_other:
         raise CheckFailed(f"{name}: the data or the split are no longer those that the run is named by")
     chosen = of_first_classes(ids, dataset.labels, run.n_classes)
+    wanted = protocol.relevance
+    if isinstance(wanted, Neighbours) and wanted.k > (n := len(chosen.database_ids)):  # said before anything is trained
+        raise HashbenchError(
+            f"{name.dataset} {name.protocol}: k = {wanted.k:,} neighbours: its database has {n:,} items"
+        )
     apart = compared(card, dataset, protocol, options)
     if run.settings.features == PIXELS:
         return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart)

@@ -22,13 +22,13 @@ METRICS = 'metrics = ["recall@10", "recall@20"]\n'
 
 
 def rule(metric: str = "l2", k: int = 10) -> str:
-    of_parts = parts(20, 60, 200) + METRICS
+    of_parts = parts(20, 300, 400) + METRICS
     return f'{of_parts}\n[protocols.s1.relevance]\nkind = "neighbours"\nk = {k}\nmetric = "{metric}"\n'
 
 
 def vectors(root: Path, protocols: str) -> None:
-    items = np.random.default_rng(0).standard_normal((200, 16)).astype(np.float32)
-    store_toy(root, items, np.zeros((200, 0), np.uint8), protocols)
+    items = np.random.default_rng(0).standard_normal((400, 16)).astype(np.float32)
+    store_toy(root, items, np.zeros((400, 0), np.uint8), protocols)
 
 
 def measured(root: Path, method: str, **settings: Any) -> tuple[Row, Path]:
@@ -70,10 +70,11 @@ def test_a_method_is_told_the_metric(metric: str, due: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("method", "k", "phrase"),
-    [("ksh", 500, "k = 500 neighbours"), ("csq", 10, "csq learns from class labels, and toy s1 scores distances")],
+    [("lsh", 500, "k = 500 neighbours"), ("csq", 10, "csq learns from class labels, and toy s1 scores distances")],
 )
 def test_what_cannot_be_run_is_refused(method: str, k: int, phrase: str, tmp_path: Path) -> None:
     vectors(tmp_path, rule(k=k))
-    settings = {} if method == "ksh" else {"model": "linear"}
+    settings = {} if method == "lsh" else {"model": "linear"}
     with pytest.raises(HashbenchError, match=phrase):
         row_of(Run.resolve("toy", "s1", method, {"bits": 16, **settings}), Store(tmp_path / "results"))
+    assert not list((tmp_path / "results").rglob("*.npz"))

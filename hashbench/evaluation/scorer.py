@@ -18,7 +18,6 @@ from hashbench.histogram import ranking, self_pairs, ties
 from hashbench.histogram.counting import AnyCodes, counter, on_cpu
 from hashbench.histogram.counts import Ints
 from hashbench.histogram.device import for_arrays, for_pairs
-from hashbench.histogram.ranking import WeightedRankings
 from hashbench.histogram.self_pairs import SelfPairs
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, evaluate_with_extremes
@@ -141,8 +140,9 @@ class Scorer:
             ordered = ties.in_order(ranking.hamming(query, database), relevance, own=self.own)
             found = evaluate_with_extremes(self.evidence().histogram, self.metrics, self.ties, ordered)
         else:
-            ranked = WeightedRankings(query, database, self.weights, relevance, self._progress, self.own)
-            by_weights = ties.in_order(ranked.distances, relevance, own=self.own) if self.ties == "order" else None
+            distances = ranking.weighted_hamming(query, database, self.weights)
+            ranked = ranking.Rankings(distances, relevance, self._progress, self.own)
+            by_weights = ties.in_order(distances, relevance, own=self.own) if self.ties == "order" else None
             found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
         counted = self.evidence().histogram if self.weights is None else None
         return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, found, counted)

@@ -179,48 +179,34 @@ def _whole(weights: Array, n_queries: int, n_bits: int) -> list[Ints]:
     return [whole_weights(row) for row in weights]
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedRankings:
-    """The rankings of ``database`` by the weighted Hamming distance; each iteration computes them block by block."""
+def by_tables(tables: NDArray[np.float64], numbers: NDArray[np.integer]) -> Distances:
+    """Distances by look-up tables, float64[q, n]: the sum of the entries of a query that an item's numbers choose.
 
-    query: Codes
-    database: Codes
-    weights: Array
+    ``tables`` are [q, m, k], ``numbers`` [n, m], below k. Items of equal numbers tie exactly, because the entries are
+    added in the order of the tables.
+    """
+    columns = np.ascontiguousarray(numbers.T)
+
+    def distances(rows: slice) -> Array:
+        block = np.zeros((len(tables[rows]), len(numbers)))
+        for m, chosen in enumerate(columns):
+            block += tables[rows, m].take(chosen, axis=1)
+        return block
+
+    return distances
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """The rankings of a database by ``distances``; each iteration computes them block by block."""
+
+    distances: Distances
     relevance: Relevance
     progress: bool = False  # whether each iteration shows a progress bar
     own: Ints | None = None  # the row of each query in the database, which is left out; -1: none
 
-    @property
-    def distances(self) -> Distances:
-        """The weighted Hamming distances, int64[q, n] of a block of queries."""
-        return weighted_hamming(self.query, self.database, self.weights)
-
     def __iter__(self) -> Iterator[RankingHistogram]:
-        found, n = rankings(self.distances, self.relevance, self.own), len(self.query)
-        return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
-
-
-@dataclass(frozen=True, eq=False)
-class TableRankings:
-    """The rankings by look-up tables: a distance is the sum of the entries of a query that an item's numbers choose.
-
-    Items of equal numbers tie exactly, because the entries are added in the order of the tables.
-    """
-
-    tables: NDArray[np.float64]  # [q, m, k]
-    numbers: NDArray[np.integer]  # [n, m] of the items, below k
-    relevance: Relevance
-    progress: bool = False  # whether each iteration shows a progress bar
-
-    def distances(self, rows: slice) -> NDArray[np.float64]:
-        """The distances of a block of queries, float64[q, n]."""
-        block = np.zeros((len(self.tables[rows]), len(self.numbers)))
-        for m, chosen in enumerate(np.ascontiguousarray(self.numbers.T)):
-            block += self.tables[rows, m].take(chosen, axis=1)
-        return block
-
-    def __iter__(self) -> Iterator[RankingHistogram]:
-        found, n = rankings(self.distances, self.relevance), len(self.tables)
+        found, n = rankings(self.distances, self.relevance, self.own), self.relevance.shape[0]
         return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
 
 
@@ -232,7 +218,7 @@ def sorted_searches(
     weights: Array | None = None,
     activations: Array | None = None,
     progress: bool = False,
-) -> dict[Ranked, WeightedRankings]:
+) -> dict[Ranked, Rankings]:
     """The rankings by the distances that are sorted: by learned ``weights`` [bits], and by ``activations`` [q, bits].
 
     The asymmetric distance of a query with activations z to an item with the code b in {-1, +1}^bits is -<z, b>, up to
@@ -243,4 +229,6 @@ def sorted_searches(
     found: dict[Ranked, Array] = {} if weights is None else {"weighted": weights}
     if activations is not None:
         found["asymmetric"] = magnitudes(activations, query)
-    return {search: WeightedRankings(query, database, by, relevance, progress) for search, by in found.items()}
+    return {
+        search: Rankings(weighted_hamming(query, database, by), relevance, progress) for search, by in found.items()
+    }

@@ -8,17 +8,17 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._quantiser import Quantiser, QuantiserSettings, codebooks, quantising_method
+from hashbench.methods._products import ProductSettings, codebooks, product_method
 
 
-class Settings(QuantiserSettings):
+class Settings(ProductSettings):
     """``iterations`` is how often R is updated; before, k-means takes ``first_kmeans_iterations``."""
 
     iterations: int = Field(ge=0)
     first_kmeans_iterations: int = Field(ge=1)
 
 
-def _fit(settings: Settings, features: Floats, seed: int) -> Quantiser:
+def _fit(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     from scipy.linalg import polar
 
     n_parts, rotation = settings.bits // 8, np.eye(features.shape[1])
@@ -27,7 +27,7 @@ def _fit(settings: Settings, features: Floats, seed: int) -> Quantiser:
         rotation = polar(features.T @ rebuilt)[0]
         turned = features @ rotation
         centroids, rebuilt = codebooks(turned, n_parts, settings.kmeans_iterations, seed, centroids)
-    return Quantiser(centroids, rotation)
+    return centroids, rotation
 
 
-METHOD = quantising_method(Settings, _fit)
+METHOD = product_method(Settings, _fit)

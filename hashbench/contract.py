@@ -293,7 +293,7 @@ class TrainingData:
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
     base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none
     relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
-    metric: Literal["l2", "ip"] = "l2"  # of the items, by which neighbours are near; l2 too where cosines are compared
+    metric: Literal["l2", "ip"] = "l2"  # by which the nearest items are wanted; ip: the largest inner products
     copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the items; None: there are none
     eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes

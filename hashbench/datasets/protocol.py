@@ -230,6 +230,7 @@ class Parts(_Protocol):
     """Fixed ranges of ids, [first, last + 1]; ``train`` may be inside the database or outside."""
 
     draw: Literal["parts"]
+    of: str | None = None  # the protocol that has the same items with another relevance
     query: Range
     database: Range
     train: Range
@@ -240,6 +241,7 @@ class Listed(_Protocol):
     """The items of ``query_ids`` are the queries, and all others the database, which is trained on."""
 
     draw: Literal["listed"]
+    of: str | None = None  # as in ``Parts``
     query_ids: list[Count] = Field(min_length=1)
 
 

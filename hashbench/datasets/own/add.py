@@ -131,12 +131,12 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
         try:
             with atomic(_card_path(stem)) as temporary:
                 # a full disk is met before old data are replaced; the checksum has the length that it will have
-                temporary.write_text(_toml(values | {"content_sha256": "0" * 64}), encoding="utf-8")
+                temporary.write_text(card_text(values | {"content_sha256": "0" * 64}), encoding="utf-8")
                 given: list[StoredNeighbours] = []
                 check = partial(_check_neighbours, data, given)
                 store.write(card, _blocks(data, f"{stem}: convert"), {}, check=check)
                 values["content_sha256"] = store.stated_sha256(card)
-                temporary.write_text(_toml(values), encoding="utf-8")
+                temporary.write_text(card_text(values), encoding="utf-8")
         except BaseException:
             if not _card_path(stem).exists():
                 (place / f"{stem}.h5").unlink(missing_ok=True)
@@ -243,7 +243,7 @@ def _blocks(data: OwnData, what: str) -> Iterator[Block]:
         raise HashbenchError(f"{data.paths[0]}: all items are the same: features that differ are expected")
 
 
-def _toml(values: Mapping[str, Any]) -> str:
+def card_text(values: Mapping[str, Any]) -> str:
     """The card as TOML, with a table for each protocol."""
     tables = {"": {key: value for key, value in values.items() if key != "protocols"}}
     tables |= {f"\n[protocols.{name}]\n": protocol for name, protocol in values["protocols"].items()}

@@ -123,11 +123,18 @@ def compare(
 
 
 def _notes(comparison: "Comparison") -> Iterator[str]:
+    from hashbench.foundation import provenance
+
     rule = comparison.card.protocol(comparison.protocol)
     k, metric = comparison.rule.k, comparison.rule.metric
     queries = "the queries" if rule.n_queries is None else f"{rule.n_queries:,} queries"
     of = "the others" if rule.n_database is None else f"{rule.n_database:,} vectors"
-    yield f"recall of the {k} nearest of {queries} by {metric} among {of}: the mean over all orders of tied items."
-    yield f"alone: the first {k} items by codes. 4x: the first {4 * k}, ordered again by the floats, and so on."
+    yield f"The recall of the {k} nearest of {queries} by {metric} among {of}: the mean over all orders of ties."
+    factor = comparison.main_factor
+    m = factor * k
+    yield f"alone: the first {k} items by codes. {factor}x: the first {m}, ordered again by the floats, and so on."
+    yield f"no floats: the first {m} by Hamming distance, ordered again by the query's numbers times the stored bits."
     yield "query: bits, by Hamming distance; float, the query's own numbers against the stored bits (asymmetric)."
-    yield "bytes: all that is stored of a vector, factors too."
+    yield "bytes: all that is stored of a vector, factors too. The .csv has the seconds to fit, and more."
+    cpu = provenance.hardware("cpu")["cpu"]
+    yield f"us to encode a vector, ms of an exhaustive search with {factor}x rescoring: here, on one thread of {cpu}."

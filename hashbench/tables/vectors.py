@@ -15,13 +15,15 @@ from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import Neighbours, Protocol
 from hashbench.features import width_of
 from hashbench.foundation.config import Setting, toml_value
-from hashbench.foundation.errors import HashbenchError, counted
+from hashbench.foundation.errors import HashbenchError, counted, retold
+from hashbench.foundation.progress import with_bar
 from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, evaluate_with_extremes, summarise
 from hashbench.runs.data import require_supervision
 from hashbench.runs.missing import require_pytorch
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
+from hashbench.runs.search_cost import SearchCost, search_cost
 from hashbench.runs.settings import FORM, method_file
 from hashbench.runs.store import Store
 from hashbench.tables.render_csv import Value, csv_lines
@@ -100,8 +102,14 @@ class Line:
     query: Query
     row: Row
     recalls: dict[int, float]
+    cost: SearchCost
     worst: float | None = None
     best: float | None = None
+
+    @property
+    def reordered(self) -> float | None:
+        """The recall where the main number of candidates is ordered again by query times bits, without floats."""
+        return self.cost.reordered if self.query == "bits" else None
 
     @property
     def bytes_per_vector(self) -> int:
@@ -141,8 +149,8 @@ def codes_of(
             try:
                 codes += _codes(card, protocol, rule, method, bits, own.features, width)
             except HashbenchError as error:
-                faults.setdefault(bits, f"{method}: {error}")
-                first_fault = first_fault or f"{method}: {error}"
+                faults.setdefault(bits, str(error))
+                first_fault = first_fault or str(error)
         if len(codes) == n_before:
             if methods is not None:
                 raise HashbenchError(first_fault)
@@ -170,6 +178,8 @@ def _codes(
     fields = METHODS.get(method).settings.model_fields
     given: dict[str, Setting] = {"bits": bits}
     given |= {key: "linear" for key in ("model", FORM) if key in fields}
+    if not METHODS.get(method).needs_torch:  # the vectors as they are: by these distances neighbours are near
+        given["normalise"] = "none"
     given |= {} if features is None else {"features": features}
     for title, variant in VARIANTS.get(method, {method_file(method).title: {}}).items():
         settings = {**given, **variant}
@@ -179,7 +189,8 @@ def _codes(
         require_supervision(run)
         require_pytorch(run)
         if run.method.require is not None:
-            run.method.require(run.settings, width, rule.n_train or card.n_items)
+            with retold(lambda fault: f"{method}: {fault}", HashbenchError):
+                run.method.require(run.settings, width, rule.n_train or card.n_items)
         yield Code(title, settings, run)
 
 
@@ -207,20 +218,22 @@ def _column(comparison: Comparison, search: str, factor: int) -> dict[str, str]:
 def measured(comparison: Comparison, store: Store) -> list[Line]:
     """The lines of all codes whose runs are stored, the fewest bytes first."""
     lines = list[Line]()
-    for code in comparison.codes:
+    for code in with_bar(comparison.codes, "measure", "code"):
         name = code.run.name
         row = store.find(name.dataset, name.protocol, str(name))
         if row is None or row.status != "ok":
             continue
+        cost = search_cost(code.run, row, store, comparison.main_factor * comparison.rule.k)
         if code.is_binary:
-            lines += _by_hamming(comparison, code, row, store)
+            lines += _by_hamming(comparison, code, row, cost, store)
         found = row.searches.get("asymmetric", {})
         values = {factor: found[comparison.metric(factor)].mean for factor in (1, *comparison.factors)}
-        lines.append(Line(code, "float", row, {factor: mean or 0.0 for factor, mean in values.items()}))
+        recalls = {factor: mean or 0.0 for factor, mean in values.items()}
+        lines.append(Line(code, "float", row, recalls, cost))
     return sorted(lines, key=lambda line: (line.bytes_per_vector, -line.recalls[comparison.main_factor]))
 
 
-def _by_hamming(comparison: Comparison, code: Code, row: Row, store: Store) -> Iterator[Line]:
+def _by_hamming(comparison: Comparison, code: Code, row: Row, cost: SearchCost, store: Store) -> Iterator[Line]:
     """The line by Hamming distance, of the histogram; none where it is gone."""
     histogram = store.histogram(row)
     if histogram is None:
@@ -230,7 +243,7 @@ def _by_hamming(comparison: Comparison, code: Code, row: Row, store: Store) -> I
     recalls = {factor: summarise(found[name].values).mean or 0.0 for factor, name in names.items()}
     alone = found[names[1]]
     assert alone.worst is not None and alone.best is not None
-    yield Line(code, "bits", row, recalls, summarise(alone.worst).mean, summarise(alone.best).mean)
+    yield Line(code, "bits", row, recalls, cost, summarise(alone.worst).mean, summarise(alone.best).mean)
 
 
 def on_front(lines: Sequence[Line], factor: int) -> list[Line]:
@@ -277,8 +290,11 @@ def as_markdown(comparison: Comparison, lines: Sequence[Line], notes: Iterable[s
 def _shown(comparison: Comparison, line: Line) -> dict[str, str]:
     ends = "" if line.worst is None or line.best is None else f"[{_share(line.worst)}, {_share(line.best)}]"
     shown = {"bits": f"{line.code.bits:,}", "query": line.query, "bytes": f"{line.bytes_per_vector:,}"}
-    shown |= {"alone": _share(line.recalls[1]), "[worst, best]": ends}
-    return shown | {f"{factor}x": _share(line.recalls[factor]) for factor in comparison.factors}
+    shown |= {"alone": _share(line.recalls[1]), "tie range": ends}
+    shown |= {f"{factor}x": _share(line.recalls[factor]) for factor in comparison.factors}
+    shown["no floats"] = "" if line.reordered is None else _share(line.reordered)
+    times = {"us": line.cost.encode_us, "ms": line.cost.query_ms[line.query]}
+    return shown | {heading: f"{time:,.3g}" if time < 100 else f"{time:,.0f}" for heading, time in times.items()}
 
 
 def _share(value: float) -> str:
@@ -298,4 +314,7 @@ def _point(comparison: Comparison, line: Line) -> dict[str, Value]:
     point |= {"query": line.query, "bytes": line.bytes_per_vector}
     point |= {name: line.recalls[1], f"{name}_worst": line.worst, f"{name}_best": line.best}
     point |= {f"{name}_after_{factor}x": line.recalls[factor] for factor in comparison.factors}
-    return point | {"run": line.row.run}
+    point[f"{name}_after_{comparison.main_factor}x_without_floats"] = line.reordered
+    seconds = line.row.seconds
+    point |= {"fit_s": None if seconds is None else seconds.train, "encode_us": line.cost.encode_us}
+    return point | {"query_ms": line.cost.query_ms[line.query], "cpu": line.cost.cpu, "run": line.row.run}

@@ -80,7 +80,8 @@ class StoredNeighbours:
 
     ``ids`` int32[q, depth] are positions in the ``database_ids`` of the split, ``distances`` float32[q, depth] as
     :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none,
-    NaN if the neighbours come from a file that does not say. ``median`` float32[q] is that of a sample of the database.
+    NaN if the neighbours come from a file that does not say. ``median`` float32[q] is that of a sample of the database,
+    NaN if this has fewer than 1,000 items.
     """
 
     ids: NDArray[np.int32]
@@ -97,7 +98,7 @@ class StoredNeighbours:
     def contrast(self, k: int) -> float:
         """The Euclidean distance of the ``k``-th nearest as a share of the median one; the median over queries.
 
-        NaN for inner products, which are no distances, and where the median distance is 0.
+        NaN for inner products, which are no distances, and where the median distance is 0 or not known.
         """
         if self.metric == "ip":
             return float("nan")
@@ -229,8 +230,10 @@ def _computed(queries: Rows, database: Rows, depth: int, metric: Metric, *, prog
 
 
 def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32]:
-    """The median distance of each query to a sample of the database, float32[q]."""
-    sample = np.unique(np.linspace(0, database.shape[0] - 1, min(SAMPLE, database.shape[0])).astype(np.int64))
+    """The median distance of each query to a sample of the database, float32[q]; NaN where it is too small for one."""
+    if database.shape[0] < SAMPLE:
+        return np.full(queries.shape[0], np.nan, np.float32)
+    sample = np.unique(np.linspace(0, database.shape[0] - 1, SAMPLE).astype(np.int64))
     items = database[sample]
     everyone = np.arange(len(sample))[None]
     found = []
@@ -384,15 +387,15 @@ def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
     def compute(rows: slice, columns: slice) -> None:
         query = queries[rows].astype(np.float64)[:, None]
         chosen = ids[rows, columns]
-        items = database[chosen.ravel()].reshape(*chosen.shape, -1).astype(np.float64)
+        items = database[chosen.ravel()].reshape(*chosen.shape, -1)
         if metric == "ip":
             found[rows, columns] = -np.einsum("qnd,qnd->qn", items, np.broadcast_to(query, items.shape))
             return
         if metric == "cosine":
             query /= np.linalg.norm(query, axis=-1, keepdims=True)
-            items /= np.linalg.norm(items, axis=-1, keepdims=True)
-        items -= query
-        squared = np.einsum("qnd,qnd->qn", items, items)
+            items = items / np.sqrt(np.einsum("qnd,qnd->qn", items, items, dtype=np.float64))[..., None]
+        differences = items - query
+        squared = np.einsum("qnd,qnd->qn", differences, differences)
         found[rows, columns] = squared / 2 if metric == "cosine" else np.sqrt(squared)
 
     n_queries, n = ids.shape

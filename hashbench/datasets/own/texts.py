@@ -40,11 +40,13 @@ class Embedder:
             raise HashbenchError(f"--embed {printable(name)}: {PREFIX}NAME or {PREFIX}FOLDER is expected")
         try:
             from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
         except ImportError:
             from hashbench.foundation.extras import how_to_install
 
             needed = f"sentence-transformers is needed: {how_to_install('text')}"
             raise HashbenchError(f"--embed {printable(name)}: {needed}") from None
+        logging.disable_progress_bar()  # there is one bar, of the data set
         with retold(lambda cause: f"--embed {printable(name)}: cannot be loaded: {printable(cause, 200)}"):
             self.network = SentenceTransformer(place)
             self.width = len(self.network.encode(["one"])[0])

@@ -6,6 +6,7 @@ among the nearest; if one could, the query gets more candidates. The result is t
 the smallest distances, and among equal distances those that come first.
 """
 
+import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.protocol import Metric, Neighbours
-from hashbench.datasets.split import Split
+from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset
 from hashbench.foundation import paths
 from hashbench.foundation.config import digest
@@ -164,8 +165,10 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
 
 def path_of(data: Dataset, chosen: Split, rule: Neighbours, depth: int) -> Path:
     """The file of the neighbours, named by all that decides them."""
-    made_of = {"items": data.sha256, "features": rule.features, "metric": rule.metric, "depth": depth}
-    made_of |= {"queries": digest(chosen.query_ids.tolist()), "database": digest(chosen.database_ids.tolist())}
+    made_of: dict[str, Any] = {"items": data.sha256, "features": rule.features, "metric": rule.metric, "depth": depth}
+    for role in ("query", "database"):
+        ids = chosen.lists()[role]
+        made_of[role] = hashlib.sha256(canonical_bytes(ids)).hexdigest()
     return paths.data() / data.name / FOLDER / f"{digest(made_of)[:16]}.npz"
 
 

@@ -180,7 +180,8 @@ BAD = {
     "another metric": (lambda: [ann(), "--metric", "ip"], "has the ip distance"),
     "an unknown distance": (lambda: [ann("jaccard")], "distance jaccard: one of angular, cosine"),
     "labels and a metric": (lambda: [npy("b", BASE), "--labels", npy("l", BASE[:, 0]), "--metric", "l2"], "not both"),
-    "no embedding": (lambda: [npy("b", BASE), "--embed", "word2vec"], "sentence-transformers:NAME or"),
+    "texts": (lambda: [empty("b.jsonl")], "b.jsonl: texts: --embed sentence-transformers:NAME"),
+    "texts in an npy": (lambda: [npy("b", BASE), "--embed", "word2vec"], "texts to embed are expected: .jsonl"),
 }
 
 
@@ -218,9 +219,11 @@ OF_TEXTS = {
 
 @pytest.mark.parametrize("name", OF_TEXTS)
 def test_texts_are_embedded(name: str, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "Embedder", Lengths)
     content, options = OF_TEXTS[name]
     Path(name).write_text(content)
+    code, _, err = hashbench("dataset", "add", "mine", name, *options, "--embed", "word2vec")
+    assert code == 2 and "--embed word2vec: sentence-transformers:NAME or" in err
+    monkeypatch.setattr(texts, "Embedder", Lengths)
     network = ["--embed", "sentence-transformers:some-network"]
     code, _, err = hashbench("dataset", "add", "mine", name, *options, *network)
     assert code == 0 and "nearest by cosine" in err

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,7 +33,7 @@ FOLDER = "neighbours"  # of a data set
 DEPTH = 100  # neighbours of a query that are stored, or as many as a rule asks for
 MARGIN = 27  # candidates beyond those that are asked for
 MORE = 8  # times as many for the queries whose candidates are too few
-TILE_QUERIES, TILE_ITEMS = 1024, 2048  # of one product
+TILE_QUERIES, TILE_ITEMS = 256, 2048  # of one product
 HELD = 1 << 24  # values in memory at a time, with their ids: 128 MiB
 EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 2 MiB in float64
 UNIT_ROUNDOFF = 2.0**-24  # of float32
@@ -301,22 +302,39 @@ class _Candidates:
         self.bound = np.full(len(queries), np.inf, np.float32)
 
     def search(self) -> Iterator[int]:
-        """Reads the database once; yields the number of pairs that each step compared."""
-        n_queries, n_items = len(self.queries), self.database.shape[0]
+        """Reads the database once; yields the number of pairs that each step compared.
+
+        Each core has some queries, and a product on one thread; the next items are read meanwhile.
+        """
+        from threadpoolctl import threadpool_limits
+
+        n_queries = len(self.queries)
         tiles = list(slices(n_queries, TILE_QUERIES))
-        held = np.empty((min(TILE_QUERIES, n_queries), TILE_ITEMS), np.float32)
-        for part in slices(n_items, TILE_ITEMS):
-            items, norms = self._prepared(self.database[part])
-            self.largest = max(self.largest, float(norms.max()))
-            if self.metric == "l2":
-                items = np.concatenate([items, (norms**2 / 2).astype(np.float32)[:, None]], axis=1)
-            for rows in tiles:
-                values = held[: rows.stop - rows.start, : len(items)]
-                np.matmul(self.queries[rows], items.T, out=values)
-                self._add(rows, values, part.start)
-            yield n_queries * len(items)
-        for rows in tiles:
-            self._drop(rows)
+        parts = list(slices(self.database.shape[0], TILE_ITEMS))
+        products = np.empty((n_queries, TILE_ITEMS), np.float32)
+
+        def compare(items: NDArray[np.float32], first_id: int, rows: slice) -> None:
+            values = products[rows, : len(items)]
+            np.matmul(self.queries[rows], items.T, out=values)
+            self._add(rows, values, first_id)
+
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(available_cores()) as pool:
+            ready = pool.submit(self._items, parts[0])
+            for part, following in zip_longest(parts, parts[1:]):
+                items = ready.result()
+                if following is not None:
+                    ready = pool.submit(self._items, following)
+                list(pool.map(partial(compare, items, part.start), tiles))
+                yield n_queries * len(items)
+            list(pool.map(self._drop, tiles))
+
+    def _items(self, part: slice) -> NDArray[np.float32]:
+        """Some items as the product takes them."""
+        items, norms = self._prepared(self.database[part])
+        self.largest = max(self.largest, float(norms.max()))
+        if self.metric != "l2":
+            return items
+        return np.concatenate([items, (norms**2 / 2).astype(np.float32)[:, None]], axis=1)
 
     def smallest(self) -> NDArray[np.int32]:
         """The candidates after the search, int32[q, n], in any order."""

@@ -251,7 +251,7 @@ def test_a_column_of_parquet_is_added(hashbench: Call) -> None:
     np.testing.assert_array_equal(store.open_dataset(load_card("mine")).items, BASE)
     for column, message in (
         ([[1.0, 2.0], [3.0], [4.0, 5.0]], "another number of values than the first"),
-        (["a", "b"], "which array is it? say --items KEY"),
+        (["a", "b"], "vectors [n, d] are expected"),
         ([[1.0], None], "a row is empty"),
     ):
         code, _, err = hashbench("dataset", "add", "bad", parquet(column))

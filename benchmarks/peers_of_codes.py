@@ -247,7 +247,7 @@ def main() -> None:
             method,
             8 * parts,
             faiss_index(compared, f"{text}{parts}{rest}"),
-            {},
+            {"start": "random"} if method == "opq" else {},
             True,
         )
         for parts in (8, 16, 32, 64)

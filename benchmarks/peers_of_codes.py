@@ -175,7 +175,7 @@ def sentence_transformers_binary(compared: Comparison, *, rescore: bool) -> Peer
 
     @cache
     def of_any_seed() -> NDArray[np.int64]:
-        from sentence_transformers.quantization import quantize_embeddings, semantic_search_faiss
+        from sentence_transformers.util.quantization import quantize_embeddings, semantic_search_faiss
 
         codes = quantize_embeddings(compared.items, precision="ubinary")
         n_candidates = len(codes) // K if rescore else 1
@@ -247,7 +247,7 @@ def main() -> None:
             method,
             8 * parts,
             faiss_index(compared, f"{text}{parts}{rest}"),
-            {},
+            {"start": "random"} if method == "opq" else {},
             True,
         )
         for parts in (8, 16, 32, 64)

@@ -6,11 +6,13 @@ among the nearest; if one could, the query gets more candidates. The result is t
 the smallest distances, and among equal distances those that come first.
 """
 
+import hashlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.protocol import Metric, Neighbours
-from hashbench.datasets.split import Split
+from hashbench.datasets.split import Split, canonical_bytes
 from hashbench.datasets.store import Dataset
 from hashbench.foundation import paths
 from hashbench.foundation.config import digest
@@ -31,7 +33,7 @@ FOLDER = "neighbours"  # of a data set
 DEPTH = 100  # neighbours of a query that are stored, or as many as a rule asks for
 MARGIN = 27  # candidates beyond those that are asked for
 MORE = 8  # times as many for the queries whose candidates are too few
-TILE_QUERIES, TILE_ITEMS = 1024, 2048  # of one product
+TILE_QUERIES, TILE_ITEMS = 256, 2048  # of one product
 HELD = 1 << 24  # values in memory at a time, with their ids: 128 MiB
 EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 2 MiB in float64
 UNIT_ROUNDOFF = 2.0**-24  # of float32
@@ -80,7 +82,8 @@ class StoredNeighbours:
 
     ``ids`` int32[q, depth] are positions in the ``database_ids`` of the split, ``distances`` float32[q, depth] as
     :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none,
-    NaN if the neighbours come from a file that does not say. ``median`` float32[q] is that of a sample of the database.
+    NaN if the neighbours come from a file that does not say. ``median`` float32[q] is that of a sample of the database,
+    NaN if this has fewer than 1,000 items.
     """
 
     ids: NDArray[np.int32]
@@ -97,7 +100,7 @@ class StoredNeighbours:
     def contrast(self, k: int) -> float:
         """The Euclidean distance of the ``k``-th nearest as a share of the median one; the median over queries.
 
-        NaN for inner products, which are no distances, and where the median distance is 0.
+        NaN for inner products, which are no distances, and where the median distance is 0 or not known.
         """
         if self.metric == "ip":
             return float("nan")
@@ -163,8 +166,10 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
 
 def path_of(data: Dataset, chosen: Split, rule: Neighbours, depth: int) -> Path:
     """The file of the neighbours, named by all that decides them."""
-    made_of = {"items": data.sha256, "features": rule.features, "metric": rule.metric, "depth": depth}
-    made_of |= {"queries": digest(chosen.query_ids.tolist()), "database": digest(chosen.database_ids.tolist())}
+    made_of: dict[str, Any] = {"items": data.sha256, "features": rule.features, "metric": rule.metric, "depth": depth}
+    for role in ("query", "database"):
+        ids = chosen.lists()[role]
+        made_of[role] = hashlib.sha256(canonical_bytes(ids)).hexdigest()
     return paths.data() / data.name / FOLDER / f"{digest(made_of)[:16]}.npz"
 
 
@@ -229,8 +234,10 @@ def _computed(queries: Rows, database: Rows, depth: int, metric: Metric, *, prog
 
 
 def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32]:
-    """The median distance of each query to a sample of the database, float32[q]."""
-    sample = np.unique(np.linspace(0, database.shape[0] - 1, min(SAMPLE, database.shape[0])).astype(np.int64))
+    """The median distance of each query to a sample of the database, float32[q]; NaN where it is too small for one."""
+    if database.shape[0] < SAMPLE:
+        return np.full(queries.shape[0], np.nan, np.float32)
+    sample = np.unique(np.linspace(0, database.shape[0] - 1, SAMPLE).astype(np.int64))
     items = database[sample]
     everyone = np.arange(len(sample))[None]
     found = []
@@ -295,22 +302,39 @@ class _Candidates:
         self.bound = np.full(len(queries), np.inf, np.float32)
 
     def search(self) -> Iterator[int]:
-        """Reads the database once; yields the number of pairs that each step compared."""
-        n_queries, n_items = len(self.queries), self.database.shape[0]
+        """Reads the database once; yields the number of pairs that each step compared.
+
+        Each core has some queries, and a product on one thread; the next items are read meanwhile.
+        """
+        from threadpoolctl import threadpool_limits
+
+        n_queries = len(self.queries)
         tiles = list(slices(n_queries, TILE_QUERIES))
-        held = np.empty((min(TILE_QUERIES, n_queries), TILE_ITEMS), np.float32)
-        for part in slices(n_items, TILE_ITEMS):
-            items, norms = self._prepared(self.database[part])
-            self.largest = max(self.largest, float(norms.max()))
-            if self.metric == "l2":
-                items = np.concatenate([items, (norms**2 / 2).astype(np.float32)[:, None]], axis=1)
-            for rows in tiles:
-                values = held[: rows.stop - rows.start, : len(items)]
-                np.matmul(self.queries[rows], items.T, out=values)
-                self._add(rows, values, part.start)
-            yield n_queries * len(items)
-        for rows in tiles:
-            self._drop(rows)
+        parts = list(slices(self.database.shape[0], TILE_ITEMS))
+        products = np.empty((n_queries, TILE_ITEMS), np.float32)
+
+        def compare(items: NDArray[np.float32], first_id: int, rows: slice) -> None:
+            values = products[rows, : len(items)]
+            np.matmul(self.queries[rows], items.T, out=values)
+            self._add(rows, values, first_id)
+
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(available_cores()) as pool:
+            ready = pool.submit(self._items, parts[0])
+            for part, following in zip_longest(parts, parts[1:]):
+                items = ready.result()
+                if following is not None:
+                    ready = pool.submit(self._items, following)
+                list(pool.map(partial(compare, items, part.start), tiles))
+                yield n_queries * len(items)
+            list(pool.map(self._drop, tiles))
+
+    def _items(self, part: slice) -> NDArray[np.float32]:
+        """Some items as the product takes them."""
+        items, norms = self._prepared(self.database[part])
+        self.largest = max(self.largest, float(norms.max()))
+        if self.metric != "l2":
+            return items
+        return np.concatenate([items, (norms**2 / 2).astype(np.float32)[:, None]], axis=1)
 
     def smallest(self) -> NDArray[np.int32]:
         """The candidates after the search, int32[q, n], in any order."""
@@ -384,15 +408,15 @@ def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
     def compute(rows: slice, columns: slice) -> None:
         query = queries[rows].astype(np.float64)[:, None]
         chosen = ids[rows, columns]
-        items = database[chosen.ravel()].reshape(*chosen.shape, -1).astype(np.float64)
+        items = database[chosen.ravel()].reshape(*chosen.shape, -1)
         if metric == "ip":
             found[rows, columns] = -np.einsum("qnd,qnd->qn", items, np.broadcast_to(query, items.shape))
             return
         if metric == "cosine":
             query /= np.linalg.norm(query, axis=-1, keepdims=True)
-            items /= np.linalg.norm(items, axis=-1, keepdims=True)
-        items -= query
-        squared = np.einsum("qnd,qnd->qn", items, items)
+            items = items / np.sqrt(np.einsum("qnd,qnd->qn", items, items, dtype=np.float64))[..., None]
+        differences = items - query
+        squared = np.einsum("qnd,qnd->qn", differences, differences)
         found[rows, columns] = squared / 2 if metric == "cosine" else np.sqrt(squared)
 
     n_queries, n = ids.shape

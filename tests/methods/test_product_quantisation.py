@@ -132,6 +132,14 @@ def test_the_rotation_of_opq_is_orthogonal_and_lowers_the_error() -> None:
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(8), atol=1e-10)
 
 
+def test_opq_from_a_random_rotation_is_opq_of_turned_features() -> None:
+    drawn = fitted("opq", iterations=0, start="random").function
+    rotation = np.linalg.qr(np.random.default_rng(3).standard_normal((8, 8)))[0]
+    np.testing.assert_array_equal(drawn.rotation, rotation)
+    of_turned = fitted("opq", TURNED @ rotation, iterations=0).function
+    np.testing.assert_allclose(drawn.centroids, of_turned.centroids, atol=1e-12)
+
+
 def test_one_rotation_is_that_of_procrustes() -> None:
     _, y = codebooks(TURNED, 2, 40, 3)
     u, _, vt = np.linalg.svd(TURNED.T @ y)

@@ -94,6 +94,8 @@ def _kind(path: Path, options: FileOptions) -> str:
         return "texts"
     if path.is_dir():
         return "folder"
+    if path.suffix.lower() in (".jsonl", ".txt"):
+        raise HashbenchError(f"{path}: texts: --embed sentence-transformers:NAME makes vectors of them")
     return "table" if path.suffix.lower() in files.TEXT else "arrays"
 
 

@@ -18,15 +18,20 @@ PREFIX = "sentence-transformers:"
 BATCH = 32  # texts
 
 
-def embedded(path: Path, field: str | None, embedder: "Embedder") -> StoredArray:
-    """The vectors of the texts in the file, computed when they are read."""
+def read(path: Path, field: str | None) -> list[str]:
+    """The texts in the file, one or more, none of which is empty."""
     if path.suffix.lower() not in SUFFIXES:
         raise HashbenchError(f"{path}: texts to embed are expected: {', '.join(SUFFIXES)}")
     texts = quietly(str(path), lambda: list(_texts(path, field or FIELD)))
     if not texts:
         raise HashbenchError(f"{path}: no text: one in each line is expected")
-    if empty := [number for number, text in enumerate(texts) if not text.strip()]:
-        raise HashbenchError(f"{path}: text {empty[0] + 1} is empty: leave it out")
+    if empty := [number for number, text in enumerate(texts, 1) if not text.strip()]:
+        raise HashbenchError(f"{path}: text {empty[0]} is empty: leave it out")
+    return texts
+
+
+def embedded(path: Path, texts: Sequence[str], embedder: "Embedder") -> StoredArray:
+    """The vectors of the texts of the file, computed when they are read."""
     shape = (len(texts), embedder.width)
     return StoredArray(str(path), path.stem, shape, np.dtype(np.float32), lambda n: embedder.blocks(texts, n))
 
@@ -40,11 +45,13 @@ class Embedder:
             raise HashbenchError(f"--embed {printable(name)}: {PREFIX}NAME or {PREFIX}FOLDER is expected")
         try:
             from sentence_transformers import SentenceTransformer
+            from transformers.utils import logging
         except ImportError:
             from hashbench.foundation.extras import how_to_install
 
             needed = f"sentence-transformers is needed: {how_to_install('text')}"
             raise HashbenchError(f"--embed {printable(name)}: {needed}") from None
+        logging.disable_progress_bar()  # there is one bar, of the data set
         with retold(lambda cause: f"--embed {printable(name)}: cannot be loaded: {printable(cause, 200)}"):
             self.network = SentenceTransformer(place)
             self.width = len(self.network.encode(["one"])[0])

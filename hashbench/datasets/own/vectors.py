@@ -86,8 +86,10 @@ def _arrays(
     """The vectors (of the database and, if there are any, of the queries), their neighbours, and attributes."""
     given = None if options.neighbours is None else _neighbours_at(options.neighbours)
     if options.embed is not None:
+        read = [texts.read(path, options.items) for path in paths]
         embedder = texts.Embedder(options.embed)
-        return [texts.embedded(path, options.items, embedder) for path in paths], given, {"distance": embedder.distance}
+        stored = [texts.embedded(path, lines, embedder) for path, lines in zip(paths, read, strict=True)]
+        return stored, given, {"distance": embedder.distance}
     arrays = arrays_of(paths[0])
     by_name = {key.lower(): key for key in arrays}
     pair = next((keys for keys in PAIRS if by_name.keys() >= set(keys)), None)

@@ -21,11 +21,12 @@ from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup, slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
-from hashbench.histogram.ranking import Ranked, TableRankings, sorted_searches
+from hashbench.histogram.ranking import Distances, Ranked, Rankings, sorted_searches
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 
 Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]  # by name, one row an item
 Precision = Literal["float32", "bfloat16"]
 
 PIXELS = "pixels"  # the value of the setting `features` that means: the items themselves
@@ -45,6 +46,11 @@ class CodeSettings(Strict):
         """The size of the codes as it appears in the name of a run, such as ``32b``."""
         raise NotImplementedError
 
+    @property
+    def bytes_per_item(self) -> int | None:
+        """The bytes that an item of the database takes, everything counted; None of sparse codes and of weights."""
+        return None
+
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision | None:  # noqa: ARG002
         """The floating point type in which the network is trained on ``device``; None if the method has no network."""
         return None
@@ -58,6 +64,10 @@ class BitSettings(CodeSettings):
     @property
     def size(self) -> str:  # noqa: D102  (as above)
         return f"{self.bits}b"
+
+    @property
+    def bytes_per_item(self) -> int:  # noqa: D102  (as above)
+        return -(-self.bits // 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,10 +251,11 @@ class BinaryOutput:
 
 @dataclass(frozen=True, eq=False)
 class QuantisedOutput:
-    """Items as numbers of centroids, and the squared distances of queries, which are no codes, to all centroids."""
+    """Items as a quantiser stores them, and queries, which are no codes, as their distances to these need them."""
 
-    tables: Floats  # [q, sub-spaces, centroids]
-    numbers: NDArray[np.uint8]  # [n, sub-spaces]
+    queries: Arrays
+    items: Arrays
+    distances: Distances
     data: SearchItems
 
     def save(self, folder: Path) -> None:
@@ -252,15 +263,16 @@ class QuantisedOutput:
         self.save_as(folder / CODES)
 
     def save_as(self, path: Path) -> None:
-        """Writes ``query_tables`` and ``database_centroids``, and the labels; without labels the ids."""
-        arrays: dict[str, Any] = {"query_tables": self.tables, "database_centroids": self.numbers}
+        """Writes the arrays as ``query_NAME`` and ``database_NAME``, and the labels; without labels the ids."""
+        arrays: Arrays = {f"query_{name}": array for name, array in self.queries.items()}
+        arrays |= {f"database_{name}": array for name, array in self.items.items()}
         for of, rows in (("query", self.data.queries), ("database", self.data.database)):
             arrays |= {f"{of}_ids": rows.ids} if rows.labels is None else {f"{of}_labels": rows.labels}
         write_arrays(path, **arrays)
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The rankings by asymmetric distances; nothing is counted by Hamming distance."""
-        return Counted({}, ranked={"asymmetric": TableRankings(self.tables, self.numbers, relevance, progress)})
+        return Counted({}, ranked={"asymmetric": Rankings(self.distances, relevance, progress)})
 
 
 @dataclass(frozen=True)
@@ -281,6 +293,7 @@ class TrainingData:
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
     base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none
     relevance: DistanceRelevance | None = None  # among the training examples, if distances define it; None: labels do
+    metric: Literal["l2", "ip"] = "l2"  # by which the nearest items are wanted; ip: the largest inner products
     copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the items; None: there are none
     eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes

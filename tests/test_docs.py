@@ -44,7 +44,7 @@ def anchors(page: Path) -> set[str]:
 def test_readme_is_short_and_its_first_screen_is_whole() -> None:
     lines = (ROOT / "README.md").read_text().splitlines()
     assert len(lines) <= 120
-    first = "\n".join(lines[:40])
+    first = "\n".join(lines[:41])
     for link in (
         "docs/index.md",
         "docs/leaderboard.md",
@@ -56,7 +56,7 @@ def test_readme_is_short_and_its_first_screen_is_whole() -> None:
     for part in ("![", "**Install**", "pip install .", "[worst, best]", "| I have |", "**Not reproduced**"):
         assert part in first
     what_one_has = [line for line in first.splitlines() if re.match(r"\| \*\*", line)]
-    assert [len(line.split("<br>")) for line in what_one_has] == [3, 3, 3, 3]
+    assert [len(line.split("<br>")) for line in what_one_has] == [3, 3, 3, 3, 3]
     assert (len(re.findall(r"^- \*\*", first, re.MULTILINE)), len(re.findall(r"^\d\. ", first, re.MULTILINE))) == (4, 3)
     assert {"    make quickstart", "    make test"} <= set(lines[:60])
 
@@ -83,7 +83,7 @@ def test_lines_of_methods_are_counted_anew() -> None:
         method: sum(len(path.read_text().splitlines()) for path in paths if path.exists())
         for method, paths in files.items()
     }
-    assert len(rows) == 65
+    assert len(rows) == 69
     assert {method: int(lines) for method, lines in rows} == counted
 
 

@@ -17,7 +17,7 @@ from hashbench.contract import CODES
 from hashbench.datasets.split import Split
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.histogram.ranking import Ranked, WeightedRankings, sorted_searches
+from hashbench.histogram.ranking import Ranked, Rankings, sorted_searches
 from hashbench.histogram.retrieval import CUTOFFS, Retrieval
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.row import Row
@@ -85,7 +85,7 @@ class RunCodes:
         _require_memory(f"{CODES}: its histogram", 8 * shape[0] * (self.query.n_bits + 1) * len(relevance.levels))
         return histogram.count(self.query, self.database, relevance, progress=True)
 
-    def ranked(self, relevance: Relevance) -> dict[Ranked, WeightedRankings]:
+    def ranked(self, relevance: Relevance) -> dict[Ranked, Rankings]:
         """The rankings by the distances that the file gives beside Hamming's; HashbenchError if they can be none."""
         codes = self.query, self.database
         return sorted_searches(*codes, relevance, weights=self.weights, activations=self.activations, progress=True)

@@ -17,7 +17,6 @@ from hashbench.bundle.arrays import RunCodes, read_codes, read_counts, read_id_l
 from hashbench.bundle.pack import files_of_run
 from hashbench.contract import CODES
 from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.relevance import relevance_of
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import open_dataset
@@ -207,8 +206,8 @@ def _relevance_here(row: Row, ids: Split | None) -> Relevance:
         data, rule = open_dataset(card), card.protocol(row.protocol)
     if data.sha256 != row.data_sha256:
         raise NotHere(f"the data set {row.dataset} here is not the one of the row")
-    if isinstance(rule.relevance, Percentiles) and rule.relevance.features is not None:
-        raise NotHere(f"relevance goes by distances of features, {rule.relevance.features}")
+    if rule.compared_features is not None:
+        raise NotHere(f"relevance goes by distances of features, {rule.compared_features}")
     return relevance_of(data, ids, rule)
 
 

@@ -5,10 +5,11 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
+from typer import Argument, Context, Option
 
-from hashbench.cli import run, table, tune
-from hashbench.cli._options import Dataset, Device, Metric, ProtocolName
+from hashbench.cli import _bench_vectors, run, table, tune
+from hashbench.cli._options import DATASETS, Device, ProtocolName, given, program
+from hashbench.cli.catalogue import card_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.progress import note
@@ -20,17 +21,42 @@ if TYPE_CHECKING:
     from hashbench.tuning.search import Question
 
 CENTROIDS = "Product quantisation, by asymmetric distances"
+SEEDS = 3
+TARGET = 0.95  # recall of the smallest code that is named
+FACTORS = (2, 4, 10)  # times as many candidates as neighbours that are rescored
 LENGTHS = (16, 32)  # of codes, unless other ones are asked for
 MADE = "# Written by hashbench bench, and again by the next one of this name. To change it, rename it."
 
 
 def command(
-    dataset: Dataset,
-    methods: Annotated[str, Option(metavar="METHOD,METHOD,...", help="The methods that are compared.")],
-    bits: Annotated[
-        str | None, Option(metavar="N,N,...", help="Code lengths. Default: 16,32, or as many numbers as an item has.")
+    context: Context,
+    data: Annotated[
+        str,
+        Argument(
+            metavar="DATASET|FILE", help="A data set, or a file of vectors without labels.", autocompletion=DATASETS
+        ),
+    ],
+    methods: Annotated[
+        str | None, Option(metavar="METHOD,METHOD,...", help="The methods that are compared; needed with labels.")
     ] = None,
-    seeds: Annotated[int, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 3,
+    bits: Annotated[
+        str | None,
+        Option(
+            metavar="N,N,...",
+            help="Code lengths. Default: 16,32, or as many numbers as an item has; of vectors 64,128,256 and these.",
+        ),
+    ] = None,
+    k: Annotated[int | None, Option(min=1, help="Of vectors: the nearest that are to be found. Default: 10.")] = None,
+    rescore: Annotated[
+        str | None,
+        Option(metavar="F,F,...", help="Of vectors: how many times k candidates are rescored. Default: 2,4,10."),
+    ] = None,
+    target: Annotated[
+        float | None, Option(min=0, max=1, help="Of vectors: the recall that the smallest code must reach. Def.: 0.95.")
+    ] = None,
+    seeds: Annotated[
+        int | None, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1. Default: 3.")
+    ] = None,
     tune_trials: Annotated[
         int, Option("--tune", min=0, metavar="N", help="First search each method's settings, in N trials.")
     ] = 0,
@@ -41,33 +67,65 @@ def command(
         str | None,
         Option(metavar="FILE|NAME|none", help="Weights of that network, as of hashbench features. Default: official."),
     ] = None,
-    model: Annotated[str, Option(help="The form of all methods' hash functions that have a choice.")] = "linear",
+    model: Annotated[
+        str | None, Option(help="The form of all methods' hash functions that have a choice. Default: linear.")
+    ] = None,
     protocol: ProtocolName = None,
-    metric: Metric = "ap",
+    metric: Annotated[
+        str | None,
+        Option(metavar="METRIC", help="What is compared, such as ndcg: hashbench list metrics. Default: ap."),
+    ] = None,
     name: Annotated[str | None, Option(help="Name of the table. Default: bench_ and the name of the data set.")] = None,
     jobs: Annotated[int, Option(min=1, help="Number of runs at the same time.")] = 1,
     device: Device = "auto",
 ) -> None:
-    """Compare methods on a data set, from training to the table.
+    """Compare methods on a data set, from training to the table; or codes of vectors without labels.
 
     The table is declared in experiments/tables/ of the current folder, or of --root; --tune puts what it finds into a
     recipe beside it, by queries that are held out of the database, at the largest of the code lengths. Then all cells
     are trained and scored, and the table is printed and written to results/tables/, with a picture. run, table, report
     and bundle take it like any other. After an interruption the same command continues.
 
+    Of vectors without labels (a file such as vectors.npy, which becomes a data set, or a data set of such) the nearest
+    by floats are to be found: the table has the recall by codes alone and after candidates are rescored by the floats,
+    and the bytes of a vector. The last line names the smallest code that reaches the target, and the command that makes
+    it. Files are in results/bench/.
+
     What cannot work is refused before anything is written. If a run fails all the same, the table has the others, a
     footnote names it, and the exit status is 1.
     """
     from hashbench.features import extract
 
+    of_vectors = {"k": k, "rescore": rescore, "target": target}
+    of_labels = {"seeds": seeds, "tune": tune_trials or None, "features": features, "weights": weights, "model": model}
+    of_labels |= {"metric": metric}
+    if _has_neighbours(data, protocol):
+        if others := given(of_labels):
+            raise HashbenchError(f"{others}: not for vectors without labels, whose recall is compared: --k, --rescore")
+        chosen = _bench_vectors.Choice(
+            None if methods is None else _methods(methods),
+            None if bits is None else _whole_numbers("--bits", bits),
+            k,
+            FACTORS if rescore is None else sorted(_whole_numbers("--rescore", rescore, least=2)),
+            TARGET if target is None else target,
+            protocol,
+        )
+        _compare_codes(data, chosen, name, program(context), jobs=jobs, device=device)
+        return
+    dataset = card_of(data)
+    if others := given(of_vectors):
+        raise HashbenchError(f"{others}: for vectors without labels, and {dataset.name} has labels: --metric")
+    if methods is None:
+        raise HashbenchError(f"--methods is missing: those that are compared on {dataset.name}, such as itq,lsh")
+    model, metric, seeds = model or "linear", metric or "ap", seeds or SEEDS
     names, stem = _methods(methods), _stem(name, dataset)
     lengths = _lengths(dataset, bits, features)
-    given: dict[str, Setting] = {"bits": max(lengths), "model": model}
+    of_all: dict[str, Setting] = {"bits": max(lengths), "model": model}
     if features is not None:
-        given["features"] = _stored_name(dataset, features, weights)
+        of_all["features"] = _stored_name(dataset, features, weights)
     elif weights is not None:
         raise HashbenchError("--weights are those of a network: --features MODEL is missing")
-    question = tune.question_of([*names, dataset.name], protocol, None, given, metric)
+    question = tune.question_of([*names, dataset.name], protocol, None, of_all, metric)
     runs = _runs(dataset, question, lengths)
     _require_possible(dataset, runs, None if features is None else _network(features, weights))
     path = _place("tables", stem)
@@ -87,6 +145,33 @@ def command(
     table.command([stem], write=True)
     if failures:
         raise CheckFailed(f"{stem}: {len(failures)} of its cells or searches failed: its footnotes name them")
+
+
+def _has_neighbours(data: str, protocol: str | None) -> bool:
+    """Whether ``data`` is a file of vectors, or a data set by whose protocol, or all of whose, the nearest count."""
+    from hashbench.datasets.protocol import Neighbours
+
+    if _bench_vectors.is_file(data):
+        return True
+    card = card_of(data)
+    rules = card.protocols.values() if protocol is None else [card.protocol(protocol)]
+    return bool(rules) and all(isinstance(rule.relevance, Neighbours) for rule in rules)
+
+
+def _compare_codes(
+    data: str, chosen: _bench_vectors.Choice, name: str | None, program: Sequence[str], *, jobs: int, device: str
+) -> None:
+    """Compares codes of vectors without labels; all that can be refused is refused before a file is written."""
+    with _bench_vectors.card_and_items(data) as (card, items):
+        stem = _stem(name, card)
+        path = _place("tables", stem)
+        comparison, left_out = _bench_vectors.comparison_of(card, chosen)
+    for line in left_out:
+        note(line)
+    declared = f"{MADE}\n{_bench_vectors.declared(comparison)}"
+    _note_what_is_replaced(path, declared)
+    _write(path, declared)
+    _bench_vectors.compare(comparison, stem, chosen.target, items, program, jobs=jobs, device=device)
 
 
 def _note_what_is_replaced(path: Path, declared: str) -> None:
@@ -163,12 +248,18 @@ def _lengths(dataset: "Card", bits: str | None, features: str | None) -> list[in
     if bits is None:
         most = LENGTHS[-1] if dataset.kind == "images" or features else prod(dataset.item_shape)
         return [each for each in LENGTHS if each <= most] or [most]
+    return _whole_numbers("--bits", bits)
+
+
+def _whole_numbers(option: str, text: str, least: int = 1) -> list[int]:
+    """The numbers in a text such as 16,32; HashbenchError unless each is whole, not below ``least``, and there once."""
     try:
-        found = [int(each) for each in bits.split(",")]
+        found = [int(each) for each in text.split(",")]
     except ValueError:
         found = []
-    if not found or min(found) < 1 or len(set(found)) < len(found):
-        raise HashbenchError(f"--bits {bits}: whole numbers from 1, each once, are expected, such as --bits 16,32")
+    if not found or min(found) < least or len(set(found)) < len(found):
+        fault = f"whole numbers from {least}, each once, are expected, such as {option} 4,8"
+        raise HashbenchError(f"{option} {text}: {fault}")
     return found
 
 

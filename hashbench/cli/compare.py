@@ -175,7 +175,6 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options:
 def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
     """The saved codes called ``name`` where there is such a file or folder, else the run."""
     from hashbench.codes import files
-    from hashbench.codes.files import SavedCodes
     from hashbench.evaluation.compare import Side
     from hashbench.evaluation.scorer import Scorer
 
@@ -187,8 +186,7 @@ def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str
         return _run(name, program)
     saved = files.opened([Path(name)], explicit=explicit)
     counted = Scorer.of_saved(saved, exclude_self=exclude_self).evidence().histogram
-    labels = saved.relevance.query_labels if isinstance(saved, SavedCodes) else saved.query_labels
-    return Given(Side(name, counted, saved.query_ids, labels), notes=saved.notes)
+    return Given(Side(name, counted, saved.query_ids, saved.query_labels), notes=saved.notes)
 
 
 def _run(name: str, program: list[str]) -> Given:

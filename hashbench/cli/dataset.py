@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option, Typer, echo
 
 from hashbench.foundation import paths
-from hashbench.foundation.errors import printable
+from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ MOST_CLASSES = 10  # that are shown
 def add(
     name: Annotated[str, Argument(help="The name that the data set gets.")],
     path: Annotated[
-        Path, Argument(metavar="FOLDER|FILE", help="A folder of images by class; or .npz .npy .h5 .mat .csv.")
+        Path,
+        Argument(metavar="FOLDER|FILE", help="A folder of images by class; or .npz .npy .h5 .parquet .fvecs .csv ..."),
     ],
     query_path: Annotated[
         Path | None, Argument(metavar="[FOLDER|FILE]", help="The queries, if they are separate: a second one.")
@@ -35,17 +36,34 @@ def add(
     size: Annotated[int | None, Option(min=1, max=4096, metavar="N", help="Resize images to N x N pixels.")] = None,
     queries_per_class: Annotated[int | None, Option(min=1, help="Queries a class. Default: a tenth, <= 100.")] = None,
     train_per_class: Annotated[int | None, Option(min=1, help="Training items a class. Default: the database.")] = None,
-    queries: Annotated[int | None, Option(min=1, help="Queries drawn from all items, whatever their classes.")] = None,
+    queries: Annotated[
+        str | None, Option(metavar="N|FILE", help="Queries drawn from all items, whatever their classes; or a file.")
+    ] = None,
     train: Annotated[int | None, Option(min=1, help="Training items drawn from all items.")] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the draw.")] = 0,
     query_ids: Annotated[
         Path | None, Option(metavar="FILE", help="The queries: a row number, or an image's path, on each line.")
     ] = None,
     header: Annotated[bool | None, Option("--header/--no-header", help="The first row of a .csv has names.")] = None,
+    metric: Annotated[
+        Literal["cosine", "l2", "ip"] | None,
+        Option(help="Of vectors without labels: the nearest are relevant. Default: cosine where all norms are 1."),
+    ] = None,
+    neighbours: Annotated[
+        str | None, Option(metavar="FILE[:KEY]", help="The rows of the nearest vectors of each query, if known.")
+    ] = None,
+    embed: Annotated[
+        str | None,
+        Option(metavar="sentence-transformers:NAME", help="The network, or its folder, that makes vectors of texts."),
+    ] = None,
     value_max: Annotated[int, Option(min=1, max=255, help="The value of white in images of a file of arrays.")] = 255,
     replace: Annotated[bool, Option("--replace", help="Replace a data set of yours that has this name.")] = False,
 ) -> None:
     """Add data of your own as a data set: train, features, search, split, tables then work as for any other.
+
+    Vectors without labels are taken too: the nearest of a query, by cosine, Euclidean distance or inner product, are
+    relevant to it. Files of ann-benchmarks (train, test, neighbors), .parquet, .fvecs and .fbin are read as they are.
+    Texts (.jsonl, .csv: --items FIELD; .txt: a text a line) become vectors with --embed.
 
     The items are copied into the data folder, and a card is written there. Queries and training items are drawn once,
     unless the queries are given: by a second folder or file, by arrays train, train_labels, test and test_labels in one
@@ -56,25 +74,57 @@ def add(
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     from hashbench.datasets.own import add as own
-    from hashbench.datasets.own.data import FileOptions, Rule
+    from hashbench.datasets.own.data import K_NEAREST, FileOptions, Rule
 
+    n_queries, query_path = _queries(queries, query_path)
     given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
-    rule = Rule(queries_per_class, train_per_class, queries, train, seed, given)
+    rule = Rule(queries_per_class, train_per_class, n_queries, train, seed, given)
     own.require_name(name, replace=replace)  # before the data are read
-    if labels is not None:  # the whole path of a file, because the card keeps it for any current folder
-        file, colon, key = (labels, "", "") if Path(labels).is_file() else labels.rpartition(":")
-        labels = f"{Path(file).resolve()}{colon}{key}" if file and Path(file).is_file() else labels
-    options = FileOptions(items, labels, size, header, value_max)
+    options = FileOptions(
+        items, _whole_path(labels), size, header, value_max, metric, _whole_path(neighbours), _whole_folder(embed)
+    )
     data = own.open_data([each for each in (path, query_path) if each is not None], options)
     card = own.add(name, data, rule, options, replace=replace)
     echo("\n".join(f"{key:9} {text}" for key, text in _facts(card, data)))
-    for line in data.notes:
+    warnings = []
+    if card.labels == "none":
+        warnings = own.nearest_of(card).warnings(K_NEAREST)
+    for line in [*data.notes, *warnings]:
         note(f"note: {line}")
     if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:
         note(
             f"note: the first images have values up to {largest}, and {value_max} is white: if {largest} is, give "
             f"--value-max {largest} --replace"
         )
+
+
+def _queries(queries: str | None, path: Path | None) -> tuple[int | None, Path | None]:
+    """The number of queries to draw, and the file or folder of the queries."""
+    if queries is None:
+        return None, path
+    if not queries.isdecimal():
+        if path is not None:
+            raise HashbenchError(f"--queries {queries}: the queries are in {path} already")
+        return None, Path(queries)
+    if int(queries) < 1:
+        raise HashbenchError(f"--queries {queries}: a number from 1, or a file of the queries, is expected")
+    return int(queries), path
+
+
+def _whole_path(place: str | None) -> str | None:
+    """FILE or FILE:KEY with the whole path, because the card keeps it for any current folder; all else as it is."""
+    if place is None:
+        return None
+    file, colon, key = (place, "", "") if Path(place).is_file() else place.rpartition(":")
+    return f"{Path(file).resolve()}{colon}{key}" if file and Path(file).is_file() else place
+
+
+def _whole_folder(network: str | None) -> str | None:
+    """The name of a network with the whole path of its folder, if it is one."""
+    if network is None:
+        return None
+    kind, colon, folder = network.partition(":")
+    return f"{kind}{colon}{Path(folder).resolve()}" if folder and Path(folder).is_dir() else network
 
 
 def _facts(card: "Card", data: "OwnData") -> Iterator[tuple[str, str]]:
@@ -88,7 +138,8 @@ def _facts(card: "Card", data: "OwnData") -> Iterator[tuple[str, str]]:
     counts = data.labels.counts
     shown = [f"{printable(data.labels.name(label), 30)} ({counts[label]:,})" for label in range(len(counts))]
     classes = ", ".join(shown[:MOST_CLASSES]) + (", ..." if len(shown) > MOST_CLASSES else "")
-    yield "labels" if data.labels.is_multi else "classes", f"{card.n_classes:,}: {classes}"
+    if data.metric is None:
+        yield "labels" if data.labels.is_multi else "classes", f"{card.n_classes:,}: {classes}"
     sizes = f"{rule.n_queries:,} queries, {rule.n_database:,} in the database, {rule.n_train:,} to train"
     yield "protocol", f"{protocol}: {rule.title}: {sizes}"
     yield "data", str(path_of(card))

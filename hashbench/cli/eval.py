@@ -30,6 +30,7 @@ IN_MEMORY = ": use --no-stream where it fits into memory"
 
 TrecOption = partial(Option, rich_help_panel="TREC files")
 MoreOption = partial(Option, rich_help_panel="Weights and training items")
+NeighbourOption = partial(Option, rich_help_panel="Neighbours in place of labels")
 ShardOption = partial(Option, rich_help_panel="A database in several files")
 ReadingOption = partial(Option, rich_help_panel=READING)
 Array = Annotated[
@@ -77,6 +78,16 @@ def command(
     database_labels: Array = None,
     query_ids: Array = None,
     database_ids: Array = None,
+    neighbours: Annotated[
+        str | None,
+        NeighbourOption(
+            metavar="FILE[:KEY]", help="The rows of the nearest items of each query, relevant in place of labels."
+        ),
+    ] = None,
+    k: Annotated[
+        int | None,
+        NeighbourOption("--k", min=1, help="The number of neighbours that are relevant. [default: 10 or all]"),
+    ] = None,
     weights: Annotated[
         str | None,
         MoreOption(
@@ -115,13 +126,12 @@ def command(
     --device.
     """
     from hashbench.codes import files as saved_files
-    from hashbench.evaluation import report, scorer
+    from hashbench.evaluation import report
     from hashbench.evaluation.conventions import CONVENTIONS
     from hashbench.histogram.device import usable
-    from hashbench.metrics import Metrics
 
-    default = scorer.DEFAULT if weights is None else scorer.DEFAULT_WEIGHTED
-    names, device, named, as_ = Metrics.parse(metric or default), usable(device), files or [], as_ or []
+    names = _metrics(metric, is_weighted=weights is not None, has_neighbours=neighbours is not None)
+    device, named, as_ = usable(device), files or [], as_ or []
     for name in as_:
         CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
     arrays = query_codes, database_codes, query_labels, database_labels
@@ -132,6 +142,8 @@ def command(
     if not named and query_codes is None:
         raise HashbenchError("nothing to score: name a file or folder of codes, or --query-codes and the other three")
     source = ", ".join(map(str, named or filter(None, (query_codes, database_codes))))
+    in_place_of = {"query-labels": query_labels, "database-labels": database_labels, "train-codes": training}
+    near = _near(neighbours, k, {**in_place_of, "shards": shards, "stream": stream})
     needs_all = {"as": as_, "ties order": ties == "order", "trec-run": trec_run, "qrels": qrels, "weights": weights}
     if shards is not None:
         _refuse({**needs_all, "exclude-self": exclude_self, "train-codes": training}, "--shards", ONE_FILE)
@@ -152,8 +164,8 @@ def command(
         _refuse({"as": as_, "trec-run": trec_run, "curves": curves}, "--weights")
     if exclude_self:
         _refuse({"as": as_}, "--exclude-self", ": other code counts a query among its own neighbours")
-    asked = Asked(names, ties, empty, exclude_self, device, weights, as_, explicit, stream, needs_all)
-    if len(named) > 1 and explicit.names_no_array and all(map(saved_files.is_whole, named)):
+    asked = Asked(names, ties, empty, exclude_self, device, weights, as_, explicit, stream, needs_all, near)
+    if len(named) > 1 and explicit.names_no_array and all(saved_files.is_whole(path, near is None) for path in named):
         of_one = {"as": as_, "per-query": per_query, "curves": curves, "trec-run": trec_run, "qrels": qrels}
         _refuse({**of_one, "train-codes": training}, "several files that are scored one by one", ": score one file")
         return _print_files([_scored([path], str(path), asked)[2] for path in named], csv, as_json)
@@ -182,22 +194,52 @@ class Asked:
     explicit: "Explicit"
     stream: bool | None
     needs_all: Mapping[str, object]  # options that need the whole database at once
+    neighbours: tuple[str, int | None] | None = None  # where the nearest items are, and how many of them are relevant
 
 
 def _scored(paths: list[Path], source: str, asked: Asked) -> "tuple[SavedCodes | CodeStream, Scorer, Evaluation]":
     """The codes in ``paths``, called ``source``, with their scores; their notes are printed."""
     from hashbench.codes import files
     from hashbench.evaluation.scorer import Scorer
+    from hashbench.metrics import Metrics
+    from hashbench.relevance.neighbours import default_metrics
 
-    saved = files.opened(paths, explicit=asked.explicit, streamed=asked.stream)
+    names = asked.names
+    saved: SavedCodes | CodeStream
+    if asked.neighbours is None:
+        saved = files.opened(paths, explicit=asked.explicit, streamed=asked.stream)
+    else:
+        place, k = asked.neighbours
+        saved = files.load_with_neighbours(paths, place, k=k, explicit=asked.explicit)
+        names = names or Metrics.parse(default_metrics(saved.n_neighbours or 1))
     if isinstance(saved, files.CodeStream):
         size = f"{saved.n_database:,} items of {saved.query.n_bits} bits"
         _refuse(asked.needs_all, f"a database that is read piece by piece ({size})", IN_MEMORY)
     weights = None if asked.weights is None else files.weights_at(asked.weights, paths, saved.query)
     options: dict[str, Any] = {"ties": asked.ties, "empty": asked.empty, "weights": weights}
-    scored = Scorer.of_saved(saved, asked.names, exclude_self=asked.exclude_self, device=asked.device, **options)
+    scored = Scorer.of_saved(saved, names, exclude_self=asked.exclude_self, device=asked.device, **options)
     print_notes([*saved.notes, *_hints(saved, scored, asked.exclude_self)])
     return saved, scored, _report(source, saved, scored, asked.as_)
+
+
+def _metrics(names: list[str] | None, *, is_weighted: bool, has_neighbours: bool) -> "Metrics":
+    """The metrics; none where none are named and the number of neighbours, which is not known here, says which."""
+    from hashbench.evaluation.scorer import DEFAULT, DEFAULT_WEIGHTED
+    from hashbench.metrics import Metrics
+
+    if names is None and has_neighbours:
+        return Metrics()
+    return Metrics.parse(names or (DEFAULT_WEIGHTED if is_weighted else DEFAULT))
+
+
+def _near(place: str | None, k: int | None, refused: Mapping[str, object]) -> tuple[str, int | None] | None:
+    """Where the neighbours are and how many count; None without. HashbenchError beside options of labels."""
+    if place is not None:
+        _refuse(refused, "--neighbours", ", which is read whole and takes the place of labels")
+        return place, k
+    if k is not None:
+        raise HashbenchError("--k needs --neighbours FILE:KEY, the nearest items of each query")
+    return None
 
 
 def _training(codes: str | None, labels: str | None) -> tuple[str, str] | None:
@@ -251,6 +293,7 @@ def _report(source: str, saved: "SavedCodes | CodeStream", scored: "Scorer", as_
     scores = scored.scores()
     more: dict[str, Any] = {"ids_in_database": saved.ids_in_database(), "notes": saved.notes}
     if isinstance(saved, SavedCodes):
+        more["n_neighbours"] = saved.n_neighbours
         held = saved.query, saved.database, saved.relevance
         more["conventions"] = report.convention_scores(as_, *held, scored.metrics)
     return report.Evaluation(source, scores, scored.evidence(), saved.query, **more)

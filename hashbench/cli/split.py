@@ -117,8 +117,10 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
 
     rule = card.protocol(protocol)
     if not isinstance(of := rule.relevance, Percentiles):
-        by_labels = f"--relevance: {card.name} {protocol} defines relevance by labels"
-        raise HashbenchError(f"{by_labels}, not by percentiles of distances")
+        way = "labels" if of is None else of.kind
+        raise HashbenchError(
+            f"--relevance: {card.name} {protocol} defines relevance by {way}, not by percentiles of distances"
+        )
     items, own = compared(card, open_dataset(card), rule), of.model_copy
     with bar(f"{card.name}: relevance", "reading"):
         return readings(of.kind, lambda kind, mean: by_percentiles(own(update={"kind": kind}), items, chosen, mean))

@@ -14,6 +14,7 @@ Positive = Annotated[int, Field(ge=1)]
 Percent = Annotated[float, Field(gt=0, le=100)]
 Range = Annotated[list[Count], Field(min_length=2, max_length=2)]
 Database = Literal["rest", "rest_without_train"]
+Metric = Literal["cosine", "l2", "ip"]  # of vectors; ip: the inner product
 
 SIZES = {"n_queries", "n_database", "n_train", "n_validation"}
 DESCRIPTIVE = {"title", "citation", "note", "metrics", "random_ndcg", "shared_queries"} | SIZES
@@ -54,6 +55,18 @@ class Nearest(Strict):
     percent: Percent
 
 
+class Neighbours(Strict):
+    """Relevance by number: the ``k`` items of the database that are nearest to a query are relevant."""
+
+    kind: Literal["neighbours"]
+    k: Positive
+    metric: Metric
+    features: str | None = None  # those whose distances count, in place of the items
+
+
+Rule = Percentiles | Nearest | Neighbours
+
+
 class _Protocol(Strict):
     """The fields that all protocols have."""
 
@@ -68,11 +81,16 @@ class _Protocol(Strict):
     n_train: Count | None = None
     n_validation: Count | None = None
     ids_sha256: Sha256 | None = None
-    relevance: Annotated[Percentiles | Nearest, Field(discriminator="kind")] | None = None  # None: by labels
+    relevance: Annotated[Rule, Field(discriminator="kind")] | None = None  # None: by labels
 
     def deciding(self) -> dict[str, Any]:
         """The fields that decide a result, so no title, notes or expected sizes; the name of a run depends on them."""
         return self.model_dump(exclude=DESCRIPTIVE, exclude_none=True)
+
+    @property
+    def compared_features(self) -> str | None:
+        """The features whose distances define relevance; None where the items' own do, or labels."""
+        return self.relevance.features if isinstance(self.relevance, Percentiles | Neighbours) else None
 
     def stands_for(self, name: str) -> str:
         """The protocol whose random order and settings this one, called ``name``, has: ``of``, or its own."""
@@ -212,6 +230,7 @@ class Parts(_Protocol):
     """Fixed ranges of ids, [first, last + 1]; ``train`` may be inside the database or outside."""
 
     draw: Literal["parts"]
+    of: str | None = None  # the protocol that has the same items with another relevance
     query: Range
     database: Range
     train: Range
@@ -222,6 +241,7 @@ class Listed(_Protocol):
     """The items of ``query_ids`` are the queries, and all others the database, which is trained on."""
 
     draw: Literal["listed"]
+    of: str | None = None  # as in ``Parts``
     query_ids: list[Count] = Field(min_length=1)
 
 

@@ -6,18 +6,24 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.protocol import Percentiles, Protocol
+from hashbench.datasets.neighbours import stored_neighbours
+from hashbench.datasets.protocol import Neighbours, Percentiles, Protocol
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Ids, Split
 from hashbench.datasets.store import Dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.relevance import percentiles
-from hashbench.relevance.distances import DistanceRelevance
+from hashbench.relevance.distances import DistanceRelevance, euclidean, squared_distances, squared_norms
 from hashbench.relevance.labels import LabelRelevance, from_labels
+from hashbench.relevance.neighbours import NeighbourRelevance
 
 Floats = NDArray[np.float64]
 BLOCK = 1 << 12  # items whose features are in memory at once
+SAMPLE_ROWS = 1 << 10  # examples whose distances to the sample are in memory at once
+SAMPLE = 5000  # training examples by whose distances the nearest of all of them are told, at most
+# the levels of relevance among training examples by neighbours: those of the examples nearest to an example, in percent
+NEAREST_PERCENT, NEAREST_LEVELS = (5.0, 1.0, 0.2), (1, 2, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +39,7 @@ class FeatureRows:
         """(items, dimensions)."""
         return len(self.ids), math.prod(self.items.shape[1:])
 
-    def __getitem__(self, rows: slice) -> Floats:
+    def __getitem__(self, rows: slice | Ids) -> Floats:
         """The features of the items in ``rows``, float64[rows, f]."""
         chosen = self.ids[rows]
         features = self.items[chosen].reshape(len(chosen), -1).astype(np.float64)
@@ -44,9 +50,36 @@ class FeatureRows:
         return np.divide(features, norms, out=features, where=norms > 0)
 
 
-def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelevance | DistanceRelevance:
+@dataclass(frozen=True, eq=False)
+class LiftedRows:
+    """Rows with one more coordinate, by which an inner product ranks as a Euclidean distance [Bachrach et al. 2014].
+
+    It is 0 for a query, and sqrt(M^2 - |x|^2) for an item x with M the largest norm: so the squared distance is
+    |q|^2 + M^2 - 2 <q, x>.
+    """
+
+    rows: FeatureRows
+    largest: float | None = None  # squared norm of an item; None: these are queries
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(items, dimensions)."""
+        return self.rows.shape[0], self.rows.shape[1] + 1
+
+    def __getitem__(self, rows: slice | Ids) -> Floats:
+        """The features of the items in ``rows``, float64[rows, f + 1]."""
+        features = self.rows[rows]
+        squared = 0.0 if self.largest is None else self.largest - squared_norms(features)
+        return np.column_stack([features, np.sqrt(np.maximum(np.broadcast_to(squared, len(features)), 0))])
+
+
+def relevance_of(
+    data: Dataset, chosen: Split, protocol: Protocol
+) -> LabelRelevance | DistanceRelevance | NeighbourRelevance:
     """How relevant the items of the split's database are to its queries; HashbenchError without labels or a rule."""
     rule = protocol.relevance
+    if isinstance(rule, Neighbours):
+        return NeighbourRelevance(stored_neighbours(data, chosen, rule).ids[:, : rule.k], len(chosen.database_ids))
     if isinstance(rule, Percentiles):
         return by_percentiles(rule, data, chosen)
     if rule is not None:  # the nearest percent, at least one item, and all items as far away as the last
@@ -54,17 +87,53 @@ def relevance_of(data: Dataset, chosen: Split, protocol: Protocol) -> LabelRelev
         k = max(1, round(len(chosen.database_ids) * rule.percent / 100))
         return DistanceRelevance(query, database, percentiles.nearest(query, database, k)[None])
     if data.labels.shape[1:] == (0,):
-        advice = "its protocol needs relevance, of kind percentiles or nearest"
+        advice = "its protocol needs relevance, of kind percentiles, nearest or neighbours"
         raise HashbenchError(f"{data.name}: it has no labels: {advice}")
     return from_labels(data.labels[chosen.query_ids], data.labels[chosen.database_ids])
 
 
 def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceRelevance | None:
-    """How relevant the training examples are to each other; None unless ``protocol`` has relevance by percentiles."""
-    if not isinstance(protocol.relevance, Percentiles):  # a method compares labels itself; Nearest is for queries only
+    """How relevant the training examples are to each other; None unless by percentiles or by neighbours."""
+    rule = protocol.relevance
+    if isinstance(rule, Neighbours):
+        return nearest_in_training(rule, data, chosen)
+    if not isinstance(rule, Percentiles):  # a method compares labels itself; Nearest is for queries only
         return None
     among = replace(chosen, query_ids=chosen.train_ids, database_ids=chosen.train_ids)
-    return by_percentiles(protocol.relevance, data, among)
+    return by_percentiles(rule, data, among)
+
+
+def nearest_in_training(rule: Neighbours, data: Dataset, chosen: Split) -> DistanceRelevance:
+    """The graded relevance of training examples to each other: level 5 of the nearest 0.2 percent, 2 of 1, 1 of 5.
+
+    The k nearest themselves would be in hardly any batch: of 100 in 100,000 examples, one pair of a batch in a thousand
+    is. The thresholds of an example are distances to ``SAMPLE`` of the examples, evenly spaced, without itself.
+    """
+    n = len(chosen.train_ids)
+    if n < 2:
+        raise HashbenchError(f"{data.name}: {n} training example: an example and another one near it are needed")
+    train = FeatureRows(data.items, chosen.train_ids)
+    query: FeatureRows | LiftedRows = (
+        replace(train, mean=np.zeros(train.shape[1])) if rule.metric == "cosine" else train
+    )
+    items = query
+    if rule.metric == "ip":
+        largest = max(float(squared_norms(train[rows]).max()) for rows in slices(n, BLOCK))
+        query, items = LiftedRows(train), LiftedRows(train, largest)
+    sampled = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+    sample = items[sampled]
+    ranks = np.array([max(1, round((len(sample) - 1) * percent / 100)) for percent in NEAREST_PERCENT])
+    thresholds = np.empty((len(ranks), n))
+    for rows in slices(n, SAMPLE_ROWS):
+        examples = query[rows]
+        squared = squared_distances(examples, sample)
+        own = np.flatnonzero((sampled >= rows.start) & (sampled < rows.stop))
+        squared[sampled[own] - rows.start, own] = np.inf
+        nearest = np.argpartition(squared, ranks - 1, axis=1)[:, ranks - 1]
+        for level, chosen_items in enumerate(nearest.T):  # as the relevance has them, to the last bit
+            thresholds[level, rows] = euclidean(examples, sample[chosen_items])
+    falling = np.maximum.accumulate(thresholds[::-1])[::-1]  # the order was that of rounded distances
+    return DistanceRelevance(query, items, falling, NEAREST_LEVELS)
 
 
 def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:
@@ -79,4 +148,5 @@ def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: boo
     # released: squared distances are compared with the percentiles
     thresholds = tuple(map(math.sqrt, found)) if rule.kind == "released" else found
     query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
+    database = query if chosen.query_ids is chosen.database_ids else database
     return DistanceRelevance(query, database, thresholds, tuple(rule.levels))

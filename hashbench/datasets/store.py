@@ -123,8 +123,18 @@ def verify(card: Card, progress: Callable[[int], object] = int) -> Dataset:
     return data
 
 
-def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None], *, labels_only: bool = False) -> Path:
-    """The path of the file with the blocks of a reader and the checksums of its ``sources``; none after an error."""
+def write(
+    card: Card,
+    blocks: Iterable[Block],
+    sources: Mapping[str, str | None],
+    *,
+    labels_only: bool = False,
+    check: Callable[[Items], None] | None = None,
+) -> Path:
+    """The path of the file with the blocks of a reader and the checksums of its ``sources``; none after an error.
+
+    ``check`` is called with all items, mapped from the disk, before the file gets its name.
+    """
     import h5py
 
     path = labels_path_of(card) if labels_only else path_of(card)
@@ -137,6 +147,9 @@ def write(card: Card, blocks: Iterable[Block], sources: Mapping[str, str | None]
     ):
         sha256 = _fill(card, file, blocks, labels_only)
         file.attrs.update(card=card.name, sources=canonical_json(dict(sources)), content_sha256=sha256)
+        if check is not None:
+            file.flush()
+            check(stored_file.read_items(card, file, temporary, 0))
     return path
 
 

@@ -13,7 +13,8 @@ from hashbench.codes.values import CodeValues, not_numeric
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.counting import AnyCodes
-from hashbench.relevance.labels import GradedRelevance, PairRelevance, class_ids, class_names, from_labels
+from hashbench.relevance.labels import GradedRelevance, class_ids, class_names, from_labels
+from hashbench.relevance.neighbours import PairRelevance
 
 BitOrder = Literal["big", "little"]
 Bytes = NDArray[np.uint8]

@@ -18,11 +18,11 @@ from hashbench.histogram import ranking, self_pairs, ties
 from hashbench.histogram.counting import AnyCodes, counter, on_cpu
 from hashbench.histogram.counts import Ints
 from hashbench.histogram.device import for_arrays, for_pairs
-from hashbench.histogram.ranking import WeightedRankings
 from hashbench.histogram.self_pairs import SelfPairs
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, evaluate_with_extremes
-from hashbench.relevance.labels import PairRelevance
+from hashbench.relevance import neighbours as neighbour_lists
+from hashbench.relevance.neighbours import NeighbourRelevance, PairRelevance
 
 if TYPE_CHECKING:
     from hashbench.codes.files import CodeStream, SavedCodes
@@ -36,6 +36,10 @@ SAME_ARRAY = (
 NOT_SAME = (
     "exclude_self=True: query and database are not the same items in the same order: give the database row of each "
     "query, exclude_self=rows, -1 for a query that is no item"
+)
+LABELS_OR_NEIGHBOURS = (
+    "neighbours and labels: give either query_labels and database_labels, or neighbours=ids, the rows of the nearest "
+    "items of each query"
 )
 NO_OWN_ROWS = (
     "--exclude-self: nothing says which database item a query is: save query_ids and database_ids, or name them with "
@@ -136,8 +140,9 @@ class Scorer:
             ordered = ties.in_order(ranking.hamming(query, database), relevance, own=self.own)
             found = evaluate_with_extremes(self.evidence().histogram, self.metrics, self.ties, ordered)
         else:
-            ranked = WeightedRankings(query, database, self.weights, relevance, self._progress, self.own)
-            by_weights = ties.in_order(ranked.distances, relevance, own=self.own) if self.ties == "order" else None
+            distances = ranking.weighted_hamming(query, database, self.weights)
+            ranked = ranking.Rankings(distances, relevance, self._progress, self.own)
+            by_weights = ties.in_order(distances, relevance, own=self.own) if self.ties == "order" else None
             found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
         counted = self.evidence().histogram if self.weights is None else None
         return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, found, counted)
@@ -167,7 +172,7 @@ class Scorer:
 def score(
     query_codes: Any,
     database_codes: Any,
-    query_labels: Any,
+    query_labels: Any = None,
     database_labels: Any = None,
     metrics: str | Sequence[str] | None = None,
     ties: Policy = "expected",
@@ -178,19 +183,23 @@ def score(
     bit_order: BitOrder | None = None,
     empty: Empty = "skip",
     exclude_self: Any = None,
+    neighbours: Any = None,
 ) -> Scores:
-    """The scores of query codes against database codes, with relevance from labels, exact under ties.
+    """The scores of query codes against database codes, with relevance from labels or neighbours, exact under ties.
 
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations on both sides of
     0; a value > 0 is bit 1. Probabilities and other whole numbers are refused. With ``bits`` they may also be packed,
     uint8 or int8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or ``little`` (faiss), where the padding
     does not show it. Texts [n] are hexadecimal. Labels are class ids [n], negative for no class, names of
     classes [n], or multi-hot [n, labels] of 0 and 1. Levels of relevance, whole numbers from 0, are ``query_labels``
-    [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. Metrics are
-    named as on the command line: ``"ap,ndcg@100"``; None is AP, NDCG and, without ``weights``, precision at
-    radius 2. ``ties`` is the order of items at equal distance: ``expected`` is
-    the mean over all orders, ``best`` and ``worst`` put the relevant items of a tie first or last, ``order`` is the
-    order of the database. Queries without a relevant item are left out of the means, or score 0 with ``empty="zero"``.
+    [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. In place of
+    labels ``neighbours`` [queries, k] are the rows of the relevant items in the database, the k nearest by floats, with
+    -1 at the end where there are fewer; ``recall@m`` is then the recall@k after the first m items by codes are rescored
+    by the floats. Metrics are named as on the command line: ``"ap,ndcg@100"``; None is AP, NDCG and, without
+    ``weights``, precision at radius 2, or of neighbours the recall at k, 2k, 4k and 10k. ``ties`` is the order of items
+    at equal distance: ``expected`` is the mean over all orders, ``best`` and ``worst`` put the relevant items of a tie
+    first or last, ``order`` is the order of the database. Queries without a relevant item are left out of the means, or
+    score 0 with ``empty="zero"``.
     ``exclude_self`` leaves each query out of its own ranking: True where query and database are the same items, or the
     row of each query in the database [queries], -1 for none. None leaves nothing out, and warns if the same array is
     given for both; False is silent.
@@ -212,16 +221,27 @@ def score(
     metric    mean     std  [worst, best]
     ap      0.7500  0.0000  [0.5000, 1.0000]
     """
-    default = DEFAULT if weights is None else DEFAULT_WEIGHTED
-    policy, wanted = checked(ties, empty), Metrics.parse(default if metrics is None else metrics)
+    if (query_labels is None) == (neighbours is None) or not (neighbours is None or database_labels is None):
+        raise HashbenchError(LABELS_OR_NEIGHBOURS)
+    policy = checked(ties, empty)
+    wanted = None if metrics is None else Metrics.parse(metrics)
     chosen = for_arrays(device, query_codes, database_codes)
     given = {"query_codes": query_codes, "database_codes": database_codes}
     read = [arrays.read_codes(name, codes, chosen, bits) for name, codes in given.items()]
     interpret([values for _, values in read])
     query, database = arrays.unpacked([codes for codes, _ in read], bits, bit_order)
-    of_query = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
-    of_database = None if database_labels is None else arrays.read_labels("database_labels", database_labels)
-    relevance = arrays.relevance(of_query, of_database)
+    relevance: PairRelevance
+    default: tuple[str, ...] = DEFAULT if weights is None else DEFAULT_WEIGHTED
+    if neighbours is None:
+        of_query = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
+        of_database = None if database_labels is None else arrays.read_labels("database_labels", database_labels)
+        relevance = arrays.relevance(of_query, of_database)
+    else:
+        ids = neighbour_lists.checked_ids(
+            "neighbours", arrays.numbers("neighbours", neighbours), len(query), len(database)
+        )
+        relevance, default = NeighbourRelevance(ids, len(database)), neighbour_lists.default_metrics(ids.shape[1])
+    wanted = wanted or Metrics.parse(default)
     own: bool | Ints = exclude_self is True
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)

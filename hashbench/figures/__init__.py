@@ -3,6 +3,16 @@
 from hashbench.figures._declared import KINDS, CellsFile, FigureSpec, cells_of, load, names, names_with_own_cells
 from hashbench.figures._drawing import Drawing, csv_text, is_stamped, pictures, preview, stamp_of
 from hashbench.figures._table import drawing_of_table
+from hashbench.figures._vectors import drawing_of_vectors
 
-__all__ = ["KINDS", "CellsFile", "Drawing", "FigureSpec", "cells_of", "csv_text", "drawing_of_table", "is_stamped"]
-__all__ += ["load", "names", "names_with_own_cells", "pictures", "preview", "stamp_of"]
+__all__ = ["KINDS", "CellsFile", "Drawing", "FigureSpec", "cells_of", "csv_text", "drawing_of_table"]
+__all__ += [
+    "drawing_of_vectors",
+    "is_stamped",
+    "load",
+    "names",
+    "names_with_own_cells",
+    "pictures",
+    "preview",
+    "stamp_of",
+]

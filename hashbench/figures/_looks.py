@@ -22,6 +22,7 @@ OF_EIGHT = (
     "sparse_hash sparse_th sparse_vq exhaustive_search pq opq classifier random_ranking",
     "bihalf_u greedyhash_u cibhash ssdh tbh imh isohash sgh",
     "ok_means harmonious cbe bilinear density_sensitive sklsh spectral_hashing pca_sign",
+    "sign rabitq scalar turboquant",
 )
 METHODS = " ".join(OF_EIGHT).split()
 

@@ -89,6 +89,12 @@ class CpuCounter(Counter):
                 for n_pairs in pool.map(lambda job: job(), parts):
                     report(n_pairs)
 
+    def _move(self, queries: Ints, database: AnyCodes, items: Ints) -> None:
+        differing = np.bitwise_count(self.query.words[queries] ^ on_cpu(database[items]).words)
+        distance: Ints = differing.sum(axis=1, dtype=np.int64)
+        np.subtract.at(self.counts[:, :, 0], (queries, distance), 1)
+        np.add.at(self.counts[:, :, 1], (queries, distance), 1)
+
     def _counts(self) -> Ints:
         return self.counts
 

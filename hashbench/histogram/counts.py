@@ -13,12 +13,16 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import open_arrays, write_arrays
+from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import bar
 from hashbench.relevance.labels import Relevance
+from hashbench.relevance.neighbours import NeighbourRelevance
 
 Ints = NDArray[np.int64]
 Job = Callable[[], int]  # adds some pairs to the counts; returns their number
 Report = Callable[[int], object]  # is called with the number of pairs that were counted
+
+MOVED = 1 << 16  # pairs whose level is changed at a time
 
 T = TypeVar("T")
 
@@ -122,7 +126,13 @@ class Counter(ABC):
         """Counts a piece; raises HashbenchError if shapes do not agree, and if the memory of the device is full."""
         require_fit(self.query_shape, database.shape, relevance)
         self.levels = joined_levels(self.levels, relevance.levels)
-        self._add(database, relevance, report)
+        if isinstance(relevance, NeighbourRelevance):  # all pairs are counted by distance alone, then few are moved
+            self._add(database, relevance.unlabelled(), report)
+            for rows in slices(len(relevance.ids), MOVED // max(1, relevance.ids.shape[1]) + 1):
+                queries, items = NeighbourRelevance(relevance.ids[rows], relevance.n_items).listed()
+                self._move(queries + rows.start, database, items)
+        else:
+            self._add(database, relevance, report)
         self.n_items += len(database)
         self.n_pieces += 1
 
@@ -144,6 +154,10 @@ class Counter(ABC):
     @abstractmethod
     def _add(self, database: Any, relevance: Relevance, report: Report) -> None:
         """Counts a piece, whose levels are in ``self.levels``."""
+
+    @abstractmethod
+    def _move(self, queries: Ints, database: Any, items: Ints) -> None:
+        """Moves the pairs of ``queries`` [n] and ``items`` [n], rows of ``database``, from level 0 to level 1."""
 
     @abstractmethod
     def _counts(self) -> Ints:

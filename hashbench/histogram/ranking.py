@@ -14,6 +14,7 @@ from hashbench.foundation.progress import with_bar
 from hashbench.histogram.counts import Histogram, Ints, require_bits
 from hashbench.histogram.whole_weights import ranks, whole_weights
 from hashbench.relevance.labels import Relevance
+from hashbench.relevance.neighbours import NeighbourRelevance
 
 Level = NDArray[np.uint16]  # indices of relevance levels
 Array = NDArray[Any]
@@ -59,6 +60,25 @@ def in_runs(key: Array, level: Level, levels: Ints) -> RankingHistogram:
     return RankingHistogram(counts.reshape(n_queries, n_groups, len(levels)), levels)
 
 
+def around_neighbours(distances: Array, ids: NDArray[np.integer]) -> RankingHistogram:
+    """The tie groups of ``distances`` [q, n] where the items ``ids`` [q, k] (-1: none) are relevant, and no others.
+
+    All items between two neighbours are one group, for their order changes no metric: so there are at most 2 k + 1, and
+    distances are sorted without their items.
+    """
+    n_queries, n_items = distances.shape
+    ordered = np.sort(distances, axis=1)
+    counts = np.zeros((n_queries, 2 * ids.shape[1] + 1, 2), np.int64)
+    for q, near in enumerate(ids):
+        of_near, n_near = np.unique(distances[q, near[near >= 0]], return_counts=True)
+        ends = [np.searchsorted(ordered[q], of_near, side) for side in ("left", "right")]
+        sizes = np.diff(np.stack(ends, axis=1).ravel(), prepend=0, append=n_items)
+        counts[q, : len(sizes), 0] = sizes
+        counts[q, 1 : len(sizes) : 2, 0] -= n_near
+        counts[q, 1 : len(sizes) : 2, 1] = n_near
+    return RankingHistogram(counts, np.array([0, 1]))
+
+
 def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
     """``ranking`` with all groups that begin after ``rank`` (None: none) merged; metrics up to it are the same."""
     counts = ranking.counts
@@ -93,11 +113,17 @@ def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
 def rankings(distances: Distances, relevance: Relevance, own: Ints | None = None) -> Iterator[RankingHistogram]:
     """The tie groups of all queries without their ``own`` rows [q] (-1: none); HashbenchError if not finite."""
     for rows in blocks(*relevance.shape):
-        block, level = finite(distances(rows)), relevance.block(rows, slice(0, relevance.shape[1]))
-        ranked = grouped(block, level, relevance.levels)
+        block = finite(distances(rows))
+        items = np.full(len(block), -1) if own is None else own[rows]
+        if isinstance(relevance, NeighbourRelevance):
+            ranked = around_neighbours(block, relevance.ids[rows])
+            level_of_own = relevance.pairs(np.arange(rows.start, rows.start + len(block)), np.maximum(items, 0))
+        else:
+            level = relevance.block(rows, slice(0, relevance.shape[1]))
+            ranked, level_of_own = grouped(block, level, relevance.levels), of_item(level, items)
         if own is not None:
-            nearer = (block < of_item(block, own[rows])[:, None]).sum(axis=1)
-            ranked = without_rank(ranked, np.where(own[rows] >= 0, nearer, -1), of_item(level, own[rows]))
+            nearer = (block < of_item(block, items)[:, None]).sum(axis=1)
+            ranked = without_rank(ranked, np.where(items >= 0, nearer, -1), level_of_own)
         yield ranked
 
 
@@ -179,48 +205,34 @@ def _whole(weights: Array, n_queries: int, n_bits: int) -> list[Ints]:
     return [whole_weights(row) for row in weights]
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedRankings:
-    """The rankings of ``database`` by the weighted Hamming distance; each iteration computes them block by block."""
+def by_tables(tables: NDArray[np.float64], numbers: NDArray[np.integer]) -> Distances:
+    """Distances by look-up tables, float64[q, n]: the sum of the entries of a query that an item's numbers choose.
 
-    query: Codes
-    database: Codes
-    weights: Array
+    ``tables`` are [q, m, k], ``numbers`` [n, m], below k. Items of equal numbers tie exactly, because the entries are
+    added in the order of the tables.
+    """
+    columns = np.ascontiguousarray(numbers.T)
+
+    def distances(rows: slice) -> Array:
+        block = np.zeros((len(tables[rows]), len(numbers)))
+        for m, chosen in enumerate(columns):
+            block += tables[rows, m].take(chosen, axis=1)
+        return block
+
+    return distances
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """The rankings of a database by ``distances``; each iteration computes them block by block."""
+
+    distances: Distances
     relevance: Relevance
     progress: bool = False  # whether each iteration shows a progress bar
     own: Ints | None = None  # the row of each query in the database, which is left out; -1: none
 
-    @property
-    def distances(self) -> Distances:
-        """The weighted Hamming distances, int64[q, n] of a block of queries."""
-        return weighted_hamming(self.query, self.database, self.weights)
-
     def __iter__(self) -> Iterator[RankingHistogram]:
-        found, n = rankings(self.distances, self.relevance, self.own), len(self.query)
-        return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
-
-
-@dataclass(frozen=True, eq=False)
-class TableRankings:
-    """The rankings by look-up tables: a distance is the sum of the entries of a query that an item's numbers choose.
-
-    Items of equal numbers tie exactly, because the entries are added in the order of the tables.
-    """
-
-    tables: NDArray[np.float64]  # [q, m, k]
-    numbers: NDArray[np.integer]  # [n, m] of the items, below k
-    relevance: Relevance
-    progress: bool = False  # whether each iteration shows a progress bar
-
-    def distances(self, rows: slice) -> NDArray[np.float64]:
-        """The distances of a block of queries, float64[q, n]."""
-        block = np.zeros((len(self.tables[rows]), len(self.numbers)))
-        for m, chosen in enumerate(np.ascontiguousarray(self.numbers.T)):
-            block += self.tables[rows, m].take(chosen, axis=1)
-        return block
-
-    def __iter__(self) -> Iterator[RankingHistogram]:
-        found, n = rankings(self.distances, self.relevance), len(self.tables)
+        found, n = rankings(self.distances, self.relevance, self.own), self.relevance.shape[0]
         return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
 
 
@@ -232,7 +244,7 @@ def sorted_searches(
     weights: Array | None = None,
     activations: Array | None = None,
     progress: bool = False,
-) -> dict[Ranked, WeightedRankings]:
+) -> dict[Ranked, Rankings]:
     """The rankings by the distances that are sorted: by learned ``weights`` [bits], and by ``activations`` [q, bits].
 
     The asymmetric distance of a query with activations z to an item with the code b in {-1, +1}^bits is -<z, b>, up to
@@ -243,4 +255,6 @@ def sorted_searches(
     found: dict[Ranked, Array] = {} if weights is None else {"weighted": weights}
     if activations is not None:
         found["asymmetric"] = magnitudes(activations, query)
-    return {search: WeightedRankings(query, database, by, relevance, progress) for search, by in found.items()}
+    return {
+        search: Rankings(weighted_hamming(query, database, by), relevance, progress) for search, by in found.items()
+    }

@@ -10,7 +10,8 @@ from hashbench.codes import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.counts import Histogram, Ints
-from hashbench.relevance.labels import PairRelevance, Relevance
+from hashbench.relevance.labels import Relevance
+from hashbench.relevance.neighbours import PairRelevance
 
 OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 

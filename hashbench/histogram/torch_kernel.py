@@ -43,8 +43,9 @@ class TensorCodes:
     def __len__(self) -> int:
         return len(self.words)
 
-    def __getitem__(self, rows: slice) -> "TensorCodes":
-        return TensorCodes(self.words[rows], self.n_bits)
+    def __getitem__(self, rows: slice | Ints) -> "TensorCodes":
+        at = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.words.device)
+        return TensorCodes(self.words[at], self.n_bits)
 
     def to_host(self) -> Codes:
         """The same codes in NumPy's memory."""
@@ -125,6 +126,16 @@ class TorchCounter(Counter):
                 if not self._add_in_kernel(items, relevance, columns):
                     count_products(self.counts, self.words, items, relevance, columns)
                 report(len(self.words) * len(items))
+
+    def _move(self, queries: Ints, database: Codes | TensorCodes, items: Ints) -> None:
+        n_bits = self.query_shape[1]
+        query = TensorCodes(self.words, n_bits)[queries].to_host()
+        others = database[items] if isinstance(database, Codes) else database[items].to_host()
+        distance = np.bitwise_count(query.words ^ others.words).sum(axis=1, dtype=np.int64)
+        for level, change in ((0, -1), (1, 1)):
+            key = np.ravel_multi_index((queries, distance, np.full_like(queries, level)), tuple(self.counts.shape))
+            at = torch.from_numpy(key).to(self.device)
+            self.counts.view(-1).index_add_(0, at, torch.full_like(at, change))
 
     def _counts(self) -> Ints:
         counts: Ints = self.counts.cpu().numpy()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -73,25 +74,32 @@ class LabelSupervision(Supervision):
 class DistanceSupervision(Supervision):
     """Supervision from Euclidean distances of features in memory, with the thresholds of ``relevance``."""
 
-    features: Tensor
-    thresholds: Tensor
+    features: Tensor  # of the examples as queries
+    items: Tensor  # of the examples as what is ranked; most often the same
+    thresholds: Tensor  # [n or 1, levels], ascending
     values: Tensor
 
     def __init__(self, relevance: DistanceRelevance) -> None:
         super().__init__()
         self.n_examples = relevance.shape[0]
-        features = torch.from_numpy(as_float64(relevance.query_features[0 : self.n_examples]))
+        everyone = slice(0, self.n_examples)
+        features = torch.from_numpy(as_float64(relevance.query_features[everyone]))
+        are_same = relevance.database_features is relevance.query_features
+        items = features if are_same else torch.from_numpy(as_float64(relevance.database_features[everyone]))
+        ascending = torch.from_numpy(np.asarray(relevance.thresholds, np.float64)[::-1].copy())
         self.register_buffer("features", features, persistent=False)
-        ascending = torch.tensor(relevance.thresholds, dtype=torch.float64).flip(0)
-        self.register_buffer("thresholds", ascending, persistent=False)
+        self.register_buffer("items", items, persistent=False)
+        self.register_buffer("thresholds", ascending.reshape(len(ascending), -1).T.contiguous(), persistent=False)
         self.register_buffer("values", torch.tensor([*relevance.values[::-1], 0]), persistent=False)
 
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
         """The level of the smallest threshold that the distance does not exceed, else 0."""
         # float64 matrix products: at a threshold the level may differ by rounding from that in scoring
-        others = self.features if columns is None else self.features[columns]
+        others = self.items if columns is None else self.items[columns]
         distance = torch.cdist(self.features[rows], others, compute_mode="use_mm_for_euclid_dist")
-        return self.values[torch.bucketize(distance, self.thresholds)]
+        if len(self.thresholds) == 1:
+            return self.values[torch.bucketize(distance, self.thresholds[0])]
+        return self.values[torch.searchsorted(self.thresholds[rows], distance)]
 
 
 def supervision_of(data: TrainingData) -> Supervision:

@@ -13,8 +13,17 @@ from hashbench.methods._method import (
     deep_method,
     require_torch,
 )
+from hashbench.methods._quantiser import QuantisingHasher
 from hashbench.methods._shallow import HashFunction, Linear, ShallowSettings, linear_method, shallow_method
 
 __all__ = ["METHODS", "Base", "ClassSupervision", "DeepSettings", "HashFunction", "Linear", "Method", "Objective"]
-__all__ += ["RowObjective", "ShallowSettings", "Supervision", "class_method", "deep_method", "linear_method"]
+__all__ += [
+    "QuantisingHasher",
+    "RowObjective",
+    "ShallowSettings",
+    "Supervision",
+    "class_method",
+    "deep_method",
+    "linear_method",
+]
 __all__ += ["require_torch", "shallow_method"]

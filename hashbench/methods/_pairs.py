@@ -46,8 +46,30 @@ class RelevantColumns:
         return np.concatenate([self._relevance.block(slice(i, i + 1), everyone) > 0 for i in ids]).T.astype(np.float64)
 
 
+@dataclass(frozen=True, eq=False)
+class _EitherWay:
+    """The higher level of each pair: by its own threshold an example may be near another one that is not near it."""
+
+    known: Relevance
+
+    @property
+    def levels(self) -> Ints:
+        return self.known.levels
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.known.shape
+
+    def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
+        return np.maximum(self.known.block(queries, database), self.known.block(database, queries).T)
+
+
 def _relevance(data: TrainingData) -> Relevance:
-    return from_labels(data.labels, data.labels) if data.relevance is None else data.relevance
+    """The relevance of the examples to each other, which is the same both ways."""
+    if data.relevance is None:
+        return from_labels(data.labels, data.labels)
+    has_own_thresholds = np.ndim(data.relevance.thresholds) == 2
+    return _EitherWay(data.relevance) if has_own_thresholds else data.relevance
 
 
 def _one_kind(n: int, are_relevant: bool) -> TrainingFailed:

@@ -1,130 +1,94 @@
-"""Product quantisation: an item is the number of its nearest centroid in each sub-space, a query its features."""
+"""Quantisation: an item is stored as numbers, and a query, which is no code, is compared with what they stand for."""
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.codes import MAX_BITS
-from hashbench.contract import NO_CODES, Floats, ItemRows, QuantisedOutput, SearchItems, TrainingData
+from hashbench.contract import NO_CODES, Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._anchors import k_means
-from hashbench.methods._method import Method
-from hashbench.methods._shallow import FeatureHasher, FeatureSettings, FittedFunction, shallow_method, squared_distances
-
-N_CENTROIDS = 256  # of a sub-space: their number is a byte
+from hashbench.histogram.ranking import Distances
+from hashbench.methods._shallow import FeatureHasher, FeatureSettings, FittedFunction
 
 
 class QuantiserSettings(FeatureSettings):
-    """There are ``bits`` / 8 sub-spaces; k-means takes ``kmeans_iterations`` in each. A query is no code."""
+    """An item is stored in ``bits``, and in ``n_factors`` numbers of float32 beside them. A query is no code."""
 
-    bits: int = Field(ge=8, le=MAX_BITS, multiple_of=8)
+    bits: int = Field(ge=1)
     query: Literal["float"] = "float"
-    kmeans_iterations: int = Field(ge=1)
+
+    n_factors: ClassVar[int] = 0
 
     @property
     def size(self) -> str:
-        """The size of a stored item, such as ``32b``."""
+        """The size of a stored item without its factors, such as ``32b``."""
         return f"{self.bits}b"
+
+    @property
+    def bytes_per_item(self) -> int:
+        """The bytes of a stored item with its factors."""
+        return -(-self.bits // 8) + 4 * self.n_factors
 
 
 @dataclass(frozen=True, eq=False)
-class Quantiser(FittedFunction):
-    """The sub-spaces are runs of equally many features, after a rotation [d, d] if there is one."""
+class QuantisingFunction(FittedFunction):
+    """What is stored of an item, and the distances of a query to it."""
 
-    centroids: Floats  # [bytes, 256, d / bytes]
-    rotation: Floats | None = None
+    metric: NDArray[np.str_] | None = field(default=None, kw_only=True)  # "ip": inner products; "l2" or None: distances
 
-    @property
-    def n_features(self) -> int:
-        return self.centroids.shape[0] * self.centroids.shape[2]
+    @abstractmethod
+    def of_items(self, features: Floats) -> Arrays:
+        """What is stored of items with ``features`` [n, d], by name; each array has n rows."""
 
-    def tables(self, features: Floats) -> Floats:
-        """The squared distances float64[n, bytes, 256] of ``features`` [n, d] to the centroids of each sub-space."""
-        turned = features if self.rotation is None else features @ self.rotation
-        parts = np.split(turned, len(self.centroids), axis=1)
-        return np.stack([squared_distances(*each) for each in zip(parts, self.centroids, strict=True)], axis=1)
+    @abstractmethod
+    def of_queries(self, features: Floats) -> Arrays:
+        """What the distances need of queries with ``features`` [q, d], by name; each array has q rows."""
+
+    @abstractmethod
+    def distances(self, queries: Arrays, items: Arrays) -> Distances:
+        """Squared distances, or (ip) minus inner products, up to a constant of the query."""
 
 
 @dataclass(frozen=True, eq=False)
 class QuantisingHasher(FeatureHasher):
-    """The hasher of a product quantiser."""
+    """The hasher of a quantiser."""
 
-    function: Quantiser
+    function: QuantisingFunction
 
     def output(self, data: SearchItems, *, progress: bool = False) -> QuantisedOutput:
-        """The look-up tables of the queries and the bytes of the database."""
-        tables = np.concatenate(list(self._tables(data.queries, progress=progress)))
-        return QuantisedOutput(tables, self.numbers(data.database, progress=progress), data)
+        """What the distances of the queries to the database need, and what is stored of the database."""
+        queries = self._arrays(data.queries, self.function.of_queries, progress=progress)
+        items = self._arrays(data.database, self.function.of_items, progress=progress)
+        return QuantisedOutput(queries, items, self.function.distances(queries, items), data)
 
-    def numbers(self, rows: ItemRows, *, progress: bool = False) -> NDArray[np.uint8]:
-        """The numbers of the nearest centroids, uint8[n, bytes]; of two that are as near the first."""
-        found = self._tables(rows, progress=progress)
-        return np.concatenate([tables.argmin(axis=2).astype(np.uint8) for tables in found])
-
-    def _tables(self, rows: ItemRows, *, progress: bool) -> Iterator[Floats]:
-        found = (self.function.tables(each) for items in rows.blocks() for each in self.blocks(items))
-        return with_bar(found, "encode", "item", len(rows), shown=progress, size=len)
+    def _arrays(self, rows: ItemRows, encode: Callable[[Floats], Arrays], *, progress: bool) -> Arrays:
+        """What ``encode`` makes of the features of all ``rows``, block by block."""
+        blocks: dict[str, list[NDArray[Any]]] = defaultdict(list)
+        encoded = ((len(block), encode(block)) for items in rows.blocks() for block in self.blocks(items))
+        for _, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda each: each[0]):
+            for name, array in arrays.items():
+                blocks[name].append(array)
+        return {name: np.concatenate(arrays) for name, arrays in blocks.items()}
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
-        """Writes tables, bytes and labels into one file."""
+        """Writes the output and the labels into one file."""
         self.output(data, progress=True).save_as(path)
         return [path]
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
-        """Writes ``centroids``, uint8[n, bytes], ``names`` [n], and ``labels`` if the items have any."""
+        """Writes what is stored of the items, ``names`` [n], and ``labels`` if the items have any."""
         labels = {} if rows.labels is None else {"labels": rows.labels}
-        write_arrays(path, centroids=self.numbers(rows, progress=True), names=np.array(names), **labels)
+        stored = self._arrays(rows, self.function.of_items, progress=True)
+        write_arrays(path, **stored, names=np.array(names), **labels)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
         """Raises HashbenchError: neighbours are shown by Hamming distance."""
         raise HashbenchError(f"{folder.name}: {NO_CODES}")
-
-
-def codebooks(
-    features: Floats, n_parts: int, iterations: int, seed: int, start: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """The centroids [parts, 256, d / parts] of ``features`` [n, d], k-means from those at the ``start``; and Y [n, d].
-
-    Y are the features with each part replaced by its nearest centroid.
-    """
-    from sklearn.exceptions import ConvergenceWarning
-
-    found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a part with fewer different rows has a centroid twice
-        for n, part in enumerate(np.split(features, n_parts, axis=1)):
-            found.append(k_means(part, N_CENTROIDS, iterations, seed + n, None if start is None else start[n]))
-    centroids = np.stack([each.cluster_centers_ for each in found])
-    return centroids, np.hstack([each.cluster_centers_[each.labels_] for each in found])
-
-
-def quantising_method(
-    settings: type[QuantiserSettings], fit: Callable[[Any, Floats, int], Quantiser], *identity: str
-) -> Method:
-    """The method whose ``fit(settings, features, seed)`` returns the quantiser; HashbenchError for other features."""
-
-    def quantiser(chosen: QuantiserSettings, features: Floats, data: TrainingData) -> Quantiser:
-        _require(chosen, features.shape[1], len(features))
-        return fit(chosen, features, data.seed)
-
-    more = ("query", *identity)
-    return shallow_method(settings, quantiser, Quantiser, identity=more, hasher=QuantisingHasher, require=_require)
-
-
-def _require(settings: QuantiserSettings, n_features: int, n_examples: int) -> None:
-    n_parts = settings.bits // 8
-    if n_features % n_parts:
-        advice = f"{n_parts} must divide {n_features}"
-        raise HashbenchError(f"{n_features} features in {n_parts} sub-spaces of 8 bits: {advice}")
-    if n_examples < N_CENTROIDS:
-        raise HashbenchError(
-            f"{n_examples} training examples: a sub-space has {N_CENTROIDS} centroids, so as many are needed"
-        )

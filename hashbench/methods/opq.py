@@ -4,31 +4,37 @@ The rotation R and the centroids lower |X R - Y|^2 in turn, Y the features X R w
 R is the orthogonal factor of X^T Y, and k-means goes on from the last centroids.
 """
 
+from typing import Literal
+
 import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats
-from hashbench.methods._quantiser import Quantiser, QuantiserSettings, codebooks, quantising_method
+from hashbench.methods._products import ProductSettings, codebooks, product_method
+from hashbench.methods._shallow import random_rotation
 
 
-class Settings(QuantiserSettings):
-    """``iterations`` is how often R is updated; before, k-means takes ``first_kmeans_iterations``."""
+class Settings(ProductSettings):
+    """``iterations`` is how often R is updated, from ``start``; before, k-means takes ``first_kmeans_iterations``."""
 
     iterations: int = Field(ge=0)
     first_kmeans_iterations: int = Field(ge=1)
+    start: Literal["none", "random"] = "none"  # no rotation, or a random one, as in faiss
 
 
-def _fit(settings: Settings, features: Floats, seed: int) -> Quantiser:
+def _fit(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     from scipy.linalg import svd
 
-    n_parts, rotation = settings.bits // 8, np.eye(features.shape[1])
-    centroids, rebuilt = codebooks(features, n_parts, settings.first_kmeans_iterations, seed)
+    n_parts = settings.bits // 8
+    n_features = features.shape[1]
+    rotation = random_rotation(n_features, seed) if settings.start == "random" else np.eye(n_features)
+    centroids, rebuilt = codebooks(features @ rotation, n_parts, settings.first_kmeans_iterations, seed)
     for _ in range(settings.iterations):
         left, _, right = svd(features.T @ rebuilt, full_matrices=False)
         rotation = left @ right
         turned = features @ rotation
         centroids, rebuilt = codebooks(turned, n_parts, settings.kmeans_iterations, seed, centroids)
-    return Quantiser(centroids, rotation)
+    return centroids, rotation
 
 
-METHOD = quantising_method(Settings, _fit)
+METHOD = product_method(Settings, _fit)

@@ -1,11 +1,12 @@
 """Product quantisation (Jégou, Douze, Schmid 2011): k-means in each of bits / 8 sub-spaces, runs of the features."""
 
 from hashbench.contract import Floats
-from hashbench.methods._quantiser import Quantiser, QuantiserSettings, codebooks, quantising_method
+from hashbench.methods._products import ProductSettings, codebooks, product_method
 
 
-def _fit(settings: QuantiserSettings, features: Floats, seed: int) -> Quantiser:
-    return Quantiser(codebooks(features, settings.bits // 8, settings.kmeans_iterations, seed)[0])
+def _fit(settings: ProductSettings, features: Floats, seed: int) -> tuple[Floats, None]:
+    centroids, _ = codebooks(features, settings.bits // 8, settings.kmeans_iterations, seed)
+    return centroids, None
 
 
-METHOD = quantising_method(QuantiserSettings, _fit)
+METHOD = product_method(ProductSettings, _fit)

@@ -36,7 +36,8 @@ class DistanceRelevance:
     """Relevance by the Euclidean distance between features [q, f] of queries and [n, f] of database items.
 
     A pair has the value of the last of the descending ``thresholds`` ([levels], or [levels, q] of each query) that its
-    distance does not exceed, or 0. Distances are computed in float64 from the differences of features.
+    distance does not exceed, or 0. Thresholds of a query may be equal, such as distances to items that are repeated.
+    Distances are computed in float64 from the differences of features.
 
     >>> near = DistanceRelevance(np.zeros((1, 1)), np.array([[0.5], [2.0], [9.0]]), (3.0, 1.0), (1, 10))
     >>> near.levels[near.block(slice(0, 1), slice(0, 3))]
@@ -51,7 +52,9 @@ class DistanceRelevance:
     def __post_init__(self) -> None:
         require_alike(self.query_features, self.database_features)
         bounds, rises = self._bounds, all(np.diff((0, *self.values)) > 0)
-        falls = bool((np.diff(bounds, axis=0) < 0).all() and (bounds[-1:] >= 0).all())
+        differences = np.diff(bounds, axis=0)
+        falls = bool((differences < 0).all() or (bounds.shape[1] > 1 and (differences <= 0).all()))
+        falls &= bool((bounds[-1:] >= 0).all())
         if not len(bounds) == len(self.values) > 0 or not falls or not rises:
             expected = "as many of each, distances descending to no less than 0 and levels ascending from 1"
             raise HashbenchError(f"thresholds {self.thresholds} and values {self.values}: {expected}")

@@ -129,7 +129,6 @@ class GradedRelevance:
 
 
 LabelRelevance: TypeAlias = ClassRelevance | SharedLabelRelevance
-PairRelevance: TypeAlias = LabelRelevance | GradedRelevance  # that tells the level of a single pair
 
 
 def class_names(names: NDArray[np.str_]) -> NDArray[np.str_]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
 from hashbench.datasets.card import Card
-from hashbench.datasets.protocol import Percentiles, Protocol
+from hashbench.datasets.protocol import Neighbours, Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
@@ -54,6 +54,7 @@ class RunData:
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
         train, by_distance = self.ids.train_ids, self.run.method.supervision == "relevance"
+        rule = self.run.protocol.relevance
         return TrainingData(
             items=self.items[train],
             ids=train,
@@ -64,6 +65,7 @@ class RunData:
             folder=folder,
             base=base,
             copies=self.copies,
+            metric="ip" if isinstance(rule, Neighbours) and rule.metric == "ip" else "l2",
             relevance=relevance_of_training(self.compared, self.ids, self.run.protocol) if by_distance else None,
             **vars(options),
         )
@@ -83,6 +85,11 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     if is_other:
         raise CheckFailed(f"{name}: the data or the split are no longer those that the run is named by")
     chosen = of_first_classes(ids, dataset.labels, run.n_classes)
+    wanted = protocol.relevance
+    if isinstance(wanted, Neighbours) and wanted.k > (n := len(chosen.database_ids)):  # said before anything is trained
+        raise HashbenchError(
+            f"{name.dataset} {name.protocol}: k = {wanted.k:,} neighbours: its database has {n:,} items"
+        )
     apart = compared(card, dataset, protocol, options)
     if run.settings.features == PIXELS:
         return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart)
@@ -98,10 +105,8 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
 
 def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:
     """``dataset`` with the items whose distances define relevance: its own, or the features that ``protocol`` names."""
-    rule = protocol.relevance
-    if not isinstance(rule, Percentiles) or rule.features is None:
-        return dataset
-    return replace(dataset, items=_features(card, dataset, rule.features, options).array)
+    name = protocol.compared_features
+    return dataset if name is None else replace(dataset, items=_features(card, dataset, name, options).array)
 
 
 def _features(
@@ -135,7 +140,7 @@ def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArra
 def require_supervision(run: Run) -> None:
     """Raises HashbenchError if the method needs labels or relevance and the data set has none."""
     supervision = run.method.supervision
-    by_distance = isinstance(run.protocol.relevance, Percentiles)
+    by_distance = isinstance(run.protocol.relevance, Percentiles | Neighbours)
     if supervision == "labels" and by_distance:
         what = (
             f"{run.name.method} learns from class labels, and {run.name.dataset} {run.name.protocol} scores distances"

@@ -64,7 +64,7 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
         if len(codes) != len(expected):
             has = f"{len(expected):,} in {rule} (hashbench split {data.run.name.dataset} writes their ids)"
             raise HashbenchError(f"{where}: {side}_codes: {len(codes):,} codes: there are {has}")
-    labels = None if saved is None else (saved.relevance.query_labels, saved.relevance.database_labels)
+    labels = None if saved is None else saved.labels
     if any(side is None for side in ids):
         assert labels is not None, "files without ids have labels"
         _require_labels(*labels, data, f"{where}: its labels are not those of {rule} in the order of its ids: {SAVE}")

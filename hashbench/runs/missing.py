@@ -6,7 +6,6 @@ from importlib.util import find_spec
 
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import load_card
-from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.store import path_of
 from hashbench.features import kept_weights, model_and_weights, split_checksum
 from hashbench.features import path_of as features_path
@@ -57,13 +56,13 @@ def lines_of(missing: Iterable[Missing]) -> list[str]:
 
 def _inputs(run: Run) -> Iterator[tuple[Check, str, str]]:
     """How each input of ``run``, and of the run that it starts from, is looked for."""
-    dataset, rule, settings = run.card.name, run.protocol.relevance, run.settings
+    dataset, settings = run.card.name, run.settings
     if run.method.needs_torch:
         yield _pytorch, "", ""
     yield _dataset, dataset, dataset
     yield _features, dataset, str(settings.features)
-    if isinstance(rule, Percentiles) and rule.features is not None:
-        yield _features, dataset, rule.features
+    if (compared := run.protocol.compared_features) is not None:
+        yield _features, dataset, compared
     weights, model = getattr(settings, "weights", None), getattr(settings, "model", None)
     if model is not None and weights == OFFICIAL:
         yield _official, dataset, model

@@ -196,15 +196,15 @@ class Run:
     def with_metrics(self, names: Iterable[str]) -> "Run":
         """The run whose row has these metrics too; HashbenchError for one that the method's ranking does not have."""
         metrics = Metrics.parse(names)
-        if self.method.main_search == "asymmetric":
+        if self.asymmetric or self.method.main_search == "asymmetric":
             metrics.refuse_radii(f"the asymmetric distances of {self.name.method} do")
         return replace(self, metrics=tuple(metrics.names))
 
     def is_filled_by(self, row: Row) -> bool:
         """Whether its successful ``row`` has all searches that are asked for, and metrics that no histogram gives."""
-        if self.method.main_search == "asymmetric":
-            return row.searches.get("asymmetric", {}).keys() >= {*self.metrics}
-        return not self.asymmetric or "asymmetric" in row.searches
+        if not (self.asymmetric or self.method.main_search == "asymmetric"):
+            return True
+        return "asymmetric" in row.searches and row.searches["asymmetric"].keys() >= {*self.metrics}
 
     def sources(self, given: Mapping[str, Setting], track: str = settings_files.TUNED) -> dict[str, Sourced]:
         """All settings with their sources, the base's as ``base.KEY``; ``given`` and ``track`` as in ``resolve``."""

@@ -14,7 +14,6 @@ from shutil import rmtree
 from typing import Any
 
 from hashbench.contract import PIXELS
-from hashbench.datasets.protocol import Percentiles
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
 from hashbench.foundation import parallel, paths
@@ -150,9 +149,8 @@ def _data_files(spec: Run) -> Iterator[Path]:
     yield paths.own_cards() / f"{card.name}.toml"  # there is one if the data set is the user's own
     if not card.embedded:
         yield path_of(card)
-    rule = spec.protocol.relevance
-    compared = rule.features if isinstance(rule, Percentiles) else None
-    yield from (features_path(card.name, str(name)) for name in {spec.settings.features, compared} - {None, PIXELS})
+    features = {spec.settings.features, spec.protocol.compared_features} - {None, PIXELS}
+    yield from (features_path(card.name, str(name)) for name in features)
     weights, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
     if isinstance(weights, str) and weights.startswith(SHA256):
         yield from paths.weight_files(f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*")

@@ -84,18 +84,17 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     cells: dict[str, Cell] = {}
     for cell in spec.cells:
         cells.setdefault(cell.run_key, cell)
-    asymmetric = {cell.run_key for cell in spec.cells if cell.evaluation == "asymmetric"}
-    metrics: dict[str, list[str]] = defaultdict(list)
+    metrics: dict[str, list[str]] = defaultdict(list)  # of the rankings that no histogram keeps
     for cell in spec.cells:
-        metrics[cell.run_key].append(cell.metric)
+        if cell.evaluation == "asymmetric":
+            metrics[cell.run_key].append(cell.metric)
     found = []
     for cell in cells.values():
         why = why_not_here(cell, spec)
         repeats = [] if why is not None else repeats_of(cell, spec, seeds)
         runs = [run_of(cell, split).with_seed(seed) for seed, split in repeats]
-        runs = [run.with_asymmetric() for run in runs] if cell.run_key in asymmetric else runs
-        if runs and runs[0].method.group == "quantisation":  # of codes the histogram gives every metric
-            runs = [run.with_metrics(metrics[cell.run_key]) for run in runs]
+        if cell.run_key in metrics:
+            runs = [run.with_asymmetric().with_metrics(metrics[cell.run_key]) for run in runs]
         found.append(CellRuns(cell, runs, why))
     return found
 

@@ -444,14 +444,8 @@ def test_an_array_too_large_for_the_disk_is_refused_before_it_is_read(here: Path
 
 NAN = np.where(np.arange(N)[:, None] == 30, np.nan, FEATURES)
 BAD = {
-    "one array": (
-        lambda: write_npy(items=FEATURES),
-        (),
-        "holds one array, the items: name the labels with --labels FILE",
-    ),
     "no items": (lambda: write_npz(a=FEATURES, b=FEATURES), (), "which array is it? say --items KEY; it holds a, b"),
     "two items": (lambda: write_npz(x=FEATURES, data=FEATURES, y=IDS), (), "say --items KEY; it holds data, x, y"),
-    "no labels": (lambda: write_npz(x=FEATURES, b=IDS), (), "which array is it? say --labels KEY; it holds b, x"),
     "no such key": (lambda: write_npz(x=FEATURES, y=IDS), ("--items", "X"), "unknown array 'X'"),
     "no such labels": (lambda: write_npz(x=FEATURES, y=IDS), ("--labels", "z"), "no file, and no array of file.npz"),
     "too few labels": (lambda: write_npz(x=FEATURES, y=IDS[1:]), (), "labels of shape (59,) for 60 items"),

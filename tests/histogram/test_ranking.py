@@ -155,7 +155,7 @@ def test_blocks_of_queries_do_not_change_a_metric_of_all_queries(
     rng = np.random.default_rng(5)
     query, database = (pack(rng.integers(0, 2, (n, 10)) > 0) for n in (9, 40))
     relevance = ClassRelevance(rng.integers(0, 3, 9), rng.integers(0, 3, 40))
-    weighted = ranking.WeightedRankings(query, database, rng.random(10), relevance)
+    weighted = ranking.Rankings(ranking.weighted_hamming(query, database, rng.random(10)), relevance)
     whole = metrics.evaluate(weighted, Metrics.parse(names))
     monkeypatch.setattr(ranking, "PAIRS", 90)
     assert len(list(weighted)) == 5

@@ -23,7 +23,7 @@ FEWER_ANCHORS = {"n_anchors": 100}  # there are 250 training examples, or 125
 ANY_LENGTH = {"centres": "bernoulli"}  # there is no Hadamard matrix of order 6
 ROWS = 12  # bits of hc_sdh: a row of a Hadamard matrix for each of ten classes
 # these draw no random numbers
-SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "spectral_hashing"}
+SEEDLESS = {"classifier_codes", "mdsh", "pca_sign", "random_ranking", "sign", "spectral_hashing"}
 # the others start from another method's hasher: test_sparse_methods.py
 OF_BITS = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, BitSettings)]
 

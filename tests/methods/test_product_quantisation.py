@@ -10,9 +10,10 @@ from hashbench import metrics
 from hashbench.contract import DamagedHasher, ItemRows, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram.ranking import TableRankings
+from hashbench.histogram.ranking import Rankings, by_tables
 from hashbench.methods import METHODS
-from hashbench.methods._quantiser import Quantiser, QuantisingHasher, codebooks
+from hashbench.methods._products import Quantiser, codebooks
+from hashbench.methods._quantiser import QuantisingHasher
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import from_labels
 from hashbench.runs.guard import row_of
@@ -54,7 +55,8 @@ def rebuilt(function: Quantiser, features: np.ndarray) -> np.ndarray:
 
 def error(hasher: QuantisingHasher, features: np.ndarray) -> float:
     function = hasher.function
-    return float(function.tables(features).min(axis=2).sum(axis=1).mean())
+    assert isinstance(function, Quantiser)
+    return float(function.squared_distances(features).min(axis=2).sum(axis=1).mean())
 
 
 @pytest.mark.parametrize("method", ["pq", "opq"])
@@ -63,9 +65,8 @@ def test_a_distance_is_the_squared_distance_to_the_reconstructed_item(method: st
     hasher = fitted(method, bits=bits, **({"iterations": 3} if method == "opq" else {}))
     queries, items = RANDOM.standard_normal((5, 8)), TURNED[:40]
     output = hasher.output(searched(queries, items))
-    assert (output.numbers.shape, output.numbers.dtype) == ((40, bits // 8), np.uint8)
-    relevance = from_labels(np.zeros(5, np.int64), np.zeros(40, np.int64))
-    found = TableRankings(output.tables, output.numbers, relevance).distances(slice(1, 4))
+    assert (output.items["centroids"].shape, output.items["centroids"].dtype) == ((40, bits // 8), np.uint8)
+    found = output.distances(slice(1, 4))
     rotation = np.eye(8) if hasher.function.rotation is None else hasher.function.rotation
     expected = np.square((queries @ rotation)[1:4, None] - rebuilt(hasher.function, items)).sum(axis=2)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
@@ -80,10 +81,9 @@ def test_distances_and_bytes_are_those_of_faiss_for_the_same_centroids() -> None
     queries, items = RANDOM.standard_normal((7, 8)), TURNED[:100]
     index.add(items.astype(np.float32))
     output = hasher.output(searched(queries, items))
-    np.testing.assert_array_equal(output.numbers, faiss.vector_to_array(index.codes).reshape(100, 4))
+    np.testing.assert_array_equal(output.items["centroids"], faiss.vector_to_array(index.codes).reshape(100, 4))
     distances, ids = index.search(queries.astype(np.float32), 100)
-    relevance = from_labels(np.zeros(7, np.int64), np.zeros(100, np.int64))
-    own = TableRankings(output.tables, output.numbers, relevance).distances(slice(0, 7))
+    own = output.distances(slice(0, 7))
     np.testing.assert_allclose(np.take_along_axis(own, ids, axis=1), distances, rtol=1e-4, atol=1e-5)
 
 
@@ -102,7 +102,7 @@ def test_equal_items_tie_exactly_and_others_share_an_ap_over_all_orders() -> Non
     output = hasher.output(data)
     labels = [rows.labels for rows in (data.queries, data.database)]
     relevance = from_labels(*labels)  # type: ignore[arg-type]
-    distances = TableRankings(output.tables, output.numbers, relevance).distances(slice(0, 4)).reshape(4, 30, 3)
+    distances = output.distances(slice(0, 4)).reshape(4, 30, 3)
     assert (distances == distances[:, :, :1]).all()
     counted = output.count(relevance)
     assert (counted.database, counted.distinct) == ({}, None)
@@ -132,6 +132,14 @@ def test_the_rotation_of_opq_is_orthogonal_and_lowers_the_error() -> None:
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(8), atol=1e-10)
 
 
+def test_opq_from_a_random_rotation_is_opq_of_turned_features() -> None:
+    drawn = fitted("opq", iterations=0, start="random").function
+    rotation = np.linalg.qr(np.random.default_rng(3).standard_normal((8, 8)))[0]
+    np.testing.assert_array_equal(drawn.rotation, rotation)
+    of_turned = fitted("opq", TURNED @ rotation, iterations=0).function
+    np.testing.assert_allclose(drawn.centroids, of_turned.centroids, atol=1e-12)
+
+
 def test_one_rotation_is_that_of_procrustes() -> None:
     _, y = codebooks(TURNED, 2, 40, 3)
     u, _, vt = np.linalg.svd(TURNED.T @ y)
@@ -141,7 +149,7 @@ def test_one_rotation_is_that_of_procrustes() -> None:
 def test_a_part_with_few_different_rows_has_no_error() -> None:
     few = np.hstack([np.arange(600)[:, None] % 7, RANDOM.standard_normal((600, 1))]).astype(float)
     hasher = fitted("pq", few)
-    assert np.allclose(hasher.function.tables(few).min(axis=2)[:, 0], 0, atol=1e-12)
+    assert np.allclose(hasher.function.squared_distances(few).min(axis=2)[:, 0], 0, atol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["pq", "opq"])
@@ -154,10 +162,10 @@ def test_a_saved_hasher_gives_the_same_tables_and_another_seed_others(method: st
     loaded = entry.load(settings, SavedHasher(tmp_path))
     outputs: list[Any] = [each.output(data) for each in (hasher, again, loaded)]
     for each in outputs[1:]:
-        np.testing.assert_array_equal(each.tables, outputs[0].tables)
-        np.testing.assert_array_equal(each.numbers, outputs[0].numbers)
+        np.testing.assert_array_equal(each.queries["tables"], outputs[0].queries["tables"])
+        np.testing.assert_array_equal(each.items["centroids"], outputs[0].items["centroids"])
     other = entry.fit(settings, TrainingData(TURNED, LABELS, 1.0, 4, tmp_path))
-    assert not np.array_equal(other.output(data).numbers, outputs[0].numbers)  # type: ignore[attr-defined]
+    assert not np.array_equal(other.output(data).items["centroids"], outputs[0].items["centroids"])  # type: ignore[attr-defined]
     with pytest.raises(HashbenchError, match="items have 3 values each, the hasher takes 8"):
         hasher.output(searched(np.zeros((2, 3)), np.zeros((2, 3))))
     (tmp_path / "hasher.npz").write_bytes(b"PK")
@@ -194,5 +202,5 @@ def test_a_row_is_a_reference_and_has_no_metric_of_binary_codes(tmp_path: Path) 
     assert sorted(arrays) == ["database_centroids", "database_labels", "query_labels", "query_tables"]
     # the stored arrays give the row's AP
     relevance = from_labels(arrays["query_labels"], arrays["database_labels"])
-    ranked = TableRankings(arrays["query_tables"], arrays["database_centroids"], relevance)
+    ranked = Rankings(by_tables(arrays["query_tables"], arrays["database_centroids"]), relevance)
     assert metrics.mean_values(ranked, Metrics.parse(["ap"]))["ap"] == row.searches["asymmetric"]["ap"]

@@ -18,6 +18,7 @@ from hashbench.codes.files._find import (
     SUFFIXES,
     array_at,
     arrays_in,
+    attributes_of,
     files_of,
     find,
     parted,
@@ -30,6 +31,7 @@ from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import write_arrays
+from hashbench.relevance.neighbours import NeighbourRelevance, checked_ids
 
 __all__ = [
     "BIT_WEIGHTS",
@@ -44,12 +46,13 @@ __all__ = [
     "SavedCodes",
     "StoredArray",
 ]
-__all__ += ["array_at", "arrays_in", "files_of", "is_whole", "load", "load_codes", "load_ids", "opened", "parted"]
-__all__ += ["rows_of_ids", "save", "shape_of", "weights_at"]
+__all__ += ["array_at", "arrays_in", "attributes_of", "files_of", "is_whole", "load", "load_codes", "load_ids"]
+__all__ += ["load_with_neighbours", "opened", "parted", "rows_of_ids", "save", "shape_of", "weights_at"]
 
 BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
 QUERY_ACTIVATIONS = "query_activations"  # and that of the activations of the queries, float32[q, bits]
+K = 10  # of the neighbours in a file count, where nothing else is said
 HELD_BYTES = 128 << 20  # a database that takes more is streamed by default
 
 Sources = Path | Sequence[Path]
@@ -82,10 +85,10 @@ class Explicit:
         return all(getattr(self, role) is None for role in (*ROLES, *IDS))
 
 
-def is_whole(source: Path) -> bool:
+def is_whole(source: Path, with_labels: bool = True) -> bool:
     """Whether ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
     try:
-        return bool(find([source], {}, ROLES))
+        return bool(find([source], {}, ROLES if with_labels else CODE_ROLES))
     except HashbenchError:
         return False
 
@@ -95,8 +98,8 @@ def save(path: Path, saved: SavedCodes) -> None:
     arrays = {
         "query_codes": saved.query.bits(),
         "database_codes": saved.database.bits(),
-        "query_labels": saved.relevance.query_labels,
-        "database_labels": saved.relevance.database_labels,
+        "query_labels": saved.labels[0],
+        "database_labels": saved.labels[1],
         "query_ids": saved.query_ids,
         "database_ids": saved.database_ids,
         "n_bits": saved.query.n_bits,
@@ -121,6 +124,26 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
     found = _open(sources, explicit, with_labels=False, with_ids=False)
     query, database, notes = _codes.read(found.codes, explicit.bit_order)
     return query, database, found.notes + notes
+
+
+def load_with_neighbours(
+    sources: Sources, place: str, *, k: int | None = None, explicit: Explicit = Explicit()
+) -> SavedCodes:
+    """The codes and ids, without labels: relevant to a query are the first ``k`` items that ``place`` lists.
+
+    ``place`` is FILE, FILE:KEY or the KEY of a file of codes; it has a row of the database for each query and
+    neighbour, the nearest first, -1 for none. ``k`` None is 10, or all where there are fewer.
+    """
+    found = _open(sources, explicit, with_labels=False)
+    stored = array_at(place, "neighbours", "--neighbours", [sources] if isinstance(sources, Path) else sources)
+    n_listed = stored.shape[1] if len(stored.shape) == 2 else 0
+    if k is not None and n_listed and k > n_listed:
+        raise HashbenchError(f"--k {k}: {stored.where} has {n_listed} neighbours of each query")
+    query, database, notes = _codes.read(found.codes, explicit.bit_order)
+    ids = checked_ids(stored.where, stored.whole(), len(query), len(database))[:, : k or K]
+    about = f"{stored.where}: relevant are the first {ids.shape[1]} of {n_listed} neighbours of each query"
+    relevance = NeighbourRelevance(ids, len(database))
+    return SavedCodes(query, database, relevance, (*found.notes, *notes, about), *found.whole_ids())
 
 
 def load_ids(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple[Ids | None, Ids | None]:

@@ -75,6 +75,11 @@ def arrays_in(path: Path) -> Arrays:
     return {key: partial(quietly, f"{path}: {printable(key)}", one) for key, one in arrays.items()}
 
 
+def attributes_of(path: Path) -> dict[str, str]:
+    """The texts among the attributes of a file, which only HDF5 has."""
+    return quietly(str(path), lambda: h5.attributes(path) if _format(path) == "h5" else {})
+
+
 def _format(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(4096)

@@ -47,6 +47,17 @@ class Reader:
                 raise ValueError(f"{len(file)} arrays: at most {MOST_NAMES} are read")
             return {"names": list(file)}, None
 
+    def attributes(self, path: str) -> Answer:
+        """The attributes of the file itself that are texts."""
+        self._require_same(path)
+        with _opened(path) as file:
+            if len(file.attrs) > MOST_NAMES:
+                raise ValueError(f"{len(file.attrs)} attributes: at most {MOST_NAMES} are read")
+            values = {name: file.attrs[name] for name in file.attrs}
+        decoded = {name: value.decode() if isinstance(value, bytes) else value for name, value in values.items()}
+        texts = {name: value[:LONGEST_TEXT] for name, value in decoded.items() if isinstance(value, str)}
+        return {"attributes": texts}, None
+
     def head(self, path: str, name: str) -> Answer:
         """All that is known of a data set without its values; of what is none only ``kind``: link or other."""
         self._require_same(path)
@@ -150,7 +161,8 @@ def main(seconds: float, most_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (most_bytes, resource.getrlimit(resource.RLIMIT_AS)[1]))
     reader, requests, answers = Reader(), sys.stdin.buffer, sys.stdout.buffer
-    words = {does.__name__: does for does in (reader.names, reader.head, reader.rows, reader.scalar, reader.texts)}
+    methods = (reader.names, reader.attributes, reader.head, reader.rows, reader.scalar, reader.texts)
+    words = {does.__name__: does for does in methods}
     while True:
         if not select([requests], [], [], IDLE_SECONDS)[0]:  # one request at a time comes: none is in a buffer
             reader.close()

@@ -16,6 +16,7 @@ from hashbench.codes.packed import Codes, block_items
 from hashbench.codes.values import interpret
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import LabelRelevance, Labels
+from hashbench.relevance.neighbours import NeighbourRelevance
 
 
 class _QueriesById:
@@ -43,7 +44,7 @@ class SavedCodes(_QueriesById):
 
     query: Codes
     database: Codes
-    relevance: LabelRelevance
+    relevance: LabelRelevance | NeighbourRelevance
     notes: tuple[str, ...] = ()
     query_ids: Ids | None = None
     database_ids: Ids | None = None
@@ -51,16 +52,27 @@ class SavedCodes(_QueriesById):
     class_names: NDArray[np.str_] | None = None  # of the class ids of the queries, where the file has names
 
     @property
+    def labels(self) -> tuple[Labels, Labels]:
+        """The labels of the queries and of the database, which there are unless neighbours are the relevance."""
+        assert not isinstance(self.relevance, NeighbourRelevance), "codes with neighbours have no labels"
+        return self.relevance.query_labels, self.relevance.database_labels
+
+    @property
     def query_labels(self) -> Labels:
         """The labels of the queries."""
-        return self.relevance.query_labels
+        return self.labels[0]
+
+    @property
+    def n_neighbours(self) -> int | None:
+        """The number of neighbours that are relevant to a query; None where labels are the relevance."""
+        return self.relevance.ids.shape[1] if isinstance(self.relevance, NeighbourRelevance) else None
 
     @property
     def n_database(self) -> int:
         """Number of items in the database."""
         return len(self.database)
 
-    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance]]:
+    def pieces(self) -> Iterator[tuple[Codes, LabelRelevance | NeighbourRelevance]]:
         """The database codes and the relevance of all queries to them: a ``CodeStream`` of one piece."""
         yield self.database, self.relevance
 

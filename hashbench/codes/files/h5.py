@@ -32,6 +32,12 @@ def arrays(path: Path) -> Arrays:
     return {name: partial(_stored, path, name) for name in head["names"] if not name.startswith("#")}
 
 
+def attributes(path: Path) -> dict[str, str]:
+    """The texts among the attributes of the file itself."""
+    head, _ = ask("attributes", path)
+    return dict(head["attributes"])
+
+
 def _stored(path: Path, name: str) -> StoredArray:
     where = f"{path}: {printable(name)}"
     head, _ = ask("head", path, name)

@@ -9,15 +9,18 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from hashbench.datasets import store
+from hashbench.datasets import neighbours, store
 from hashbench.datasets.card import Card, card_files
-from hashbench.datasets.own import files, folder
+from hashbench.datasets.neighbours import StoredNeighbours
+from hashbench.datasets.own import files, folder, vectors
 from hashbench.datasets.own.data import FileOptions, OwnData, Rule
-from hashbench.datasets.readers import Block
-from hashbench.datasets.split import split
+from hashbench.datasets.protocol import Neighbours
+from hashbench.datasets.readers import Block, Items
+from hashbench.datasets.split import Split, split
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_value
 from hashbench.foundation.errors import HashbenchError, printable
@@ -26,11 +29,17 @@ from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import canonical
 
 PROTOCOL = "own"  # its name
+KINDS = {  # of data: in words, and the options that are not for them
+    "folder": ("a folder of images", "items labels header metric neighbours"),
+    "table": ("a text file", "size items metric neighbours"),
+    "texts": ("--embed", "labels size header"),
+    "arrays": ("a file of arrays", "size header"),
+}
 TAKEN = {"cards", "weights"}  # folders of the data folder
 DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 MOST_PIXELS = 512 * 512  # of one image, where all together take more than ``MOST_IMAGE_BYTES``
 MOST_IMAGE_BYTES = 2 << 30
-MADE_LATER = ("features", "splits")  # folders of a data set that other commands write
+MADE_LATER = ("features", "splits", neighbours.FOLDER)  # folders of a data set that other commands write
 
 
 def require_name(name: str, *, replace: bool) -> str:
@@ -63,25 +72,41 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> OwnData:
     for path in paths:
         if not path.exists():
             raise HashbenchError(f"{path}: no such file or folder")
-    kinds = ["folder" if path.is_dir() else "text" if path.suffix.lower() in files.TEXT else "arrays" for path in paths]
+    kinds = [_kind(path, options) for path in paths]
     if len(set(kinds)) > 1:
         raise HashbenchError(f"{paths[1]}: the queries are of another kind than {paths[0]}: two folders, or two files")
-    what, useless = {
-        "folder": ("a folder of images", "items labels header"),
-        "text": ("a text file", "size items"),
-        "arrays": ("a file of arrays", "size header"),
-    }[kinds[0]]
+    what, useless = KINDS[kinds[0]]
     for name in useless.split():
         if getattr(options, name) is not None:
             raise HashbenchError(f"--{name} cannot be combined with {what}")
-    if kinds[0] == "text":
+    if kinds[0] == "table":
         return files.read_text(paths, options.labels, options.header)
-    if kinds[0] == "folder":
-        data = folder.read(paths, options.size)
-    else:
-        data = files.read_arrays(paths, options.items, options.labels, options.value_max)
+    if kinds[0] == "texts":
+        return vectors.read(paths, options)
+    data = folder.read(paths, options.size) if kinds[0] == "folder" else _of_arrays(paths, options)
     _refuse_photographs(data)
     return data
+
+
+def _kind(path: Path, options: FileOptions) -> str:
+    """One of the ``KINDS``."""
+    if options.embed is not None:
+        return "texts"
+    if path.is_dir():
+        return "folder"
+    if path.suffix.lower() in (".jsonl", ".txt"):
+        raise HashbenchError(f"{path}: texts: --embed sentence-transformers:NAME makes vectors of them")
+    return "table" if path.suffix.lower() in files.TEXT else "arrays"
+
+
+def _of_arrays(paths: Sequence[Path], options: FileOptions) -> OwnData:
+    """The items and labels in files of arrays, or the vectors where there are no labels or the nearest are relevant."""
+    by_distance = options.metric is not None or options.neighbours is not None
+    if by_distance and options.labels is not None:
+        raise HashbenchError("--labels: with --metric or --neighbours the nearest items are relevant: not both")
+    if by_distance or not any(files.has_labels(path, options.labels) for path in paths):
+        return vectors.read(paths, options)
+    return files.read_arrays(paths, options.items, options.labels, options.value_max)
 
 
 def _refuse_photographs(data: OwnData) -> None:
@@ -108,10 +133,12 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
         try:
             with atomic(_card_path(stem)) as temporary:
                 # a full disk is met before old data are replaced; the checksum has the length that it will have
-                temporary.write_text(_toml(values | {"content_sha256": "0" * 64}), encoding="utf-8")
-                store.write(card, _blocks(data, f"{stem}: convert"), {})
+                temporary.write_text(card_text(values | {"content_sha256": "0" * 64}), encoding="utf-8")
+                given: list[StoredNeighbours] = []
+                check = partial(_check_neighbours, data, given)
+                store.write(card, _blocks(data, f"{stem}: convert"), {}, check=check)
                 values["content_sha256"] = store.stated_sha256(card)
-                temporary.write_text(_toml(values), encoding="utf-8")
+                temporary.write_text(card_text(values), encoding="utf-8")
         except BaseException:
             if not _card_path(stem).exists():
                 (place / f"{stem}.h5").unlink(missing_ok=True)
@@ -121,7 +148,36 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
         paths.read_again()
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
-        return parse(Card, {**values, "name": stem}, stem)
+        card = parse(Card, {**values, "name": stem}, stem)
+        for found in given:
+            stored = store.open_dataset(card)
+            neighbours.write(neighbours.path_of(stored, *_chosen(card), len(found.ids[0])), found)
+        return card
+
+
+def nearest_of(card: Card) -> StoredNeighbours:
+    """The nearest items of the queries of a data set of vectors without labels, which are computed now if need be."""
+    chosen, rule = _chosen(card)
+    return neighbours.stored_neighbours(store.open_dataset(card), chosen, rule, progress=True)
+
+
+def _chosen(card: Card) -> tuple[Split, Neighbours]:
+    """The split of such a data set, and which items are relevant."""
+    protocol = card.protocol(PROTOCOL)
+    assert isinstance(protocol.relevance, Neighbours)
+    return split(store.open_labels(card).labels, protocol, card.name, PROTOCOL), protocol.relevance
+
+
+def _check_neighbours(data: OwnData, found: list[StoredNeighbours], items: Items) -> None:
+    """Appends the neighbours that came with the vectors to ``found``; HashbenchError unless they are the nearest."""
+    if data.given_neighbours is None or data.metric is None:
+        return
+    n_database = data.n_items - data.n_queries
+    queries, database = items[n_database:], items[:n_database]
+    where, ids = data.given_neighbours.where, data.given_neighbours.whole()
+    given = neighbours.given_neighbours(where, ids, queries, database, data.metric)
+    if given.ids.shape[1] == min(neighbours.DEPTH, n_database):
+        found.append(given)
 
 
 def remove(name: str) -> list[Path]:
@@ -155,7 +211,7 @@ def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[
         **({"value_max": options.value_max} if data.is_images else {}),
         "n_items": data.n_items,
         "n_classes": len(labels.counts),
-        "labels": "multi" if labels.is_multi else "class",
+        "labels": labels.kind,
         "class_names": labels.names,
         "class_counts": labels.counts,
     }
@@ -189,7 +245,7 @@ def _blocks(data: OwnData, what: str) -> Iterator[Block]:
         raise HashbenchError(f"{data.paths[0]}: all items are the same: features that differ are expected")
 
 
-def _toml(values: Mapping[str, Any]) -> str:
+def card_text(values: Mapping[str, Any]) -> str:
     """The card as TOML, with a table for each protocol."""
     tables = {"": {key: value for key, value in values.items() if key != "protocols"}}
     tables |= {f"\n[protocols.{name}]\n": protocol for name, protocol in values["protocols"].items()}

@@ -6,17 +6,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.files import StoredArray
+from hashbench.datasets.protocol import Metric
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError, counted, printable, quietly, retold
 from hashbench.relevance.labels import Labels, class_ids, class_names, combinations_note
 
 MOST_PER_CLASS = 100
 MOST_QUERIES = 1000
+MOST_TRAINED = 100_000  # vectors without labels that methods learn from, unless more are asked for
+K_NEAREST = 10  # relevant items of a query
 
 
 @dataclass(frozen=True)
@@ -28,11 +32,16 @@ class FileOptions:
     size: int | None = None
     header: bool | None = None
     value_max: int = 255
+    metric: Metric | None = None  # of vectors without labels
+    neighbours: str | None = None
+    embed: str | None = None  # of texts
 
 
 @dataclass(frozen=True, eq=False)
 class OwnLabels:
     """Class ids int64[n] from 0, -1 for no class, or uint8[n, labels] of 0 and 1; ``names`` of 0, 1, ... or none.
+
+    Without labels uint8[n, 0].
 
     ``notes`` are choices that were made, for the user to read.
     """
@@ -44,13 +53,21 @@ class OwnLabels:
     @property
     def is_multi(self) -> bool:
         """Whether items have several labels."""
-        return self.labels.ndim == 2
+        return self.kind == "multi"
+
+    @property
+    def kind(self) -> Literal["class", "multi", "none"]:
+        """The word of the card."""
+        if self.labels.ndim == 1:
+            return "class"
+        return "multi" if self.labels.shape[1] else "none"
 
     @property
     def counts(self) -> list[int]:
         """The number of items of each class or label."""
-        is_multi, labels = self.is_multi, self.labels
-        counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(labels[labels >= 0])
+        labels = self.labels
+        is_column = labels.ndim == 2
+        counts = labels.sum(axis=0, dtype=np.int64) if is_column else np.bincount(labels[labels >= 0])
         return [int(count) for count in counts]
 
     def name(self, label: int) -> str:
@@ -76,6 +93,13 @@ class Spread:
         """The number of features that are the same for all items."""
         return 0 if self.ends is None else int((self.ends[0] == self.ends[1]).sum())
 
+    def notes(self, where: str) -> list[str]:
+        """What is odd about the features, a line each."""
+        if self.ends is None or not self.n_constant:
+            return []
+        n, d = self.n_constant, self.ends.shape[1]
+        return [f"{where}: {n:,} of {d:,} features are the same for all items, and tell none apart"]
+
 
 @dataclass(frozen=True, eq=False)
 class OwnData:
@@ -92,13 +116,13 @@ class OwnData:
     n_ignored: int = 0
     n_queries: int = 0
     spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
+    metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
+    given_neighbours: StoredArray | None = None  # of the queries: rows of the database [q, k]
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
-        n, d = self.spread.n_constant, self.shape[0]
-        constant = f"{self.paths[0]}: {n:,} of {d:,} features are the same for all items, and tell none apart"
-        return [*self.labels.notes, *([constant] if n else [])]
+        return [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
 
     @property
     def is_images(self) -> bool:
@@ -139,6 +163,8 @@ class Rule:
     def protocol(self, data: OwnData) -> dict[str, Any]:
         """The table of the card that declares the protocol; by default a tenth of a class, or of all, are queries."""
         labels = data.labels
+        if data.metric is not None:
+            return self._of_vectors(data, data.metric)
         if self.query_ids is not None or data.n_queries:
             return self._given(data)
         if self._of_all or (labels.is_multi and self.queries_per_class is self.train_per_class is None):
@@ -150,6 +176,24 @@ class Rule:
             drawn = {"draw": f"per_{of}", f"queries_per_{of}": queries, f"train_per_{of}": train or 0}
         trained = f"{train:,} training items{each} in the database" if train else "the whole database is trained on"
         return {**drawn, "title": f"{queries:,} queries{each}; {trained}", "seed": self.seed}
+
+    def _of_vectors(self, data: OwnData, metric: Metric) -> dict[str, Any]:
+        """The protocol of vectors without labels: the nearest items of the database are relevant to a query."""
+        if {self.queries_per_class, self.train_per_class} != {None}:
+            raise HashbenchError("--queries-per-class, --train-per-class: the vectors have no classes: --queries N")
+        if self.query_ids is not None or data.n_queries:
+            protocol = self._given(data)
+            n_queries = data.n_queries or len(protocol["query_ids"])
+        else:
+            n_queries = self.queries or min(MOST_QUERIES, max(1, data.n_items // 10))
+            train = self.train or (MOST_TRAINED if data.n_items - n_queries > MOST_TRAINED else 0)
+            trained = f"{train:,} items of the database are trained on" if train else "the whole database is trained on"
+            protocol = {"draw": "random", "queries": n_queries, "train": train, "seed": self.seed}
+            protocol |= {"title": f"{n_queries:,} queries; {trained}"}
+        k = max(1, min(K_NEAREST, data.n_items - n_queries))
+        relevant = f"relevant are the {k} nearest by {metric}"
+        relevance = {"kind": "neighbours", "k": k, "metric": metric}
+        return {**protocol, "title": f"{protocol['title']}; {relevant}", "relevance": relevance}
 
     def _given(self, data: OwnData) -> dict[str, Any]:
         """The protocol whose queries the data have, or a file of ids; all others are the database, and trained on."""

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import Arrays, StoredArray, arrays_in, parted
+from hashbench.codes.files import Arrays, StoredArray, parted
 from hashbench.datasets.own.data import OwnData, read_labels
+from hashbench.datasets.own.vector_files import arrays_of
 from hashbench.datasets.readers import Items, as_float32
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 from hashbench.foundation.progress import bar
@@ -20,7 +21,16 @@ from hashbench.foundation.progress import bar
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ITEMS = ("items", "images", "data", "features", "x")  # names that are recognised, in any case
+ITEMS = (
+    "items",
+    "images",
+    "data",
+    "features",
+    "x",
+    "vectors",
+    "embeddings",
+    "emb",
+)  # names that are recognised, in any case
 LABELS = ("labels", "label", "targets", "target", "classes", "y")
 # items and labels of a training set, which is the database, and of a test set, which are the queries
 SPLITS = (("train", "train_labels"), ("test", "test_labels")), (("x_train", "y_train"), ("x_test", "y_test"))
@@ -65,25 +75,31 @@ def _joined(where: str, labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(labels)
 
 
+def has_labels(path: Path, labels: str | None) -> bool:
+    """Whether a file of items has labels: an array with a name of labels, or ``labels`` says where they are."""
+    return labels is not None or any(key.lower() in {*LABELS, "train_labels", "y_train"} for key in arrays_of(path))
+
+
 def _parts(path: Path, items: str | None, labels: str | None) -> list[tuple[StoredArray, str, NDArray[Any]]]:
     """The items and labels in a file, with the name of the labels for errors; two parts where it has a test set."""
-    arrays = arrays_in(path)
+    arrays = arrays_of(path)
     by_name = {key.lower(): key for key in arrays}
     keys = next((each for each in SPLITS if by_name.keys() >= {key for part in each for key in part}), None)
     if keys is not None and items is labels is None:
         return [(arrays[by_name[of]](), *_values(arrays, by_name[labelled])) for of, labelled in keys]
-    key = _key(path, arrays, items, ITEMS, "say --items KEY")
+    key = key_of(path, arrays, items, ITEMS, "say --items KEY")
     return [(arrays[key](), *_labels(path, arrays, labels))]
 
 
 def find(path: Path) -> tuple[StoredArray, NDArray[Any] | None]:
     """The items, the only array or the one with a name of items, and the labels; None if none has a name of labels."""
-    arrays = arrays_in(path)
+    arrays = arrays_of(path)
     labels = _labels(path, arrays, None)[1] if any(key.lower() in LABELS for key in arrays) else None
-    return arrays[_key(path, arrays, None, ITEMS, "call it items")](), labels
+    return arrays[key_of(path, arrays, None, ITEMS, "call it items")](), labels
 
 
-def _key(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> str:
+def key_of(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], advice: str) -> str:
+    """``key``, or the only key, or the only one among ``names``; HashbenchError, with the advice, if it is unknown."""
     if key is not None:
         if key not in arrays:
             raise HashbenchError(f"{path}: {unknown('array', key, map(printable, arrays))}")
@@ -103,14 +119,14 @@ def _labels(path: Path, arrays: Arrays, place: str | None) -> tuple[str, NDArray
     if place is None and len(arrays) == 1:
         raise HashbenchError(f"{path}: it holds one array, the items: name the labels with --labels FILE")
     if place is None or place in arrays:
-        return _values(arrays, _key(path, arrays, place, LABELS, "say --labels KEY"))
+        return _values(arrays, key_of(path, arrays, place, LABELS, "say --labels KEY"))
     file, key = parted(place)
     if not file.is_file():
         raise HashbenchError(f"--labels {place}: no file, and no array of {path}, which holds {_names(arrays)}")
     if file.suffix.lower() in (".txt", ".csv"):  # a label on each line
         return str(file), np.array(quietly(str(file), lambda: file.read_text(encoding="utf-8")).splitlines(), np.str_)
-    others = arrays_in(file)
-    return _values(others, _key(file, others, key, LABELS, f"say --labels {file}:KEY"))
+    others = arrays_of(file)
+    return _values(others, key_of(file, others, key, LABELS, f"say --labels {file}:KEY"))
 
 
 def _values(arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:

@@ -26,6 +26,7 @@ class Evaluation:
     evidence: Evidence
     query: Codes
     ids_in_database: int | None = None  # queries whose id is that of a database item; None: there are no ids
+    n_neighbours: int | None = None  # of a query, which are relevant; None: labels are the relevance
     twins_in_training: int | None = None  # queries with the code and a label of a training item; None: there are none
     conventions: Mapping[str, Values] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -129,6 +130,8 @@ def _leak(found: Evaluation) -> Iterator[str]:
         yield "no ids to compare"
     else:
         yield f"{found.ids_in_database:,} queries are in the database, by their ids"
+    if found.n_neighbours is not None:
+        return  # a neighbour may well have the code of a query
     yield f"{found.queries.twins:,} queries have the code and a label of a database item"
     if found.twins_in_training is not None:
         yield f"{found.twins_in_training:,} queries have the code and a label of a training item"

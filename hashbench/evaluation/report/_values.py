@@ -33,6 +33,7 @@ def _report(found: Evaluation) -> dict[str, Any]:
     return {
         "file": found.source,
         **found.scores.to_dict(),
+        "neighbours": found.n_neighbours,
         "as": {name: {**about[name], "figures": figures} for name, figures in found.conventions.items()},
         "queries": {name: getattr(queries, name) for name in ("without_relevant", "empty_balls", "radius")},
         "without_class": dict(zip(("queries", "database"), evidence.without_class, strict=True)),

@@ -1,0 +1,140 @@
+"""The part of ``hashbench bench`` for vectors without labels: which code, of how many bytes, finds the neighbours."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from typer import echo
+
+from hashbench.cli import run
+from hashbench.foundation import paths
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
+from hashbench.foundation.progress import note
+
+if TYPE_CHECKING:
+    from hashbench.datasets.card import Card
+    from hashbench.tables.vectors import Comparison
+
+FOLDER = "bench"  # of the results
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The methods (None: the default ones), lengths of codes, k, factors of k, target and protocol that are chosen."""
+
+    methods: Sequence[str] | None
+    lengths: Sequence[int] | None
+    k: int | None
+    factors: Sequence[int]
+    target: float
+    protocol: str | None
+
+
+def is_file(data: str) -> bool:
+    """Whether it is the path of a file, and not the name of a data set."""
+    from hashbench.datasets.card import cards
+    from hashbench.foundation.registry import canonical
+
+    return canonical(data) not in cards() and (Path(data).is_file() or bool(Path(data).suffix))
+
+
+@contextmanager
+def card_and_items(data: str) -> "Iterator[tuple[Card, str]]":
+    """The card of the data set, or of the file, and the file of items that a command to encode has.
+
+    A data set that is added for this block is gone again if something is refused in it.
+    """
+    from hashbench.cli.catalogue import card_of
+    from hashbench.datasets.own.add import remove
+    from hashbench.datasets.own.of_file import card_of_file
+
+    if not is_file(data):
+        yield card_of(data), "ITEMS.npy"
+        return
+    card, is_new = card_of_file(Path(data))
+    try:
+        yield card, data
+    except HashbenchError:
+        if is_new:
+            remove(card.name)
+        raise
+    if is_new:
+        note(f"added {data} as {card.name}: {card.n_items:,} vectors of {math.prod(card.item_shape):,} numbers")
+
+
+def comparison_of(card: "Card", chosen: Choice) -> "tuple[Comparison, list[str]]":
+    """The comparison that is asked for, and a line for each method that is left out; refuses what cannot be."""
+    from hashbench.datasets.card import load_card
+    from hashbench.datasets.own.of_file import with_k
+    from hashbench.tables.vectors import Comparison, codes_of
+
+    protocol = card.protocol_name(chosen.protocol)
+    codes, left_out = codes_of(card, protocol, chosen.methods, chosen.lengths)
+    if chosen.k is not None and (other := with_k(card, protocol, chosen.k)) != protocol:
+        card, protocol = load_card(card.name), other
+        codes, left_out = codes_of(card, protocol, chosen.methods, chosen.lengths)
+    return Comparison(card, protocol, codes, chosen.factors), left_out
+
+
+def declared(comparison: "Comparison") -> str:
+    """The file that declares the table of recalls."""
+    from hashbench.tables import vectors
+
+    return vectors.declared(comparison, _notes(comparison))
+
+
+def compare(
+    comparison: "Comparison", table: str, target: float, items: str, program: Sequence[str], *, jobs: int, device: str
+) -> None:
+    """Makes the runs of the declared ``table``, prints lines and answer, and writes them with a picture.
+
+    They are in results/bench/. Raises CheckFailed if a run failed.
+    """
+    from hashbench.figures import drawing_of_vectors, preview
+    from hashbench.foundation.files import all_or_none, write_bytes, write_text
+    from hashbench.runs.store import Store
+    from hashbench.tables import vectors
+
+    failures: list[str] = []
+    try:
+        run.command([table], seeds=1, jobs=jobs, device=device, retry_failed=True)
+    except run.RunsFailed as error:
+        failures = [f"Failed: {failed.name}: {reason}" for failed, reason in error.failures]
+    store = Store.default()
+    lines = vectors.measured(comparison, store)
+    if not lines:
+        raise CheckFailed(f"{table}: all runs failed: {failures[0]}")
+    text = vectors.as_markdown(comparison, lines, [*_notes(comparison), *failures])
+    answer = vectors.answer(comparison, lines, target, program, items)
+    stem = store.folder / FOLDER / table
+    with all_or_none():
+        write_text(stem.with_suffix(".md"), f"{text}\n{answer}\n")
+        write_text(stem.with_suffix(".csv"), vectors.as_csv(comparison, lines))
+        write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, lines)))
+    echo(text)
+    for suffix in (".md", ".csv", ".png"):
+        echo(paths.shown(stem.with_suffix(suffix)))
+    echo(f"\n{answer}")
+    if failures:
+        raise CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
+
+
+def _notes(comparison: "Comparison") -> Iterator[str]:
+    from hashbench.foundation import provenance
+
+    rule = comparison.card.protocol(comparison.protocol)
+    k, metric = comparison.rule.k, comparison.rule.metric
+    queries = "the queries" if rule.n_queries is None else f"{rule.n_queries:,} queries"
+    of = "the others" if rule.n_database is None else f"{rule.n_database:,} vectors"
+    yield f"The recall of the {k} nearest of {queries} by {metric} among {of}: the mean over all orders of ties."
+    factor = comparison.main_factor
+    m = factor * k
+    yield f"alone: the first {k} items by codes. {factor}x: the first {m}, ordered again by the floats, and so on."
+    yield f"no floats: the first {m} by Hamming distance, ordered again by the query's numbers times the stored bits."
+    yield "query: bits, by Hamming distance; float, the query's own numbers against the stored bits (asymmetric)."
+    yield "bytes: all that is stored of a vector, factors too. The .csv has the seconds to fit, and more."
+    cpu = provenance.hardware("cpu")["cpu"]
+    yield f"us to encode a vector, ms of an exhaustive search with {factor}x rescoring: here, on one thread of {cpu}."

@@ -1,0 +1,426 @@
+"""The exact nearest neighbours of vectors: computed once, in blocks, and stored beside the data set.
+
+A product of matrices in float32 finds candidates, and the distances of these are computed in float64 from the vectors.
+The rounding of the product is bounded, so it is known for each query whether an item outside its candidates could be
+among the nearest; if one could, the query gets more candidates. The result is that of float64 alone: the k items of
+the smallest distances, and among equal distances those that come first.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import product, zip_longest
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.datasets.protocol import Metric, Neighbours
+from hashbench.datasets.split import Split, canonical_bytes
+from hashbench.datasets.store import Dataset
+from hashbench.foundation import paths
+from hashbench.foundation.config import digest
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import locked, require_writable, write_arrays
+from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.progress import bar
+
+FOLDER = "neighbours"  # of a data set
+DEPTH = 100  # neighbours of a query that are stored, or as many as a rule asks for
+MARGIN = 27  # candidates beyond those that are asked for
+MORE = 8  # times as many for the queries whose candidates are too few
+TILE_QUERIES, TILE_ITEMS = 256, 2048  # of one product
+HELD = 1 << 24  # values in memory at a time, with their ids: 128 MiB
+EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 2 MiB in float64
+UNIT_ROUNDOFF = 2.0**-24  # of float32
+SAMPLE = 1000  # items that tell the median distance
+CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed
+TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
+NOISE = 0.85  # above it the k-th nearest is about as far as any item
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.integer[Any]]
+
+
+class Rows(Protocol):
+    """Vectors [n, d] that are read some rows at a time: an array, or an object that computes the rows on demand."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(items, dimensions)."""
+
+    def __getitem__(self, rows: slice | Ids, /) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRows:
+    """The rows ``ids`` of stored items [n, ...], each flat; a run of ids is read without a copy."""
+
+    items: NDArray[Any]
+    ids: Ids
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(items, dimensions)."""
+        return len(self.ids), int(np.prod(self.items.shape[1:]))
+
+    def __getitem__(self, rows: slice | Ids) -> NDArray[Any]:
+        """The vectors of those rows, [rows, d]."""
+        ids = self.ids[rows]
+        is_run = isinstance(rows, slice) and len(ids) > 0 and ids[-1] - ids[0] == len(ids) - 1
+        chosen = self.items[ids[0] : ids[-1] + 1] if is_run else self.items[ids]
+        return chosen.reshape(len(ids), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredNeighbours:
+    """The nearest items of each query, in ascending order of the distance.
+
+    ``ids`` int32[q, depth] are positions in the ``database_ids`` of the split, ``distances`` float32[q, depth] as
+    :func:`nearest` has them. ``beyond`` float32[q] is the distance of the next nearest item: infinite if there is none,
+    NaN if the neighbours come from a file that does not say. ``median`` float32[q] is that of a sample of the database,
+    NaN if this has fewer than 1,000 items.
+    """
+
+    ids: NDArray[np.int32]
+    distances: NDArray[np.float32]
+    beyond: NDArray[np.float32]
+    median: NDArray[np.float32]
+    metric: Metric
+
+    def n_tied_at(self, k: int) -> int:
+        """The number of queries with an item outside the first ``k`` at the float32 distance of the ``k``-th."""
+        following = self.distances[:, k] if k < self.distances.shape[1] else self.beyond
+        return int((self.distances[:, k - 1] == following).sum())
+
+    def contrast(self, k: int) -> float:
+        """The Euclidean distance of the ``k``-th nearest as a share of the median one; the median over queries.
+
+        NaN for inner products, which are no distances, and where the median distance is 0 or not known.
+        """
+        if self.metric == "ip":
+            return float("nan")
+        kth, median = self.distances[:, k - 1], self.median
+        with np.errstate(invalid="ignore", divide="ignore"):
+            shares = kth / median
+        shares = np.sqrt(shares) if self.metric == "cosine" else shares  # half the squared distance of unit vectors
+        return float(np.median(shares))
+
+    def warnings(self, k: int) -> list[str]:
+        """What a reader of results by the ``k`` nearest must know, a line each."""
+        lines = []
+        n_queries = len(self.ids)
+        if n_tied := self.n_tied_at(k):
+            lines.append(
+                f"{n_tied:,} of {n_queries:,} queries have another item as near as number {k}: the first counts"
+            )
+        if (contrast := self.contrast(k)) > NOISE:
+            alike = f"the item number {k} by distance is {contrast:.2f} times as far as the median item"
+            lines.append(f"{alike}: such vectors are like noise, and recall on them says little of others")
+        return lines
+
+
+def nearest(
+    queries: Rows, database: Rows, k: int, metric: Metric, *, progress: bool = False
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """(ids int32[q, k] of rows of the database, distances float32[q, k]) of the ``k`` nearest, the nearest first.
+
+    The distance is the Euclidean one (``l2``), 1 - cosine (``cosine``), or minus the inner product (``ip``). Exact:
+    the order is that of the distances in float64, and by row where two are equal. Raises HashbenchError for vectors
+    of different widths or not finite, for a ``k`` that the database does not have, and for a cosine of a zero vector.
+
+    >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2, "l2")[0].tolist()
+    [[0, 1], [2, 1]]
+    """
+    found, distances = _nearest(queries, database, k, metric, progress=progress)
+    return found.astype(np.int32), distances.astype(np.float32)
+
+
+def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progress: bool = False) -> StoredNeighbours:
+    """The nearest items of the split's database to its queries: read, or computed once and stored.
+
+    ``data.items`` are what is compared: with ``rule.features`` these, and else the stored items.
+    """
+    n_database = len(chosen.database_ids)
+    if rule.k > n_database:
+        raise HashbenchError(f"{data.name}: k = {rule.k:,} neighbours: the database has {n_database:,} items")
+    depth = min(n_database, max(DEPTH, rule.k))
+    path = path_of(data, chosen, rule, depth)
+    if (found := _read(path, rule.metric)) is not None:
+        return found
+    require_writable(path.parent, instead="--data")
+    busy = f"{path}: another process computes it: waiting"
+    with locked(path.with_suffix(".lock"), wait=True, busy=busy, instead="--data"):
+        if (found := _read(path, rule.metric)) is not None:
+            return found
+        queries, database = StoredRows(data.items, chosen.query_ids), StoredRows(data.items, chosen.database_ids)
+        found = _computed(queries, database, depth, rule.metric, progress=progress)
+        write(path, found)
+    path.with_suffix(".lock").unlink(missing_ok=True)
+    return found
+
+
+def path_of(data: Dataset, chosen: Split, rule: Neighbours, depth: int) -> Path:
+    """The file of the neighbours, named by all that decides them."""
+    made_of: dict[str, Any] = {"items": data.sha256, "features": rule.features, "metric": rule.metric, "depth": depth}
+    for role in ("query", "database"):
+        ids = chosen.lists()[role]
+        made_of[role] = hashlib.sha256(canonical_bytes(ids)).hexdigest()
+    return paths.data() / data.name / FOLDER / f"{digest(made_of)[:16]}.npz"
+
+
+def write(path: Path, found: StoredNeighbours) -> None:
+    """Writes the neighbours to the .npz ``path``, whole or not at all."""
+    write_arrays(path, "plain", ids=found.ids, distances=found.distances, beyond=found.beyond, median=found.median)
+
+
+def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
+    """The neighbours that came with the vectors, from the file ``where``, as ``ids`` [q, k] of rows of the database.
+
+    Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
+    some queries' neighbours are not those of the nearest items.
+    """
+    n_queries, n_database = queries.shape[0], database.shape[0]
+    if ids.ndim != 2 or ids.dtype.kind not in "iu" or len(ids) != n_queries or not 1 <= ids.shape[1] <= n_database:
+        expected = f"whole numbers [{n_queries:,}, k], at most {n_database:,} a query, are expected"
+        raise HashbenchError(f"{where}: neighbours are {ids.dtype} of shape {ids.shape}: {expected}")
+    if ids.min() < 0 or ids.max() >= n_database:
+        wrong = ids.min() if ids.min() < 0 else ids.max()
+        raise HashbenchError(f"{where}: neighbour {wrong}: the database has the items 0 to {n_database - 1}")
+    ascending = np.sort(ids, axis=1)
+    if (twice := np.flatnonzero((ascending[:, 1:] == ascending[:, :-1]).any(axis=1))).size:
+        raise HashbenchError(f"{where}: query {twice[0]} has a neighbour twice: each once is expected")
+    k = ids.shape[1]
+    distances = _exact(queries, database, ids, metric)
+    sample = np.unique(np.linspace(0, n_queries - 1, min(CHECKED, n_queries)).astype(np.int64))
+    due = _nearest(queries[sample], database, k, metric)[1]
+    stated = np.sort(distances[sample], axis=1)
+    is_wrong = stated > due + TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean()))
+    if is_wrong.any():
+        row, rank = np.argwhere(is_wrong)[0]
+        given = (
+            f"query {sample[row]}: its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
+        )
+        expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
+        raise HashbenchError(f"{where}: {given}, and {expected}")
+    order = np.argsort(distances, axis=1, kind="stable")
+    kept, beyond = order[:, :DEPTH], order[:, DEPTH : DEPTH + 1]
+    unknown = np.full((n_queries, 1), np.inf if k == n_database else np.nan)
+    return StoredNeighbours(
+        ids=np.take_along_axis(ids, kept, axis=1).astype(np.int32),
+        distances=np.take_along_axis(distances, kept, axis=1).astype(np.float32),
+        beyond=(np.take_along_axis(distances, beyond, axis=1) if k > DEPTH else unknown)[:, 0].astype(np.float32),
+        median=_median(queries, database, metric),
+        metric=metric,
+    )
+
+
+def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
+    """The stored neighbours; None if they are missing or damaged, since they can be computed again."""
+    with suppress(Exception), np.load(path, allow_pickle=False) as file:
+        return StoredNeighbours(file["ids"], file["distances"], file["beyond"], file["median"], metric)
+    return None
+
+
+def _computed(queries: Rows, database: Rows, depth: int, metric: Metric, *, progress: bool) -> StoredNeighbours:
+    has_more = depth < database.shape[0]
+    ids, distances = nearest(queries, database, depth + has_more, metric, progress=progress)
+    beyond = distances[:, depth] if has_more else np.full(len(ids), np.inf, np.float32)
+    return StoredNeighbours(ids[:, :depth], distances[:, :depth], beyond, _median(queries, database, metric), metric)
+
+
+def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32]:
+    """The median distance of each query to a sample of the database, float32[q]; NaN where it is too small for one."""
+    if database.shape[0] < SAMPLE:
+        return np.full(queries.shape[0], np.nan, np.float32)
+    sample = np.unique(np.linspace(0, database.shape[0] - 1, SAMPLE).astype(np.int64))
+    items = database[sample]
+    everyone = np.arange(len(sample))[None]
+    found = []
+    for rows in slices(queries.shape[0], TILE_QUERIES):
+        block = queries[rows]
+        distances = _exact(block, items, np.repeat(everyone, len(block), axis=0), metric)
+        found.append(np.median(distances, axis=1))
+    return np.concatenate(found).astype(np.float32)
+
+
+def _nearest(
+    queries: Rows, database: Rows, k: int, metric: Metric, *, progress: bool = False
+) -> tuple[NDArray[np.int64], Floats]:
+    """The same in int64 and float64."""
+    if len(queries.shape) != 2 or len(database.shape) != 2 or queries.shape[1] != database.shape[1]:
+        raise HashbenchError(f"vectors of shapes {queries.shape} and {database.shape}: [n, d], of one width")
+    if not 1 <= k <= database.shape[0]:
+        raise HashbenchError(f"k = {k:,} neighbours: the database has {database.shape[0]:,} items")
+    n_queries, n_items = queries.shape[0], database.shape[0]
+    ids, distances = np.empty((n_queries, k), np.int64), np.empty((n_queries, k))
+    open_rows, n_candidates = np.arange(n_queries), k + MARGIN
+    with bar("neighbours", "pair", n_queries * n_items, shown=progress, scaled=True) as done:
+        while open_rows.size:
+            n_candidates = min(n_items, n_candidates)
+            certain = []
+            for part in slices(len(open_rows), max(1, HELD // _room(n_candidates))):
+                rows = open_rows[part]
+                block = queries[rows]
+                finds = _Candidates(block, database, n_candidates, metric)
+                for n_pairs in finds.search():
+                    done.update(n_pairs)
+                candidates = finds.smallest()
+                exact = _exact(block, database, candidates, metric)
+                order = np.lexsort((candidates, exact), axis=1)[:, :k]
+                ids[rows] = np.take_along_axis(candidates, order, axis=1)
+                distances[rows] = np.take_along_axis(exact, order, axis=1)
+                certain.append(finds.are_certain(distances[rows, k - 1]))
+            open_rows = open_rows[~np.concatenate(certain)]
+            n_candidates *= MORE
+    return ids, distances
+
+
+class _Candidates:
+    """The items of the smallest values of each query: half the squared distance less a constant, or minus the product.
+
+    Both sides are moved by the same vector, near which the items are, so that the rounding is small (``l2`` only).
+    Values below ``bound`` are added behind the kept ones, and the ``n`` smallest stay when there is no more room.
+    """
+
+    def __init__(self, queries: NDArray[Any], database: Rows, n: int, metric: Metric) -> None:
+        self.database, self.metric, self.n = database, metric, n
+        first = database[slice(0, min(TILE_ITEMS, database.shape[0]))]
+        self.centre = first.mean(axis=0, dtype=np.float64) if metric == "l2" else None
+        self.queries, self.query_norms = self._prepared(queries)
+        self.queries *= -1
+        if metric == "l2":  # the product with an item that has half its squared norm at the end
+            self.queries = np.concatenate([self.queries, np.ones((len(queries), 1), np.float32)], axis=1)
+        self.largest = 0.0  # norm of an item
+        self.values = np.full((len(queries), _room(n)), np.inf, np.float32)
+        self.ids = np.full(self.values.shape, -1, np.int32)
+        self.n_kept = np.zeros(len(queries), np.int64)
+        self.bound = np.full(len(queries), np.inf, np.float32)
+
+    def search(self) -> Iterator[int]:
+        """Reads the database once; yields the number of pairs that each step compared.
+
+        Each core has some queries, and a product on one thread; the next items are read meanwhile.
+        """
+        from threadpoolctl import threadpool_limits
+
+        n_queries = len(self.queries)
+        tiles = list(slices(n_queries, TILE_QUERIES))
+        parts = list(slices(self.database.shape[0], TILE_ITEMS))
+        products = np.empty((n_queries, TILE_ITEMS), np.float32)
+
+        def compare(items: NDArray[np.float32], first_id: int, rows: slice) -> None:
+            values = products[rows, : len(items)]
+            np.matmul(self.queries[rows], items.T, out=values)
+            self._add(rows, values, first_id)
+
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(available_cores()) as pool:
+            ready = pool.submit(self._items, parts[0])
+            for part, following in zip_longest(parts, parts[1:]):
+                items = ready.result()
+                if following is not None:
+                    ready = pool.submit(self._items, following)
+                list(pool.map(partial(compare, items, part.start), tiles))
+                yield n_queries * len(items)
+            list(pool.map(self._drop, tiles))
+
+    def _items(self, part: slice) -> NDArray[np.float32]:
+        """Some items as the product takes them."""
+        items, norms = self._prepared(self.database[part])
+        self.largest = max(self.largest, float(norms.max()))
+        if self.metric != "l2":
+            return items
+        return np.concatenate([items, (norms**2 / 2).astype(np.float32)[:, None]], axis=1)
+
+    def smallest(self) -> NDArray[np.int32]:
+        """The candidates after the search, int32[q, n], in any order."""
+        return self.ids[:, : self.n]
+
+    def are_certain(self, kth: Floats) -> NDArray[np.bool_]:
+        """Whether no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
+        if self.n == self.database.shape[0]:
+            return np.ones(len(kth), np.bool_)
+        norms, largest = self.query_norms, self.largest
+        value = {"l2": (kth**2 - norms**2) / 2, "cosine": kth - 1, "ip": kth}[self.metric]
+        scale = {"l2": norms * largest + largest**2 / 2, "cosine": np.ones(1), "ip": norms * largest}[self.metric]
+        wrong_by = (self.queries.shape[1] + 8) * UNIT_ROUNDOFF * scale  # a sum in any order, and vectors in float32
+        return self.bound - wrong_by > value
+
+    def _prepared(self, vectors: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
+        """The vectors, moved or scaled, and their norms after a move and before a scaling."""
+        moved = vectors if self.centre is None else vectors - self.centre.astype(np.float32)
+        norms = np.sqrt(np.einsum("nd,nd->n", moved, moved, dtype=np.float64))
+        if not np.isfinite(norms).all():
+            raise HashbenchError("vectors: not finite (NaN or inf); distances cannot be made of them")
+        if self.metric != "cosine":
+            return moved.astype(np.float32), norms
+        if not norms.all():
+            raise HashbenchError("a vector of norm 0 has no cosine: take it out, or the metric l2")
+        return (moved / norms[:, None]).astype(np.float32), norms
+
+    def _add(self, rows: slice, values: NDArray[np.float32], first_id: int) -> None:
+        """Adds those of the values [rows, items] that are below the bound of their query."""
+        if np.isinf(self.bound[rows]).all():  # all are, and each query has as many
+            added = slice(first_id, first_id + values.shape[1])
+            self.values[rows, added] = values
+            self.ids[rows, added] = np.arange(added.start, added.stop)
+            self.n_kept[rows] = added.stop
+            self._drop(rows)
+            return
+        near = np.flatnonzero(values < self.bound[rows, None])
+        row, column = np.divmod(near, values.shape[1])
+        counts = np.bincount(row, minlength=len(values))
+        if (self.n_kept[rows] + counts).max() > self.values.shape[1]:
+            self._drop(rows)
+        place = np.arange(len(near)) - np.repeat(np.cumsum(counts) - counts, counts) + self.n_kept[rows][row]
+        self.values[rows][row, place] = values.ravel()[near]
+        self.ids[rows][row, place] = first_id + column
+        self.n_kept[rows] += counts
+
+    def _drop(self, rows: slice) -> None:
+        """Keeps the ``n`` smallest values of each query, the largest of which is its bound."""
+        n, filled = self.n, int(self.n_kept[rows].max())
+        if filled <= n:
+            return
+        values, ids = self.values[rows], self.ids[rows]
+        order = np.argpartition(values[:, :filled], n - 1, axis=1)[:, :n]
+        values[:, :n] = np.take_along_axis(values, order, axis=1)
+        ids[:, :n] = np.take_along_axis(ids, order, axis=1)
+        values[:, n:] = np.inf
+        self.n_kept[rows] = np.minimum(self.n_kept[rows], n)
+        self.bound[rows] = values[:, n - 1]
+
+
+def _room(n: int) -> int:
+    """The number of values of a query in memory where ``n`` are wanted: those of a tile are added before any goes."""
+    return n + max(n, TILE_ITEMS)
+
+
+def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
+    """The distances of the queries to the items ``ids`` [q, n], float64[q, n], computed in float64 from the vectors."""
+    found = np.empty(ids.shape)
+    width = max(1, EXACT_VALUES // queries.shape[1])  # pairs at a time
+
+    def compute(rows: slice, columns: slice) -> None:
+        query = queries[rows].astype(np.float64)[:, None]
+        chosen = ids[rows, columns]
+        items = database[chosen.ravel()].reshape(*chosen.shape, -1)
+        if metric == "ip":
+            found[rows, columns] = -np.einsum("qnd,qnd->qn", items, np.broadcast_to(query, items.shape))
+            return
+        if metric == "cosine":
+            query /= np.linalg.norm(query, axis=-1, keepdims=True)
+            items = items / np.sqrt(np.einsum("qnd,qnd->qn", items, items, dtype=np.float64))[..., None]
+        differences = items - query
+        squared = np.einsum("qnd,qnd->qn", differences, differences)
+        found[rows, columns] = squared / 2 if metric == "cosine" else np.sqrt(squared)
+
+    n_queries, n = ids.shape
+    parts = product(slices(n_queries, max(1, width // n)), slices(n, width))
+    with ThreadPoolExecutor(available_cores()) as pool:
+        list(pool.map(lambda part: compute(*part), parts))
+    return found

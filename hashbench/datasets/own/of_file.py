@@ -1,0 +1,96 @@
+"""The data set that a file of vectors is: found by the file, or added under the name of the file."""
+
+import os
+import shlex
+import tomllib
+from pathlib import Path
+
+import numpy as np
+
+from hashbench.datasets import store
+from hashbench.datasets.card import Card, card_files, load_card
+from hashbench.datasets.own import add
+from hashbench.datasets.own.data import FileOptions, OwnData, Rule
+from hashbench.datasets.protocol import Neighbours
+from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.files import locked, write_text
+from hashbench.foundation.registry import canonical
+
+TRAINED = 20_000  # vectors that methods learn from, where the database has more
+
+
+def card_of_file(path: Path) -> tuple[Card, bool]:
+    """The card of the data set that was made from the file, and whether it is new: added now, under the file's stem.
+
+    Raises HashbenchError for a file that has labels or no vectors, where the file has changed since it was added, and
+    where another file or data set has the name.
+    """
+    data = add.open_data([path], FileOptions())
+    if data.metric is None:
+        name = canonical(path.stem)
+        raise HashbenchError(f"{path}: it has labels: hashbench dataset add {name} {path}, then bench {name}")
+    if (card := _made_from(path)) is not None:
+        _require_same(card, data, path)
+        return card, False
+    stem = canonical(path.stem)
+    if stem in card_files():
+        advice = f"hashbench dataset add NAME {shlex.quote(str(path))}, then hashbench bench NAME"
+        raise HashbenchError(f"{path}: {stem} is a data set already, not of this file: {advice}")
+    add.require_name(stem, replace=False)
+    n_queries = data.n_queries or min(1000, data.n_items // 10)
+    rule = Rule() if data.n_queries or data.n_items - n_queries <= TRAINED else Rule(train=TRAINED)
+    return add.add(stem, data, rule, FileOptions()), True
+
+
+def _made_from(path: Path) -> Card | None:
+    """The data set that was added from this file, and no other beside it."""
+    place = os.fsencode(path.resolve()).decode("utf-8", "replace")
+    for name in paths.toml_files([paths.own_cards()]):
+        card = load_card(name)
+        files = [word for word in shlex.split(card.made_from) if Path(word).is_absolute()]
+        if files == [place] and card.labels == "none":
+            return card
+    return None
+
+
+def _require_same(card: Card, data: OwnData, path: Path) -> None:
+    """Raises HashbenchError unless the stored items are those of the file."""
+    stored = store.open_dataset(card).items
+    same = data.n_items == len(stored) and data.shape == stored.shape[1:]
+    first = 0
+    for block in data.blocks() if same else ():
+        same = same and np.array_equal(block, stored[first : first + len(block)])
+        first += len(block)
+    if not same:
+        again = f"hashbench dataset add {card.name} {card.made_from} --replace"
+        raise HashbenchError(f"{path}: it has changed since it was added as {printable(card.name)}: {again}")
+
+
+def with_k(card: Card, name: str, k: int) -> str:
+    """The protocol like the one called ``name`` by which ``k`` items are relevant; it is added to a card of the user.
+
+    Raises HashbenchError for more items than the database has, and for another ``k`` of a card that is not the user's.
+    """
+    protocol = card.protocol(name)
+    rule = protocol.relevance
+    assert isinstance(rule, Neighbours)
+    if rule.k == k:
+        return name
+    if protocol.n_database is not None and k > protocol.n_database:
+        raise HashbenchError(f"--k {k:,}: the database of {card.name} has {protocol.n_database:,} items")
+    other = f"{name}_k{k}"
+    if other in card.protocols:
+        return other
+    if not card.own:
+        raise HashbenchError(f"--k {k}: the protocol {name} of {card.name} has k = {rule.k}, and takes no other")
+    path = paths.own_cards() / f"{card.name}.toml"
+    with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        like = values["protocols"][name]
+        title = like["title"].replace(f"relevant are the {rule.k} nearest", f"relevant are the {k} nearest")
+        relevance = {**like["relevance"], "k": k}
+        values["protocols"][other] = {**like, "of": name, "title": title, "relevance": relevance}
+        write_text(path, add.card_text(values))
+    paths.read_again()
+    return other

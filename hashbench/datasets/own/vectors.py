@@ -1,0 +1,172 @@
+"""Vectors without labels in a file of the user: those that are nearest to a query are relevant to it."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes.files import StoredArray, attributes_of, parted
+from hashbench.datasets.audit import byte_keys
+from hashbench.datasets.own import texts
+from hashbench.datasets.own.data import FileOptions, OwnData, OwnLabels, Spread
+from hashbench.datasets.own.files import ITEMS, key_of
+from hashbench.datasets.own.vector_files import arrays_of, vector_columns
+from hashbench.datasets.protocol import Metric
+from hashbench.datasets.readers import as_float32
+from hashbench.foundation.errors import HashbenchError, counted, printable
+
+PAIRS = (("train", "test"), ("database", "queries"), ("base", "query"), ("items", "queries"))
+NEIGHBOURS = ("neighbors", "neighbours")
+UNIT = 1e-3  # a norm that differs from 1 by no more is 1
+# the attribute ``distance`` of the files of ann-benchmarks and VIBE; bits as 0 and 1 have Hamming's order by l2
+DISTANCES: dict[str, Metric] = {"angular": "cosine", "cosine": "cosine", "normalized": "cosine", "hamming": "l2"}
+DISTANCES |= {"euclidean": "l2", "l2": "l2", "ip": "ip", "dot": "ip"}
+
+
+class VectorSpread(Spread):
+    """The same, with the norms before they became 1, and a key of each vector to find repeated ones."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys: list[NDArray[np.uint64]] = []
+        self.lowest, self.highest = np.inf, 0.0
+
+    def add(self, items: NDArray[Any]) -> None:
+        """Adds a block [n, d]."""
+        super().add(items)
+        self.keys.append(byte_keys(items))
+
+    def notes(self, where: str) -> list[str]:
+        """What is odd about the vectors, a line each."""
+        lines = super().notes(where)
+        keys = np.concatenate(self.keys)
+        if n_repeated := len(keys) - len(np.unique(keys)):
+            lines.append(f"{where}: {counted(n_repeated, 'vector')} of {len(keys):,} repeat another: they tie")
+        if self.lowest < 1 - UNIT or self.highest > 1 + UNIT:
+            lines.append(f"{where}: norms from {self.lowest:.4g} to {self.highest:.4g}: stored with norm 1, for cosine")
+        return lines
+
+
+def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
+    """The vectors of one file, or the database and the queries in two, or in two arrays of one.
+
+    With the metric ``cosine`` they get norm 1. Raises HashbenchError for arrays that are no vectors.
+    """
+    stored, given, attributes = _arrays(paths, options)
+    for vectors in stored:
+        _require_vectors(vectors)
+    n_items, (d, *others) = sum(vectors.shape[0] for vectors in stored), [vectors.shape[1] for vectors in stored]
+    if others and others[0] != d:
+        raise HashbenchError(f"{stored[1].where}: queries of {others[0]:,} numbers, and the database has {d:,}")
+    if given is not None and not others:
+        raise HashbenchError(f"{given.where}: neighbours of queries that are not given: --queries FILE")
+    metric, reason = _metric(stored, options.metric, attributes)
+    note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
+    spread = VectorSpread()
+    blocks = [partial(_blocks, vectors, metric, spread) for vectors in stored]
+    return OwnData(
+        paths,
+        (d,),
+        OwnLabels(np.zeros((n_items, 0), np.uint8), [], (note,)),
+        lambda: chain.from_iterable(of_part() for of_part in blocks),
+        n_queries=n_items - stored[0].shape[0] if others else 0,
+        spread=spread,
+        metric=metric,
+        given_neighbours=given,
+    )
+
+
+def _arrays(
+    paths: Sequence[Path], options: FileOptions
+) -> tuple[list[StoredArray], StoredArray | None, dict[str, str]]:
+    """The vectors (of the database and, if there are any, of the queries), their neighbours, and attributes."""
+    given = None if options.neighbours is None else _neighbours_at(options.neighbours)
+    if options.embed is not None:
+        read = [texts.read(path, options.items) for path in paths]
+        embedder = texts.Embedder(options.embed)
+        stored = [texts.embedded(path, lines, embedder) for path, lines in zip(paths, read, strict=True)]
+        return stored, given, {"distance": embedder.distance}
+    arrays = arrays_of(paths[0])
+    by_name = {key.lower(): key for key in arrays}
+    pair = next((keys for keys in PAIRS if by_name.keys() >= set(keys)), None)
+    if pair is not None and len(paths) == 1 and options.items is None:
+        stored = [arrays[by_name[key]]() for key in pair]
+    else:
+        stored = [_vectors_in(path, options.items) for path in paths]
+    if given is None and len(stored) == 2 and len(paths) == 1:
+        given = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
+    return stored, given, attributes_of(paths[0]) if paths[0].suffix.lower() in (".h5", ".hdf5") else {}
+
+
+def _vectors_in(path: Path, key: str | None) -> StoredArray:
+    arrays = arrays_of(path)
+    columns = vector_columns(path, arrays)
+    if key is None and len(columns) == 1:
+        key = columns[0]
+    return arrays[key_of(path, arrays, key, ITEMS, "say --items KEY")]()
+
+
+def _neighbours_at(place: str) -> StoredArray:
+    path, key = parted(place)
+    arrays = arrays_of(path)
+    return arrays[key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY")]()
+
+
+def _require_vectors(stored: StoredArray) -> None:
+    shape, kind, fault = stored.shape, stored.dtype.kind, None
+    if len(shape) > 2:
+        fault = f"images of shape {shape} need labels: name them with --labels KEY or --labels FILE"
+    elif len(shape) != 2 or 0 in shape:
+        fault = f"shape {shape}: vectors [n, d] are expected"
+    elif kind not in "biuf":
+        fault = f"{stored.dtype}: numbers are expected"
+    if fault is not None:
+        raise HashbenchError(f"{stored.where}: {fault}")
+
+
+def _metric(stored: Sequence[StoredArray], asked: Metric | None, attributes: dict[str, str]) -> tuple[Metric, str]:
+    """The metric and where it comes from: as asked, as the file says, or by the norms."""
+    if asked is not None:
+        return asked, "--metric"
+    if (stated := attributes.get("distance")) is not None:
+        if stated.lower() not in DISTANCES:
+            known = ", ".join(sorted(DISTANCES))
+            raise HashbenchError(f"{stored[0].where}: distance {printable(stated)}: one of {known}, or --metric")
+        return DISTANCES[stated.lower()], f"its distance is {printable(stated)}"
+    for vectors in stored:
+        for block in _float32_blocks(vectors):
+            if (np.abs(_norms(block) - 1) > UNIT).any():
+                return "l2", f"not all norms are 1 within {UNIT}"
+    return "cosine", f"all norms are 1 within {UNIT}"
+
+
+def _blocks(stored: StoredArray, metric: Metric, spread: VectorSpread) -> Iterator[NDArray[np.float32]]:
+    """The vectors in float32, of norm 1 for cosine."""
+    first = 0
+    for vectors in _float32_blocks(stored):
+        block = vectors
+        if metric == "cosine":
+            norms = _norms(vectors)
+            if not norms.all():
+                row = first + int(np.argmin(norms))
+                raise HashbenchError(
+                    f"{stored.where}: row {row} has norm 0, and no cosine: leave it out, or --metric l2"
+                )
+            spread.lowest = min(spread.lowest, float(norms.min()))
+            spread.highest = max(spread.highest, float(norms.max()))
+            block = (vectors / norms[:, None]).astype(np.float32)
+        first += len(block)
+        yield block
+
+
+def _float32_blocks(stored: StoredArray) -> Iterator[NDArray[np.float32]]:
+    for slab in (slab for _, slab in stored.slabs()) if stored.by_rows else iter([stored.whole()]):
+        yield as_float32(stored.where, slab)
+
+
+def _norms(block: NDArray[np.float32]) -> NDArray[np.float64]:
+    return np.sqrt(np.einsum("nd,nd->n", block, block, dtype=np.float64))

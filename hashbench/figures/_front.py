@@ -1,0 +1,132 @@
+"""Dots on a logarithmic axis of what they cost, with the Pareto front and the names of dots beside them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hashbench.figures._drawing import Artist, Axes, Figure, explain, legend
+from hashbench.figures._looks import Look
+
+if TYPE_CHECKING:
+    from matplotlib.transforms import Bbox
+
+FONT = 5.5  # points
+STEPS = 24  # places around a dot that are tried for its name, at each distance
+DISTANCES = (4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 34.0, 44.0)  # points
+BESIDE = 6.0  # points; a name that is further from its dot has a line to it
+
+
+@dataclass(frozen=True)
+class Dot:
+    """What costs ``cost`` and gives ``gain``; ``name`` is written beside it, unless it is empty."""
+
+    name: str
+    cost: float
+    gain: float
+    look: Look
+    is_on_front: bool
+    is_hollow: bool = False
+
+
+def draw(
+    dots: Sequence[Dot],
+    labels: tuple[str, str],
+    explanation: str,
+    figure: Figure,
+    samples: Mapping[str, Artist] | None = None,
+    base: int = 10,
+) -> None:
+    """Draws the dots, the front as steps, and the names; ``labels`` are those of cost and gain.
+
+    The legend has the ``samples``, if there are any. The axis of costs has the powers of ``base``.
+    """
+    from matplotlib.ticker import LogFormatter
+
+    ax = figure.add_subplot()
+    for dot in dots:
+        (drawn,) = ax.plot(dot.cost, dot.gain, dot.look["marker"], color=dot.look["color"], markersize=4)
+        if dot.is_hollow:
+            drawn.set(markerfacecolor="white", markeredgewidth=0.8)
+    front = sorted((dot.cost, dot.gain) for dot in dots if dot.is_on_front)
+    ax.step(*zip(*front, strict=True), where="post", color="0.6", linewidth=0.8, zorder=0)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    ax.set_xscale("log", base=base)
+    ax.xaxis.set_major_formatter("{x:g}")  # matplotlib's own labels are mathematics, which no figure reads
+    if base == 10:
+        ax.xaxis.set_minor_formatter(LogFormatter())
+    ax.margins(x=0.08, y=0.05)
+    ax.grid()
+    explain(figure, explanation)
+    if samples is not None:
+        legend(figure, samples)
+    _name_dots(ax, dots, figure)
+
+
+def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
+    """Writes the name of each dot at the nearest free place around it, with a line to it where it is not beside it."""
+    from matplotlib.transforms import Bbox
+
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.execute(figure)  # before it, nobody knows how far two dots are apart
+    inside, pixels = ax.get_window_extent(), figure.dpi / 72
+    centres = [ax.transData.transform((dot.cost, dot.gain)) for dot in dots]
+    taken = [Bbox.from_bounds(x - 2.5 * pixels, y - 2.5 * pixels, 5 * pixels, 5 * pixels) for x, y in centres]
+    taken += [Bbox([left, (right[0], left[1] + pixels)]) for left, right in pairwise(_front_of(dots, centres))]
+    for dot, (x, y) in sorted(zip(dots, centres, strict=True), key=lambda pair: -pair[0].gain):
+        if not dot.name:
+            continue
+        name = ax.annotate(dot.name, (dot.cost, dot.gain), fontsize=FONT, va="center", ha="center")
+        name.set_color(dot.look["color"])
+        name.set_in_layout(False)
+        size = name.get_window_extent().padded(pixels)
+        places = list(_places_around(x, y, size.width, size.height, pixels))
+        free = [place for place in places if _is_inside(place, inside) and not place.count_overlaps(taken)]
+        others = [other for other in taken if not other.contains(x, y)]
+        clear = [place for place in free if not _is_crossed(place, (x, y), others)]
+        box = (clear or free or places)[0]
+        taken.append(box)
+        middle_x, middle_y = ax.transData.inverted().transform(((box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2))
+        name.set_position((middle_x, middle_y))
+        nearest_x, nearest_y = _nearest(box, x, y)
+        if np.hypot(nearest_x - x, nearest_y - y) > BESIDE * pixels:
+            ends = ax.transData.inverted().transform([(x, y), (nearest_x, nearest_y)])
+            ax.plot(*ends.T, color=dot.look["color"], linewidth=0.4, zorder=0)
+
+
+def _is_inside(box: "Bbox", other: "Bbox") -> bool:
+    return other.contains(box.x0, box.y0) and other.contains(box.x1, box.y1)
+
+
+def _is_crossed(box: "Bbox", dot: tuple[float, float], others: Sequence["Bbox"]) -> bool:
+    """Whether the line from a box to its dot crosses another box."""
+    from matplotlib.path import Path
+
+    line = Path([dot, _nearest(box, *dot)])
+    return any(line.intersects_bbox(other, filled=True) for other in others)
+
+
+def _nearest(box: "Bbox", x: float, y: float) -> tuple[float, float]:
+    """The point of ``box`` that is nearest to a dot outside it."""
+    return min(max(x, box.x0), box.x1), min(max(y, box.y0), box.y1)
+
+
+def _front_of(dots: Sequence[Dot], centres: list[Any]) -> list[Any]:
+    """The centres of the dots on the Pareto front, from left to right."""
+    front = [centre for dot, centre in zip(dots, centres, strict=True) if dot.is_on_front]
+    return sorted(front, key=lambda centre: float(centre[0]))
+
+
+def _places_around(x: float, y: float, width: float, height: float, pixels: float) -> Iterator["Bbox"]:
+    """Boxes of this size around a place, the nearest first: to the right, and on against the clock."""
+    from matplotlib.transforms import Bbox
+
+    for distance in DISTANCES:
+        for step in range(STEPS):
+            angle = 2 * np.pi * step / STEPS
+            centre_x = x + np.cos(angle) * (distance * pixels + width / 2)
+            centre_y = y + np.sin(angle) * (distance * pixels + height / 2)
+            yield Bbox.from_bounds(centre_x - width / 2, centre_y - height / 2, width, height)

@@ -1,0 +1,41 @@
+"""Recall after rescoring against the bytes of a vector: a dot for each code and query, named on the Pareto front."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from hashbench.figures import _front
+from hashbench.figures._drawing import WIDTHS_IN, Artist, Drawing, Figure, legend_height_in
+from hashbench.figures._looks import Look, looks_of
+from hashbench.tables.vectors import Comparison, Line, on_front
+
+HEIGHT_IN = 4.0
+EXPLANATION = (
+    "{title}, after the first {factor} x {k} items by codes are ordered again by the floats. Filled: the query is "
+    "floats; hollow: the query is a code. Grey: the Pareto front; no other code has as few bytes and finds as many."
+)
+
+
+def drawing_of_vectors(comparison: Comparison, lines: Sequence[Line]) -> Drawing:
+    """The picture of the lines of a comparison."""
+    height = HEIGHT_IN + legend_height_in(len({line.code.title for line in lines}), WIDTHS_IN["page"])
+    return Drawing([], (WIDTHS_IN["page"], height), partial(_draw, comparison, lines), len(lines))
+
+
+def _draw(comparison: Comparison, lines: Sequence[Line], figure: Figure) -> None:
+    from matplotlib.lines import Line2D
+
+    factor, k = comparison.main_factor, comparison.rule.k
+    looks = looks_of({line.code.title: line.code.run.name.method for line in lines})
+    front = on_front(lines, factor)
+    dots = [_dot(line, factor, looks[line.code.title], is_on_front=line in front) for line in lines]
+    samples: dict[str, Artist] = {}
+    for title, look in looks.items():
+        samples[title] = Line2D([], [], color=look["color"], marker=look["marker"], linestyle="none", markersize=4)
+    explanation = EXPLANATION.format(title=comparison.title, factor=factor, k=k)
+    labels = ("bytes of a vector", f"recall of the {k} nearest after {factor}x rescoring")
+    _front.draw(dots, labels, explanation, figure, samples, base=2)
+
+
+def _dot(line: Line, factor: int, look: Look, *, is_on_front: bool) -> _front.Dot:
+    name = line.label if is_on_front else ""
+    return _front.Dot(name, line.bytes_per_vector, line.recalls[factor], look, is_on_front, line.query == "bits")

@@ -1,0 +1,77 @@
+"""Distances estimated from codes of B bits a dimension: a factor of the item times the product of query and levels."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.foundation.parallel import slices
+from hashbench.histogram.ranking import Array, Distances
+
+PAIRS = 1 << 24  # query-item pairs estimated at a time: 128 MB
+NUMBERS = 1 << 21  # decoded at a time: 16 MB
+EXACT = 2.0**52  # whole float64 up to it are added without rounding
+
+
+def pack_numbers(numbers: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
+    """``numbers`` [n, d] below 2^bits as bytes [n, ceil(d / p)]: p = 8 // bits of them in a byte, the lowest first."""
+    n_in_byte = 8 // bits
+    padded = np.pad(numbers, [(0, 0), (0, -numbers.shape[1] % n_in_byte)])
+    parts = padded.reshape(len(numbers), -1, n_in_byte) << np.arange(0, n_in_byte * bits, bits, dtype=np.uint8)
+    return np.bitwise_or.reduce(parts, axis=2)
+
+
+def estimated(
+    vectors: NDArray[np.float64],
+    packed: NDArray[np.uint8],
+    levels: NDArray[np.float64],
+    scale: NDArray[np.float32],
+    added: NDArray[np.float32],
+) -> Distances:
+    """Estimates float64[q, n]: ``added`` + ``scale`` <vector, levels of the item>, up to a constant of the query.
+
+    ``vectors`` are [q, d], ``packed`` the numbers of the items as :func:`pack_numbers` has them, ``levels`` [2^B] whole
+    numbers, ``scale`` and ``added`` [n]. The vectors are rounded to whole multiples of a unit of each query, 2^-52 of
+    the largest possible product, so that products are exact: items of equal codes and factors tie, whatever is computed
+    beside them.
+    """
+    n_items, n_features = len(packed), vectors.shape[1]
+    largest = np.abs(vectors).max(axis=1, initial=0) * np.abs(levels).max() * n_features
+    unit = np.where(largest > 0, largest, 1)[:, None] / EXACT
+    whole = np.rint(vectors / unit)
+    of_byte = _levels_of_bytes(levels)
+
+    def distances(rows: slice) -> Array:
+        block = np.empty((len(whole[rows]), n_items))
+        for items in slices(n_items, max(1, NUMBERS // n_features)):
+            decoded = of_byte[packed[items]].reshape(len(packed[items]), -1)[:, :n_features]
+            block[:, items] = whole[rows] @ decoded.T
+        block *= unit[rows]
+        block *= scale
+        block += added
+        return block
+
+    return _ahead(distances, len(vectors), max(1, PAIRS // max(1, n_items)))
+
+
+def _levels_of_bytes(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The levels [256, p] of the p numbers that each byte holds."""
+    bits = len(levels).bit_length() - 1
+    shifts = np.arange(0, 8 // bits * bits, bits)
+    return levels[(np.arange(256)[:, None] >> shifts) & (len(levels) - 1)]
+
+
+def _ahead(distances: Distances, n_queries: int, n_at_a_time: int) -> Distances:
+    """``distances``, computed for ``n_at_a_time`` queries together where blocks of fewer are asked for in order.
+
+    The items are decoded once for all queries that are computed together.
+    """
+    first = 0
+    computed = distances(slice(0, 0))
+
+    def of_rows(rows: slice) -> Array:
+        nonlocal first, computed
+        if rows.start < first or rows.stop > first + len(computed):
+            first = rows.start
+            computed = distances(slice(first, min(n_queries, max(rows.stop, first + n_at_a_time))))
+        return computed[rows.start - first : rows.stop - first]
+
+    return of_rows

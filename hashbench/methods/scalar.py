@@ -1,0 +1,54 @@
+"""Scalar quantisation: each feature is one of 2^B equal steps between two percentiles of the training features.
+
+At 8 bits a feature these are int8 vectors, at 4 int4. What lies outside the percentiles is at the last step.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from hashbench.contract import Floats, TrainingData
+from hashbench.methods._dimensions import DimensionQuantiser, dimension_method
+from hashbench.methods._quantiser import QuantiserSettings
+
+
+class Settings(QuantiserSettings):
+    """``clipped`` is the percentage of the training values that lies outside the steps, half of it on each side."""
+
+    clipped: float = Field(ge=0, lt=100)
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar(DimensionQuantiser):
+    """An item is rebuilt as ``low`` [d] + ``step`` [d] times its numbers."""
+
+    low: Floats
+    step: Floats  # 0 for a feature that is constant in training
+
+    @property
+    def n_features(self) -> int:
+        """The number of features of an item."""
+        return len(self.low)
+
+    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
+        """The numbers of the nearest steps, and the terms of the distance to the rebuilt item: none is stored."""
+        steps = np.divide(features - self.low, self.step, out=np.zeros(features.shape), where=self.step > 0)
+        numbers = np.clip(np.rint(steps), 0, len(self.levels) - 1).astype(np.uint8)
+        if self.metric == "ip":
+            return numbers, np.full(len(features), -1.0), np.zeros(len(features))
+        return numbers, np.full(len(features), -2.0), np.square(self.step * numbers).sum(axis=1)
+
+    def vectors(self, features: Floats) -> Floats:
+        """The queries, for l2 from the lowest step, times the steps."""
+        return (features if self.metric == "ip" else features - self.low) * self.step
+
+
+def _fit(settings: Settings, features: Floats, bits: int, data: TrainingData) -> Scalar:
+    low, high = np.percentile(features, [settings.clipped / 2, 100 - settings.clipped / 2], axis=0)
+    levels = np.arange(1 << bits, dtype=np.float64)
+    return Scalar(levels, low, (high - low) / levels[-1], metric=np.array(data.metric))
+
+
+METHOD = dimension_method(Settings, _fit, Scalar)

@@ -1,0 +1,36 @@
+"""Signs of the features themselves, of the first ``bits``: what embeddings called "binary" are.
+
+With vectors whose first dimensions are vectors of their own (Matryoshka), fewer bits are a shorter vector.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from hashbench.contract import Floats
+from hashbench.methods._shallow import ShallowSettings, linear_method, random_rotation, require_bits
+
+
+class Settings(ShallowSettings):
+    """``centre`` is what is subtracted first, of the training features; ``rotation`` turns the kept dimensions."""
+
+    centre: Literal["none", "mean", "median"]
+    rotation: Literal["none", "random"]
+
+
+def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
+    n_features = features.shape[1]
+    _require(settings, n_features, len(features))
+    kept = np.eye(n_features, settings.bits)
+    projection = kept if settings.rotation == "none" else kept @ random_rotation(settings.bits, seed)
+    if settings.centre == "none":
+        return np.zeros(n_features), projection
+    middle = np.mean if settings.centre == "mean" else np.median
+    return np.asarray(middle(features, axis=0)), projection
+
+
+def _require(settings: Settings, n_features: int, n_examples: int) -> None:  # noqa: ARG001
+    require_bits(settings.bits, n_features, "features")
+
+
+METHOD = linear_method(Settings, _project, require=_require)

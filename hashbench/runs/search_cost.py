@@ -1,0 +1,163 @@
+"""What a search by the codes of a run costs on this machine, and what it finds without floats of the items."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes, magnitudes, pack
+from hashbench.codes.files import QUERY_ACTIVATIONS
+from hashbench.contract import CODES, BinaryHasher, Hasher, ItemRows, SearchItems
+from hashbench.datasets.neighbours import StoredRows
+from hashbench.datasets.protocol import Metric, Neighbours
+from hashbench.evaluation.reordered import reordered_recall
+from hashbench.foundation import provenance
+from hashbench.foundation.config import Strict, parse
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import open_arrays, write_text
+from hashbench.foundation.parallel import training_threads
+from hashbench.histogram.ranking import hamming, weighted_hamming
+from hashbench.methods import QuantisingHasher
+from hashbench.relevance.neighbours import NeighbourRelevance
+from hashbench.runs.data import RunData, open_data
+from hashbench.runs.guard import load_hasher
+from hashbench.runs.row import Row
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+
+FILE = "search_cost.json"
+N_ENCODED, N_TIMES = 2000, 3  # items that are encoded, so many times
+N_QUERIES, MOST_S = 20, 1.0  # that are timed: fewer where they take more seconds
+Array = NDArray[Any]
+
+
+class SearchCost(Strict):
+    """Times on one thread of ``cpu``; ``query_ms`` by the query, bits or float, with ``candidates`` rescored."""
+
+    cpu: str
+    k: int
+    candidates: int
+    encode_us: float
+    query_ms: dict[str, float]
+    reordered: float | None  # the recall at k of the candidates by Hamming distance, ordered by query times bits
+
+
+def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost:
+    """The cost that is kept in the folder of the run; it is measured where there is none of so many candidates."""
+    rule = run.protocol.relevance
+    assert isinstance(rule, Neighbours)
+    path = store.run_folder(row.run) / FILE
+    if (kept := _read(path)) is not None and (kept.k, kept.candidates) == (rule.k, candidates):
+        return kept
+    data, hasher = open_data(run), load_hasher(row, store, run=run)
+    with training_threads(1):
+        found = _measured(data, hasher, path.with_name(CODES), rule, candidates)
+    write_text(path, json.dumps(found.model_dump()) + "\n")
+    return found
+
+
+def _read(path: Path) -> SearchCost | None:
+    """What is kept; None where it is missing or damaged."""
+    try:
+        return parse(SearchCost, json.loads(path.read_text(encoding="utf-8")), str(path))
+    except (OSError, ValueError, HashbenchError):
+        return None
+
+
+def _measured(data: RunData, hasher: Hasher, codes: Path, rule: Neighbours, candidates: int) -> SearchCost:
+    """The times, and the recall of the reordered candidates, of the codes that the run has saved."""
+    with open_arrays(codes) as file, np.load(file, allow_pickle=False) as stored:
+        arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
+    queries, database = (
+        StoredRows(data.compared.items, data.ids.query_ids),
+        StoredRows(data.compared.items, data.ids.database_ids),
+    )
+    floats = _Floats(queries, database, rule, candidates)
+    reordered = None
+    if isinstance(hasher, BinaryHasher):
+        query, items, z = pack(arrays["query_codes"]), pack(arrays["database_codes"]), arrays[QUERY_ACTIVATIONS]
+        relevance = data.relevance
+        assert isinstance(relevance, NeighbourRelevance)
+        recalls = reordered_recall(query, items, z, relevance.ids, candidates)
+        reordered = float(np.nanmean(recalls))
+        by_query = {"bits": _hamming(query, items), "float": _asymmetric(query, items, z)}
+    else:
+        by_query = {"float": _estimates(cast("QuantisingHasher", hasher), arrays)}
+    query_ms = {name: floats.milliseconds(distances) for name, distances in by_query.items()}
+    encode_us = _encode_us(data, hasher)
+    cpu = str(provenance.hardware("cpu")["cpu"])
+    return SearchCost(
+        cpu=cpu, k=rule.k, candidates=candidates, encode_us=encode_us, query_ms=query_ms, reordered=reordered
+    )
+
+
+def _encode_us(data: RunData, hasher: Hasher) -> float:
+    """Microseconds to encode an item: the median of some times that many are encoded together."""
+    items = data.search_items
+    ids = items.database.ids[:N_ENCODED]
+    few = SearchItems(items.dataset, ItemRows(data.items, items.queries.ids[:1]), ItemRows(data.items, ids))
+    seconds = []
+    for _ in range(N_TIMES):
+        started = time.perf_counter()
+        hasher.output(few)
+        seconds.append(time.perf_counter() - started)
+    return median(seconds) / len(ids) * 1e6
+
+
+def _hamming(query: Codes, database: Codes) -> Callable[[int], Array]:
+    distances = hamming(query, database)
+    return lambda number: distances(slice(number, number + 1))[0]
+
+
+def _asymmetric(query: Codes, database: Codes, activations: Array) -> Callable[[int], Array]:
+    few = query[slice(0, N_QUERIES)]
+    distances = weighted_hamming(few, database, magnitudes(activations[:N_QUERIES], few))
+    return lambda number: distances(slice(number, number + 1))[0]
+
+
+def _estimates(hasher: QuantisingHasher, arrays: dict[str, Array]) -> Callable[[int], Array]:
+    """The estimates of one query: of several together the items would be decoded once."""
+    items = {name.removeprefix("database_"): array for name, array in arrays.items() if name.startswith("database_")}
+    queries = {name.removeprefix("query_"): array for name, array in arrays.items() if name.startswith("query_")}
+
+    def distances(number: int) -> Array:
+        one = {name: array[number : number + 1] for name, array in queries.items()}
+        return hasher.function.distances(one, items)(slice(0, 1))[0]
+
+    return distances
+
+
+class _Floats:
+    """The floats by which the first candidates of a query are ordered again."""
+
+    def __init__(self, queries: StoredRows, database: StoredRows, rule: Neighbours, candidates: int) -> None:
+        self.queries = queries[slice(0, N_QUERIES)].astype(np.float32)
+        self.database, self.k, self.metric = database, rule.k, rule.metric
+        self.candidates = min(candidates, database.shape[0])
+
+    def milliseconds(self, distances: Callable[[int], Array]) -> float:
+        """The median time of a query: the distances to all items, the first candidates, and their order by floats."""
+        seconds = list[float]()
+        for number, query in enumerate(self.queries):
+            started = time.perf_counter()
+            found = np.argpartition(distances(number), self.candidates - 1)[: self.candidates]
+            items = self.database[found].astype(np.float32)
+            order = np.argsort(_floats_between(query, items, self.metric))[: self.k]
+            assert len(found[order]) <= self.k
+            seconds.append(time.perf_counter() - started)
+            if sum(seconds) > MOST_S:
+                break
+        return median(seconds) * 1e3
+
+
+def _floats_between(query: Array, items: Array, metric: Metric) -> Array:
+    if metric == "l2":
+        items -= query
+        return np.einsum("nd,nd->n", items, items)
+    products: Array = -(items @ query)
+    return products / np.linalg.norm(items, axis=1) if metric == "cosine" else products

@@ -1,0 +1,320 @@
+"""Codes of vectors without labels, compared: which are made, the table that declares them, and their lines.
+
+The k nearest items by floats are relevant. So recall@m is the recall@k after the first m items by codes are ordered
+again by the floats, and a line has it for m = k and for some times as many candidates.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from hashbench.codes import MAX_BITS
+from hashbench.contract import PIXELS, BitSettings
+from hashbench.datasets.card import Card
+from hashbench.datasets.protocol import Neighbours, Protocol
+from hashbench.features import width_of
+from hashbench.foundation.config import Setting, toml_value
+from hashbench.foundation.errors import HashbenchError, counted, retold
+from hashbench.foundation.progress import with_bar
+from hashbench.methods import METHODS
+from hashbench.metrics import Metrics, evaluate_with_extremes, summarise
+from hashbench.runs.data import require_supervision
+from hashbench.runs.missing import require_pytorch
+from hashbench.runs.row import Row
+from hashbench.runs.run import Run
+from hashbench.runs.search_cost import SearchCost, search_cost
+from hashbench.runs.settings import FORM, method_file
+from hashbench.runs.store import Store
+from hashbench.tables.render_csv import Value, csv_lines
+from hashbench.tables.render_markdown import escape, grids
+
+METHODS_OF_VECTORS = ("sign", "itq", "pq", "opq", "rabitq", "turboquant", "scalar")
+LENGTHS = (64, 128, 256)  # of codes, and as many bits as a vector has numbers
+BITS_OF_A_NUMBER = {"rabitq": (1, 2, 4), "turboquant": (1, 2, 4), "scalar": (8,)}
+VARIANTS: dict[str, dict[str, dict[str, Setting]]] = {"sign": {"Sign": {}, "Sign at the median": {"centre": "median"}}}
+MAIN_FACTOR = 4  # that the picture and the last sentence have, if it is among the factors
+
+Query = Literal["bits", "float"]
+
+
+@dataclass(frozen=True)
+class Code:
+    """A code that is compared: the run with seed 0 that makes it, and its name without the number of bits."""
+
+    title: str
+    settings: dict[str, Setting]
+    run: Run
+
+    @property
+    def bits(self) -> int:
+        """The bits of a vector, without what is stored beside them."""
+        return int(self.settings["bits"])
+
+    @property
+    def label(self) -> str:
+        """Its name with the number of bits, of no other code."""
+        return f"{self.title}, {self.bits} bits"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether a query has a code too, so that Hamming distances rank."""
+        return issubclass(self.run.method.settings, BitSettings)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Codes of the vectors of a protocol, and the numbers of candidates that are rescored, as ``factors`` of k."""
+
+    card: Card
+    protocol: str
+    codes: Sequence[Code]
+    factors: Sequence[int]
+
+    @property
+    def rule(self) -> Neighbours:
+        """Which items are relevant."""
+        return neighbours_rule(self.card, self.protocol)
+
+    @property
+    def main_factor(self) -> int:
+        """The factor by which codes are chosen."""
+        return MAIN_FACTOR if MAIN_FACTOR in self.factors else max(self.factors)
+
+    def metric(self, factor: int) -> str:
+        """The metric of the codes alone (1), or with so many times k candidates."""
+        return f"recall@{factor * self.rule.k}"
+
+    @property
+    def title(self) -> str:
+        """What is compared, in one line."""
+        return f"Codes for the vectors of {self.card.name}: recall of the {self.rule.k} nearest by {self.rule.metric}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """What was measured of a code with queries in ``bits`` (Hamming distance) or in floats.
+
+    ``recalls`` are by factor: 1 is the codes alone; ``worst`` and ``best`` are their ends over the orders of ties.
+    """
+
+    code: Code
+    query: Query
+    row: Row
+    recalls: dict[int, float]
+    cost: SearchCost
+    worst: float | None = None
+    best: float | None = None
+
+    @property
+    def reordered(self) -> float | None:
+        """The recall where the main number of candidates is ordered again by query times bits, without floats."""
+        return self.cost.reordered if self.query == "bits" else None
+
+    @property
+    def bytes_per_vector(self) -> int:
+        """Everything that is stored of a vector."""
+        found = self.code.run.settings.bytes_per_item
+        assert found is not None, "codes of bits and quantisers say their bytes"
+        return found
+
+    @property
+    def label(self) -> str:
+        """The code, and its query if that is no code."""
+        return self.code.label + (", float query" if self.code.is_binary and self.query == "float" else "")
+
+
+def neighbours_rule(card: Card, protocol: str) -> Neighbours:
+    """The rule by which neighbours are relevant; HashbenchError where another one decides."""
+    rule = card.protocol(protocol).relevance
+    if not isinstance(rule, Neighbours):
+        raise HashbenchError(f"{card.name} {protocol}: its relevance is not by neighbours")
+    return rule
+
+
+def codes_of(
+    card: Card, protocol: str, methods: Sequence[str] | None, lengths: Sequence[int] | None
+) -> tuple[list[Code], list[str]]:
+    """The codes that are compared, in the order of their bits, and a line for each default method that makes none.
+
+    Raises HashbenchError for a named method that makes none of the lengths, and for a length that no method makes.
+    """
+    rule, own = card.protocol(protocol), neighbours_rule(card, protocol)
+    width = width_of(card, own.features or PIXELS)
+    codes, left_out = list[Code](), list[str]()
+    faults: dict[int, str] = {}
+    for method in methods or METHODS_OF_VECTORS:
+        n_before, first_fault = len(codes), ""
+        for bits in lengths or _lengths(method, width):
+            try:
+                codes += _codes(card, protocol, rule, method, bits, own.features, width)
+            except HashbenchError as error:
+                faults.setdefault(bits, str(error))
+                first_fault = first_fault or str(error)
+        if len(codes) == n_before:
+            if methods is not None:
+                raise HashbenchError(first_fault)
+            left_out.append(f"left out: {first_fault}")
+    made = {code.bits for code in codes}
+    if impossible := [bits for bits in lengths or () if bits not in made]:
+        raise HashbenchError(f"--bits {impossible[0]}: no method makes such codes: {faults[impossible[0]]}")
+    if not codes:
+        raise HashbenchError(f"{card.name}: no method makes codes of its vectors: {left_out[0]}")
+    return sorted(codes, key=lambda code: code.bits), left_out
+
+
+def _lengths(method: str, width: int) -> list[int]:
+    """The lengths that are compared unless others are asked for: of numbers in B bits each, or of codes."""
+    if method in BITS_OF_A_NUMBER:
+        return [width * bits for bits in BITS_OF_A_NUMBER[method]]
+    lengths = dict.fromkeys((*LENGTHS, width))
+    return [bits for bits in lengths if bits <= min(width, MAX_BITS)]
+
+
+def _codes(
+    card: Card, protocol: str, rule: Protocol, method: str, bits: int, features: str | None, width: int
+) -> Iterator[Code]:
+    """The codes of one method and length; HashbenchError where it cannot make them."""
+    fields = METHODS.get(method).settings.model_fields
+    given: dict[str, Setting] = {"bits": bits}
+    given |= {key: "linear" for key in ("model", FORM) if key in fields}
+    if not METHODS.get(method).needs_torch:  # the vectors as they are: by these distances neighbours are near
+        given["normalise"] = "none"
+    given |= {} if features is None else {"features": features}
+    for title, variant in VARIANTS.get(method, {method_file(method).title: {}}).items():
+        settings = {**given, **variant}
+        run = Run.resolve(card.name, protocol, method, settings)
+        if run.settings.bytes_per_item is None:
+            raise HashbenchError(f"{method} makes no codes of bits")
+        require_supervision(run)
+        require_pytorch(run)
+        if run.method.require is not None:
+            with retold(lambda fault: f"{method}: {fault}", HashbenchError):
+                run.method.require(run.settings, width, rule.n_train or card.n_items)
+        yield Code(title, settings, run)
+
+
+def declared(comparison: Comparison, notes: Iterable[str]) -> str:
+    """The file that declares the table: a row for each code, a column for each query and number of candidates."""
+    defaults = {"dataset": comparison.card.name, "protocol": comparison.protocol, "tie_aware": True}
+    lines = [f"title = {toml_value(comparison.title)}", "notes = ["]
+    lines += [f"  {toml_value(note)}," for note in notes]
+    lines += ["]", "", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
+    for code in comparison.codes:
+        searches = ("database", "asymmetric") if code.is_binary else ("asymmetric",)
+        columns = [_column(comparison, search, factor) for search in searches for factor in (1, *comparison.factors)]
+        row = {"label": code.label, "method": code.run.name.method, "settings": code.settings}
+        lines += ["", "[[groups]]", "columns = [", *(f"  {toml_value(column)}," for column in columns), "]"]
+        lines += [f"rows = [{toml_value(row)}]"]
+    return "\n".join([*lines, ""])
+
+
+def _column(comparison: Comparison, search: str, factor: int) -> dict[str, str]:
+    candidates = "alone" if factor == 1 else f"{factor}x"
+    label = f"bits, {candidates}" if search == "database" else f"float, {candidates}"
+    return {"label": label, "metric": comparison.metric(factor), "evaluation": search}
+
+
+def measured(comparison: Comparison, store: Store) -> list[Line]:
+    """The lines of all codes whose runs are stored, the fewest bytes first."""
+    lines = list[Line]()
+    for code in with_bar(comparison.codes, "measure", "code"):
+        name = code.run.name
+        row = store.find(name.dataset, name.protocol, str(name))
+        if row is None or row.status != "ok":
+            continue
+        cost = search_cost(code.run, row, store, comparison.main_factor * comparison.rule.k)
+        if code.is_binary:
+            lines += _by_hamming(comparison, code, row, cost, store)
+        found = row.searches.get("asymmetric", {})
+        values = {factor: found[comparison.metric(factor)].mean for factor in (1, *comparison.factors)}
+        recalls = {factor: mean or 0.0 for factor, mean in values.items()}
+        lines.append(Line(code, "float", row, recalls, cost))
+    return sorted(lines, key=lambda line: (line.bytes_per_vector, -line.recalls[comparison.main_factor]))
+
+
+def _by_hamming(comparison: Comparison, code: Code, row: Row, cost: SearchCost, store: Store) -> Iterator[Line]:
+    """The line by Hamming distance, of the histogram; none where it is gone."""
+    histogram = store.histogram(row)
+    if histogram is None:
+        return
+    names = {factor: comparison.metric(factor) for factor in (1, *comparison.factors)}
+    found = evaluate_with_extremes(histogram, Metrics.parse([*names.values()]))
+    recalls = {factor: summarise(found[name].values).mean or 0.0 for factor, name in names.items()}
+    alone = found[names[1]]
+    assert alone.worst is not None and alone.best is not None
+    yield Line(code, "bits", row, recalls, cost, summarise(alone.worst).mean, summarise(alone.best).mean)
+
+
+def on_front(lines: Sequence[Line], factor: int) -> list[Line]:
+    """The lines than which no other has at most the bytes and at least the recall, and one of them better."""
+    front, most = list[Line](), -1.0
+    for line in sorted(lines, key=lambda line: (line.bytes_per_vector, -line.recalls[factor])):
+        if line.recalls[factor] > most:
+            most = line.recalls[factor]
+            front.append(line)
+    return front
+
+
+def answer(comparison: Comparison, lines: Sequence[Line], target: float, program: Sequence[str], items: str) -> str:
+    """One sentence: the smallest code that reaches the ``target`` with the main factor, and the command that makes it.
+
+    ``items`` is the file that is encoded.
+    """
+    factor, k = comparison.main_factor, comparison.rule.k
+    of = f"of the {k} nearest after {factor} x {k} candidates are rescored"
+    reaching = [line for line in on_front(lines, factor) if line.recalls[factor] >= target]
+    if not reaching:
+        best = max(lines, key=lambda line: (line.recalls[factor], -line.bytes_per_vector))
+        found = f"{best.label} ({counted(best.bytes_per_vector, 'byte')}), finds {best.recalls[factor]:.3f}"
+        return f"No code here finds {target:g} {of}: the best, {found}: more candidates, or more bits, find more."
+    line = reaching[0]
+    command = shlex.join([*program, "encode", line.row.run, items, "--out", "codes.npz"])
+    size = f"{counted(line.bytes_per_vector, 'byte')} a vector"
+    return (
+        f"The smallest code that finds {target:g} {of} is {line.label}: {size}, {line.recalls[factor]:.3f}: {command}"
+    )
+
+
+def as_markdown(comparison: Comparison, lines: Sequence[Line], notes: Iterable[str]) -> str:
+    """The table for people: it fits 120 columns."""
+    labels = ["code", *(escape(line.code.title) for line in lines)]
+    columns = {heading: [heading] for heading in _shown(comparison, lines[0])}
+    for line in lines:
+        for heading, text in _shown(comparison, line).items():
+            columns[heading].append(text)
+    blocks = [f"## {escape(comparison.title)}", *grids(labels, columns)]
+    return "\n\n".join([*blocks, "\n".join(f"- {escape(note)}" for note in notes)]) + "\n"
+
+
+def _shown(comparison: Comparison, line: Line) -> dict[str, str]:
+    ends = "" if line.worst is None or line.best is None else f"[{_share(line.worst)}, {_share(line.best)}]"
+    shown = {"bits": f"{line.code.bits:,}", "query": line.query, "bytes": f"{line.bytes_per_vector:,}"}
+    shown |= {"alone": _share(line.recalls[1]), "tie range": ends}
+    shown |= {f"{factor}x": _share(line.recalls[factor]) for factor in comparison.factors}
+    shown["no floats"] = "" if line.reordered is None else _share(line.reordered)
+    times = {"us": line.cost.encode_us, "ms": line.cost.query_ms[line.query]}
+    return shown | {heading: f"{time:,.3g}" if time < 100 else f"{time:,.0f}" for heading, time in times.items()}
+
+
+def _share(value: float) -> str:
+    """Three decimals, without the 0 before the point."""
+    return f"{value:.3f}".removeprefix("0")
+
+
+def as_csv(comparison: Comparison, lines: Sequence[Line]) -> str:
+    """All that is known of each line."""
+    points = [_point(comparison, line) for line in lines]
+    return csv_lines([*points[0]], (point.values() for point in points))
+
+
+def _point(comparison: Comparison, line: Line) -> dict[str, Value]:
+    name = comparison.metric(1)
+    point: dict[str, Value] = {"code": line.code.title, "method": line.row.method, "bits": line.code.bits}
+    point |= {"query": line.query, "bytes": line.bytes_per_vector}
+    point |= {name: line.recalls[1], f"{name}_worst": line.worst, f"{name}_best": line.best}
+    point |= {f"{name}_after_{factor}x": line.recalls[factor] for factor in comparison.factors}
+    point[f"{name}_after_{comparison.main_factor}x_without_floats"] = line.reordered
+    seconds = line.row.seconds
+    point |= {"fit_s": None if seconds is None else seconds.train, "encode_us": line.cost.encode_us}
+    return point | {"query_ms": line.cost.query_ms[line.query], "cpu": line.cost.cpu, "run": line.row.run}

@@ -1,0 +1,138 @@
+"""``hashbench bench vectors.npy``: which code for vectors without labels, in a folder of one's own."""
+
+import csv
+import tomllib
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.command_line import call
+
+Call = Callable[..., tuple[int, str, str]]
+RNG = np.random.default_rng(3)
+FEW = ("--methods", "sign,itq,rabitq", "--bits", "8,16")
+
+
+@pytest.fixture
+def hashbench(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """In a folder with ``mine.npy``, 400 vectors of 16 numbers around 20 centres."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.delenv("HASHBENCH_ROOT", raising=False)
+    monkeypatch.delenv("HASHBENCH_RESULTS", raising=False)
+    centres = RNG.standard_normal((20, 16))
+    np.save("mine.npy", (centres[RNG.integers(0, 20, 400)] + RNG.standard_normal((400, 16))).astype(np.float32))
+    return partial(call, capsys)
+
+
+def points(table: str = "bench_mine") -> list[dict[str, str]]:
+    return list(csv.DictReader(Path(f"results/bench/{table}.csv").read_text().splitlines()))
+
+
+def test_a_file_ends_in_a_table_a_picture_and_a_sentence_with_a_command_that_works(hashbench: Call) -> None:
+    code, out, err = hashbench("bench", "mine.npy", *FEW, "--target", "0.3")
+    assert code == 0, err
+    table, sentence = out[: out.index("results/bench")], out.splitlines()[-1]
+    assert max(map(len, table.splitlines())) <= 120
+    assert sentence.startswith(
+        "The smallest code that finds 0.3 of the 10 nearest after 4 x 10 candidates are rescored"
+    )
+    assert Path("results/bench/bench_mine.png").read_bytes()[1:4] == b"PNG"
+    assert [(line["code"], line["bits"], line["query"]) for line in points() if line["code"] == "RaBitQ"] == [
+        ("RaBitQ", "16", "float")
+    ]
+    assert {line["bytes"] for line in points()} == {"1", "2", "10"}  # 2 of the bits and 8 of the factors
+    for line in points():
+        recalls = [float(line[f"recall@10{after}"]) for after in ("", "_after_2x", "_after_4x", "_after_10x")]
+        assert recalls == sorted(recalls)
+        if line["query"] == "bits":
+            assert float(line["recall@10_worst"]) <= recalls[0] <= float(line["recall@10_best"])
+    smallest = next(line for line in points() if float(line["recall@10_after_4x"]) >= 0.3)
+    assert f"hashbench encode {smallest['run']} mine.npy --out codes.npz" in sentence
+    assert hashbench("encode", smallest["run"], "mine.npy", "--out", "codes.npz")[0] == 0
+    before = sorted(path for path in Path().rglob("*") if path.is_file())
+    code, again, err = hashbench("bench", "mine.npy", *FEW, "--target", "0.3")
+    assert (code, again, "7 done, 0 to do" in err) == (0, out, True), err
+    assert sorted(path for path in Path().rglob("*") if path.is_file()) == before
+    assert hashbench("table", "bench_mine")[0] == 0
+
+
+def test_the_recalls_of_sign_are_those_of_a_search_and_a_rescoring_by_hand(hashbench: Call) -> None:
+    assert hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16", "--rescore", "3", "--k", "5")[0] == 0
+    card = tomllib.loads((Path(hashbench_data()) / "cards/mine.toml").read_text())
+    assert card["protocols"]["own_k5"]["relevance"] == {"kind": "neighbours", "k": 5, "metric": "l2"}
+    from hashbench.datasets.card import load_card
+    from hashbench.datasets.split import split
+    from hashbench.datasets.store import open_dataset
+
+    data = open_dataset(load_card("mine"))
+    ids = split(data.labels, load_card("mine").protocol("own_k5"), "mine", "own_k5")
+    queries, base = data.items[ids.query_ids].astype(float), data.items[ids.database_ids].astype(float)
+    found = []
+    for query in queries:
+        exact = np.square(base - query).sum(axis=1)
+        nearest = np.argsort(exact)[:5]
+        candidates = np.argsort(-(np.where(base > 0, 1, -1) @ query))[:15]
+        rescored = candidates[np.argsort(exact[candidates])][:5]
+        found.append(len(np.intersect1d(rescored, nearest)) / 5)
+    line = next(line for line in points() if line["code"] == "Sign" and line["query"] == "float")
+    assert float(line["recall@5_after_3x"]) == pytest.approx(np.mean(found), abs=1e-6)
+
+
+def hashbench_data() -> Path:
+    from hashbench.foundation import paths
+
+    return paths.data()
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "message"),
+    [
+        ("mine.npy", ["--metric", "ap"], "--metric: not for vectors without labels"),
+        ("mine.npy", ["--seeds", "2", "--tune", "1"], "--seeds, --tune: not for vectors without labels"),
+        (
+            "mine.npy",
+            ["--bits", "17"],
+            "--bits 17: no method makes such codes: sign: 17 bits from 16 features: at most",
+        ),
+        ("mine.npy", ["--methods", "itq", "--bits", "32"], "itq: 32 bits from 16 features: at most 16 bits"),
+        ("mine.npy", ["--methods", "sdh"], "sdh learns from class labels"),
+        ("mine.npy", ["--methods", "nope"], "--methods: nope is no method"),
+        ("mine.npy", ["--k", "361"], "--k 361: the database of mine has 360 items"),
+        ("mine.npy", ["--rescore", "1,2"], "--rescore 1,2: whole numbers from 2, each once, are expected"),
+        ("mine.npy", ["--name", "../x"], "--name ../x: letters, digits"),
+        ("none.npy", [], "none.npy: no such file"),
+        ("broken.npy", [], "broken.npy: "),
+        ("labelled.npz", [], "labelled.npz: it has labels: hashbench dataset add labelled labelled.npz"),
+        ("usps.npy", [], "usps.npy: usps is a data set already, not of this file: hashbench dataset add NAME usps.npy"),
+        (
+            "digits",
+            ["--methods", "itq", "--target", "0.9"],
+            "--target: for vectors without labels, and digits has labels",
+        ),
+        ("digits", [], "--methods is missing: those that are compared on digits"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line_and_writes_nothing(
+    file: str, options: list[str], message: str, hashbench: Call
+) -> None:
+    Path("broken.npy").write_bytes(Path("mine.npy").read_bytes()[:300])
+    np.savez("labelled.npz", items=np.load("mine.npy"), labels=np.arange(400) % 3)
+    Path("usps.npy").write_bytes(Path("mine.npy").read_bytes())
+    places = [Path(), hashbench_data()]
+    before = [sorted(place.rglob("*.*")) for place in places]
+    code, out, err = hashbench("bench", file, *options)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert message in err
+    lock = hashbench_data() / "cards" / ".lock"
+    assert [[path for path in sorted(place.rglob("*.*")) if path != lock] for place in places] == before
+
+
+def test_a_file_that_has_changed_is_not_the_data_set_any_more(hashbench: Call) -> None:
+    assert hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")[0] == 0
+    np.save("mine.npy", RNG.standard_normal((400, 16)))
+    code, _, err = hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "mine.npy: it has changed since it was added as mine: hashbench dataset add mine " in err

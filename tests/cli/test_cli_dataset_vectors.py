@@ -1,0 +1,265 @@
+"""``hashbench dataset add`` of vectors without labels, and of texts."""
+
+import json
+import shlex
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from support.command_line import call
+
+from hashbench.datasets import neighbours, store
+from hashbench.datasets.card import cards, load_card
+from hashbench.datasets.own import add, texts
+from hashbench.datasets.own.add import nearest_of
+from hashbench.foundation import paths
+
+RNG = np.random.default_rng(6)
+N, Q, D = 200, 12, 8
+BASE, QUERIES = RNG.integers(0, 100, (N, D)), RNG.integers(0, 100, (Q, D))
+NEAREST = np.argsort(((QUERIES[:, None] - BASE) ** 2).sum(axis=2), axis=1, kind="stable")[:, :100]
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def hashbench(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return partial(call, capsys)
+
+
+def npy(name: str, array: np.ndarray) -> str:
+    np.save(f"{name}.npy", array)
+    return f"{name}.npy"
+
+
+def vecs(name: str, array: np.ndarray, dtype: str) -> str:
+    rows = [np.int32(len(row)).tobytes() + row.astype(dtype).tobytes() for row in array]
+    Path(name).write_bytes(b"".join(rows))
+    return name
+
+
+def bins(name: str, *arrays: np.ndarray) -> str:
+    head = np.array(arrays[0].shape, "<u4").tobytes()
+    Path(name).write_bytes(head + b"".join(array.tobytes() for array in arrays))
+    return name
+
+
+def ann(distance: str = "euclidean", ids: np.ndarray = NEAREST, base: np.ndarray = BASE) -> str:
+    with h5py.File("ann.hdf5", "w") as file:
+        file["train"], file["test"], file["neighbors"] = base.astype("f4"), QUERIES.astype("f4"), ids.astype("i4")
+        file["distances"] = np.zeros(ids.shape, "f4")
+        file.attrs["distance"] = distance
+    return "ann.hdf5"
+
+
+def pair() -> str:
+    np.savez("pair.npz", train=BASE, test=QUERIES)
+    return "pair.npz"
+
+
+FILES = {
+    "npy": lambda: [npy("base", BASE), "--queries", npy("query", QUERIES.astype("f2"))],
+    "npz": lambda: [pair()],
+    "ann-benchmarks": lambda: [ann()],
+    "fvecs": lambda: [vecs("b.fvecs", BASE, "<f4"), "--queries", vecs("q.fvecs", QUERIES, "<f4")],
+    "bvecs": lambda: [vecs("b.bvecs", BASE, "u1"), vecs("q.bvecs", QUERIES, "u1")],
+    "fbin": lambda: [bins("b.fbin", BASE.astype("<f4")), "--queries", bins("q.fbin", QUERIES.astype("<f4"))],
+    "i8bin": lambda: [bins("b.i8bin", BASE.astype("i1")), "--queries", bins("q.i8bin", QUERIES.astype("i1"))],
+    "u8bin and its neighbours": lambda: [
+        *(bins("b.u8bin", BASE.astype("u1")), "--queries", bins("q.u8bin", QUERIES.astype("u1"))),
+        *("--neighbours", bins("n.ibin", NEAREST.astype("<i4"), np.zeros(NEAREST.shape, "<f4"))),
+    ],
+    "ivecs of neighbours": lambda: [pair(), "--neighbours", vecs("n.ivecs", NEAREST, "<i4")],
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_a_file_of_vectors_is_added(kind: str, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "neighbours" in kind or kind == "ann-benchmarks":  # then none are computed
+        monkeypatch.setattr(neighbours, "_computed", None)
+    code, _, err = hashbench("dataset", "add", "mine", *FILES[kind]())
+    assert (code, err.count("\n")) == (0, 1)
+    assert "no labels: relevant are the nearest by l2" in err
+    card = load_card("mine")
+    np.testing.assert_array_equal(store.verify(card).items, np.concatenate([BASE, QUERIES]))
+    rule = card.protocols["own"]
+    assert (card.labels, card.n_classes, rule.draw, rule.n_queries, rule.n_train) == ("none", 0, "parts", Q, N)
+    assert rule.relevance.model_dump(exclude_none=True) == {"kind": "neighbours", "k": 10, "metric": "l2"}
+    monkeypatch.setattr(neighbours, "nearest", None)  # they are stored
+    np.testing.assert_array_equal(nearest_of(card).ids, NEAREST)
+    again = shlex.split(card.how_to_get)[1:]
+    monkeypatch.undo()
+    assert hashbench(*again)[0] == 0
+    assert load_card("mine") == card
+
+
+def test_queries_are_drawn_and_vectors_of_cosine_have_norm_1(hashbench: Call) -> None:
+    vectors = RNG.standard_normal((N, D))
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True) * 1.0005
+    code, out, err = hashbench("dataset", "add", "mine", npy("unit", unit))
+    assert code == 0 and "relevant are the nearest by cosine (all norms are 1 within 0.001)" in err
+    assert "20 queries, 180 in the database, 180 to train" in out
+    items = store.open_dataset(load_card("mine")).items
+    np.testing.assert_allclose(np.linalg.norm(items, axis=1), 1, atol=1e-7)
+    code, _, err = hashbench("dataset", "add", "mine", npy("v", vectors), "--metric", "cosine", "--replace")
+    assert code == 0 and "stored with norm 1, for cosine" in err
+    np.testing.assert_allclose(store.open_dataset(load_card("mine")).items, items, atol=1e-6)
+    code, out, _ = hashbench("dataset", "add", "other", "v.npy", "--metric", "ip", "--queries", 7, "--train", 30)
+    assert code == 0 and "7 queries, 193 in the database, 30 to train" in out
+    np.testing.assert_array_equal(store.open_dataset(load_card("other")).items, vectors.astype("f4"))
+    assert hashbench("split", "mine", "--protocol", "own", "--check")[0] == 0
+    assert hashbench("train", "itq", "mine", "--protocol", "own", "--bits", 4)[0] == 0
+    code, out, _ = hashbench("dataset", "remove", "mine")
+    assert code == 0 and not (paths.data() / "mine").exists()
+
+
+def test_odd_vectors_are_told(hashbench: Call) -> None:
+    vectors = np.c_[RNG.standard_normal((1200, 1000)), np.ones(1200)]
+    vectors[5] = vectors[3]
+    code, _, err = hashbench("dataset", "add", "mine", npy("v", vectors))
+    assert code == 0
+    assert "v.npy: 1 of 1,001 features are the same for all items" in err
+    assert "v.npy: 1 vector of 1,200 repeat another" in err
+    assert "such vectors are like noise" in err
+
+
+def test_metric_puts_neighbours_in_the_place_of_labels(hashbench: Call) -> None:
+    np.savez("file.npz", items=BASE, labels=np.arange(N) % 3)
+    assert hashbench("dataset", "add", "mine", "file.npz")[0] == 0
+    assert load_card("mine").labels == "class"
+    assert hashbench("dataset", "add", "mine", "file.npz", "--metric", "l2", "--replace")[0] == 0
+    assert load_card("mine").labels == "none"
+
+
+def truncated(name: str) -> str:
+    vecs(name, BASE, "<f4")
+    Path(name).write_bytes(Path(name).read_bytes()[:-3])
+    return name
+
+
+def hostile(name: str) -> str:
+    Path(name).write_bytes(np.array([2**31, 2**31], "<u4").tobytes() + b"\0" * 64)
+    return name
+
+
+def empty(name: str) -> str:
+    Path(name).write_bytes(b"")
+    return name
+
+
+BAD = {
+    "queries of another width": (
+        lambda: [npy("b", BASE), "--queries", npy("q", QUERIES[:, 1:])],
+        "queries of 7 numbers",
+    ),
+    "inf": (lambda: [npy("b", np.where(BASE == 7, np.inf, BASE))], "not finite"),
+    "nan in float16": (lambda: [npy("b", np.where(BASE == 7, np.nan, BASE).astype("f2"))], "not finite"),
+    "no vectors": (lambda: [npy("b", BASE[:0])], "shape (0, 8): vectors [n, d] are expected"),
+    "no queries": (lambda: [npy("b", BASE), "--queries", npy("q", QUERIES[:0])], "q.npy: shape (0, 8)"),
+    "0 queries": (lambda: [npy("b", BASE), "--queries", "0"], "a number from 1, or a file"),
+    "too many queries": (lambda: [npy("b", BASE), "--queries", "200"], "200 queries"),
+    "one vector": (lambda: [npy("b", BASE[:1])], "1 items"),
+    "truncated": (lambda: [truncated("b.fvecs")], "are not whole rows of 8 values"),
+    "rows of two lengths": (
+        lambda: [vecs("b.fvecs", [*BASE[:9], np.ones(17), np.ones(26)], "<f4")],
+        "not of 8 values",
+    ),
+    "a hostile header": (lambda: [hostile("b.fbin")], "72 bytes are not 2,147,483,648 rows"),
+    "an empty file": (lambda: [empty("b.fvecs")], "0 bytes are not whole rows"),
+    "an empty npy": (lambda: [empty("b.npy")], "b.npy: not a readable"),
+    "images": (lambda: [npy("b", BASE.reshape(N, 4, 2))], "images of shape (200, 4, 2) need labels"),
+    "a norm of 0": (lambda: [npy("b", BASE * (BASE > 200)), "--metric", "cosine"], "row 0 has norm 0, and no cosine"),
+    "one vector only": (lambda: [npy("b", np.ones((N, D)))], "all items are the same"),
+    "classes": (lambda: [npy("b", BASE), "--queries-per-class", "2"], "the vectors have no classes"),
+    "other neighbours": (lambda: [ann(ids=(NEAREST + 1) % N)], "ann.hdf5: neighbors: query 0: its neighbour number"),
+    "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "neighbour 200: the database has the items 0 to 199"),
+    "another metric": (lambda: [ann(), "--metric", "ip"], "has the ip distance"),
+    "an unknown distance": (lambda: [ann("jaccard")], "distance jaccard: one of angular, cosine"),
+    "labels and a metric": (lambda: [npy("b", BASE), "--labels", npy("l", BASE[:, 0]), "--metric", "l2"], "not both"),
+    "texts": (lambda: [empty("b.jsonl")], "b.jsonl: texts: --embed sentence-transformers:NAME"),
+    "texts in an npy": (lambda: [npy("b", BASE), "--embed", "word2vec"], "texts to embed are expected: .jsonl"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_vectors_are_refused_in_one_line(case: str, hashbench: Call) -> None:
+    make, message = BAD[case]
+    code, out, err = hashbench("dataset", "add", "mine", *make())
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ") and err.count("\n") == 1
+    assert message in err
+    assert "mine" not in cards()
+    assert [path.name for path in paths.data().rglob("*") if path.is_file()] in ([], [".lock"])
+
+
+class Lengths:
+    """An embedder in the place of a network: the number of letters, of blanks and of each vowel."""
+
+    width, distance = 7, "cosine"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def blocks(self, lines: list[str], n: int) -> object:
+        for line in lines:
+            yield np.array([[len(line), line.count(" "), *map(line.count, "aeiou")]], np.float32)
+
+
+TEXTS = [f"{'a' * (n % 7)} {'e' * (n % 5)} text {n}" for n in range(40)]
+OF_TEXTS = {
+    "s.txt": ("\n".join(TEXTS) + "\n", []),
+    "s.jsonl": ("\n".join(json.dumps({"_id": n, "text": text}) for n, text in enumerate(TEXTS)), []),
+    "s.csv": ("id,body\n" + "\n".join(f"{n},{text}" for n, text in enumerate(TEXTS)), ["--items", "body"]),
+}
+
+
+@pytest.mark.parametrize("name", OF_TEXTS)
+def test_texts_are_embedded(name: str, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    content, options = OF_TEXTS[name]
+    Path(name).write_text(content)
+    code, _, err = hashbench("dataset", "add", "mine", name, *options, "--embed", "word2vec")
+    assert code == 2 and "--embed word2vec: sentence-transformers:NAME or" in err
+    monkeypatch.setattr(texts, "Embedder", Lengths)
+    network = ["--embed", "sentence-transformers:some-network"]
+    code, _, err = hashbench("dataset", "add", "mine", name, *options, *network)
+    assert code == 0 and "nearest by cosine" in err
+    due = np.concatenate(list(Lengths("").blocks(TEXTS, 1)))
+    due /= np.linalg.norm(due, axis=1, keepdims=True)
+    np.testing.assert_allclose(store.open_dataset(load_card("mine")).items, due, atol=1e-6)
+    for text, message in (("", "no text"), ("{}\n", "field 'text'"), ('{"text": 3}\n', "text is no text")):
+        Path("bad.jsonl").write_text(text)
+        code, _, err = hashbench("dataset", "add", "bad", "bad.jsonl", *network)
+        assert code == 2 and message in err and err.count("\n") == 1
+    assert add.PROTOCOL in load_card("mine").protocols
+
+
+def parquet(column: list[object]) -> str:
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet").write_table(
+        pyarrow.table({"id": range(len(column)), "emb": column, "url": ["x"] * len(column)}), "b.parquet"
+    )
+    return "b.parquet"
+
+
+def test_a_column_of_parquet_is_added(hashbench: Call) -> None:
+    file = parquet(BASE.astype("f4").tolist())
+    assert hashbench("dataset", "add", "mine", file)[0] == 0
+    np.testing.assert_array_equal(store.open_dataset(load_card("mine")).items, BASE)
+    for column, message in (
+        ([[1.0, 2.0], [3.0], [4.0, 5.0]], "another number of values than the first"),
+        (["a", "b"], "vectors [n, d] are expected"),
+        ([[1.0], None], "a row is empty"),
+    ):
+        code, _, err = hashbench("dataset", "add", "bad", parquet(column))
+        assert code == 2 and message in err and err.count("\n") == 1
+
+
+def test_without_its_package_parquet_names_the_extra(hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    Path("b.parquet").write_bytes(b"PAR1")
+    code, _, err = hashbench("dataset", "add", "bad", "b.parquet")
+    assert code == 2 and "pyarrow is needed" in err and "[parquet]" in err and err.count("\n") == 1

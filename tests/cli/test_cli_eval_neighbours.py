@@ -1,0 +1,112 @@
+"""``hashbench eval --neighbours``: the nearest items by floats are relevant, in place of labels."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from support.command_line import call
+
+import hashbench
+
+N_QUERIES, N_ITEMS = 20, 300
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarray]:
+    """codes.npz without labels, and the ids of the nearest items in several files and keys."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    query, database = rng.normal(size=(N_QUERIES, 24)), rng.normal(size=(N_ITEMS, 24))
+    near = np.argsort(((query[:, None] - database) ** 2).sum(axis=2), axis=1)[:, :100].astype(np.int32)
+    beyond, twice, gap = near.copy(), near.copy(), near.copy()
+    beyond[3, 5], twice[4, 1], gap[5, 3] = N_ITEMS, twice[4, 0], -1
+    np.savez("codes.npz", query_codes=query > 0, database_codes=database > 0)
+    np.savez("other.npz", query_codes=query > 0.1, database_codes=database > 0.1)
+    np.savez("no_queries.npz", query_codes=np.zeros((0, 24), bool), database_codes=database > 0)
+    np.savez("near.npz", three=near[:, :3], beyond=beyond, twice=twice, gap=gap, few=near[:9], none=near[:0])
+    np.savez("real.npz", real=near.astype(np.float32), flat=near[0])
+    np.save("near.npy", near)
+    with h5py.File("near.hdf5", "w") as file:
+        file["train"], file["neighbors"] = database, near
+    return {"query": query, "database": database, "near": near}
+
+
+@pytest.mark.parametrize(
+    ("options", "k"),
+    [
+        (["near.npy"], 10),
+        (["near.hdf5:neighbors"], 10),
+        (["near.npz:three"], 3),
+        (["near.npy", "--k", 100], 100),
+    ],
+)
+def test_recalls_are_those_of_score(
+    files: dict[str, np.ndarray], options: list[Any], k: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = call(capsys, "eval", "codes.npz", "--neighbours", *options, "--json")
+    due = hashbench.score(files["query"] > 0, files["database"] > 0, neighbours=files["near"][:, :k])
+    found = json.loads(out)
+    assert (status, found["metrics"], found["neighbours"]) == (0, due.to_dict()["metrics"], k)
+    assert list(found["metrics"]) == [f"recall@{factor * k}" for factor in (1, 2, 4, 10)]
+    assert f"relevant are the first {k} of " in err
+
+
+def test_several_files_are_scored_against_the_same_neighbours(
+    files: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]
+) -> None:
+    near = ["--neighbours", "near.npy", "--metric", "recall@20,ap"]
+    status, out, _ = call(capsys, "eval", "codes.npz", "other.npz", *near, "--json")
+    due = hashbench.score(
+        files["query"] > 0.1, files["database"] > 0.1, neighbours=files["near"][:, :10], metrics="recall@20,ap"
+    )
+    assert status == 0
+    assert json.loads(out)["files"][1]["metrics"] == due.to_dict()["metrics"]
+
+
+def test_the_report_speaks_of_no_labels(files: dict[str, np.ndarray], capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = call(capsys, "eval", "codes.npz", "--neighbours", "near.npy")
+    assert status == 0
+    assert "label" not in out and "class" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "phrase"),
+    [
+        (
+            ["codes.npz", "--neighbours", "near.npz:beyond"],
+            "beyond: there is no row 300: the database has rows 0 to 299",
+        ),
+        (["codes.npz", "--neighbours", "near.npz:twice"], "twice: query 4 has the neighbour"),
+        (["codes.npz", "--neighbours", "near.npz:gap"], "gap: query 5 has a neighbour after -1"),
+        (["codes.npz", "--neighbours", "near.npz:few"], "few: ids of 9 queries, codes of 20"),
+        (["codes.npz", "--neighbours", "near.npz:none"], "none: ids of 0 queries, codes of 20"),
+        (["codes.npz", "--neighbours", "near.npz:nearest"], "near.npz: unknown key 'nearest'"),
+        (["codes.npz", "--neighbours", "near.npz"], "which array is it? say --neighbours near.npz:KEY"),
+        (["codes.npz", "--neighbours", "gone.npy"], "gone.npy: no such file"),
+        (["codes.npz", "--neighbours", "real.npz:real"], "real: float32 of shape (20, 100)"),
+        (["codes.npz", "--neighbours", "real.npz:flat"], "flat: int32 of shape (100,)"),
+        (["codes.npz", "--neighbours", "near.npy", "--k", 101], "--k 101: near.npy"),
+        (["codes.npz", "--k", 3], "--k needs --neighbours"),
+        (
+            ["codes.npz", "--neighbours", "near.npy", "--shards", "x*.npz"],
+            "--shards cannot be combined with --neighbours",
+        ),
+        (
+            ["codes.npz", "--neighbours", "near.npy", "--query-labels", "codes.npz:query_codes"],
+            "takes the place of labels",
+        ),
+        (["no_queries.npz", "--neighbours", "near.npz:none"], "no_queries.npz"),
+        (["codes.npz", "--neighbours", "near.npy", "--metric", "nmi"], "nmi"),
+        (["codes.npz"], "query_labels is missing"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(
+    files: dict[str, np.ndarray], arguments: list[Any], phrase: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = call(capsys, "eval", *arguments, "--csv", "out.csv", "--per-query", "each.csv")
+    assert (status, out) == (2, "")
+    assert phrase in err and err.count("\n") == 1
+    assert not Path("out.csv").exists() and not Path("each.csv").exists()

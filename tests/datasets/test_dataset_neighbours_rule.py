@@ -1,0 +1,92 @@
+"""The rule ``neighbours``: the k nearest items of the database, and graded relevance among the training examples."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from hashbench.datasets import relevance as module
+from hashbench.datasets.protocol import Neighbours, Parts
+from hashbench.datasets.relevance import relevance_of, relevance_of_training
+from hashbench.datasets.split import Split, split
+from hashbench.datasets.store import Dataset
+from hashbench.foundation.errors import HashbenchError
+from hashbench.losses import DistanceSupervision
+
+PARTS: dict[str, Any] = {"title": "", "draw": "parts", "query": [0, 10], "database": [10, 210], "train": [10, 110]}
+
+
+def drawn(k: int, metric: Any, n_train: int = 100) -> tuple[Dataset, Split, Parts]:
+    items = np.random.default_rng(0).standard_normal((210, 6)).astype(np.float32)
+    data = Dataset("toy", items, np.zeros((210, 0), np.uint8), "")
+    rule = Parts(**{**PARTS, "train": [10, 10 + n_train]}, relevance=Neighbours(kind="neighbours", k=k, metric=metric))
+    return data, split(data.labels, rule, "toy", "own"), rule
+
+
+def nearness(metric: str, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The larger, the nearer: [n, m]."""
+    one, other = one.astype(np.float64), other.astype(np.float64)
+    if metric == "ip":
+        return one @ other.T
+    if metric == "cosine":
+        one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (one, other))
+    return -((one[:, None] - other) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("metric", ["l2", "cosine", "ip"])
+def test_the_k_nearest_items_are_relevant(metric: str) -> None:
+    data, chosen, rule = drawn(7, metric)
+    found = relevance_of(data, chosen, rule)
+    near = np.argsort(-nearness(metric, data.items[:10], data.items[10:]), axis=1)[:, :7]
+    expected = np.zeros((10, 200), int)
+    np.put_along_axis(expected, near, 1, axis=1)
+    np.testing.assert_array_equal(found.block(slice(0, 10), slice(0, 200)), expected)
+
+
+@pytest.mark.parametrize("sample", [1000, 20])
+@pytest.mark.parametrize("metric", ["l2", "cosine", "ip"])
+def test_training_examples_have_the_levels_of_their_nearest(
+    metric: str, sample: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SAMPLE", sample)
+    monkeypatch.setattr(module, "SAMPLE_ROWS", 7)
+    data, chosen, rule = drawn(7, metric)
+    found = relevance_of_training(data, chosen, rule)
+    assert found is not None
+    levels = found.levels[found.block(slice(0, 100), slice(0, 100))]
+    near = nearness(metric, data.items[10:110], data.items[10:110])
+    sampled = np.unique(np.linspace(0, 99, min(sample, 100)).astype(int))
+    for row in range(100):
+        others = np.sort(near[row, sampled[sampled != row]])[::-1]
+        due = np.zeros(100, int)
+        for percent, level in zip(module.NEAREST_PERCENT, module.NEAREST_LEVELS, strict=True):
+            rank = max(1, round((len(sampled) - 1) * percent / 100))
+            due[near[row] >= others[rank - 1] - 1e-9] = level
+        kept = np.arange(100) != row
+        np.testing.assert_array_equal(levels[row, kept], due[kept])
+    supervision = DistanceSupervision(found)
+    of_batch = supervision.levels(torch.tensor([3, 50, 9]), torch.tensor([8, 50]))
+    np.testing.assert_array_equal(of_batch, levels[[3, 50, 9]][:, [8, 50]])
+
+
+def test_repeated_vectors_have_thresholds_of_0() -> None:
+    data, chosen, rule = drawn(3, "l2")
+    data.items[:] = 1
+    found = relevance_of_training(data, chosen, rule)
+    assert found is not None
+    assert set(found.levels[found.block(slice(0, 100), slice(0, 100))].ravel()) == {5}
+
+
+def test_more_neighbours_than_items_and_a_single_example_are_refused() -> None:
+    with pytest.raises(HashbenchError, match="toy: k = 201"):
+        relevance_of(*drawn(201, "l2"))
+    with pytest.raises(HashbenchError, match="toy: 1 training example"):
+        relevance_of_training(*drawn(3, "l2", n_train=1))
+
+
+def test_a_rule_without_neighbours_is_digested_as_before() -> None:
+    assert "relevance" not in Parts(**PARTS).deciding()
+    rule = drawn(7, "ip")[2]
+    assert rule.deciding()["relevance"] == {"kind": "neighbours", "k": 7, "metric": "ip"}
+    assert (rule.compared_features, Parts(**PARTS).compared_features) == (None, None)

@@ -1,0 +1,127 @@
+"""The exact nearest neighbours of vectors, against all distances in float64."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hashbench.datasets import neighbours
+from hashbench.datasets.neighbours import StoredNeighbours, given_neighbours, nearest, stored_neighbours
+from hashbench.datasets.protocol import Neighbours
+from hashbench.datasets.split import Split
+from hashbench.datasets.store import Dataset
+from hashbench.foundation.errors import HashbenchError
+
+RNG = np.random.default_rng(3)
+METRICS = ("l2", "cosine", "ip")
+N, D, Q, K = 3000, 12, 23, 15
+VECTORS = {
+    "normal": RNG.standard_normal((N + Q, D)),
+    "whole numbers, many ties": RNG.integers(1, 4, (N + Q, D)),
+    "far from 0": RNG.standard_normal((N + Q, D)) + 1000,
+    "half are one vector": np.where(np.arange(N + Q)[:, None] % 2, RNG.standard_normal((N + Q, D)), np.ones(D)),
+    "nearest last": np.sort(RNG.standard_normal((N + Q, D)), axis=0)[::-1],
+}
+
+
+def by_hand(queries: np.ndarray, items: np.ndarray, metric: str) -> np.ndarray:
+    """All distances, float64[q, n]."""
+    queries, items = queries.astype(np.float64), items.astype(np.float64)
+    if metric == "ip":
+        return -np.einsum("qd,nd->qn", queries, items)
+    if metric == "cosine":
+        queries, items = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (queries, items))
+    squared = ((queries[:, None] - items) ** 2).sum(axis=2)
+    return squared / 2 if metric == "cosine" else np.sqrt(squared)
+
+
+@pytest.mark.parametrize("kind", VECTORS)
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_nearest_are_those_of_all_distances(metric: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbours, "TILE_ITEMS", 256)
+    monkeypatch.setattr(neighbours, "TILE_QUERIES", 7)
+    vectors = VECTORS[kind].astype(np.float32)
+    distances = by_hand(vectors[:Q], vectors[Q:], metric)
+    ids, found = nearest(vectors[:Q], vectors[Q:], K, metric)
+    assert (ids.dtype, found.dtype) == (np.int32, np.float32)
+    np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :K], rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(found, np.take_along_axis(distances, ids, axis=1), rtol=1e-6, atol=1e-7)
+    assert all(len(set(row)) == K for row in ids.tolist())
+    if metric == "l2":  # where distances are equal to the last bit, the first item comes first
+        np.testing.assert_array_equal(ids, np.argsort(distances, axis=1, kind="stable")[:, :K])
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    vectors = RNG.standard_normal((20, 4))
+    for queries, k, metric, fault in (
+        (vectors[:, :3], 2, "l2", "of one width"),
+        (vectors, 21, "l2", "k = 21 neighbours: the database has 20 items"),
+        (np.where(np.eye(20, 4) > 0, np.nan, vectors), 2, "l2", "not finite"),
+        (vectors * (np.arange(20)[:, None] > 0), 2, "cosine", "norm 0 has no cosine"),
+    ):
+        with pytest.raises(HashbenchError, match=fault):
+            nearest(queries, vectors, k, metric)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Dataset, Split]:
+    monkeypatch.setenv("HASHBENCH_DATA", str(tmp_path))
+    items = VECTORS["normal"][:400].astype(np.float32)
+    queries = np.arange(0, 400, 20)
+    database = np.setdiff1d(np.arange(400), queries)
+    return Dataset("toy", items, np.zeros((400, 0), np.uint8), "0" * 64), Split(queries, database, database)
+
+
+def test_they_are_computed_once_and_stored(data: tuple[Dataset, Split], monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset, chosen = data
+    rule = Neighbours(kind="neighbours", k=10, metric="l2")
+    found = stored_neighbours(dataset, chosen, rule)
+    distances = by_hand(dataset.items[chosen.query_ids], dataset.items[chosen.database_ids], "l2")
+    assert found.ids.shape == (20, 100)
+    np.testing.assert_array_equal(found.ids, np.argsort(distances, axis=1)[:, :100])
+    np.testing.assert_allclose(found.beyond, np.sort(distances, axis=1)[:, 100], rtol=1e-6)
+    others = [
+        (dataset, chosen, rule.model_copy(update={"metric": "ip"})),
+        (replace(dataset, sha256="1" * 64), chosen, rule),
+        (dataset, replace(chosen, query_ids=chosen.query_ids[1:]), rule),
+    ]
+    for other in others:
+        stored_neighbours(*other)
+    (folder,) = {path.parent for path in Path(neighbours.path_of(dataset, chosen, rule, 100)).parent.glob("*.npz")}
+    assert len(list(folder.iterdir())) == 4
+    monkeypatch.setattr(neighbours, "nearest", None)  # nothing is computed again
+    again = stored_neighbours(dataset, chosen, rule.model_copy(update={"k": 3}))
+    np.testing.assert_array_equal(again.ids, found.ids)
+    with pytest.raises(HashbenchError, match="k = 381 neighbours: the database has 380 items"):
+        stored_neighbours(dataset, chosen, rule.model_copy(update={"k": 381}))
+
+
+def test_ties_and_noise_are_told() -> None:
+    distances = np.array([[1, 2, 2, 3], [1, 2, 3, 3]], np.float32)
+    found = StoredNeighbours(
+        np.zeros((2, 4), np.int32), distances, np.array([3, 4], "f4"), np.array([3, 3], "f4"), "l2"
+    )
+    assert [found.n_tied_at(k) for k in (1, 2, 3, 4)] == [0, 1, 1, 1]
+    assert found.warnings(1) == []
+    assert "1 of 2 queries have another item as near as number 4" in found.warnings(4)[0]
+    assert "1.00 times as far as the median item" in found.warnings(4)[1]
+
+
+def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
+    vectors = VECTORS["whole numbers, many ties"].astype(np.float32)
+    queries, items = vectors[:Q], vectors[Q:]
+    ids = np.argsort(by_hand(queries, items[::-1], "l2"), axis=1)[:, :K]
+    ids = N - 1 - ids  # other items than ours where distances are equal
+    found = given_neighbours("file", ids, queries, items, "l2")
+    np.testing.assert_allclose(found.distances, nearest(queries, items, K, "l2")[1])
+    wrong = {
+        "neighbour 3000: the database has the items 0 to 2999": np.where(ids == ids[3, 2], N, ids),
+        "neighbour -1": np.where(ids == ids[3, 2], -1, ids),
+        "query 0 has a neighbour twice": ids[:, [0, 1, 1]],
+        "neighbour number 1 has the l2 distance": (ids + 7) % N,
+        "whole numbers \\[23, k\\]": ids[1:],
+    }
+    for fault, others in wrong.items():
+        with pytest.raises(HashbenchError, match=fault):
+            given_neighbours("file", others, queries, items, "l2")

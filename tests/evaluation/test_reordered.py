@@ -1,0 +1,53 @@
+"""Recall of candidates that are ordered by query times bits, against all draws of the items where they end."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hashbench.codes import pack
+from hashbench.evaluation.reordered import reordered_recall
+
+RNG = np.random.default_rng(5)
+
+
+def expected(
+    query: NDArray[np.bool_], items: NDArray[np.bool_], z: NDArray[np.float64], near: set[int], k: int, m: int
+) -> Fraction:
+    """The mean over all draws of the candidates, each ordered and cut as the search does it."""
+    distance = (query != items).sum(axis=1)
+    last = sorted(distance)[m - 1]
+    nearer = [item for item in range(len(items)) if distance[item] < last]
+    tied = [item for item in range(len(items)) if distance[item] == last]
+    products = np.where(items, 1, -1) @ z
+    found = []
+    for drawn in combinations(tied, m - len(nearer)):
+        first = sorted([*nearer, *drawn], key=lambda item: (-products[item], item))[:k]
+        found.append(Fraction(len(near & {*first}), len(near)))
+    return sum(found, Fraction()) / len(found)
+
+
+@pytest.mark.parametrize(("n_bits", "k", "m"), [(2, 2, 4), (3, 3, 6), (5, 3, 5), (3, 4, 12), (1, 1, 1), (3, 3, 20)])
+def test_it_is_the_mean_over_all_draws_of_the_tied_items(n_bits: int, k: int, m: int) -> None:
+    items, z = RNG.random((12, n_bits)) > 0.5, RNG.standard_normal((6, n_bits))
+    neighbours = np.stack([RNG.permutation(12)[:k] for _ in range(6)])
+    neighbours[0, 1:] = -1
+    found = reordered_recall(pack(z > 0), pack(items), z, neighbours, m)
+    for at in range(6):
+        near = {int(item) for item in neighbours[at] if item >= 0}
+        assert found[at] == pytest.approx(float(expected(z[at] > 0, items, z[at], near, k, min(m, 12))))
+
+
+def test_with_all_items_as_candidates_it_is_the_recall_of_the_asymmetric_distance() -> None:
+    items, z = RNG.random((40, 16)) > 0.5, RNG.standard_normal((3, 16))
+    near = np.argsort(-np.where(items, 1, -1) @ z.T, axis=0).T[:, 2:7]
+    assert reordered_recall(pack(z > 0), pack(items), z, near, 40) == pytest.approx([0.6] * 3)
+
+
+def test_a_query_without_neighbours_has_no_recall() -> None:
+    found = reordered_recall(
+        pack(np.ones((1, 2), bool)), pack(np.eye(2, dtype=bool)), np.ones((1, 2)), np.array([[-1]]), 1
+    )
+    assert np.isnan(found).all()

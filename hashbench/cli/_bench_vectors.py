@@ -56,15 +56,17 @@ def card_and_items(data: str) -> "Iterator[tuple[Card, str]]":
     if not is_file(data):
         yield card_of(data), "ITEMS.npy"
         return
-    card, is_new = card_of_file(Path(data))
+    card, notes = card_of_file(Path(data))
     try:
         yield card, data
     except HashbenchError:
-        if is_new:
+        if notes is not None:
             remove(card.name)
         raise
-    if is_new:
+    if notes is not None:
         note(f"added {data} as {card.name}: {card.n_items:,} vectors of {math.prod(card.item_shape):,} numbers")
+    for line in notes or ():
+        note(f"note: {line}")
 
 
 def comparison_of(card: "Card", chosen: Choice) -> "tuple[Comparison, list[str]]":

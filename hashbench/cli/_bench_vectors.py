@@ -12,6 +12,7 @@ from typer import echo
 from hashbench.cli import run
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
+from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from hashbench.tables.vectors import Comparison
 
 FOLDER = "bench"  # of the results
+MOST_NUMBERS = 1 << 28  # of vectors that several processes hold: 1 GiB
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,17 @@ def card_and_items(data: str) -> "Iterator[tuple[Card, str]]":
     if not is_file(data):
         yield card_of(data), "ITEMS.npy"
         return
-    card, is_new = card_of_file(Path(data))
+    card, notes = card_of_file(Path(data))
     try:
         yield card, data
     except HashbenchError:
-        if is_new:
+        if notes is not None:
             remove(card.name)
         raise
-    if is_new:
+    if notes is not None:
         note(f"added {data} as {card.name}: {card.n_items:,} vectors of {math.prod(card.item_shape):,} numbers")
+    for line in notes or ():
+        note(f"note: {line}")
 
 
 def comparison_of(card: "Card", chosen: Choice) -> "tuple[Comparison, list[str]]":
@@ -87,18 +91,30 @@ def declared(comparison: "Comparison") -> str:
 
 
 def compare(
-    comparison: "Comparison", table: str, target: float, items: str, program: Sequence[str], *, jobs: int, device: str
+    comparison: "Comparison",
+    table: str,
+    target: float,
+    items: str,
+    program: Sequence[str],
+    *,
+    jobs: int | None,
+    device: str,
 ) -> None:
     """Makes the runs of the declared ``table``, prints lines and answer, and writes them with a picture.
 
-    They are in results/bench/. Raises CheckFailed if a run failed.
+    They are in results/bench/. Without ``jobs`` as many runs go at the same time as there are cores, if the vectors are
+    few. Raises CheckFailed if a run failed.
     """
     from hashbench.figures import drawing_of_vectors, preview
     from hashbench.foundation.files import all_or_none, write_bytes, write_text
     from hashbench.runs.store import Store
     from hashbench.tables import vectors
 
+    _note_neighbours(comparison)
     failures: list[str] = []
+    if jobs is None:  # each has all vectors in memory
+        is_small = comparison.card.n_items * math.prod(comparison.card.item_shape) <= MOST_NUMBERS
+        jobs = available_cores() if is_small else 1
     try:
         run.command([table], seeds=1, jobs=jobs, device=device, retry_failed=True)
     except run.RunsFailed as error:
@@ -120,6 +136,17 @@ def compare(
     echo(f"\n{answer}")
     if failures:
         raise CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
+
+
+def _note_neighbours(comparison: "Comparison") -> None:
+    """Computes the neighbours once, on all cores, and notes what is odd about them."""
+    from hashbench.datasets.neighbours import stored_neighbours
+    from hashbench.runs.data import open_data
+
+    data = open_data(comparison.codes[0].run)
+    neighbours = stored_neighbours(data.compared, data.ids, comparison.rule, progress=True)
+    for line in neighbours.warnings(comparison.rule.k):
+        note(f"note: {line}")
 
 
 def _notes(comparison: "Comparison") -> Iterator[str]:

@@ -76,7 +76,9 @@ def command(
         Option(metavar="METRIC", help="What is compared, such as ndcg: hashbench list metrics. Default: ap."),
     ] = None,
     name: Annotated[str | None, Option(help="Name of the table. Default: bench_ and the name of the data set.")] = None,
-    jobs: Annotated[int, Option(min=1, help="Number of runs at the same time.")] = 1,
+    jobs: Annotated[
+        int | None, Option(min=1, help="Number of runs at the same time. Default: 1; of vectors one for each core.")
+    ] = None,
     device: Device = "auto",
 ) -> None:
     """Compare methods on a data set, from training to the table; or codes of vectors without labels.
@@ -137,7 +139,7 @@ def command(
     if features is not None:
         extract(dataset, *_network(features, weights), device=device, progress=True)
     _write(path, declared)
-    how: dict[str, Any] = {"jobs": jobs, "device": device}
+    how: dict[str, Any] = {"jobs": jobs or 1, "device": device}
     failures = _tune(stem, dataset, question, runs, tune_trials, **how) if tune_trials else []
     runs = _runs(dataset, question, lengths)  # again: the search may have chosen another input
     failures += _train(stem, seeds, **how)
@@ -159,7 +161,7 @@ def _has_neighbours(data: str, protocol: str | None) -> bool:
 
 
 def _compare_codes(
-    data: str, chosen: _bench_vectors.Choice, name: str | None, program: Sequence[str], *, jobs: int, device: str
+    data: str, chosen: _bench_vectors.Choice, name: str | None, program: Sequence[str], *, jobs: int | None, device: str
 ) -> None:
     """Compares codes of vectors without labels; all that can be refused is refused before a file is written."""
     with _bench_vectors.card_and_items(data) as (card, items):

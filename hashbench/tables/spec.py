@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hashbench.datasets.card import Card, cards
-from hashbench.datasets.protocol import TO_CHOOSE
+from hashbench.datasets.protocol import TO_CHOOSE, Neighbours, Protocol
 from hashbench.features import FEATURES, model_and_weights, split_checksum
 from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
@@ -129,10 +129,18 @@ def _without_packages(spec: TableSpec) -> TableSpec:
 
 
 def shown_protocols(card: Card, protocol: str) -> list[str]:
-    """``protocol``, and those of the data set whose queries a declared table shows, sorted."""
+    """``protocol``, and those of the data set whose queries a declared table shows, sorted.
+
+    No protocol by neighbours is among them, unless it is ``protocol``: what is chosen by labels is not taken there.
+    """
     cells = (cell for name in names() for cell in load(name).cells)
     shown = {cell.protocol for cell in cells if cell.dataset == card.name} & card.protocols.keys()
-    return sorted({protocol} | {name for name in shown if not isinstance(card.protocol(name), TO_CHOOSE)})
+    return sorted({protocol} | {name for name in shown if _is_left_out(card.protocol(name))})
+
+
+def _is_left_out(protocol: Protocol) -> bool:
+    """Whether a search by labels does not choose by the queries of the protocol."""
+    return not isinstance(protocol, TO_CHOOSE) and not isinstance(protocol.relevance, Neighbours)
 
 
 def names_of(cell: Cell) -> Iterator[tuple[str, str]]:

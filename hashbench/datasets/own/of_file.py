@@ -20,8 +20,8 @@ from hashbench.foundation.registry import canonical
 TRAINED = 20_000  # vectors that methods learn from, where the database has more
 
 
-def card_of_file(path: Path) -> tuple[Card, bool]:
-    """The card of the data set that was made from the file, and whether it is new: added now, under the file's stem.
+def card_of_file(path: Path) -> tuple[Card, list[str] | None]:
+    """The card of the data set that was made from the file; if it is added now, under the file's stem, what is noted.
 
     Raises HashbenchError for a file that has labels or no vectors, where the file has changed since it was added, and
     where another file or data set has the name.
@@ -32,7 +32,7 @@ def card_of_file(path: Path) -> tuple[Card, bool]:
         raise HashbenchError(f"{path}: it has labels: hashbench dataset add {name} {path}, then bench {name}")
     if (card := _made_from(path)) is not None:
         _require_same(card, data, path)
-        return card, False
+        return card, None
     stem = canonical(path.stem)
     if stem in card_files():
         advice = f"hashbench dataset add NAME {shlex.quote(str(path))}, then hashbench bench NAME"
@@ -40,7 +40,8 @@ def card_of_file(path: Path) -> tuple[Card, bool]:
     add.require_name(stem, replace=False)
     n_queries = data.n_queries or min(1000, data.n_items // 10)
     rule = Rule() if data.n_queries or data.n_items - n_queries <= TRAINED else Rule(train=TRAINED)
-    return add.add(stem, data, rule, FileOptions()), True
+    card = add.add(stem, data, rule, FileOptions())
+    return card, data.notes
 
 
 def _made_from(path: Path) -> Card | None:

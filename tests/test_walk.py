@@ -32,6 +32,11 @@ BACKBONE = "resnet9-w32-cifar100-s0"
 FINE_TUNED = f"{CIFAR10} --model resnet9 --weights {BACKBONE}"
 LEFT_OUT = {
     "hashbench compare TALR-AP TALR-NDCG ITQ --table digits_splits --bits 32": OWN,
+    "hashbench dataset add mine vectors.npy": OWN,  # test_cli_dataset_vectors runs such
+    "hashbench dataset add mine vectors.npy --queries queries.npy": OWN,
+    "hashbench dataset add mine glove-100-angular.hdf5": OWN,
+    "hashbench bench vectors.npy": OWN,  # test_cli_bench_vectors
+    "hashbench eval codes.npz --neighbours glove.hdf5:neighbors --k 10": OWN,  # test_cli_eval_neighbours
     "hashbench leaderboard": HOURS,  # of the rows of its panels
     "hashbench leaderboard heads shallow_s1 --format csv": HOURS,
     "hashbench download cifar10": NETWORK,

@@ -21,6 +21,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ALONE, ProcessGroup
 from hashbench.training.distributed import device_for, with_synchronised_batch_norm
 
+pytestmark = pytest.mark.slow  # two processes that each import torch, several times
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -35,6 +35,8 @@ LEFT_OUT = {
     "hashbench dataset add mine vectors.npy": OWN,  # test_cli_dataset_vectors runs such
     "hashbench dataset add mine vectors.npy --queries queries.npy": OWN,
     "hashbench dataset add mine glove-100-angular.hdf5": OWN,
+    "hashbench dataset add mine base.fvecs --queries query.fvecs --neighbours groundtruth.ivecs": OWN,
+    "hashbench dataset add mine corpus.jsonl --items text --embed sentence-transformers:all-MiniLM-L6-v2": NETWORK,
     "hashbench bench vectors.npy": OWN,  # test_cli_bench_vectors
     "hashbench eval codes.npz --neighbours glove.hdf5:neighbors --k 10": OWN,  # test_cli_eval_neighbours
     "hashbench leaderboard": HOURS,  # of the rows of its panels

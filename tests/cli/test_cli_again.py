@@ -150,7 +150,8 @@ def test_the_protocol_is_needed_where_there_are_several(capsys: pytest.CaptureFi
     assert (code, out) == (2, "")
     assert err == (
         "error: cifar10: which protocol? --protocol NAME is needed: one of cibhash, labelme_stand_in, "
-        "s1, s1_54k, s1_validation, s2, s2_5k, s2_official, s2_validation, structhash, structhash_validation "
+        "neighbours, neighbours_gist, s1, s1_54k, s1_validation, s2, s2_5k, s2_official, s2_validation, structhash, "
+        "structhash_validation "
         "(hashbench show cifar10 says what each is)\n"
     )
     assert json.loads(call(capsys, *LSH, "--json")[1])["protocol"] == "s1"

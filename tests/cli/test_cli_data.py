@@ -140,7 +140,7 @@ def test_download_of_an_embedded_set_says_so(hashbench):
         (["split", "digits", "--protocol", "s9"], "unknown protocol of digits 's9': did you mean s1?"),
         (
             ["split", "cifar10"],
-            "cifar10: which protocol? --protocol NAME is needed: one of cibhash, labelme_stand_in, s1, s1_54k, ",
+            "cifar10: which protocol? --protocol NAME is needed: one of cibhash, labelme_stand_in, ",
         ),
         (["split", "digits", "--protocol", "s1", "--seed", "-1"], "Invalid value for '--seed'"),
         (["split", "cifar10", "--protocol", "s1"], "cifar10 is not downloaded: run hashbench download cifar10"),

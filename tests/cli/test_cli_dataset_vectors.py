@@ -79,21 +79,20 @@ FILES = {
 
 @pytest.mark.parametrize("kind", FILES)
 def test_a_file_of_vectors_is_added(kind: str, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "neighbours" in kind or kind == "ann-benchmarks":  # then none are computed
-        monkeypatch.setattr(neighbours, "_computed", None)
-    code, _, err = hashbench("dataset", "add", "mine", *FILES[kind]())
-    assert (code, err.count("\n")) == (0, 1)
-    assert "no labels: relevant are the nearest by l2" in err
-    card = load_card("mine")
-    np.testing.assert_array_equal(store.verify(card).items, np.concatenate([BASE, QUERIES]))
-    rule = card.protocols["own"]
-    assert (card.labels, card.n_classes, rule.draw, rule.n_queries, rule.n_train) == ("none", 0, "parts", Q, N)
-    assert rule.relevance.model_dump(exclude_none=True) == {"kind": "neighbours", "k": 10, "metric": "l2"}
-    monkeypatch.setattr(neighbours, "nearest", None)  # they are stored
-    np.testing.assert_array_equal(nearest_of(card).ids, NEAREST)
-    again = shlex.split(card.how_to_get)[1:]
-    monkeypatch.undo()
-    assert hashbench(*again)[0] == 0
+    with monkeypatch.context() as patch:
+        if "neighbours" in kind or kind == "ann-benchmarks":  # then none are computed
+            patch.setattr(neighbours, "_computed", None)
+        code, _, err = hashbench("dataset", "add", "mine", *FILES[kind]())
+        assert (code, err.count("\n")) == (0, 1)
+        assert "no labels: relevant are the nearest by l2" in err
+        card = load_card("mine")
+        np.testing.assert_array_equal(store.verify(card).items, np.concatenate([BASE, QUERIES]))
+        rule = card.protocols["own"]
+        assert (card.labels, card.n_classes, rule.draw, rule.n_queries, rule.n_train) == ("none", 0, "parts", Q, N)
+        assert rule.relevance.model_dump(exclude_none=True) == {"kind": "neighbours", "k": 10, "metric": "l2"}
+        patch.setattr(neighbours, "nearest", None)  # they are stored
+        np.testing.assert_array_equal(nearest_of(card).ids, NEAREST)
+    assert hashbench(*shlex.split(card.how_to_get)[1:], "--replace")[0] == 0
     assert load_card("mine") == card
 
 

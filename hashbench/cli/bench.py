@@ -99,8 +99,14 @@ def command(
     from hashbench.features import extract
 
     of_vectors = {"k": k, "rescore": rescore, "target": target}
-    of_labels = {"seeds": seeds, "tune": tune_trials or None, "features": features, "weights": weights, "model": model}
-    of_labels |= {"metric": metric}
+    of_labels = {
+        "seeds": seeds,
+        "tune": tune_trials or None,
+        "features": features,
+        "weights": weights,
+        "model": model,
+        "metric": metric,
+    }
     if _has_neighbours(data, protocol):
         if others := given(of_labels):
             raise HashbenchError(f"{others}: not for vectors without labels, whose recall is compared: --k, --rescore")

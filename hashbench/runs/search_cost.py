@@ -73,10 +73,8 @@ def _measured(data: RunData, hasher: Hasher, codes: Path, rule: Neighbours, cand
     """The times, and the recall of the reordered candidates, of the codes that the run has saved."""
     with open_arrays(codes) as file, np.load(file, allow_pickle=False) as stored:
         arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
-    queries, database = (
-        StoredRows(data.compared.items, data.ids.query_ids),
-        StoredRows(data.compared.items, data.ids.database_ids),
-    )
+    queries = StoredRows(data.compared.items, data.ids.query_ids)
+    database = StoredRows(data.compared.items, data.ids.database_ids)
     floats = _Floats(queries, database, rule, candidates)
     reordered = None
     if isinstance(hasher, BinaryHasher):
@@ -147,8 +145,7 @@ class _Floats:
             started = time.perf_counter()
             found = np.argpartition(distances(number), self.candidates - 1)[: self.candidates]
             items = self.database[found].astype(np.float32)
-            order = np.argsort(_floats_between(query, items, self.metric))[: self.k]
-            assert len(found[order]) <= self.k
+            found = found[np.argsort(_floats_between(query, items, self.metric))[: self.k]]
             seconds.append(time.perf_counter() - started)
             if sum(seconds) > MOST_S:
                 break

@@ -31,6 +31,9 @@ gc.disable()  # until all is imported
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+# Lists of cases are made before a fixture can say where data lies: data sets of the person who tests are no cases.
+os.environ["HASHBENCH_DATA"] = str(REPOSITORY / "tests" / "no_data")
+
 KEPT = ("HASHBENCH_SHARED", "HASHBENCH_UPDATE_GOLDEN")  # what a person sets for the tests themselves
 
 

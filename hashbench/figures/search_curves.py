@@ -68,9 +68,9 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
     n = max(len(means) for means, _ in lines.values())
     band = "the band is one standard deviation over orders" if len(lines) <= MOST_BANDS else "without its deviation"
     metric = search.question.metric_title
-    scored = (
-        f"the {metric} of the first study" if search.question.is_two_stage else f"the median {metric} of its studies"
-    )
+    scored = f"the median {metric} of its studies"
+    if search.question.is_two_stage:
+        scored = f"the {metric} of the first study; later trials lie around the best so far and are left out"
     n_others = len(methods) - len(shown)
     others = f" Drawn are the best {MOST_LINES}; left out: {counted(n_others, 'other')}." if n_others else ""
     data = ", ".join(search.question.left_out)

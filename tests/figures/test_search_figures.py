@@ -43,7 +43,7 @@ def test_the_lines_of_two_stages_are_of_the_first_study_which_all_trials_have(tm
     assert [point["best_ap"] for point in found.points][::3] == [pytest.approx(0.25), pytest.approx(0.5)]
     found.draw(figure := Figure(figsize=found.size_in))
     texts = " ".join(text.get_text() for text in figure.findobj(Text))
-    assert "A trial has the AP of the first study." in texts.replace("\n", " ")
+    assert "A trial has the AP of the first study; later trials lie" in texts.replace("\n", " ")
 
 
 def test_what_a_setting_explains_needs_some_trials(tmp_path: Path) -> None:

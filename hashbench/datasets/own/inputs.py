@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,19 @@ class Inputs:
     items: Items
     names: list[str]
     labels: NDArray[Any] | None = None
+
+
+def of_any(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
+    """The array [n, *shape] of ``items``: an array, a tensor or a list; a path for ``read``, or a list of images."""
+    if isinstance(items, str | PathLike):
+        return np.asarray(read(Path(items), shape, value_max=value_max).items)
+    if isinstance(items, list | tuple) and items and all(isinstance(item, str | PathLike) for item in items):
+        array = np.stack([read(Path(item), shape).items[0] for item in items])
+    else:
+        array = np.asarray(items.detach().cpu() if hasattr(items, "detach") else items)
+    require_shape("items", array.shape, array.dtype, shape)
+    require_range("items", array, value_max)
+    return array
 
 
 def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), value_max: int | None = None) -> Inputs:

@@ -1,8 +1,8 @@
 """Bits of exported hash functions that differ from those of `hashbench encode`, for each form and ten kinds of method.
 
-Run `python benchmarks/export.py [FORM ...]` with the extras train and onnx. Ten runs on the digits are trained where they
-are not stored; 10,000 noisy copies of the digits are encoded by the run and by its export in each form. Where a bit
-differs, the activations nearest to 0 are printed: those are where rounding decides. Writes
+Run `python benchmarks/export.py [FORM ...]` with the extras train and onnx. Ten runs on the digits are trained where
+they are not stored; 10,000 noisy copies of the digits are encoded by the run and by its export in each form. Where a
+bit differs, the activations nearest to 0 are printed: those are where rounding decides. Writes
 results/benchmarks/export-MACHINE.json.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import _record
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 import hashbench
@@ -55,8 +56,6 @@ def bits_of(folder: Path, form: Form, items: NDArray[np.uint8]) -> NDArray[np.ui
     """The bits by the export in ``folder``."""
     if form != "torch":
         return hashbench.load(folder).encode(items)
-    import torch
-
     program = torch.export.load(folder / torch_form.FILE).module()
     return np.concatenate([program(torch.from_numpy(part))[0].numpy() for part in np.array_split(items, 10)])
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
 from hashbench.codes.encoder import Encoder
+from hashbench.datasets.own.given import of_any
 from hashbench.export import description as descriptions
 from hashbench.export.description import Description
 from hashbench.foundation.arguments import checked_arguments
@@ -51,10 +52,8 @@ class ExportedRun(Encoder):
 
     def codes(self, items: Any) -> Codes:
         """The packed codes of ``items``."""
-        from hashbench.datasets.own import inputs
-
         taken = self.description.input
-        array = inputs.of_any(items, tuple(taken.shape), taken.value_max)
+        array = of_any(items, tuple(taken.shape), taken.value_max)
         if self.description.form == "onnx":
             array = array.astype(taken.dtype, copy=False)
         found = binarize(self._function.activations(array))

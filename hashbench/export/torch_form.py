@@ -129,7 +129,7 @@ def trees(x: Tensor, features: Tensor, thresholds: Tensor, values: Tensor) -> Te
     """The sums over complete trees, in their order, of the value of the leaf that an item reaches."""
     n_bits, n_trees, nodes = features.shape
     first = torch.arange(n_bits * n_trees)
-    node = torch.zeros(len(x), n_bits * n_trees, dtype=torch.int64)
+    node = x.new_zeros((x.shape[0], n_bits * n_trees), dtype=torch.int64)
     for _ in range(nodes.bit_length()):
         place = first * nodes + node
         is_above = x.gather(1, features.flatten()[place]) > thresholds.flatten()[place]

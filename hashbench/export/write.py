@@ -134,11 +134,20 @@ def _described(row: Row, run: Run, form: Form, features: "FeatureModule | None",
         hashbench=__version__,
         bits=run.settings.bits,
         input=taken,
-        scaling=SCALINGS[getattr(run.settings, "normalise", "none")],
+        scaling=_scaling(run, taken),
         outside=outside,
         arithmetic="float32" if steps is None else steps.arithmetic,
         sha256={},
     )
+
+
+def _scaling(run: Run, taken: Input) -> str:
+    """What is done inside to the values of an item, in words."""
+    scaling = SCALINGS[getattr(run.settings, "normalise", "none")]
+    if run.method.needs_torch or taken.value_max in (None, 1) or taken.features is not None:
+        return scaling
+    over = f"divided by {taken.value_max}"
+    return over if scaling == SCALINGS["none"] else f"{over}, then {scaling}"
 
 
 def _with_checksums(description: Description, folder: Path, file: str) -> Description:

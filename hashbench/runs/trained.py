@@ -11,7 +11,7 @@ from hashbench.codes import Codes, binarize, files
 from hashbench.codes.encoder import Encoder
 from hashbench.contract import CODES, BinaryHasher
 from hashbench.datasets.card import Card
-from hashbench.datasets.own import inputs
+from hashbench.datasets.own.given import of_any
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting, json_object, parse
 from hashbench.foundation.errors import HashbenchError, retold
@@ -46,7 +46,7 @@ class TrainedRun(Encoder):
     def codes(self, items: Any) -> Codes:
         """The packed codes of ``items``; HashbenchError for unfit ones, and where the model is not here."""
         run, hasher = self._model
-        array = inputs.of_any(items, tuple(run.card.item_shape), run.card.value_max)
+        array = of_any(items, tuple(run.card.item_shape), run.card.value_max)
         return binarize(hasher.encode(own_rows(run, array, self.device).whole()))
 
     def database(self) -> Codes:

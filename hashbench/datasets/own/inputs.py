@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.datasets.images import SUFFIXES, decode, is_image
 from hashbench.datasets.own.files import find
+from hashbench.datasets.own.given import require_range, require_shape
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
@@ -26,19 +26,6 @@ class Inputs:
     labels: NDArray[Any] | None = None
 
 
-def of_any(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
-    """The array [n, *shape] of ``items``: an array, a tensor or a list; a path for ``read``, or a list of images."""
-    if isinstance(items, str | PathLike):
-        return np.asarray(read(Path(items), shape, value_max=value_max).items)
-    if isinstance(items, list | tuple) and items and all(isinstance(item, str | PathLike) for item in items):
-        array = np.stack([read(Path(item), shape).items[0] for item in items])
-    else:
-        array = np.asarray(items.detach().cpu() if hasattr(items, "detach") else items)
-    require_shape("items", array.shape, array.dtype, shape)
-    require_range("items", array, value_max)
-    return array
-
-
 def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), value_max: int | None = None) -> Inputs:
     """The items at ``path``, each of ``shape``: [height, width, channels] or [d], with values 0 .. ``value_max``.
 
@@ -50,22 +37,6 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     own = _from_images(path, shape, class_names) if are_images else _from_file(path, shape, class_names)
     require_range(path, own.items, value_max)
     return own
-
-
-def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Raises HashbenchError unless an array of shape ``found`` holds numbers, of one or more items of ``shape``."""
-    if found[1:] != shape or found[:1] in ((), (0,)):
-        raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
-    if dtype.kind not in "uif":
-        raise HashbenchError(f"{where}: items must be numbers, these are {dtype}")
-
-
-def require_range(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
-    """Raises HashbenchError for a value outside 0 .. ``value_max``."""
-    low, high = items.min(), items.max()
-    if value_max is not None and (low < 0 or high > value_max):
-        expected = f"0 to {value_max} are expected, as in the data set"
-        raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")
 
 
 def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:

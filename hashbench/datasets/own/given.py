@@ -1,0 +1,44 @@
+"""Items as a caller of Python gives them, for a trained hasher to encode."""
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.foundation.errors import HashbenchError
+
+
+def of_any(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
+    """The array [n, *shape] of ``items``: an array, a tensor or a list; a path, or a list of paths."""
+    if isinstance(items, str | PathLike):
+        return _read(items, shape, value_max)
+    if isinstance(items, list | tuple) and items and all(isinstance(item, str | PathLike) for item in items):
+        return np.concatenate([_read(item, shape, value_max) for item in items])
+    array = np.asarray(items.detach().cpu() if hasattr(items, "detach") else items)
+    require_shape("items", array.shape, array.dtype, shape)
+    require_range("items", array, value_max)
+    return array
+
+
+def _read(path: str | PathLike[str], shape: tuple[int, ...], value_max: int | None) -> NDArray[Any]:
+    from hashbench.datasets.own import inputs  # arrays need no readers of files
+
+    return np.asarray(inputs.read(Path(path), shape, value_max=value_max).items)
+
+
+def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Raises HashbenchError unless an array of shape ``found`` holds numbers, of one or more items of ``shape``."""
+    if found[1:] != shape or found[:1] in ((), (0,)):
+        raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
+    if dtype.kind not in "uif":
+        raise HashbenchError(f"{where}: items must be numbers, these are {dtype}")
+
+
+def require_range(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
+    """Raises HashbenchError for a value outside 0 .. ``value_max``."""
+    low, high = items.min(), items.max()
+    if value_max is not None and (low < 0 or high > value_max):
+        expected = f"0 to {value_max} are expected, as in the data set"
+        raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")

@@ -4,12 +4,15 @@ A run encodes by its steps, and ``hashbench export`` writes the same steps: into
 operations below into a script beside it. So an operation uses NumPy alone, and its arguments are arrays.
 """
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from hashbench.foundation.errors import HashbenchError
 
 Values = NDArray[Any]  # of floating point numbers, but for arguments that are numbers of features or of leaves
 BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
@@ -20,6 +23,19 @@ class Step(NamedTuple):
 
     operation: Callable[..., Values]
     arrays: dict[str, Values]
+
+    @property
+    def name(self) -> str:
+        """The name of the operation in ``OPERATIONS``; HashbenchError if it is another one."""
+        name = self.operation.__name__
+        if OPERATIONS.get(name) is not self.operation:
+            raise HashbenchError(f"{name}: no operation of hashbench.steps, so no file has it")
+        return name
+
+    @property
+    def arguments(self) -> dict[str, Values]:
+        """The arrays in the order of the operation's arguments."""
+        return {name: self.arrays[name] for name in arguments_of(self.operation)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +50,11 @@ class Steps:
         with np.errstate(over="ignore"):  # an infinite activation is refused where it is made a code, in one line
             blocks = (apply(self.steps, block.astype(self.arithmetic)) for block in in_blocks(items))
             return np.concatenate([block.astype(np.float32) for block in blocks])
+
+
+def arguments_of(operation: Callable[..., Values]) -> list[str]:
+    """The names of the arrays that an operation takes beside the values."""
+    return [*inspect.signature(operation).parameters][1:]
 
 
 def in_blocks(items: Values) -> Iterator[Values]:
@@ -169,7 +190,24 @@ def trees(x: Values, features: Values, thresholds: Values, values: Values) -> Va
     return sums
 
 
-_ALL = (flatten, channels_first, subtract, add, divide, multiply, unit_norm, project, positive_part, exponential)
-_ALL += (cosine, squared_distances, anchor_weights, second_layer, interpolate, between_matrices, convolve, codeword)
-_ALL += (trees,)
-OPERATIONS: dict[str, Callable[..., Values]] = {operation.__name__: operation for operation in _ALL}
+OPERATIONS: dict[str, Callable[..., Values]] = {
+    "flatten": flatten,
+    "channels_first": channels_first,
+    "subtract": subtract,
+    "add": add,
+    "divide": divide,
+    "multiply": multiply,
+    "unit_norm": unit_norm,
+    "project": project,
+    "positive_part": positive_part,
+    "exponential": exponential,
+    "cosine": cosine,
+    "squared_distances": squared_distances,
+    "anchor_weights": anchor_weights,
+    "second_layer": second_layer,
+    "interpolate": interpolate,
+    "between_matrices": between_matrices,
+    "convolve": convolve,
+    "codeword": codeword,
+    "trees": trees,
+}

@@ -14,7 +14,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 
 # The folders in the order of the pipeline: a module may import from its own line and from those above it.
 ORDER = [
-    {"foundation", "", "steps"},
+    {"foundation", ""},
+    {"steps"},
     {"codes", "relevance", "jobs"},
     {"histogram"},
     {"contract"},

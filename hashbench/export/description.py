@@ -1,7 +1,7 @@
 """The description of an exported hash function, hashbench.json: what it takes, what it gives, and what made it."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -12,8 +12,8 @@ from hashbench.foundation.files import file_sha256
 from hashbench.foundation.provenance import Code
 
 FILE = "hashbench.json"
-FORMAT = "hashbench-export"
-VERSION = 1
+FORMAT: Final = "hashbench-export"
+VERSION: Final = 1
 
 Form = Literal["numpy", "onnx", "torch"]
 Name = Annotated[str, Field(pattern=r"^[a-z_0-9]+$", max_length=60)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from hashbench.export.description import Description, NamedStep
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values
+from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 
 FILE = "hash.npz"
 MOST_VALUES = 1 << 31  # in one array of an export
@@ -16,12 +16,11 @@ MOST_VALUES = 1 << 31  # in one array of an export
 
 def named_steps(steps: Steps) -> list[NamedStep]:
     """The steps as the description has them: an array is called after its step, which is counted from 1."""
-    return [
-        NamedStep(
-            operation=step.operation.__name__, arrays={name: _array_name(number, name) for name in sorted(step.arrays)}
-        )
-        for number, step in enumerate(steps.steps, 1)
-    ]
+    named = []
+    for number, step in enumerate(steps.steps, 1):
+        arrays = {name: _array_name(number, name) for name in step.arguments}
+        named.append(NamedStep(operation=step.name, arrays=arrays))
+    return named
 
 
 def arrays_of(steps: Steps) -> dict[str, Values]:
@@ -50,7 +49,7 @@ def _step(file: "np.lib.npyio.NpzFile", step: NamedStep) -> Step:
     if step.operation not in OPERATIONS:
         raise HashbenchError(f"unknown operation {step.operation!r}")
     operation = OPERATIONS[step.operation]
-    expected = [*inspect.signature(operation).parameters][1:]
+    expected = arguments_of(operation)
     if sorted(step.arrays) != sorted(expected):
         raise HashbenchError(f"{step.operation} takes the arrays {', '.join(expected) or 'none'}")
     return Step(operation, {name: file[key] for name, key in step.arrays.items()})

@@ -57,9 +57,9 @@ class StepsModule(nn.Module):
         self.steps: list[tuple[str, dict[str, str | int]]] = []
         for number, step in enumerate(steps.steps, 1):
             names: dict[str, str | int] = {}
-            for name, array in step.arrays.items():
+            for name, array in step.arguments.items():
                 names[name] = self._kept(f"step{number}_{name}", array)
-            self.steps.append((step.operation.__name__, names))
+            self.steps.append((step.name, names))
 
     def _kept(self, name: str, array: Values) -> str | int:
         """The name of the buffer that holds the ``array``; a whole number, such as one of bits, itself."""
@@ -136,7 +136,7 @@ def trees(x: Tensor, features: Tensor, thresholds: Tensor, values: Tensor) -> Te
         node = 2 * node + 1 + is_above.to(torch.int64)
     leaves = values.flatten()[first * (nodes + 1) + node - nodes]
     # a running sum adds in the order of the trees: another order would round otherwise
-    return leaves.unflatten(1, (n_bits, n_trees)).cumsum(dim=2)[:, :, -1]
+    return leaves.reshape(-1, n_bits, n_trees).cumsum(dim=2)[:, :, -1]
 
 
 OPERATIONS: dict[str, Callable[..., Any]] = {

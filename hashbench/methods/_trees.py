@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,11 @@ class Trees(HashFunction):
         return int(self.width)
 
     def steps(self) -> list[Step]:
-        arrays = {"features": self.features, "thresholds": self.thresholds, "values": self.values}
+        arrays: dict[str, NDArray[Any]] = {
+            "features": self.features,
+            "thresholds": self.thresholds,
+            "values": self.values,
+        }
         return [Step(trees, arrays)]
 
     def activations(self, features: Floats) -> Floats:  # as the steps do, many times as fast

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.command_line import call
-from support.hash_steps import hashers, items
+from support.hash_steps import OfSteps, hashers, items
 from support.small_training import settings
 
 import hashbench
@@ -286,6 +286,16 @@ def test_a_hash_function_without_steps_is_one_line(trained: hashbench.TrainedRun
     own = replace(load_hasher(trained.row, trained.store), function=Own())  # type: ignore[type-var]
     with pytest.raises(HashbenchError, match="Own: it says no steps from features to activations, so no file has it"):
         export(trained.row, own, "numpy", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_operation_of_somebody_else_is_one_line(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+    def add(x: steps.Values) -> steps.Values:
+        return x
+
+    other = OfSteps(steps.Steps([steps.Step(add, {})], "float64"))
+    with pytest.raises(HashbenchError, match=r"add: no operation of hashbench\.steps, so no file has it"):
+        export(trained.row, other, "numpy", tmp_path / "new")
     assert list(tmp_path.iterdir()) == []
 
 

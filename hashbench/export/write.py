@@ -12,7 +12,7 @@ from hashbench.export import numpy_form, onnx_form
 from hashbench.export.description import FILE, FORMAT, VERSION, Description, FeatureNetwork, Form, Input
 from hashbench.export.readme import readme
 from hashbench.foundation import __version__
-from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import file_sha256, part_prefix, require_writable, resolved, write_arrays
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
@@ -91,12 +91,17 @@ def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Pa
     taken = description.input
     example = np.zeros((N_EXAMPLES, *taken.shape), taken.dtype)
     module = onnx_form if form == "onnx" else torch_form
-    with retold(lambda cause: f"{row.run}: PyTorch cannot export it --to {form}: {cause[:200]}"):
+    with retold(lambda cause: f"{row.run}: PyTorch cannot write it --to {form}: {_shortened(cause)}"):
         module.write(whole, example, folder / module.FILE)
     (folder / SCRIPT).write_text(
         module.SCRIPT.format(run=row.run, file=module.FILE, dtype=taken.dtype), encoding="utf-8"
     )
     return _with_checksums(description, folder, module.FILE)
+
+
+def _shortened(cause: str) -> str:
+    """What an exporter's page of advice says of the fault itself."""
+    return printable(cause.rpartition("Failure message: ")[2] or cause, 200)
 
 
 def _feature_module(run: Run) -> "FeatureModule | None":

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.images import SUFFIXES, decode, is_image
+from hashbench.datasets.own.expected import require_range, require_shape
 from hashbench.datasets.own.files import find
-from hashbench.datasets.own.given import require_range, require_shape
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar

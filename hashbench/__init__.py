@@ -9,16 +9,18 @@ if TYPE_CHECKING:
     from hashbench.evaluation.accumulator import ScoreAccumulator
     from hashbench.evaluation.scorer import score
     from hashbench.evaluation.scores import Scores
-    from hashbench.runs.trained import TrainedRun, load, train
+    from hashbench.export.load import ExportedRun, load
+    from hashbench.runs.trained import TrainedRun, train
     from hashbench.tables.rows import rows
 
-__all__ = ["ScoreAccumulator", "Scores", "TrainedRun", "__version__", "load", "rows", "score", "train"]
+__all__ = ["ExportedRun", "ScoreAccumulator", "Scores", "TrainedRun", "__version__", "load", "rows", "score", "train"]
 
 _MODULE_OF = {
+    "ExportedRun": "hashbench.export.load",
     "ScoreAccumulator": "hashbench.evaluation.accumulator",
     "Scores": "hashbench.evaluation.scores",
     "TrainedRun": "hashbench.runs.trained",
-    "load": "hashbench.runs.trained",
+    "load": "hashbench.export.load",
     "rows": "hashbench.tables.rows",
     "score": "hashbench.evaluation.scorer",
     "train": "hashbench.runs.trained",

@@ -24,6 +24,7 @@ from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Distances, Ranked, Rankings, sorted_searches
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
+from hashbench.steps import Steps
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]  # by name, one row an item
@@ -172,6 +173,14 @@ class BinaryHasher(ABC):
     @abstractmethod
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:
         """The activations float32[n, bits] of ``items``, which are as the data set stores them."""
+
+    def as_steps(self) -> Steps | None:
+        """The steps of NumPy from stored items to activations; None if the hash function is no such list."""
+        return None
+
+    def as_module(self) -> Any:
+        """The module of PyTorch from stored items to activations; None if the hash function is not one."""
+        return None
 
     def output(self, data: SearchItems, *, progress: bool = False) -> "BinaryOutput":
         """The binary codes of the queries and the database."""

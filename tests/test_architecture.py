@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 # The folders in the order of the pipeline: a module may import from its own line and from those above it.
 ORDER = [
     {"foundation", ""},
+    {"steps"},
     {"codes", "relevance", "jobs"},
     {"histogram"},
     {"contract"},
@@ -24,7 +25,7 @@ ORDER = [
     {"evaluation", "datasets"},
     {"features"},
     {"runs"},
-    {"tuning"},
+    {"export", "tuning"},
     {"tables"},
     {"figures"},
     {"bundle", "report"},

@@ -31,6 +31,7 @@ COMMANDS = {
     "bench": "Compare methods on a data set, from training to a table.",
     "tune": "Search the settings of methods, with equal budgets.",
     "encode": "Write the codes of a trained run, or of your own items.",
+    "export": "Write the hash function of a run for other programs.",
     "search": "Find the items nearest to queries, or draw the images of a run.",
     "eval": "Score saved codes; ties are treated exactly.",
     "compare": "Compare two codes or two runs, query by query.",

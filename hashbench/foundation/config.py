@@ -18,7 +18,7 @@ from hashbench.foundation.errors import HashbenchError, one_line, retold, unknow
 class Strict(BaseModel):
     """Base class of everything read from a TOML or JSON file: no unknown keys, no silent conversions, immutable."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
 MOST_LEVELS = 32  # of tables in tables, or objects in objects; our own files have 6

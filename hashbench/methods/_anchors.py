@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from hashbench.contract import Floats
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._shallow import HashFunction, squared_distances
+from hashbench.methods._shallow import HashFunction
+from hashbench.steps import Step, anchor_weights, project, squared_distances
 
 if TYPE_CHECKING:
     from sklearn.cluster import KMeans
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AnchorEmbedding(HashFunction):
-    """activations = z(x) @ projection, where z(x) [m] are the ``weights`` of an item x."""
+    """activations = z(x) @ projection, where z(x) [m] are the ``anchor_weights`` of an item x."""
 
     of_column = True
     anchors: Floats  # [m, d]
@@ -24,11 +25,10 @@ class AnchorEmbedding(HashFunction):
     nearest: NDArray[np.int64]  # []
     projection: Floats  # [m, bits]
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        distances = squared_distances(features, self.anchors)
-        z: Floats = weights(distances, int(self.nearest), float(self.bandwidth)) @ self.projection
-        return z
+    def steps(self) -> list[Step]:
+        distances = Step(squared_distances, {"others": self.anchors})
+        weights = Step(anchor_weights, {"nearest": self.nearest, "bandwidth": self.bandwidth})
+        return [distances, weights, Step(project, {"weights": self.projection})]
 
 
 def clustered(features: Floats, n: int, iterations: int, seed: int, setting: str = "n_anchors") -> "KMeans":
@@ -63,14 +63,3 @@ def require_nearest(nearest: int, n_anchors: int) -> None:
 def mean_reach(distances: Floats, nearest: int) -> float:
     """The mean distance of an item to its ``nearest``-th anchor, from the squared ``distances`` [n, m]."""
     return float(np.sqrt(np.partition(distances, nearest - 1)[:, nearest - 1]).mean())
-
-
-def weights(distances: Floats, nearest: int, bandwidth: float) -> Floats:
-    """Z float64[n, m]: exp(-d^2 / bandwidth^2) of the ``nearest`` anchors, over its sum; ``distances`` are d^2."""
-    ids = np.argpartition(distances, nearest - 1, axis=1)[:, :nearest]
-    near = np.take_along_axis(distances, ids, axis=1)
-    # the nearest anchor has the weight 1 before the division, so that no sum is 0 for an item far from all anchors
-    unscaled = np.exp((near.min(axis=1, keepdims=True) - near) / bandwidth**2)
-    z = np.zeros(distances.shape)
-    np.put_along_axis(z, ids, unscaled / unscaled.sum(axis=1, keepdims=True), axis=1)
-    return z

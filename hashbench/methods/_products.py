@@ -15,7 +15,8 @@ from hashbench.histogram.ranking import Distances, by_tables
 from hashbench.methods._anchors import k_means
 from hashbench.methods._method import Method
 from hashbench.methods._quantiser import QuantiserSettings, QuantisingFunction, QuantisingHasher
-from hashbench.methods._shallow import shallow_method, squared_distances
+from hashbench.methods._shallow import shallow_method
+from hashbench.steps import squared_distances
 
 N_CENTROIDS = 256  # of a sub-space: their number is a byte
 

@@ -24,12 +24,25 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._method import Method, Requirement, require_usable
+from hashbench.steps import (
+    Step,
+    Steps,
+    add,
+    apply,
+    divide,
+    exponential,
+    flatten,
+    in_blocks,
+    project,
+    squared_distances,
+    subtract,
+    unit_norm,
+)
 
 FILE = "hasher.npz"
 # the names of the arrays of a scaling in the file; the arrays of the hash function have other names
 AVERAGE, DEVIATION = "average_item", "deviation_item"
 LEAST_DEVIATION = 1e-6  # of a value as it is stored, as networks have it
-BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
 
 
 class FeatureSettings(CodeSettings):
@@ -69,9 +82,16 @@ class HashFunction(FittedFunction):
         first = next(each.name for each in fields(self) if each.name != "weights")
         return int(getattr(self, first).shape[self.of_column])
 
-    @abstractmethod
+    def steps(self) -> list[Step]:
+        """The steps from features float64[n, d] to activations [n, bits], each item alone: a bit is 1 if it is above 0.
+
+        A subclass that has ``activations`` of its own needs none; then its runs are not exported.
+        """
+        raise HashbenchError(f"{type(self).__name__}: it says no steps from features to activations, so no file has it")
+
     def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d], each item alone: a bit is 1 if it is above 0."""
+        """Activations float64[n, bits] of ``features`` [n, d], which the steps give."""
+        return apply(self.steps(), features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +101,16 @@ class Scaling:
     average: Floats  # [d]
     deviation: Floats | None = None  # [d]
 
-    def apply(self, features: Floats) -> Floats:
-        """The scaled ``features`` [n, d]; the average itself stays at 0."""
-        centred = features - self.average
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to scaled ones; the average itself stays at 0."""
+        centred = [Step(subtract, {"by": self.average})]
         if self.deviation is not None:
-            centred /= self.deviation
-        return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+            centred.append(Step(divide, {"by": self.deviation}))
+        return [*centred, Step(unit_norm, {})]
+
+    def apply(self, features: Floats) -> Floats:
+        """The scaled ``features`` [n, d]."""
+        return apply(self.steps(), features)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +123,7 @@ class FeatureHasher:
 
     def blocks(self, items: NDArray[Any]) -> Iterator[Floats]:
         """The features float64[n, d] of ``items``, scaled as in training, some thousands at a time."""
-        for block in np.array_split(items, max(1, len(items) // BLOCK)):
+        for block in in_blocks(items):
             features, expected = as_features(block, self.value_max), self.function.n_features
             if features.shape[1] != expected:
                 raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {expected}")
@@ -127,6 +151,14 @@ class ShallowHasher(FeatureHasher, BinaryHasher):
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
         with np.errstate(over="ignore"):  # an infinite activation is refused where it is made a code, in one line
             return np.concatenate([self.function.activations(each).astype(np.float32) for each in self.blocks(items)])
+
+    def as_steps(self) -> Steps:
+        steps = [Step(flatten, {})]
+        if self.value_max != 1:
+            steps.append(Step(divide, {"by": np.asarray(self.value_max)}))
+        if self.scaling is not None:
+            steps += self.scaling.steps()
+        return Steps([*steps, *self.function.steps()], "float64")
 
 
 def as_features(items: NDArray[Any], value_max: float) -> Floats:
@@ -203,9 +235,9 @@ class Linear(HashFunction):
     projection: Floats
     bias: Floats | None = None
 
-    def activations(self, features: Floats) -> Floats:
-        products: Floats = (features - self.mean) @ self.projection
-        return products if self.bias is None else products + self.bias
+    def steps(self) -> list[Step]:
+        steps = [Step(subtract, {"by": self.mean}), Step(project, {"weights": self.projection})]
+        return steps if self.bias is None else [*steps, Step(add, {"by": self.bias})]
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,8 +251,8 @@ class KernelLinear(Linear):
     def n_features(self) -> int:
         return self.anchors.shape[1]
 
-    def activations(self, features: Floats) -> Floats:
-        return super().activations(responses(features, self.anchors, self.bandwidth))
+    def steps(self) -> list[Step]:
+        return [*response_steps(self.anchors, self.bandwidth), *super().steps()]
 
 
 def linear_method(
@@ -254,7 +286,13 @@ def inputs_of(
 
 def responses(features: Floats, anchors: Floats, bandwidth: Floats) -> Floats:
     """The RBF responses exp(-||x - a||^2 / (2 bandwidth)) of ``features`` [n, d] to ``anchors`` [m, d], [n, m]."""
-    return np.exp(squared_distances(features, anchors) / (-2 * bandwidth))
+    return apply(response_steps(anchors, bandwidth), features)
+
+
+def response_steps(anchors: Floats, bandwidth: Floats) -> list[Step]:
+    """The steps from features to their ``responses``."""
+    distances = Step(squared_distances, {"others": anchors})
+    return [distances, Step(divide, {"by": np.asarray(-2 * bandwidth)}), Step(exponential, {})]
 
 
 def require_anchors(n_anchors: int, n_examples: int) -> None:
@@ -263,15 +301,6 @@ def require_anchors(n_anchors: int, n_examples: int) -> None:
         raise HashbenchError(
             f"{n_anchors} anchors from {n_examples} training examples: --set n_anchors={n_examples}, or fewer"
         )
-
-
-def squared_distances(items: Floats, others: Floats) -> Floats:
-    """Squared Euclidean distances float64[n, m] of ``items`` [n, d] to ``others`` [m, d], never below 0."""
-    products = items @ others.T
-    products *= -2
-    products += np.square(items).sum(axis=1)[:, None]
-    products += np.square(others).sum(axis=1)
-    return np.maximum(products, 0, out=products)
 
 
 def principal_components(features: Floats) -> tuple[Floats, Floats]:

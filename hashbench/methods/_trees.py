@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats
 from hashbench.methods._shallow import HashFunction, ShallowSettings
+from hashbench.steps import Step, trees
 
 BINS = 64  # _numba.BINS
 
@@ -27,7 +28,15 @@ class Trees(HashFunction):
     def n_features(self) -> int:
         return int(self.width)
 
-    def activations(self, features: Floats) -> Floats:
+    def steps(self) -> list[Step]:
+        arrays: dict[str, NDArray[Any]] = {
+            "features": self.features,
+            "thresholds": self.thresholds,
+            "values": self.values,
+        }
+        return [Step(trees, arrays)]
+
+    def activations(self, features: Floats) -> Floats:  # as the steps do, many times as fast
         from hashbench.methods._numba import evaluate
 
         scores = np.zeros((len(features), len(self.features)))

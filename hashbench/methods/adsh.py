@@ -19,6 +19,7 @@ from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, Hasher
 from hashbench.foundation.errors import retold
 from hashbench.foundation.files import write_arrays
 from hashbench.methods._method import Objective, Supervision, deep_method, load
+from hashbench.steps import Steps
 from hashbench.training.settings import DeepSettings
 
 if TYPE_CHECKING:
@@ -46,6 +47,14 @@ class LearntHasher(BinaryHasher):
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:
         """Activations float32[n, bits], always the network's."""
         return self.network.encode(items, progress=progress)
+
+    def as_steps(self) -> Steps | None:
+        """Those of the network."""
+        return self.network.as_steps()
+
+    def as_module(self) -> Any:
+        """The network."""
+        return self.network.as_module()
 
     def output(self, data: SearchItems, *, progress: bool = False) -> BinaryOutput:
         """The network's codes, and of the training examples in the database the learnt ones."""

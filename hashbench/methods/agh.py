@@ -12,8 +12,9 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.methods._anchors import AnchorEmbedding, clustered, mean_reach, require_nearest, weights
-from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method, squared_distances
+from hashbench.methods._anchors import AnchorEmbedding, clustered, mean_reach, require_nearest
+from hashbench.methods._shallow import ShallowSettings, require_bits, shallow_method
+from hashbench.steps import Step, anchor_weights, second_layer, squared_distances
 
 TRIVIAL = 1 - 1e-3  # eigenvalues of A above it belong to separate parts of the graph, as in the authors' code
 SMALLEST = 1e-10  # eigenvalues of A below it are 0 up to rounding
@@ -35,11 +36,9 @@ class AnchorGraph(AnchorEmbedding):
     upper: Floats  # [bits of the second layer]
     lower: Floats
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        y = super().activations(features)
-        split = y[:, : len(self.upper)]
-        return np.hstack([y, np.where(split > 0, split - self.upper, self.lower - split)])
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        return [*super().steps(), Step(second_layer, {"upper": self.upper, "lower": self.lower})]
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGraph:
@@ -48,7 +47,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGrap
     anchors = clustered(features, settings.n_anchors, settings.kmeans_iterations, data.seed).cluster_centers_
     distances = squared_distances(features, anchors)
     bandwidth = mean_reach(distances, nearest)
-    z = weights(distances, nearest, bandwidth)
+    z = anchor_weights(distances, nearest, bandwidth)
     projection = eigenvectors(z)
     each = "one of each" if settings.layers == 1 else "two of each"
     require_bits(settings.bits, settings.layers * projection.shape[1], f"bits, {each} eigenvector of the anchor graph")

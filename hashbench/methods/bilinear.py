@@ -13,6 +13,7 @@ from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, signs
+from hashbench.steps import Step, between_matrices, subtract
 
 
 class Settings(ShallowSettings):
@@ -30,11 +31,10 @@ class Bilinear(HashFunction):
     left: Floats  # [d1, b1]
     right: Floats  # [d2, b2]
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, b1 b2] of ``features`` [n, d]."""
-        shape = len(features), len(self.left), len(self.right)
-        products: Floats = self.left.T @ ((features - self.mean).reshape(shape) @ self.right)
-        return products.reshape(len(features), -1)
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        product = Step(between_matrices, {"left": self.left, "right": self.right})
+        return [Step(subtract, {"by": self.mean}), product]
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Bilinear:

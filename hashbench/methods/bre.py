@@ -14,7 +14,8 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import Linear, ShallowSettings, require_anchors, shallow_method, squared_distances
+from hashbench.methods._shallow import Linear, ShallowSettings, require_anchors, shallow_method
+from hashbench.steps import squared_distances
 
 Indices = NDArray[np.int64]
 Numbers = NDArray[np.int32]

@@ -14,6 +14,7 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method, signs
+from hashbench.steps import Step, convolve, multiply, subtract
 
 
 class Settings(ShallowSettings):
@@ -33,11 +34,10 @@ class Circulant(HashFunction):
     r: Floats  # [d]
     bits: NDArray[np.int64]  # []
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return convolved(
-            np.fft.rfft((features - self.mean) * self.signs), np.fft.rfft(self.r), len(self.r), int(self.bits)
-        )
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        flipped = [Step(subtract, {"by": self.mean}), Step(multiply, {"by": self.signs})]
+        return [*flipped, Step(convolve, {"kernel": self.r, "bits": self.bits})]
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Circulant:

@@ -12,6 +12,7 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, standardisation
+from hashbench.steps import Step, add, codeword, project
 
 
 class Settings(ShallowSettings):
@@ -29,9 +30,10 @@ class ClassCodes(HashFunction):
     bias: Floats  # [classes]
     codewords: Floats  # [classes, bits] of -1 and 1
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return self.codewords[(features @ self.weight + self.bias).argmax(axis=1)]
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        logits = [Step(project, {"weights": self.weight}), Step(add, {"by": self.bias})]
+        return [*logits, Step(codeword, {"codewords": self.codewords})]
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> ClassCodes:

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods._anchors import clustered, require_nearest
-from hashbench.methods._shallow import Linear, ShallowSettings, require_bits, shallow_method, squared_distances
+from hashbench.methods._shallow import Linear, ShallowSettings, require_bits, shallow_method
+from hashbench.steps import squared_distances
 
 
 class Settings(ShallowSettings):

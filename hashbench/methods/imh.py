@@ -12,14 +12,14 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods._anchors import AnchorEmbedding, clustered, mean_reach, require_nearest, weights
+from hashbench.methods._anchors import AnchorEmbedding, clustered, mean_reach, require_nearest
 from hashbench.methods._shallow import (
     ShallowSettings,
     principal_components,
     require_bits,
     shallow_method,
-    squared_distances,
 )
+from hashbench.steps import anchor_weights, squared_distances
 
 SMALLEST = 1e-3  # eigenvalues below it belong to separate parts of the graph, as in the authors' code
 
@@ -45,7 +45,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorEmbe
     if settings.embedding == "tsne":
         embedded = map_of(anchors, settings.bits, settings.perplexity, data.seed)
     else:
-        z = weights(distances, settings.nearest, bandwidth)
+        z = anchor_weights(distances, settings.nearest, bandwidth)
         kernel = np.exp(np.partition(distances, settings.nearest - 1)[:, : settings.nearest] / -(bandwidth**2))
         embedded = eigenmap(anchors, min(settings.neighbours, len(anchors)), z, kernel.sum(axis=1))
         require_bits(settings.bits, embedded.shape[1], "eigenvectors of the graph of anchors")

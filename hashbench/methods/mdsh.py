@@ -17,8 +17,8 @@ from hashbench.methods._shallow import (
     principal_components,
     require_bits,
     shallow_method,
-    squared_distances,
 )
+from hashbench.steps import Step, interpolate, project, squared_distances, subtract
 
 SMALLEST = 1e-9  # eigenvalues below it are 0 up to rounding
 
@@ -42,11 +42,10 @@ class Eigenfunctions(HashFunction):
     points: Floats  # [bits, bins], ascending
     values: Floats  # [bits, bins]
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        projected = (features - self.mean) @ self.axes
-        columns = zip(projected.T, self.points, self.values, strict=True)
-        return np.column_stack([np.interp(x, points, values) for x, points, values in columns])
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        projected = [Step(subtract, {"by": self.mean}), Step(project, {"weights": self.axes})]
+        return [*projected, Step(interpolate, {"points": self.points, "values": self.values})]
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Eigenfunctions:  # noqa: ARG001

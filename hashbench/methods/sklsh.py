@@ -12,6 +12,7 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.steps import Step, add, cosine, project
 
 SAMPLE = 1000  # training examples whose neighbours are looked for
 
@@ -31,9 +32,10 @@ class RandomWaves(HashFunction):
     phase: Floats  # [bits]
     threshold: Floats  # [bits]
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return np.cos(features @ self.projection + self.phase) + self.threshold
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        angle = [Step(project, {"weights": self.projection}), Step(add, {"by": self.phase})]
+        return [*angle, Step(cosine, {}), Step(add, {"by": self.threshold})]
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> RandomWaves:

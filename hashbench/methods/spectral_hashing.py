@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods._shallow import HashFunction, ShallowSettings, principal_components, shallow_method
+from hashbench.steps import Step, cosine, multiply, project, subtract
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +23,11 @@ class BoxEigenfunctions(HashFunction):
     start: Floats  # [bits]
     frequency: Floats  # [bits]
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return np.cos(self.frequency * ((features - self.mean) @ self.axes - self.start))
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        projected = [Step(subtract, {"by": self.mean}), Step(project, {"weights": self.axes})]
+        angle = [Step(subtract, {"by": self.start}), Step(multiply, {"by": self.frequency})]
+        return [*projected, *angle, Step(cosine, {})]
 
 
 def _fit(settings: ShallowSettings, features: Floats, data: TrainingData) -> BoxEigenfunctions:  # noqa: ARG001

@@ -12,7 +12,8 @@ from pydantic import Field
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method, squared_distances
+from hashbench.methods._shallow import HashFunction, ShallowSettings, shallow_method
+from hashbench.steps import Step, multiply, squared_distances, subtract
 
 
 class Settings(ShallowSettings):
@@ -32,9 +33,10 @@ class Spheres(HashFunction):
     centres: Floats
     squared_radii: Floats
 
-    def activations(self, features: Floats) -> Floats:
-        """Activations float64[n, bits] of ``features`` [n, d]."""
-        return self.squared_radii - squared_distances(features, self.centres)
+    def steps(self) -> list[Step]:
+        """The steps from features [n, d] to activations [n, bits]."""
+        outside = [Step(squared_distances, {"others": self.centres}), Step(subtract, {"by": self.squared_radii})]
+        return [*outside, Step(multiply, {"by": np.asarray(-1.0)})]
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Spheres:

@@ -7,26 +7,24 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hashbench.codes import binarize
-from hashbench.contract import BinaryHasher
+from hashbench.codes import Codes, binarize, files
+from hashbench.codes.encoder import Encoder
+from hashbench.contract import CODES, BinaryHasher
 from hashbench.datasets.card import Card
-from hashbench.datasets.own import inputs
+from hashbench.datasets.own.given import of_any
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting, json_object, parse
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.runs.data import own_rows
 from hashbench.runs.execute import RUN
-from hashbench.runs.guard import load_hasher, row_of
+from hashbench.runs.guard import load_hasher, not_here, row_of
 from hashbench.runs.row import Row, from_line
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 
 
 @dataclass(frozen=True, repr=False)
-class TrainedRun:
+class TrainedRun(Encoder):
     """A stored run: its ``row``, which holds its scores and settings, and its model on ``device``."""
 
     row: Row
@@ -45,17 +43,18 @@ class TrainedRun:
             raise HashbenchError(f"{self.row.run}: it makes no binary codes; hashbench encode writes what it makes")
         return run, hasher
 
-    def encode(self, items: Any) -> NDArray[np.uint8]:
-        """The codes of ``items`` [n, ...], uint8 [n, bits] of 0 and 1, as ``hashbench encode RUN ITEMS`` writes them.
-
-        The items are as the data set of the run has them: images [n, height, width, channels] or features [n, d], with
-        values from 0 to its largest one, if it states one. HashbenchError for others, and where the model is not here.
-        """
+    def codes(self, items: Any) -> Codes:
+        """The packed codes of ``items``; HashbenchError for unfit ones, and where the model is not here."""
         run, hasher = self._model
-        array = np.asarray(items)
-        inputs.require_shape("items", array.shape, array.dtype, tuple(run.card.item_shape))
-        inputs.require_range("items", array, run.card.value_max)
-        return binarize(hasher.encode(own_rows(run, array, self.device).whole())).bits()
+        array = of_any(items, tuple(run.card.item_shape), run.card.value_max)
+        return binarize(hasher.encode(own_rows(run, array, self.device).whole()))
+
+    def database(self) -> Codes:
+        """The codes of the run's database, which lie in its folder."""
+        folder = self.store.run_folder(self.row.run)
+        if not (folder / CODES).is_file():
+            raise not_here(self.row, self.store)
+        return files.load(folder / CODES).database
 
 
 @checked_arguments

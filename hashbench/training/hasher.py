@@ -31,9 +31,11 @@ from hashbench.models import (
     encoder,
     keep_statistics,
 )
+from hashbench.steps import Steps
 from hashbench.training import weights as files
 from hashbench.training.device import pick_device
 from hashbench.training.inputs import ChannelNormalisation, ChannelUnitNormalisation, MeanSubtraction, UnitNormalisation
+from hashbench.training.layer_steps import steps_of
 from hashbench.training.settings import SHA256, DeepSettings, TrainingSettings
 from hashbench.training.weights import BackboneFile, Layout
 
@@ -162,6 +164,14 @@ class DeepHasher(BinaryHasher, nn.Module):
                 found.append(self(self.normalised(batch)).float().cpu().numpy())
                 bar.update(len(batch))
         return np.concatenate(found)
+
+    def as_module(self) -> nn.Module:
+        """Normalisation and encoder, one after the other, in evaluation."""
+        return nn.Sequential(self.normalised, self.encoder).eval()
+
+    def as_steps(self) -> Steps | None:
+        """The steps of NumPy in float32; None for a network with other layers than linear and kernel ones."""
+        return steps_of(self.as_module())
 
     @torch.no_grad()
     def shift(self, by: NDArray[Any]) -> None:

@@ -9,15 +9,14 @@ from scipy.optimize import minimize_scalar
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.methods._anchors import weights
-from hashbench.methods._shallow import squared_distances
 from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds
+from hashbench.steps import anchor_weights, squared_distances
 
 METHOD = METHODS.get("agh")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((120, 3))
 ANCHORS = FEATURES[:15] + 0.1
-Z = weights(squared_distances(FEATURES, ANCHORS), 4, 1.5)
+Z = anchor_weights(squared_distances(FEATURES, ANCHORS), 4, 1.5)
 GRAPH = Z @ np.diag(1 / Z.sum(axis=0)) @ Z.T
 
 
@@ -39,7 +38,7 @@ def test_weights_are_those_of_the_nearest_anchors() -> None:
         kernel = np.exp(-distances[near] / 1.5**2)
         np.testing.assert_allclose(row[near], kernel / kernel.sum())
         assert row.sum() == pytest.approx(1)
-    assert np.isfinite(weights(np.array([[1e6, 2e6, 3e6]]), 2, 0.1)).all()  # far from all anchors
+    assert np.isfinite(anchor_weights(np.array([[1e6, 2e6, 3e6]]), 2, 0.1)).all()  # far from all anchors
 
 
 def test_the_graph_has_these_eigenvectors() -> None:
@@ -87,7 +86,7 @@ def test_an_odd_number_of_bits_has_one_eigenvector_with_a_first_bit_alone() -> N
 
 def test_separate_parts_of_the_graph_give_no_bits() -> None:
     apart = np.vstack([FEATURES, FEATURES + 1000])
-    z = weights(squared_distances(apart, np.vstack([ANCHORS, ANCHORS + 1000])), 4, 1.5)
+    z = anchor_weights(squared_distances(apart, np.vstack([ANCHORS, ANCHORS + 1000])), 4, 1.5)
     y = z @ eigenvectors(z)
     np.testing.assert_allclose(y[:120].sum(axis=0), 0, atol=1e-8)
     np.testing.assert_allclose(y[120:].sum(axis=0), 0, atol=1e-8)

@@ -10,8 +10,8 @@ from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, Linear
 from hashbench.methods._anchors import clustered
-from hashbench.methods._shallow import squared_distances
 from hashbench.methods.harmonious import Settings, graph_root
+from hashbench.steps import squared_distances
 
 METHOD = METHODS.get("harmonious")
 RANDOM = np.random.default_rng(0)

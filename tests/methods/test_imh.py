@@ -9,9 +9,9 @@ from sklearn.manifold import TSNE
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.methods._anchors import AnchorEmbedding, clustered, weights
-from hashbench.methods._shallow import squared_distances
+from hashbench.methods._anchors import AnchorEmbedding, clustered
 from hashbench.methods.imh import Settings, eigenmap, map_of
+from hashbench.steps import anchor_weights, squared_distances
 
 METHOD = METHODS.get("imh")
 RANDOM = np.random.default_rng(0)
@@ -57,7 +57,7 @@ def test_the_eigenmap_is_that_of_the_graph() -> None:
 
 def test_separate_parts_of_the_graph_give_no_bits() -> None:
     anchors = np.vstack([FEATURES[:15], FEATURES[:15] + 1000])
-    z = weights(squared_distances(np.vstack([FEATURES, FEATURES + 1000]), anchors), 3, 1.0)
+    z = anchor_weights(squared_distances(np.vstack([FEATURES, FEATURES + 1000]), anchors), 3, 1.0)
     v = eigenmap(anchors, 4, z, np.ones(180))
     assert v.shape[1] <= 28
     np.testing.assert_allclose(v[:15].sum(axis=0), 0, atol=1e-6)

@@ -9,8 +9,9 @@ from scipy.linalg import eigh
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
-from hashbench.methods._shallow import KernelLinear, Scaling, squared_distances
+from hashbench.methods._shallow import KernelLinear, Scaling
 from hashbench.methods.sgh import Settings, seen, sequential
+from hashbench.steps import squared_distances
 
 METHOD = METHODS.get("sgh")
 RANDOM = np.random.default_rng(0)

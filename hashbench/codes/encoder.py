@@ -1,0 +1,48 @@
+"""What encodes items and finds the nearest of those that were encoded before: a trained run, or an exported one."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes.packed import Codes, pack
+from hashbench.codes.search import Found, search
+from hashbench.foundation.errors import HashbenchError
+
+
+class Encoder(ABC):
+    """A hash function with the form of the items that it takes."""
+
+    @abstractmethod
+    def codes(self, items: Any) -> Codes:
+        """The packed codes of ``items``."""
+
+    @abstractmethod
+    def database(self) -> Codes:
+        """The codes that are searched where none are given; HashbenchError if there are none."""
+
+    def encode(self, items: Any) -> NDArray[np.uint8]:
+        """The codes of ``items``, uint8 [n, bits] of 0 and 1, as ``hashbench encode`` writes them.
+
+        ``items`` are an array, a tensor or a list [n, ...] as the data set of the run has them, images [n, height,
+        width, channels] or features [n, d], with values from 0 to its largest one, if it states one; or paths: of an
+        image, of a folder, of a file of arrays, or a list of images. HashbenchError for others.
+        """
+        return self.codes(items).bits()
+
+    def search(self, query: Any, k: int = 10, database: Any = None) -> Found:
+        """The ``k`` items of the ``database`` that are nearest to each query by Hamming distance, all with the ties.
+
+        ``query`` is what ``encode`` takes. ``database`` are codes that ``encode`` gave, [n, bits]; None: the run's own.
+        The ``arrays`` of the result are ``ids`` and ``distances`` [q, k], and the ranks that each item may take,
+        ``first`` to ``last``.
+        """
+        return search(self.codes(query), self.database() if database is None else _packed(database), k)
+
+
+def _packed(database: Any) -> Codes:
+    bits = np.asarray(database)
+    if bits.dtype.kind not in "bui" or not np.isin(bits, (0, 1)).all():
+        raise HashbenchError("database: bits of 0 and 1 are expected, [n, bits], as encode gives them")
+    return pack(bits)

@@ -1,0 +1,25 @@
+"""The shape and the values that a trained hasher expects of items."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.foundation.errors import HashbenchError
+
+
+def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Raises HashbenchError unless an array of shape ``found`` holds numbers, of one or more items of ``shape``."""
+    if found[1:] != shape or found[:1] in ((), (0,)):
+        raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
+    if dtype.kind not in "uif":
+        raise HashbenchError(f"{where}: items must be numbers, these are {dtype}")
+
+
+def require_range(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
+    """Raises HashbenchError for a value outside 0 .. ``value_max``."""
+    low, high = items.min(), items.max()
+    if value_max is not None and (low < 0 or high > value_max):
+        expected = f"0 to {value_max} are expected, as in the data set"
+        raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")

@@ -1,0 +1,89 @@
+"""The description of an exported hash function, hashbench.json: what it takes, what it gives, and what made it."""
+
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
+
+from hashbench.codes import MAX_BITS
+from hashbench.foundation.config import Strict, Text, json_object, parse, read_text
+from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.files import file_sha256
+from hashbench.foundation.provenance import Code
+
+FILE = "hashbench.json"
+FORMAT: Final = "hashbench-export"
+VERSION: Final = 1
+
+Form = Literal["numpy", "onnx", "torch"]
+Name = Annotated[str, Field(pattern=r"^[a-z_0-9]+$", max_length=60)]
+
+
+class FeatureNetwork(Strict):
+    """The network whose features are hashed, and the checksum of its weights, if it has any."""
+
+    name: Text
+    weights_sha256: Text | None
+    is_inside: bool  # whether the file computes the features itself
+
+
+class Input(Strict):
+    """An item as the file takes it: of the data set, or its features."""
+
+    shape: list[Annotated[int, Field(ge=1)]]
+    dtype: Name
+    value_max: int | None  # values are from 0 to it; None: any number
+    features: FeatureNetwork | None = None
+
+
+class NamedStep(Strict):
+    """An operation of ``hashbench.steps``, and the names that its arrays have in the file of arrays."""
+
+    operation: Name
+    arrays: dict[Name, Name]
+
+
+class Description(Strict):
+    """All that a program needs to know; ``sha256`` has the checksum of each file but this one and README.md."""
+
+    format: Literal["hashbench-export"]
+    version: Literal[1]
+    form: Form
+    run: Text
+    method: Text
+    dataset: Text
+    protocol: Text
+    code: Code  # that trained the run
+    hashbench: Text  # the version that exported it
+    bits: Annotated[int, Field(ge=1, le=MAX_BITS)]
+    bit_order: Literal["big"] = "big"  # of packed codes: the first bit is the highest of the first byte
+    input: Input
+    scaling: Text  # what the file itself does to the values first
+    outside: Text | None = None  # what it leaves to the caller
+    arithmetic: Literal["float32", "float64"]
+    steps: list[NamedStep] | None = None  # of the form numpy
+    sha256: dict[Text, Text]
+
+
+def read(folder: Path) -> Description:
+    """The description of the export in ``folder``; HashbenchError if one of its files is damaged or missing."""
+    path = folder / FILE
+    with retold(lambda cause: f"{path}: damaged: {cause}", ValueError, FileNotFoundError):
+        kept = json_object(read_text(path, "description of an export"))
+    if kept.get("format") != FORMAT:
+        raise HashbenchError(f"{path}: describes no export of hashbench: its format is not {FORMAT!r}")
+    if kept.get("version") != VERSION:
+        made_by = printable(str(kept.get("hashbench", "unknown")))
+        version = printable(str(kept.get("version")))
+        advice = "export the run again, or take that version"
+        raise HashbenchError(
+            f"{path}: format version {version} of hashbench {made_by}; {VERSION} is read here: {advice}"
+        )
+    description = parse(Description, kept, f"{path}: damaged")
+    for name, sha256 in description.sha256.items():
+        file = folder / Path(name).name
+        if not file.is_file():
+            raise HashbenchError(f"{file}: missing, but {path} names it: export the run again")
+        if file_sha256(file) != sha256:
+            raise HashbenchError(f"{file}: damaged: its SHA-256 is another than {path} says: export the run again")
+    return description

@@ -1,0 +1,82 @@
+"""``hashbench.load``: a run by its name, by its folder, or as it was exported, for encoding and searching."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes, binarize
+from hashbench.codes.encoder import Encoder
+from hashbench.datasets.own.given import of_any
+from hashbench.export import description as descriptions
+from hashbench.export.description import Description
+from hashbench.foundation.arguments import checked_arguments
+from hashbench.foundation.errors import HashbenchError
+
+if TYPE_CHECKING:
+    from hashbench.runs.trained import TrainedRun
+
+
+class HashFunction(Protocol):
+    """What an export computes."""
+
+    def activations(self, items: NDArray[Any]) -> NDArray[np.float32]:
+        """The activations float32[n, bits] of ``items`` [n, ...]."""
+
+
+@dataclass(frozen=True, repr=False)
+class ExportedRun(Encoder):
+    """The hash function in a folder that ``hashbench export`` wrote, in the form numpy or onnx."""
+
+    folder: Path
+    description: Description
+
+    def __repr__(self) -> str:
+        return f"ExportedRun({self.description.run}, {self.description.form})"
+
+    @cached_property
+    def _function(self) -> HashFunction:
+        if self.description.form == "numpy":
+            from hashbench.export.numpy_form import read_steps
+
+            return read_steps(self.folder, self.description)
+        if self.description.form == "onnx":
+            from hashbench.export import onnx_form
+
+            return onnx_form.Session(self.folder / onnx_form.FILE)
+        advice = "torch.export.load opens it, as its README says; hashbench opens no program, for it could run anything"
+        raise HashbenchError(f"{self.folder}: an export in the form torch: {advice}")
+
+    def codes(self, items: Any) -> Codes:
+        """The packed codes of ``items``."""
+        taken = self.description.input
+        array = of_any(items, tuple(taken.shape), taken.value_max)
+        if self.description.form == "onnx":
+            array = array.astype(taken.dtype, copy=False)
+        found = binarize(self._function.activations(array))
+        if found.n_bits != self.description.bits:
+            raise HashbenchError(f"{self.folder}: damaged: it gives {found.n_bits} bits, not {self.description.bits}")
+        return found
+
+    def database(self) -> Codes:
+        """Raises HashbenchError: a hash function was exported, without codes."""
+        raise HashbenchError(f"{self.folder}: has no codes to search: pass the codes that encode gave as database=")
+
+
+@checked_arguments
+def load(run: str | Path, *, device: str = "auto", results: str | Path | None = None) -> "TrainedRun | ExportedRun":
+    """The stored run called ``run``, or whose name alone starts so; HashbenchError if there is none, or several.
+
+    ``results`` is the folder of results, by default what ``hashbench --results`` would be. ``run`` may also be the path
+    of a folder that ``hashbench export`` wrote, or of the folder of a run, which encodes on another machine too:
+    without its row, its data and their card there.
+    """
+    folder = Path(run)
+    if (folder / descriptions.FILE).is_file():
+        return ExportedRun(folder, descriptions.read(folder))
+    from hashbench.runs import trained
+
+    return trained.load(run, device=device, results=results)

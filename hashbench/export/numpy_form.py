@@ -1,0 +1,112 @@
+"""The steps of a hash function as a file of arrays, and the script that runs them with NumPy alone."""
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hashbench.export.description import Description, NamedStep
+from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
+
+FILE = "hash.npz"
+MOST_VALUES = 1 << 31  # in one array of an export
+
+
+def named_steps(steps: Steps) -> list[NamedStep]:
+    """The steps as the description has them: an array is called after its step, which is counted from 1."""
+    named = []
+    for number, step in enumerate(steps.steps, 1):
+        arrays = {name: _array_name(number, name) for name in step.arguments}
+        named.append(NamedStep(operation=step.name, arrays=arrays))
+    return named
+
+
+def arrays_of(steps: Steps) -> dict[str, Values]:
+    """The arrays of all steps by the names of ``named_steps``."""
+    arrays: dict[str, Values] = {}
+    for number, step in enumerate(steps.steps, 1):
+        arrays |= {_array_name(number, name): array for name, array in step.arrays.items()}
+    return arrays
+
+
+def _array_name(number: int, name: str) -> str:
+    return f"step{number}_{name}"
+
+
+def read_steps(folder: Path, description: Description) -> Steps:
+    """The steps of an export in the form numpy; HashbenchError if they do not fit the file of arrays."""
+    path = folder / FILE
+    if FILE not in description.sha256 or description.steps is None:
+        raise HashbenchError(f"{folder}: damaged: an export in the form numpy has {FILE} and its steps")
+    with retold(lambda cause: f"{path}: not a whole hash function: {cause}"), np.load(path, allow_pickle=False) as file:
+        steps = [_step(file, step) for step in description.steps]
+    return Steps(steps, description.arithmetic)
+
+
+def _step(file: "np.lib.npyio.NpzFile", step: NamedStep) -> Step:
+    if step.operation not in OPERATIONS:
+        raise HashbenchError(f"unknown operation {step.operation!r}")
+    operation = OPERATIONS[step.operation]
+    expected = arguments_of(operation)
+    if sorted(step.arrays) != sorted(expected):
+        raise HashbenchError(f"{step.operation} takes the arrays {', '.join(expected) or 'none'}")
+    return Step(operation, {name: file[key] for name, key in step.arrays.items()})
+
+
+def script(description: Description, steps: Sequence[NamedStep]) -> str:
+    """The text of encode.py: the operations that the run needs, the steps in turn, and what reads and writes files."""
+    needed = dict.fromkeys(step.operation for step in steps)
+    operations = [inspect.getsource(OPERATIONS[name]).rstrip() for name in needed]
+    lines = [f"    x = {_call(step)}" for step in steps]
+    shape = ", ".join(map(str, description.input.shape))
+    return SCRIPT.format(
+        run=description.run,
+        bits=description.bits,
+        shape=shape,
+        file=FILE,
+        arithmetic=description.arithmetic,
+        block=BLOCK,
+        operations="\n\n\n".join(operations),
+        steps="\n".join(lines),
+    )
+
+
+def _call(step: NamedStep) -> str:
+    arrays = [f'{name}=ARRAYS["{key}"]' for name, key in step.arrays.items()]
+    return f"{step.operation}({', '.join(['x', *arrays])})"
+
+
+SCRIPT = '''\
+"""Codes of {run}, by NumPy alone: python encode.py ITEMS.npy CODES.npy"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+Values = np.ndarray
+ARRAYS = dict(np.load(Path(__file__).with_name("{file}")))
+
+
+{operations}
+
+
+def activations(x: Values) -> Values:
+    """Activations [n, {bits}] of items [n, {shape}]."""
+{steps}
+    return x.astype(np.float32)
+
+
+def encode(items: Values) -> Values:
+    """Bits uint8 [n, {bits}] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
+    if items.shape[1:] != ({shape},):
+        raise SystemExit(f"items of shape {{items.shape}}: [n, {shape}] is expected")
+    blocks = np.array_split(items, max(1, len(items) // {block}))
+    return np.concatenate([activations(block.astype("{arithmetic}")) > 0 for block in blocks]).astype(np.uint8)
+
+
+if __name__ == "__main__":
+    np.save(sys.argv[2], encode(np.load(sys.argv[1])))
+'''

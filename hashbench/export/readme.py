@@ -1,0 +1,50 @@
+"""The README.md of an export: ten lines that say what its file takes and gives, and how it is used."""
+
+from hashbench.export.description import FILE, Description
+
+RUN_WITH = {
+    "numpy": "NumPy alone",
+    "onnx": "NumPy and onnxruntime",
+    "torch": "NumPy and PyTorch",
+}
+
+
+def readme(description: Description) -> str:
+    """The text of README.md."""
+    taken = description.input
+    shape = ", ".join(map(str, taken.shape))
+    values = "any values" if taken.value_max is None else f"values 0 to {taken.value_max}"
+    commit = "" if description.code.commit is None else f", commit {description.code.commit[:10]}"
+    packs = "numpy.packbits(bits, axis=1) packs them, the first bit highest"
+    if description.bits % 8:
+        packs += f"; {-description.bits % 8} bits of 0 fill the last byte"
+    outside = "nothing" if description.outside is None else description.outside
+    code = f"hashbench {description.code.version}{commit}"
+    lines = [
+        f"# {description.run}: a hash function of {description.bits} bits",
+        "",
+        f"- {description.method} on {description.dataset}, protocol {description.protocol}; trained by {code}.",
+        f"- Input: {taken.dtype} [n, {shape}], {values}{_of_features(description)}.",
+        f"- Output: bits, uint8 [n, {description.bits}] of 0 and 1: a bit is 1 where its activation is above 0.",
+        f"- Packing: {packs}.",
+        f"- Inside: scaling ({description.scaling}), in {description.arithmetic}. Outside: {outside}.",
+        f"- With {RUN_WITH[description.form]}: python encode.py ITEMS.npy CODES.npy",
+        _with_hashbench(description),
+        f"- {FILE} says this to programs; it has the SHA-256 of the other files.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _of_features(description: Description) -> str:
+    features = description.input.features
+    if features is None:
+        return ""
+    weights = "" if features.weights_sha256 is None else f", weights {features.weights_sha256[:12]}"
+    place = "computed inside" if features.is_inside else "these are its outputs"
+    return f"; feature network {features.name}{weights}, {place}"
+
+
+def _with_hashbench(description: Description) -> str:
+    if description.form == "torch":
+        return '- In Python: torch.export.load("hash.pt2").module()(items) gives the bits and the activations.'
+    return '- With hashbench: hashbench.load("THIS FOLDER").encode(items), .search(items, k, database=codes).'

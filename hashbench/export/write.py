@@ -1,0 +1,160 @@
+"""Writes the hash function of a stored run into a folder, in one of the forms, with its description and README.md."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hashbench.contract import PIXELS, BinaryHasher, BitSettings, Hasher
+from hashbench.export import numpy_form, onnx_form
+from hashbench.export.description import FILE, FORMAT, VERSION, Description, FeatureNetwork, Form, Input
+from hashbench.export.readme import readme
+from hashbench.foundation import __version__
+from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.files import file_sha256, part_prefix, require_writable, resolved, write_arrays
+from hashbench.runs.row import Row
+from hashbench.runs.run import Run
+from hashbench.steps import Steps
+
+if TYPE_CHECKING:
+    from hashbench.features import FeatureModule
+
+N_EXAMPLES = 2  # items with which a network is traced
+SCRIPT, README = "encode.py", "README.md"
+SCALINGS = {
+    "none": "none",
+    "unit_norm": "minus the average training item, then each item divided by its norm",
+    "channel_unit_norm": "each channel to mean 0 and variance 1, then each item divided by its norm",
+    "channel": "each channel to mean 0 and variance 1; for a pretrained network images are resized first",
+    "pixel_mean": "minus the average training item",
+}
+
+
+def require_new(folder: Path) -> None:
+    """Raises HashbenchError unless ``folder`` is new or empty, and can be written."""
+    if folder.exists() and not folder.is_dir():
+        raise HashbenchError(f"{folder}: a file; the name of a new folder is expected")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise HashbenchError(f"{folder}: exists and is not empty: remove it, or name another with --out")
+    require_writable(resolved(folder).parent, instead="--out")
+
+
+def export(row: Row, hasher: Hasher, form: Form, folder: Path) -> Description:
+    """Writes the hash function of a stored run into the new ``folder``, as a whole or not at all."""
+    run = Run.from_row(row)
+    if not isinstance(hasher, BinaryHasher) or not isinstance(run.settings, BitSettings):
+        raise HashbenchError(f"{row.run}: it makes no binary codes, and a hash function of bits is exported")
+    if form == "onnx":
+        onnx_form.require_extra()
+    require_new(folder)
+    place = resolved(folder)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=part_prefix(place.name), suffix=".part") as scratch:
+        made = Path(scratch) / "export"
+        made.mkdir()
+        if form == "numpy":
+            description = _as_arrays(row, run, hasher, made)
+        else:
+            description = _as_network(row, run, hasher, form, made)
+        (made / README).write_text(readme(description), encoding="utf-8")
+        (made / FILE).write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        os.replace(made, place)  # noqa: PTH105  (it takes the place of an empty folder, too)
+    return description
+
+
+def _as_arrays(row: Row, run: Run, hasher: BinaryHasher, folder: Path) -> Description:
+    """Writes the arrays of the steps and the script that applies them."""
+    with retold(lambda cause: f"{row.run}: {cause}", HashbenchError):
+        steps = hasher.as_steps()
+    if steps is None:
+        raise HashbenchError(f"{row.run}: its network has other layers than linear and kernel ones: --to onnx or torch")
+    write_arrays(folder / numpy_form.FILE, "plain", **numpy_form.arrays_of(steps))
+    features = _feature_module(run)
+    description = _described(row, run, "numpy", features, steps)
+    named = numpy_form.named_steps(steps)
+    (folder / SCRIPT).write_text(numpy_form.script(description, named), encoding="utf-8")
+    return _with_checksums(description.model_copy(update={"steps": named}), folder, numpy_form.FILE)
+
+
+def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Path) -> Description:
+    """Writes the whole hash function, features and preprocessing in it, as ONNX or as a program of PyTorch."""
+    from hashbench.methods import require_torch
+
+    require_torch()
+    from hashbench.export import torch_form
+
+    features = _feature_module(run)
+    description = _described(row, run, form, features, hasher.as_steps())
+    with retold(lambda cause: f"{row.run}: {cause}", HashbenchError):
+        whole = torch_form.WholeHashFunction(hasher, features)
+    taken = description.input
+    example = np.zeros((N_EXAMPLES, *taken.shape), taken.dtype)
+    module = onnx_form if form == "onnx" else torch_form
+    with retold(lambda cause: f"{row.run}: PyTorch cannot write it --to {form}: {_shortened(cause)}"):
+        module.write(whole, example, folder / module.FILE)
+    (folder / SCRIPT).write_text(
+        module.SCRIPT.format(run=row.run, file=module.FILE, dtype=taken.dtype), encoding="utf-8"
+    )
+    return _with_checksums(description, folder, module.FILE)
+
+
+def _shortened(cause: str) -> str:
+    """What an exporter's page of advice says of the fault itself."""
+    return printable(cause.rpartition("Failure message: ")[2] or cause, 200)
+
+
+def _feature_module(run: Run) -> "FeatureModule | None":
+    """The network whose features the run hashes; None if it hashes the items themselves."""
+    if run.settings.features == PIXELS:
+        return None
+    from hashbench.features import model_and_weights, named
+
+    _, extractor = named(*model_and_weights(run.settings.features))
+    return extractor.build(tuple(run.card.item_shape), run.card.value_max)
+
+
+def _described(row: Row, run: Run, form: Form, features: "FeatureModule | None", steps: Steps | None) -> Description:
+    assert isinstance(run.settings, BitSettings)
+    card = run.card
+    taken = Input(shape=card.item_shape, dtype=str(card.dtype), value_max=card.value_max)
+    height_and_width = " x ".join(map(str, card.item_shape[:2]))
+    outside = f"images are resized to {height_and_width}, bicubic, as Pillow does" if card.kind == "images" else None
+    if features is not None:
+        sha256 = features.constants.get("weights_sha256")
+        network = FeatureNetwork(name=run.settings.features, weights_sha256=sha256, is_inside=form != "numpy")
+        taken = taken.model_copy(update={"features": network})
+        if form == "numpy":
+            taken = Input(shape=[features.width], dtype=features.stored, value_max=None, features=network)
+            outside = f"the features {network.name} of items, from a network with the weights of this checksum"
+    return Description(
+        format=FORMAT,
+        version=VERSION,
+        form=form,
+        run=row.run,
+        method=row.method,
+        dataset=row.dataset,
+        protocol=row.protocol,
+        code=row.code,
+        hashbench=__version__,
+        bits=run.settings.bits,
+        input=taken,
+        scaling=_scaling(run, taken),
+        outside=outside,
+        arithmetic="float32" if steps is None else steps.arithmetic,
+        sha256={},
+    )
+
+
+def _scaling(run: Run, taken: Input) -> str:
+    """What is done inside to the values of an item, in words."""
+    scaling = SCALINGS[getattr(run.settings, "normalise", "none")]
+    if run.method.needs_torch or taken.value_max in (None, 1) or taken.features is not None:
+        return scaling
+    over = f"divided by {taken.value_max}"
+    return over if scaling == SCALINGS["none"] else f"{over}, then {scaling}"
+
+
+def _with_checksums(description: Description, folder: Path, file: str) -> Description:
+    sums = {name: file_sha256(folder / name) for name in (file, SCRIPT)}
+    return description.model_copy(update={"sha256": sums})

@@ -1,0 +1,312 @@
+"""Exported hash functions give the bits of ``hashbench encode``, without hashbench; damaged ones are refused."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.command_line import call
+from support.hash_steps import OfSteps, hashers, items
+from support.small_training import settings
+
+import hashbench
+from hashbench import steps
+from hashbench.codes import binarize
+from hashbench.datasets.card import load_card
+from hashbench.datasets.store import open_dataset
+from hashbench.export import numpy_form, onnx_form
+from hashbench.export.write import export
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.extras import missing
+from hashbench.runs.guard import load_hasher
+from hashbench.runs.store import Store
+
+HASHERS = hashers()
+needs_onnx = pytest.mark.skipif(bool(missing("onnx")), reason="the extra onnx is not installed")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def trained(results: Path) -> hashbench.TrainedRun:
+    return hashbench.train("itq", "digits", bits=12, results=results)
+
+
+@pytest.fixture(scope="module")
+def exported(trained: hashbench.TrainedRun, results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("exported") / "numpy"
+    export(trained.row, load_hasher(trained.row, Store(results)), "numpy", folder)
+    return folder
+
+
+def digits(n: int = 1000) -> NDArray[np.uint8]:
+    """Noisy copies of digits."""
+    random = np.random.default_rng(0)
+    stored = open_dataset(load_card("digits")).items
+    noisy = stored[random.integers(0, len(stored), n)].astype(int) + random.integers(-2, 3, (n, 8, 8, 1))
+    return noisy.clip(0, 16).astype(np.uint8)
+
+
+def numpy_alone(folder: Path) -> Path:
+    """A folder of packages in which NumPy is the only one."""
+    place = Path(np.__file__).parent
+    for package in (place, place.with_name("numpy.libs")):
+        if package.is_dir():
+            (folder / package.name).symlink_to(package)
+    return folder
+
+
+def test_the_hashers_of_the_tests_have_every_operation() -> None:
+    used = {step.operation.__name__ for hasher in HASHERS.values() for step in hasher.as_steps().steps}
+    assert used == set(steps.OPERATIONS)
+
+
+def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
+    trained: hashbench.TrainedRun, exported: Path, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "items.npy", digits())
+    run, given, out = trained.row.run, tmp_path / "items.npy", tmp_path / "codes.npz"
+    assert call(capsys, "--results", results, "encode", run, given, "--out", out)[0] == 0
+    (tmp_path / "packages").mkdir()
+    packages = str(numpy_alone(tmp_path / "packages"))
+    command = [sys.executable, "-S", str(exported / "encode.py"), str(given), str(tmp_path / "codes.npy")]
+    subprocess.run(command, check=True, cwd=tmp_path, env={"PYTHONPATH": packages})
+    with np.load(out) as saved:
+        assert np.array_equal(np.load(tmp_path / "codes.npy"), saved["codes"])
+    script = (exported / "encode.py").read_text()
+    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 40
+
+
+@pytest.mark.parametrize("name", HASHERS)
+def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: hashbench.TrainedRun) -> None:
+    given = HASHERS[name].as_steps()
+    description = export(trained.row, HASHERS[name], "numpy", tmp_path / "numpy")
+    read = numpy_form.read_steps(tmp_path / "numpy", description)
+    np.testing.assert_array_equal(read.activations(items()), given.activations(items()))
+    assert 0.02 < (given.activations(items()) > 0).mean() < 0.98
+
+
+@pytest.mark.parametrize("name", HASHERS)
+def test_the_operations_of_pytorch_are_those_of_numpy(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    from hashbench.export.torch_form import WholeHashFunction
+
+    bits, activations = WholeHashFunction(HASHERS[name], None)(torch.from_numpy(items()))
+    expected = HASHERS[name].encode(items())
+    np.testing.assert_allclose(activations.numpy(), expected, rtol=1e-5, atol=1e-12)
+    assert np.array_equal(bits.numpy(), binarize(expected).bits())
+
+
+@needs_onnx
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HASHERS)
+def test_a_model_of_onnx_gives_the_same_bits(name: str, tmp_path: Path) -> None:
+    from hashbench.export.torch_form import WholeHashFunction
+
+    onnx_form.write(WholeHashFunction(HASHERS[name], None), items(2), tmp_path / "hash.onnx")
+    activations = onnx_form.Session(tmp_path / "hash.onnx").activations(items())
+    assert np.array_equal(activations > 0, HASHERS[name].encode(items()) > 0)
+
+
+@pytest.mark.slow
+def test_a_program_of_pytorch_gives_the_same_bits(trained: hashbench.TrainedRun, results: Path, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    export(trained.row, load_hasher(trained.row, Store(results)), "torch", tmp_path / "torch")
+    bits, _ = torch.export.load(tmp_path / "torch" / "hash.pt2").module()(torch.from_numpy(digits()))
+    assert np.array_equal(bits.numpy(), trained.encode(digits()))
+    with pytest.raises(HashbenchError, match=r"in the form torch: torch\.export\.load opens it"):
+        hashbench.load(tmp_path / "torch").encode(digits(3))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": "linear", "normalise": "channel_unit_norm"},
+        {"model": "mlp", "normalise": "pixel_mean"},
+        {"model": "kernel", "normalise": "unit_norm"},
+        {"model": "mlp", "hash_norm": "batch", "normalise": "channel"},
+    ],
+)
+def test_small_encoders_have_steps(changes: dict[str, str]) -> None:
+    torch = pytest.importorskip("torch")
+    from hashbench.training.hasher import DeepHasher
+
+    torch.manual_seed(0)
+    hasher = DeepHasher(settings(**changes), (8, 8, 3), 16.0)
+    given = np.random.default_rng(0).integers(0, 17, (400, 8, 8, 3), np.uint8)
+    hasher.start(torch.from_numpy(given))
+    hasher.train()(hasher.normalised(torch.from_numpy(given)))  # statistics for batch normalisation
+    found = hasher.as_steps()
+    assert found is not None and found.arithmetic == "float32"
+    expected = hasher.encode(given)
+    np.testing.assert_allclose(found.activations(given), expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_a_network_of_other_layers_has_none() -> None:
+    pytest.importorskip("torch")
+    from hashbench.training.hasher import DeepHasher
+
+    assert DeepHasher(settings(model="small_cnn", normalise="channel"), (8, 8, 1), 16.0).as_steps() is None
+
+
+def test_an_export_encodes_and_searches(trained: hashbench.TrainedRun, exported: Path, tmp_path: Path) -> None:
+    found, given = hashbench.load(exported), digits(60)
+    codes = trained.encode(given)
+    assert repr(found) == f"ExportedRun({trained.row.run}, numpy)"
+    assert np.array_equal(found.encode(given), codes) and np.array_equal(found.encode(given.tolist()), codes)
+    np.save(tmp_path / "items.npy", given)
+    assert np.array_equal(found.encode(tmp_path / "items.npy"), codes)
+    assert np.array_equal(trained.encode(str(tmp_path / "items.npy")), codes)
+    nearest = found.search(given[:7], 5, database=codes).arrays
+    distances = (codes[:7, None] != codes).sum(axis=2)
+    assert np.array_equal(nearest["distances"], np.sort(distances, axis=1)[:, :5])
+    assert np.array_equal(np.take_along_axis(distances, nearest["ids"], axis=1), nearest["distances"])
+    with pytest.raises(HashbenchError, match="has no codes to search: pass the codes that encode gave as database="):
+        found.search(given)
+    with pytest.raises(HashbenchError, match="database: bits of 0 and 1 are expected"):
+        found.search(given, database=codes.astype(int) * 2 - 1)
+
+
+def test_a_run_searches_its_own_database(trained: hashbench.TrainedRun) -> None:
+    given = digits(9)
+    own = trained.search(given, 4)
+    database = trained.database().bits()
+    assert np.array_equal(own.arrays["ids"], trained.search(given, 4, database=database).arrays["ids"])
+    assert own.summary["n_items"] == len(database)
+
+
+def test_images_are_read_where_items_are_images(exported: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    (tmp_path / "images").mkdir()
+    given = (digits(3)[..., 0] > 8).astype(np.uint8)  # dark enough for values to 16
+    paths = [tmp_path / "images" / f"{number}.png" for number in range(3)]
+    for image, path in zip(given, paths, strict=True):
+        Image.fromarray(image).save(path)
+    found = hashbench.load(exported)
+    codes = found.encode(given[..., None])
+    assert np.array_equal(found.encode(tmp_path / "images"), codes)
+    assert np.array_equal(found.encode(paths), codes) and np.array_equal(found.encode(paths[1]), codes[1:2])
+
+
+def flip_a_byte(folder: Path) -> None:
+    content = bytearray((folder / "hash.npz").read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / "hash.npz").write_bytes(content)
+
+
+def edit(key: str, value: object) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "hashbench.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (flip_a_byte, r"hash\.npz: damaged: its SHA-256 is another than .*hashbench\.json says: export the run again"),
+        (lambda folder: (folder / "hash.npz").unlink(), r"hash\.npz: missing, but .*hashbench\.json names it"),
+        (edit("version", 2), r"format version 2 of hashbench .*; 1 is read here: export the run again"),
+        (edit("format", "other"), "describes no export of hashbench"),
+        (edit("bits", 0), r"hashbench\.json: damaged: bits: "),
+        (edit("bits", 13), "damaged: it gives 12 bits, not 13"),
+        (edit("steps", [{"operation": "eval", "arrays": {}}]), "unknown operation 'eval'"),
+        (edit("steps", [{"operation": "add", "arrays": {"by": "away"}}]), r"hash\.npz: not a whole hash function"),
+        (edit("steps", [{"operation": "add", "arrays": {}}]), "add takes the arrays by"),
+        (edit("sha256", {}), r"damaged: an export in the form numpy has hash\.npz"),
+        (lambda folder: (folder / "hashbench.json").write_text("{"), r"hashbench\.json: damaged: "),
+    ],
+)
+def test_a_damaged_export_is_one_line(
+    damage: Callable[[Path], object], complaint: str, exported: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(exported, folder)
+    damage(folder)
+    with pytest.raises(HashbenchError, match=complaint) as raised:
+        hashbench.load(folder).encode(digits(3))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        (np.zeros((2, 64)), r"items: shape \(2, 64\); the hasher takes \[n, 8, 8, 1\]"),
+        (np.full((2, 8, 8, 1), 17), "items: values from 17 to 17; 0 to 16 are expected"),
+        (["a", "b"], "a: no such file or folder"),
+    ],
+)
+def test_other_items_are_refused(given: object, complaint: str, exported: Path) -> None:
+    with pytest.raises(HashbenchError, match=complaint):
+        hashbench.load(exported).encode(given)
+
+
+def test_the_command_writes_a_folder_or_nothing(
+    trained: hashbench.TrainedRun, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    run, first = trained.row.run, ["--results", results, "export"]
+    status, out, _ = call(capsys, *first, run, "--to", "numpy", "--json")
+    folder = tmp_path / f"{run}-numpy"
+    assert status == 0 and json.loads(out) == json.loads((folder / "hashbench.json").read_text())
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "encode.py", "hash.npz", "hashbench.json"]
+    assert len((folder / "README.md").read_text().splitlines()) == 10
+    assert "4 bits of 0 fill the last byte" in (folder / "README.md").read_text()
+    before = sorted(tmp_path.rglob("*"))
+    status, _, error = call(capsys, *first, run, "--to", "numpy")
+    assert status == 2 and f"{run}-numpy: exists and is not empty: remove it, or name another with --out" in error
+    monkeypatch.setattr("hashbench.export.onnx_form.missing", lambda extra: ["onnxruntime"])
+    status, _, error = call(capsys, *first, run, "--to", "onnx", "--out", tmp_path / "new")
+    assert status == 2 and "onnxruntime: not installed: ONNX needs the extra onnx: " in error
+    shutil.move(results / "runs" / run, tmp_path / "away")
+    status, _, error = call(capsys, *first, run, "--to", "numpy", "--out", tmp_path / "new")
+    shutil.move(tmp_path / "away", results / "runs" / run)
+    assert status == 2 and "the working files of this run are not here: this trains it again: " in error
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_hash_function_without_steps_is_one_line(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+    from hashbench.methods import HashFunction
+
+    class Own(HashFunction):
+        pass
+
+    own = replace(load_hasher(trained.row, trained.store), function=Own())  # type: ignore[type-var]
+    with pytest.raises(HashbenchError, match="Own: it says no steps from features to activations, so no file has it"):
+        export(trained.row, own, "numpy", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_operation_of_somebody_else_is_one_line(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+    def add(x: steps.Values) -> steps.Values:
+        return x
+
+    other = OfSteps(steps.Steps([steps.Step(add, {})], "float64"))
+    with pytest.raises(HashbenchError, match=r"add: no operation of hashbench\.steps, so no file has it"):
+        export(trained.row, other, "numpy", tmp_path / "new")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unfit_hasher_is_refused(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match="it makes no binary codes"):
+        export(trained.row, object(), "numpy", tmp_path / "new")  # type: ignore[arg-type]
+
+
+def test_the_loader_of_an_export_imports_little(exported: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "items.npy", digits(5))
+    code = f"import sys, hashbench; hashbench.load({str(exported)!r}).encode({str(tmp_path / 'items.npy')!r})"
+    heavy = "print([name for name in ('torch', 'scipy', 'sklearn', 'numba', 'pandas') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", f"{code}; {heavy}"], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"

@@ -3,12 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes import Codes, magnitudes
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.ranking import Array, Distances
 
 PAIRS = 1 << 24  # query-item pairs estimated at a time: 128 MB
 NUMBERS = 1 << 21  # decoded at a time: 16 MB
-EXACT = 2.0**52  # whole float64 up to it are added without rounding
+EXACT_BITS = 52  # whole float64 of so many bits are added without rounding
+SIGNS = np.array([-1.0, 1.0])  # the levels of a bit
 
 
 def pack_numbers(numbers: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
@@ -29,13 +31,13 @@ def estimated(
     """Estimates float64[q, n]: ``added`` + ``scale`` <vector, levels of the item>, up to a constant of the query.
 
     ``vectors`` are [q, d], ``packed`` the numbers of the items as :func:`pack_numbers` has them, ``levels`` [2^B] whole
-    numbers, ``scale`` and ``added`` [n]. The vectors are rounded to whole multiples of a unit of each query, 2^-52 of
-    the largest possible product, so that products are exact: items of equal codes and factors tie, whatever is computed
-    beside them.
+    numbers, ``scale`` and ``added`` [n]. The vectors are rounded to whole multiples of a unit of each query, a power of
+    2, at most 2^-51 of the largest possible product, so that products are exact: items of equal codes and factors tie,
+    whatever is computed beside them.
     """
     n_items, n_features = len(packed), vectors.shape[1]
     largest = np.abs(vectors).max(axis=1, initial=0) * np.abs(levels).max() * n_features
-    unit = np.where(largest > 0, largest, 1)[:, None] / EXACT
+    unit = np.ldexp(1.0, np.frexp(largest)[1] - EXACT_BITS)[:, None]
     whole = np.rint(vectors / unit)
     of_byte = _levels_of_bytes(levels)
 
@@ -50,6 +52,17 @@ def estimated(
         return block
 
     return _ahead(distances, len(vectors), max(1, PAIRS // max(1, n_items)))
+
+
+def by_activations(activations: NDArray[np.floating], query: Codes, database: Codes) -> Distances:
+    """The asymmetric distances float64[q, n]: -<z, b> of ``activations`` z [q, bits] and b in {-1, +1}^bits.
+
+    They are as ``weighted_hamming`` with the weights |z| ranks, but for activations below 2^-52 of the sum of all; a
+    product of matrices makes them. Raises HashbenchError where the codes are not the signs of the activations.
+    """
+    magnitudes(activations, query)
+    alike = np.ones(len(database), np.float32)
+    return estimated(-activations.astype(np.float64), database.bytes(), SIGNS, alike, np.zeros_like(alike))
 
 
 def _levels_of_bytes(levels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,9 +2,9 @@
 
 Run `python benchmarks/neighbours.py [ITEMS DIMENSIONS]` with faiss installed (extra search); by default 100,000 x 384
 and 117,659 x 384, the size of wordnet_minilm. 1,000 queries, 100 neighbours each. The two alternate, and the ratio is
-the median of the ratios of 5 pairs, so that other work on the machine falls on both. Seconds are of the clock and of the
-processor, where threads that wait and spin count too. The share of equal ids is below 1 because faiss ranks by distances
-in float32. Writes results/benchmarks/neighbours-MACHINE.json.
+the median of the ratios of 5 pairs, so that other work on the machine falls on both. Seconds are of the clock and of
+the processor, where threads that wait and spin count too. The share of equal ids is below 1 because faiss ranks by
+distances in float32. Writes results/benchmarks/neighbours-MACHINE.json.
 """
 
 import statistics

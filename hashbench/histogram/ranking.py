@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import Codes, magnitudes
+from hashbench.codes import Codes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.foundation.progress import with_bar
@@ -235,32 +235,3 @@ class Rankings:
     def __iter__(self) -> Iterator[RankingHistogram]:
         found, n = rankings(self.distances, self.relevance, self.own), self.relevance.shape[0]
         return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
-
-
-def sorted_searches(
-    query: Codes,
-    database: Codes,
-    relevance: Relevance,
-    *,
-    weights: Array | None = None,
-    activations: Array | None = None,
-    progress: bool = False,
-) -> dict[Ranked, Rankings]:
-    """The rankings by the distances that are sorted: by learned ``weights`` [bits], and by ``activations`` [q, bits].
-
-    The asymmetric distance of a query with activations z to an item with the code b in {-1, +1}^bits is -<z, b>, up to
-    a constant of the query [Gordo et al. 2014]. That is -sum |z_k| + 2 sum |z_k| over the bits that differ from the
-    signs of z, so it ranks as the weighted Hamming distance with the weights |z_k| of each query. Sums of float32
-    activations are exact; where neighbours are relevant, whose codes have hundreds of bits, those of 52 bits are, which
-    take a fiftieth of the time. HashbenchError if they have other signs.
-    """
-    from hashbench.histogram.estimates import by_activations
-
-    found: dict[Ranked, Distances] = {}
-    if weights is not None:
-        found["weighted"] = weighted_hamming(query, database, weights)
-    if activations is not None and isinstance(relevance, NeighbourRelevance):
-        found["asymmetric"] = by_activations(activations, query, database)
-    elif activations is not None:
-        found["asymmetric"] = weighted_hamming(query, database, magnitudes(activations, query))
-    return {search: Rankings(distances, relevance, progress) for search, distances in found.items()}

@@ -13,7 +13,7 @@ from hashbench import metrics, score
 from hashbench.codes import binarize, pack
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count
-from hashbench.histogram.ranking import sorted_searches
+from hashbench.histogram.sorted_searches import sorted_searches
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.relevance.neighbours import NeighbourRelevance

@@ -5,10 +5,11 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes, magnitudes
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.ranking import Array, Distances
+from hashbench.histogram.ranking import Array, Distances, by_tables
 
 PAIRS = 1 << 24  # query-item pairs estimated at a time: 128 MB
 NUMBERS = 1 << 21  # decoded at a time: 16 MB
+FEW = 4  # queries for which bytes of several numbers are not decoded, but looked up, which gives the same sums
 EXACT_BITS = 52  # whole float64 of so many bits are added without rounding
 SIGNS = np.array([-1.0, 1.0])  # the levels of a bit
 
@@ -43,7 +44,14 @@ def estimated(
 
     def distances(rows: slice) -> Array:
         block = np.empty((len(whole[rows]), n_items))
+        if not len(block):
+            return block
+        is_looked_up = len(block) < FEW and of_byte.shape[1] > 1
+        tables = _tables(whole[rows], of_byte, packed.shape[1]) if is_looked_up else None
         for items in slices(n_items, max(1, NUMBERS // n_features)):
+            if tables is not None:
+                block[:, items] = by_tables(tables, packed[items])(slice(0, len(block)))
+                continue
             decoded = of_byte[packed[items]].reshape(len(packed[items]), -1)[:, :n_features]
             block[:, items] = whole[rows] @ decoded.T
         block *= unit[rows]
@@ -63,6 +71,13 @@ def by_activations(activations: NDArray[np.floating], query: Codes, database: Co
     magnitudes(activations, query)
     alike = np.ones(len(database), np.float32)
     return estimated(-activations.astype(np.float64), database.bytes(), SIGNS, alike, np.zeros_like(alike))
+
+
+def _tables(vectors: NDArray[np.float64], of_byte: NDArray[np.float64], n_bytes: int) -> NDArray[np.float64]:
+    """The products of the numbers in each byte with their part of the vectors, float64[q, bytes, 256]."""
+    padded = np.zeros((len(vectors), n_bytes * of_byte.shape[1]))
+    padded[:, : vectors.shape[1]] = vectors
+    return padded.reshape(len(vectors), n_bytes, of_byte.shape[1]) @ of_byte.T
 
 
 def _levels_of_bytes(levels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -68,6 +68,8 @@ def test_packed_numbers_give_the_exact_products_in_any_blocks(bits: int, monkeyp
     in_blocks = estimated(vectors, packed, levels, scale, added)
     for rows in (slice(0, 2), slice(2, 4), slice(4, 9), slice(1, 3)):
         np.testing.assert_array_equal(in_blocks(rows), whole[rows])
+    alone = estimated(vectors[3:4], packed, levels, scale, added)  # by look-ups, where many queries are multiplied
+    np.testing.assert_array_equal(alone(slice(0, 1)), whole[3:4])
 
 
 def test_packed_bits_are_an_eighth_of_the_features_and_stand_lowest_first() -> None:

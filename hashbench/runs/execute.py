@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +16,13 @@ from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Counte
 from hashbench.foundation import provenance
 from hashbench.foundation.config import MOST_OF_TEXT, json_object
 from hashbench.foundation.errors import HashbenchError, printable
-from hashbench.foundation.files import write_text
+from hashbench.foundation.files import write_arrays, write_text
 from hashbench.foundation.parallel import ProcessGroup, training_threads
 from hashbench.histogram import Histogram
+from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
-from hashbench.metrics import Metrics, MetricValue
+from hashbench.metrics import Metrics, MetricValue, Values
 from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
 from hashbench.runs.row import ACCURACY, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
@@ -31,6 +32,7 @@ from hashbench.training.classifier import Predictions
 
 RUN = "run.json"  # the row, and the card of the data set: what a folder that is moved needs to encode
 MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
+QUERIES = "queries.npz"  # what tables ask for of each query by distances that are sorted
 FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
 # the keys of a row that are those of the run's name
@@ -76,7 +78,10 @@ def scored(output: Output, data: RunData, folder: Path, options: Options) -> dic
     """What a row holds of the codes: metrics, distinct codes, checksums of the counts, which ``folder`` gets."""
     evidence = output.count(data.relevance, progress=options.progress)
     evidence.save(folder)
-    metrics = score(evidence, [*data.run.protocol.metrics, *data.run.metrics])
+    asked_for = [*data.run.protocol.metrics, *data.run.metrics]
+    ranked = {search: _of_queries(rankings, asked_for) for search, rankings in evidence.ranked.items()}
+    _keep_queries(folder, ranked, data.run.metrics)
+    metrics = score(evidence, ranked, asked_for)
     sums = {name: counts.sha256() for name, counts in evidence.by_name.items() if name in get_args(Artefact)}
     weights = {} if evidence.weights_sha256 is None else {"weights": evidence.weights_sha256}
     return {"searches": metrics, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
@@ -147,15 +152,31 @@ def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
     return Codes(words.numpy().view(np.uint64), n_bits)
 
 
-def score(evidence: Counted, asked_for: Sequence[str] = ()) -> Searches:
-    """The metrics of each search, computed from ``evidence``; codes have those ``asked_for`` besides every row's."""
+def score(evidence: Counted, ranked: Mapping[Ranked, Values], asked_for: Sequence[str]) -> Searches:
+    """The metrics of each search: of ``evidence``, with those ``asked_for``, and of the queries of rankings."""
     found: Searches = {
         "database": _metrics(evidence.database, asked_for),
         "test": _metrics(evidence.test, asked_for),
     }
-    ranked = Metrics.parse([*OF_SORTED, *asked_for]).where(lambda metric: not metric.needs_radii)
-    found |= {search: metrics.mean_values(rankings, ranked) for search, rankings in evidence.ranked.items()}
+    for search, values in ranked.items():
+        found[search] = {name: metrics.summarise(of_queries) for name, of_queries in values.items()}
     return {search: found[search] for search in get_args(Search) if found.get(search)}
+
+
+def _of_queries(rankings: Iterable[Histogram], asked_for: Sequence[str]) -> Values:
+    """The metrics of each query by distances that are sorted."""
+    names = Metrics.parse([*OF_SORTED, *asked_for])
+    return metrics.evaluate(rankings, names.where(lambda metric: not metric.needs_radii))
+
+
+def _keep_queries(folder: Path, ranked: Mapping[Ranked, Values], names: Sequence[str]) -> None:
+    """Writes what tables ask for of each query, float32[q] by "SEARCH METRIC": no histogram of a ranking is kept."""
+    kept = {}
+    for search, values in ranked.items():
+        for name in names:
+            kept[f"{search} {name}"] = values[name].astype(np.float32)
+    if kept:
+        write_arrays(folder / QUERIES, **kept)
 
 
 def _metrics(evidence: Mapping[str, contract.Counts], asked_for: Sequence[str]) -> dict[str, MetricValue]:

@@ -25,7 +25,7 @@ from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, MetricValue, Values
 from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
-from hashbench.runs.row import ACCURACY, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
+from hashbench.runs.row import ACCURACY, HEADINGS, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
 from hashbench.runs.run import Options, Run
 from hashbench.training import log
 from hashbench.training.classifier import Predictions
@@ -170,11 +170,11 @@ def _of_queries(rankings: Iterable[Histogram], asked_for: Sequence[str]) -> Valu
 
 
 def _keep_queries(folder: Path, ranked: Mapping[Ranked, Values], names: Sequence[str]) -> None:
-    """Writes what tables ask for of each query, float32[q] by "SEARCH METRIC": no histogram of a ranking is kept."""
+    """Writes what tables ask for of each query, float32[q] by the names of ``Row.all_metrics``: no histogram keeps it."""
     kept = {}
     for search, values in ranked.items():
         for name in names:
-            kept[f"{search} {name}"] = values[name].astype(np.float32)
+            kept[HEADINGS[search] + name] = values[name].astype(np.float32)
     if kept:
         write_arrays(folder / QUERIES, **kept)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench import contract, metrics
 from hashbench.codes import Codes, binarize
@@ -25,6 +26,7 @@ from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, MetricValue, Values
 from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
+from hashbench.runs.query_scores import QUERIES
 from hashbench.runs.row import ACCURACY, HEADINGS, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
 from hashbench.runs.run import Options, Run
 from hashbench.training import log
@@ -32,7 +34,6 @@ from hashbench.training.classifier import Predictions
 
 RUN = "run.json"  # the row, and the card of the data set: what a folder that is moved needs to encode
 MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
-QUERIES = "queries.npz"  # what tables ask for of each query by distances that are sorted
 FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
 # the keys of a row that are those of the run's name
@@ -170,8 +171,8 @@ def _of_queries(rankings: Iterable[Histogram], asked_for: Sequence[str]) -> Valu
 
 
 def _keep_queries(folder: Path, ranked: Mapping[Ranked, Values], names: Sequence[str]) -> None:
-    """Writes what tables ask for of each query, float32[q] by the names of ``Row.all_metrics``: no histogram keeps it."""
-    kept = {}
+    """Writes what tables ask for of each query, float32[q] by the names of ``Row.all_metrics``."""
+    kept: dict[str, NDArray[np.float32]] = {}
     for search, values in ranked.items():
         for name in names:
             kept[HEADINGS[search] + name] = values[name].astype(np.float32)

@@ -12,7 +12,7 @@ from hashbench.datasets.card import Card, load_card
 from hashbench.foundation.config import Setting, Strict, canonical_json, parse
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.metrics import MetricName, NamedMetric
-from hashbench.runs.row import IMPORTED, Search
+from hashbench.runs.row import HEADINGS, IMPORTED, Search
 from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
@@ -58,8 +58,14 @@ class Cell(Strict):
 
     @property
     def is_ap(self) -> bool:
-        """Whether it is the AP of the whole ranking by Hamming distance, which is kept of each query."""
+        """Whether it is the AP of the whole ranking by Hamming distance."""
         return self.metric == "ap" and self.evaluation == "database"
+
+    @property
+    def measure(self) -> str | None:
+        """What is kept of each query, by its name in the row: AP, or a recall; None of a cell of another metric."""
+        is_recall = self.metric_name.metric == "recall"
+        return HEADINGS[self.evaluation] + self.metric if self.is_ap or is_recall else None
 
     @property
     def metric_name(self) -> MetricName:

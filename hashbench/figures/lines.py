@@ -37,7 +37,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published values and the bound."""
     file: LinesFile = figure.file
     table = _panels.filled(figure, rows, store, published=file.published)
-    panels = [_panel(section, file.axis) for section in table.sections]
+    of_sections = [_panel(section, file.axis) for section in table.sections]
+    panels = [panel for panel in of_sections if _panels.methods_of([panel])] or of_sections
     bounds = [_bound(panel) if file.bound else {} for panel in panels]
     across, width = min(file.panels_across, len(panels)), WIDTHS_IN[file.width]
     legend_in = legend_height_in(len(_panels.methods_of(panels)) + any(bounds), width)
@@ -134,7 +135,7 @@ def _draw(
         if bounds[place]:
             ax.plot(*zip(*bounds[place].items(), strict=True), **dotted, zorder=1)
         _panels.draw_lines(ax, panel, looks)
-        if panel.x_label == BYTES:
+        if panel.x_label == BYTES and ax.has_data():
             ax.set_xscale("log", base=2)
             ax.xaxis.set_major_formatter("{x:g}")
         if not place % across or panels[place - 1].y_label != panel.y_label:

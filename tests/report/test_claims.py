@@ -5,7 +5,8 @@ A claim stands behind its sentence, in a comment that no reader sees:
     <!-- claim: TABLE | SECTION | COLUMN | A > B; C; D @ OTHER SECTION -->
 
 A, B, C and D are rows: A is above each of the others, after Holm's correction for their number. A row of another
-section is followed by @ and its title.
+section is followed by @ and its title. A difference with its interval, .123 (.100 to .146), is that of the next claim,
+which is of two rows.
 """
 
 import re
@@ -22,6 +23,7 @@ from scipy.stats import ttest_ind
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
 from support.small_root import REPOSITORY
 
+from hashbench.evaluation.paired import compare_paired
 from hashbench.foundation.config import canonical_json
 from hashbench.runs import query_scores
 from hashbench.runs.store import Store
@@ -32,6 +34,7 @@ from hashbench.tables.table import Table
 Load = Callable[[str, str], np.ndarray | None]  # of a run and a measure, such as AP: its value for each query
 SAMPLES, LEVEL = 2000, 0.05
 CLAIM = re.compile(r"<!-- claim: (.*?) -->", re.DOTALL)
+INTERVAL = re.compile(r"(\.\d{3}) \((\.\d{3}) to (\.\d{3})\)[^<]*<!-- claim: (.*?) -->", re.DOTALL)
 
 
 def false_claims(text: str, table_called: Callable[[str], Table], load: Load) -> list[str]:
@@ -103,7 +106,26 @@ def test_each_claim_of_the_report_holds(monkeypatch: pytest.MonkeyPatch) -> None
     text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
     rows = list(Store.default().rows()) if CLAIM.search(text) else []
     table_called = cache(lambda name: collect(spec.load(name), rows, None))
-    assert false_claims(text, table_called, lambda run, measure: query_scores.load(run, measure=measure)) == []
+    assert false_claims(text, table_called, load_kept) == []
+
+
+def test_each_interval_of_the_report_is_that_of_its_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
+    stated = INTERVAL.findall(text)
+    rows = list(Store.default().rows())
+    table_called = cache(lambda name: collect(spec.load(name), rows, None))
+    for *numbers, claim in stated:
+        name, section, column, order = " ".join(claim.split()).split(" | ")
+        pairs = differences(table_called(name), section, column, *order.split(" > "), load_kept)
+        found = compare_paired(pairs, [np.zeros(len(pair)) for pair in pairs])
+        values = found.difference, found.low, found.high
+        assert numbers == [f"{value:.3f}".removeprefix("0") for value in values], claim
+    assert len(stated) == len(re.findall(r"\.\d{3} \(\.\d{3} to \.\d{3}\)", text)) > 0
+
+
+def load_kept(run: str, measure: str) -> np.ndarray | None:
+    return query_scores.load(run, measure=measure)
 
 
 # the means of each row on five splits; of the last one no AP is kept

@@ -89,7 +89,7 @@ bench: $(READY) ## run all benchmarks
 
 lock: $(READY) ## update requirements.lock: dependencies with hashes, for all systems and Pythons
 	$(BIN)/uv pip compile pyproject.toml --universal --generate-hashes --python-version 3.11 \
-		--extra ray --extra search --extra timm --extra train --group dev --group docs \
+		--extra parquet --extra ray --extra search --extra timm --extra train --group dev --group docs \
 		--no-header --no-annotate --upgrade --output-file requirements.lock
 
 clean: ## remove .venv, caches and the built site; results are kept

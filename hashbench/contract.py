@@ -21,7 +21,8 @@ from hashbench.foundation.files import write_arrays
 from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup, slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
-from hashbench.histogram.ranking import Distances, Ranked, Rankings, sorted_searches
+from hashbench.histogram.ranking import Distances, Ranked, Rankings
+from hashbench.histogram.sorted_searches import sorted_searches
 from hashbench.relevance.distances import DistanceRelevance
 from hashbench.relevance.labels import Labels, Relevance, from_labels
 from hashbench.steps import Steps

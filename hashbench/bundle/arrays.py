@@ -17,8 +17,9 @@ from hashbench.contract import CODES
 from hashbench.datasets.split import Split
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
-from hashbench.histogram.ranking import Ranked, Rankings, sorted_searches
+from hashbench.histogram.ranking import Ranked, Rankings
 from hashbench.histogram.retrieval import CUTOFFS, Retrieval
+from hashbench.histogram.sorted_searches import sorted_searches
 from hashbench.relevance.labels import Relevance
 from hashbench.runs.row import Row
 from hashbench.sparse.codes import SparseCodes, top_k

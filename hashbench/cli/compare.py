@@ -55,7 +55,7 @@ def command(
     top: Annotated[int, Option(min=0, help="The number of queries shown that differ most.")] = 5,
     exclude_self: Annotated[bool, Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
     table: Annotated[
-        str | None, Option(metavar="TABLE[/SECTION]", help="Compare rows of this table over all their splits.")
+        str | None, Option(metavar="TABLE[/SECTION[/COLUMN]]", help="Compare rows of this table over all their splits.")
     ] = None,
     bits: Bits = None,
     bit_order: BitOrder = None,
@@ -68,7 +68,7 @@ def command(
     For each metric: the means, their difference A - B, its interval and its two-sided p, by a paired bootstrap. Codes
     and runs are of one split: queries are resampled, and the result holds for this split. With --table, A and B are
     rows of one column of a table, such as ITQ-CCA and KSH at --bits 32: splits and queries are resampled, and the
-    sentence that may be claimed of their AP is printed.
+    sentence that may be claimed of their AP, or of their recall, is printed.
 
     Of more than two, each is compared with each, and Holm's correction of p is for the number of comparisons.
     """
@@ -82,7 +82,9 @@ def command(
     if not 2 <= len(sides) <= len(ascii_uppercase):
         raise HashbenchError(f"{len(sides)} to compare: 2 to {len(ascii_uppercase)} codes, runs or rows are expected")
     if table is not None and (metric or exclude_self or bit_order or layout):
-        raise HashbenchError("--table compares AP: --metric and the options of saved codes cannot be used with it")
+        raise HashbenchError(
+            "--table compares what the table shows: --metric and the options of saved codes cannot be used with it"
+        )
     options: dict[str, Any] = {"samples": samples, "interval": interval}
     if table is not None:
         result = _compare_lines(table, sides, bits, options)
@@ -145,6 +147,7 @@ def _compare_codes(given: list[Given], metric: list[str] | None, top: int, optio
 
 def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options: Mapping[str, Any]) -> Result:
     """The differences of rows of a table over the splits that both have."""
+    from hashbench.metrics import shown
     from hashbench.tables import spec
     from hashbench.tables.collect import collect
     from hashbench.tables.difference import compare_scores
@@ -157,9 +160,10 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options:
     differences: list[Mapping[str, Paired]] = []
     for a, b in _pairs(labels):
         if not scores[a].keys() & scores[b].keys():
-            fault = f"table {table_name}, {labels[a]} and {labels[b]}: no split has the AP of each query of both"
+            lacking = f"no split has the {shown(lines.metric)} of each query of both"
+            fault = f"table {table_name}, {labels[a]} and {labels[b]}: {lacking}"
             raise HashbenchError(f"{fault}: hashbench compare RUN RUN compares two runs by their histograms")
-        differences.append({"ap": compare_scores(scores[a], scores[b], **options)})
+        differences.append({lines.metric: compare_scores(scores[a], scores[b], **options)})
     names = [cell.declared.row for cell in lines.cells]
     values = {
         "over": "splits and queries",
@@ -270,8 +274,9 @@ def _text_of_lines(
     yield ""
     yield from _how(differences, options)
     yield ""
-    for (a, b), by_metric, p in zip(_pairs(names), differences, _corrected(differences)["ap"], strict=True):
-        yield claim(names[a], names[b], by_metric["ap"], p)
+    metric = lines.metric
+    for (a, b), by_metric, p in zip(_pairs(names), differences, _corrected(differences)[metric], strict=True):
+        yield claim(names[a], names[b], by_metric[metric], p)
 
 
 def _lines_of_all(names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> Iterator[str]:

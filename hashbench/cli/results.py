@@ -148,7 +148,7 @@ def merge(
     No row is changed or lost. A row of a run that is here with other values is kept beside it, under the name of the
     run, ~ and a digest; tables show the mean of the two, with a note. A good row takes the place of a failed one.
 
-    The AP of each query of the rows of tables of record (results/queries) is copied with them, where it fits the row.
+    What tables of record compare of each query (results/queries) is copied with the rows that it fits.
 
     Of a bundle, the archive that hashbench bundle wrote, the histograms are kept too, in results/evidence, so that
     hashbench compare compares its runs. Nothing in it is trusted: each must be the one that its row states.

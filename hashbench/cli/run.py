@@ -119,7 +119,7 @@ def command(
     finally:  # after an interrupt too: the histograms of what is done are here now
         _interrupts.do_not_repeat()
         for path in [path for spec in specs for path in cell_runs.keep_query_scores(spec, store)]:
-            note(f"the AP of each query in {paths.shown(path)}")
+            note(f"the scores of each query in {paths.shown(path)}")
     if failed or not_tried:
         raise RunsFailed(failed, not_tried, len(wanted))
 

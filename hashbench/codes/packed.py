@@ -58,7 +58,8 @@ def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
 
 def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
     """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, padding is zero."""
-    packed = np.packbits(bits != 0, axis=1, bitorder="little")
+    set_bits = bits if bits.dtype in (np.bool_, np.uint8) else bits != 0  # no second array of a million codes
+    packed = np.packbits(set_bits, axis=1, bitorder="little")
     padded = np.zeros((len(bits), 8 * -(-bits.shape[1] // 64)), np.uint8)
     padded[:, : packed.shape[1]] = packed
     return padded.view("<u8").astype(np.uint64, copy=False)

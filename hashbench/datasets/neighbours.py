@@ -35,8 +35,9 @@ MARGIN = 27  # candidates beyond those that are asked for
 MORE = 8  # times as many for the queries whose candidates are too few
 TILE_QUERIES, TILE_ITEMS = 256, 2048  # of one product
 HELD = 1 << 24  # values in memory at a time, with their ids: 128 MiB
-EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 2 MiB in float64
+EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 1 MiB in float32
 UNIT_ROUNDOFF = 2.0**-24  # of float32
+SMALLEST, LARGEST = 1e-37, 1e18  # norms: float32 holds their inverse, and products of them
 SAMPLE = 1000  # items that tell the median distance
 CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed
 TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
@@ -284,17 +285,17 @@ class _Candidates:
     """The items of the smallest values of each query: half the squared distance less a constant, or minus the product.
 
     Both sides are moved by the same vector, near which the items are, so that the rounding is small (``l2`` only).
-    Values below ``bound`` are added behind the kept ones, and the ``n`` smallest stay when there is no more room.
+    Values below ``bound`` are added behind the kept ones, and the ``n`` smallest stay when there are twice as many.
     """
 
     def __init__(self, queries: NDArray[Any], database: Rows, n: int, metric: Metric) -> None:
         self.database, self.metric, self.n = database, metric, n
         first = database[slice(0, min(TILE_ITEMS, database.shape[0]))]
-        self.centre = first.mean(axis=0, dtype=np.float64) if metric == "l2" else None
+        self.centre = first.mean(axis=0, dtype=np.float64).astype(np.float32) if metric == "l2" else None
         self.queries, self.query_norms = self._prepared(queries)
         self.queries *= -1
         if metric == "l2":  # the product with an item that has half its squared norm at the end
-            self.queries = np.concatenate([self.queries, np.ones((len(queries), 1), np.float32)], axis=1)
+            self.queries[:, -1] = 1
         self.largest = 0.0  # norm of an item
         self.values = np.full((len(queries), _room(n)), np.inf, np.float32)
         self.ids = np.full(self.values.shape, -1, np.int32)
@@ -308,15 +309,21 @@ class _Candidates:
         """
         from threadpoolctl import threadpool_limits
 
+        from hashbench.datasets._nearest_numba import add_below
+
         n_queries = len(self.queries)
         tiles = list(slices(n_queries, TILE_QUERIES))
         parts = list(slices(self.database.shape[0], TILE_ITEMS))
         products = np.empty((n_queries, TILE_ITEMS), np.float32)
 
         def compare(items: NDArray[np.float32], first_id: int, rows: slice) -> None:
-            values = products[rows, : len(items)]
-            np.matmul(self.queries[rows], items.T, out=values)
-            self._add(rows, values, first_id)
+            np.matmul(self.queries[rows], items.T, out=products[rows, : len(items)])
+            if self.n_kept[rows].max() > 2 * self.n:
+                self._drop(rows)
+            add_below(
+                products[rows], len(items), first_id, self.bound[rows], self.values[rows], self.ids[rows],
+                self.n_kept[rows],
+            )  # fmt: skip
 
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(available_cores()) as pool:
             ready = pool.submit(self._items, parts[0])
@@ -332,9 +339,9 @@ class _Candidates:
         """Some items as the product takes them."""
         items, norms = self._prepared(self.database[part])
         self.largest = max(self.largest, float(norms.max()))
-        if self.metric != "l2":
-            return items
-        return np.concatenate([items, (norms**2 / 2).astype(np.float32)[:, None]], axis=1)
+        if self.metric == "l2":
+            items[:, -1] = norms**2 / 2
+        return items
 
     def smallest(self) -> NDArray[np.int32]:
         """The candidates after the search, int32[q, n], in any order."""
@@ -351,35 +358,20 @@ class _Candidates:
         return self.bound - wrong_by > value
 
     def _prepared(self, vectors: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:
-        """The vectors, moved or scaled, and their norms after a move and before a scaling."""
-        moved = vectors if self.centre is None else vectors - self.centre.astype(np.float32)
-        norms = np.sqrt(np.einsum("nd,nd->n", moved, moved, dtype=np.float64))
-        if not np.isfinite(norms).all():
-            raise HashbenchError("vectors: not finite (NaN or inf); distances cannot be made of them")
-        if self.metric != "cosine":
-            return moved.astype(np.float32), norms
-        if not norms.all():
-            raise HashbenchError("a vector of norm 0 has no cosine: take it out, or the metric l2")
-        return (moved / norms[:, None]).astype(np.float32), norms
-
-    def _add(self, rows: slice, values: NDArray[np.float32], first_id: int) -> None:
-        """Adds those of the values [rows, items] that are below the bound of their query."""
-        if np.isinf(self.bound[rows]).all():  # all are, and each query has as many
-            added = slice(first_id, first_id + values.shape[1])
-            self.values[rows, added] = values
-            self.ids[rows, added] = np.arange(added.start, added.stop)
-            self.n_kept[rows] = added.stop
-            self._drop(rows)
-            return
-        near = np.flatnonzero(values < self.bound[rows, None])
-        row, column = np.divmod(near, values.shape[1])
-        counts = np.bincount(row, minlength=len(values))
-        if (self.n_kept[rows] + counts).max() > self.values.shape[1]:
-            self._drop(rows)
-        place = np.arange(len(near)) - np.repeat(np.cumsum(counts) - counts, counts) + self.n_kept[rows][row]
-        self.values[rows][row, place] = values.ravel()[near]
-        self.ids[rows][row, place] = first_id + column
-        self.n_kept[rows] += counts
+        """The vectors in float32, scaled or moved, with one more column if moved; and their norms before a scaling."""
+        if self.centre is None:
+            prepared = values = vectors.astype(np.float32)
+        else:
+            prepared = np.empty((len(vectors), vectors.shape[1] + 1), np.float32)
+            values = np.subtract(vectors, self.centre, out=prepared[:, :-1], casting="same_kind")
+        norms = np.sqrt(np.einsum("nd,nd->n", values, values, dtype=np.float64))
+        if not (norms < LARGEST).all():
+            raise HashbenchError(f"vectors: not finite (NaN or inf), or of a norm above {LARGEST:g}: no distances")
+        if self.metric == "cosine":
+            if (norms < SMALLEST).any():
+                raise HashbenchError("a vector of norm 0 has no cosine: take it out, or the metric l2")
+            values /= norms.astype(np.float32)[:, None]
+        return prepared, norms
 
     def _drop(self, rows: slice) -> None:
         """Keeps the ``n`` smallest values of each query, the largest of which is its bound."""
@@ -390,34 +382,37 @@ class _Candidates:
         order = np.argpartition(values[:, :filled], n - 1, axis=1)[:, :n]
         values[:, :n] = np.take_along_axis(values, order, axis=1)
         ids[:, :n] = np.take_along_axis(ids, order, axis=1)
-        values[:, n:] = np.inf
+        values[:, n:filled] = np.inf
         self.n_kept[rows] = np.minimum(self.n_kept[rows], n)
         self.bound[rows] = values[:, n - 1]
 
 
 def _room(n: int) -> int:
-    """The number of values of a query in memory where ``n`` are wanted: those of a tile are added before any goes."""
-    return n + max(n, TILE_ITEMS)
+    """The number of values of a query in memory where ``n`` are wanted: twice as many, and those of a tile."""
+    return 2 * n + TILE_ITEMS
 
 
 def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
     """The distances of the queries to the items ``ids`` [q, n], float64[q, n], computed in float64 from the vectors."""
+    from hashbench.datasets._nearest_numba import exact_distances
+
     found = np.empty(ids.shape)
     width = max(1, EXACT_VALUES // queries.shape[1])  # pairs at a time
 
     def compute(rows: slice, columns: slice) -> None:
-        query = queries[rows].astype(np.float64)[:, None]
+        query = queries[rows].astype(np.float64)
+        if metric == "cosine":
+            query /= np.linalg.norm(query, axis=1, keepdims=True)
         chosen = ids[rows, columns]
         items = database[chosen.ravel()].reshape(*chosen.shape, -1)
-        if metric == "ip":
-            found[rows, columns] = -np.einsum("qnd,qnd->qn", items, np.broadcast_to(query, items.shape))
-            return
-        if metric == "cosine":
-            query /= np.linalg.norm(query, axis=-1, keepdims=True)
-            items = items / np.sqrt(np.einsum("qnd,qnd->qn", items, items, dtype=np.float64))[..., None]
-        differences = items - query
-        squared = np.einsum("qnd,qnd->qn", differences, differences)
-        found[rows, columns] = squared / 2 if metric == "cosine" else np.sqrt(squared)
+        items = np.ascontiguousarray(items, np.float32 if items.dtype == np.float32 else np.float64)
+        values = np.empty(chosen.shape)
+        exact_distances(items, query, metric == "cosine", metric == "ip", values)
+        if metric == "l2":
+            values = np.sqrt(values)
+        else:
+            values *= -1 if metric == "ip" else 0.5
+        found[rows, columns] = values
 
     n_queries, n = ids.shape
     parts = product(slices(n_queries, max(1, width // n)), slices(n, width))

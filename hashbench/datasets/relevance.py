@@ -74,12 +74,16 @@ class LiftedRows:
 
 
 def relevance_of(
-    data: Dataset, chosen: Split, protocol: Protocol
+    data: Dataset, chosen: Split, protocol: Protocol, *, progress: bool = False
 ) -> LabelRelevance | DistanceRelevance | NeighbourRelevance:
-    """How relevant the items of the split's database are to its queries; HashbenchError without labels or a rule."""
+    """How relevant the items of the split's database are to its queries; HashbenchError without labels or a rule.
+
+    With ``progress`` there is a bar while neighbours are computed, which are not stored yet.
+    """
     rule = protocol.relevance
     if isinstance(rule, Neighbours):
-        return NeighbourRelevance(stored_neighbours(data, chosen, rule).ids[:, : rule.k], len(chosen.database_ids))
+        found = stored_neighbours(data, chosen, rule, progress=progress)
+        return NeighbourRelevance(found.ids[:, : rule.k], len(chosen.database_ids))
     if isinstance(rule, Percentiles):
         return by_percentiles(rule, data, chosen)
     if rule is not None:  # the nearest percent, at least one item, and all items as far away as the last

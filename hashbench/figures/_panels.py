@@ -11,6 +11,7 @@ from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables import notation
 from hashbench.tables.cell import Cell
+from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import collect
 from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Measured, Table, TableCell
@@ -76,7 +77,9 @@ class Panel:
 
 
 def place_of(cell: Cell, name: str) -> int | None:
-    """The cell's cutoff, or its setting called ``name``; None where it has no such whole number."""
+    """The cell's cutoff, the bytes of its items, or its setting ``name``; None where it has no such whole number."""
+    if name == "bytes":
+        return run_of(cell).settings.bytes_per_item
     if name == "cutoff":
         cutoff = cell.metric_name.cutoff
         return None if cutoff is None else cutoff.value

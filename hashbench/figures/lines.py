@@ -1,4 +1,4 @@
-"""A metric over the number of bits, over k, or over a cutoff: a panel for each section, a line for each row."""
+"""A metric over bits, bytes, k or a cutoff: a panel for each section, a line for each row."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,6 +20,7 @@ from hashbench.tables.table import Section, Table
 
 BOUND = "equal buckets (eq. 11)"
 AXES = {"bits": "bits", "k": "k", "cutoff": "retrieved items K"}  # what may vary along a row, and its name
+BYTES = "bytes of a vector"  # everything counted; on a logarithmic axis
 PANEL_IN = 2.0  # the height of a panel
 
 
@@ -29,13 +30,15 @@ class LinesFile(CellsFile):
     bound: Literal["suf"] | None = None
     published: bool = True  # false: only measured values, for a table whose published ones are there to orientate
     one_scale: bool = False  # true: panels that are compared have the same axes
+    axis: Literal["bytes"] | None = None  # in place of what varies along a row
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published values and the bound."""
     file: LinesFile = figure.file
     table = _panels.filled(figure, rows, store, published=file.published)
-    panels = [_panel(section) for section in table.sections]
+    of_sections = [_panel(section, file.axis) for section in table.sections]
+    panels = [panel for panel in of_sections if _panels.methods_of([panel])] or of_sections
     bounds = [_bound(panel) if file.bound else {} for panel in panels]
     across, width = min(file.panels_across, len(panels)), WIDTHS_IN[file.width]
     legend_in = legend_height_in(len(_panels.methods_of(panels)) + any(bounds), width)
@@ -56,6 +59,10 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 
 
 def _check(figure: FigureSpec) -> None:
+    if figure.file.axis is not None:
+        if without := [cell for cell in figure.cells if _panels.place_of(cell, figure.file.axis) is None]:
+            raise figure.error(f"axis bytes: {without[0].method} has no bytes of an item")
+        return
     for section in dict.fromkeys(cell.section for cell in figure.cells):
         cells = [cell for cell in figure.cells if cell.section == section]
         varying = _varying(cells)
@@ -73,11 +80,11 @@ def _varying(cells: Sequence[Cell]) -> list[str]:
     return [name for name in AXES if len({_panels.place_of(cell, name) for cell in cells}) > 1]
 
 
-def _panel(section: Section) -> Panel:
+def _panel(section: Section, axis: str | None) -> Panel:
     """The panel of a section. "USPS: NDCG" is a panel called USPS, whose y-axis is called NDCG."""
     title, _, y_label = section.title.partition(": ")
     cells = [cell.declared for cell in section.cells.values()]
-    (varying,) = _varying(cells)
+    (varying,) = _varying(cells) if axis is None else [axis]
     series: dict[str, list[Point]] = {row: [] for row in section.rows}
     for (row, _), cell in section.cells.items():
         series[row].append(Point(_panels.place_of(cell.declared, varying), cell))
@@ -85,7 +92,7 @@ def _panel(section: Section) -> Panel:
         points.sort(key=lambda point: point.x or 0)
     percent = " (%)" if all(cell.printed_as == "percent" for cell in cells) else ""
     metric = "AP_T" if cells[0].metric == "ap" else cells[0].metric
-    return Panel(title, AXES[varying], (y_label or metric) + percent, series)
+    return Panel(title, AXES.get(varying, BYTES), (y_label or metric) + percent, series)
 
 
 def _bound(panel: Panel) -> Mapping[int, float]:
@@ -128,6 +135,9 @@ def _draw(
         if bounds[place]:
             ax.plot(*zip(*bounds[place].items(), strict=True), **dotted, zorder=1)
         _panels.draw_lines(ax, panel, looks)
+        if panel.x_label == BYTES and ax.has_data():
+            ax.set_xscale("log", base=2)
+            ax.xaxis.set_major_formatter("{x:g}")
         if not place % across or panels[place - 1].y_label != panel.y_label:
             ax.set_ylabel(panel.y_label)
     hollow = all(point.mean is None for panel in panels for point in panel.points())
@@ -137,5 +147,5 @@ def _draw(
 
 
 KIND = Kind(
-    "a metric over bits, k or a cutoff: a panel for each section, a line for each row", LinesFile, _fill, _check
+    "a metric over bits, bytes, k or a cutoff: a panel for each section, a line for each row", LinesFile, _fill, _check
 )

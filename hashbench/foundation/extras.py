@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from hashbench.foundation import paths
 
-LOCKED = ("ray", "search", "timm", "train")  # make install adds them, as requirements.lock has them
+LOCKED = ("parquet", "ray", "search", "timm", "train")  # make install adds them, as requirements.lock has them
 OF_EXTRA = re.compile(r"""(?P<package>[^;]+?)\s*;.*\bextra == ["'](?P<extra>[\w-]+)["']""")
 
 

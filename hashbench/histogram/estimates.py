@@ -3,12 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes import Codes, magnitudes
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.ranking import Array, Distances
+from hashbench.histogram.ranking import NUMBERS, PAIRS_AHEAD, Array, Distances, ahead, by_tables
 
-PAIRS = 1 << 24  # query-item pairs estimated at a time: 128 MB
-NUMBERS = 1 << 21  # decoded at a time: 16 MB
-EXACT = 2.0**52  # whole float64 up to it are added without rounding
+FEW = 4  # queries for which bytes of several numbers are not decoded, but looked up, which gives the same sums
+EXACT_BITS = 52  # whole float64 of so many bits are added without rounding
+SIGNS = np.array([-1.0, 1.0])  # the levels of a bit
 
 
 def pack_numbers(numbers: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
@@ -29,19 +30,26 @@ def estimated(
     """Estimates float64[q, n]: ``added`` + ``scale`` <vector, levels of the item>, up to a constant of the query.
 
     ``vectors`` are [q, d], ``packed`` the numbers of the items as :func:`pack_numbers` has them, ``levels`` [2^B] whole
-    numbers, ``scale`` and ``added`` [n]. The vectors are rounded to whole multiples of a unit of each query, 2^-52 of
-    the largest possible product, so that products are exact: items of equal codes and factors tie, whatever is computed
-    beside them.
+    numbers, ``scale`` and ``added`` [n]. The vectors are rounded to whole multiples of a unit of each query, a power of
+    2, at most 2^-51 of the largest possible product, so that products are exact: items of equal codes and factors tie,
+    whatever is computed beside them.
     """
     n_items, n_features = len(packed), vectors.shape[1]
     largest = np.abs(vectors).max(axis=1, initial=0) * np.abs(levels).max() * n_features
-    unit = np.where(largest > 0, largest, 1)[:, None] / EXACT
+    unit = np.ldexp(1.0, np.frexp(largest)[1] - EXACT_BITS)[:, None]
     whole = np.rint(vectors / unit)
     of_byte = _levels_of_bytes(levels)
 
     def distances(rows: slice) -> Array:
         block = np.empty((len(whole[rows]), n_items))
+        if not len(block):
+            return block
+        is_looked_up = len(block) < FEW and of_byte.shape[1] > 1
+        tables = _tables(whole[rows], of_byte, packed.shape[1]) if is_looked_up else None
         for items in slices(n_items, max(1, NUMBERS // n_features)):
+            if tables is not None:
+                block[:, items] = by_tables(tables, packed[items])(slice(0, len(block)))
+                continue
             decoded = of_byte[packed[items]].reshape(len(packed[items]), -1)[:, :n_features]
             block[:, items] = whole[rows] @ decoded.T
         block *= unit[rows]
@@ -49,7 +57,25 @@ def estimated(
         block += added
         return block
 
-    return _ahead(distances, len(vectors), max(1, PAIRS // max(1, n_items)))
+    return ahead(distances, len(vectors), max(1, PAIRS_AHEAD // max(1, n_items)))
+
+
+def by_activations(activations: NDArray[np.floating], query: Codes, database: Codes) -> Distances:
+    """The asymmetric distances float64[q, n]: -<z, b> of ``activations`` z [q, bits] and b in {-1, +1}^bits.
+
+    They are as ``weighted_hamming`` with the weights |z| ranks, but for activations below 2^-52 of the sum of all; a
+    product of matrices makes them. Raises HashbenchError where the codes are not the signs of the activations.
+    """
+    magnitudes(activations, query)
+    alike = np.ones(len(database), np.float32)
+    return estimated(-activations.astype(np.float64), database.bytes(), SIGNS, alike, np.zeros_like(alike))
+
+
+def _tables(vectors: NDArray[np.float64], of_byte: NDArray[np.float64], n_bytes: int) -> NDArray[np.float64]:
+    """The products of the numbers in each byte with their part of the vectors, float64[q, bytes, 256]."""
+    padded = np.zeros((len(vectors), n_bytes * of_byte.shape[1]))
+    padded[:, : vectors.shape[1]] = vectors
+    return padded.reshape(len(vectors), n_bytes, of_byte.shape[1]) @ of_byte.T
 
 
 def _levels_of_bytes(levels: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -57,21 +83,3 @@ def _levels_of_bytes(levels: NDArray[np.float64]) -> NDArray[np.float64]:
     bits = len(levels).bit_length() - 1
     shifts = np.arange(0, 8 // bits * bits, bits)
     return levels[(np.arange(256)[:, None] >> shifts) & (len(levels) - 1)]
-
-
-def _ahead(distances: Distances, n_queries: int, n_at_a_time: int) -> Distances:
-    """``distances``, computed for ``n_at_a_time`` queries together where blocks of fewer are asked for in order.
-
-    The items are decoded once for all queries that are computed together.
-    """
-    first = 0
-    computed = distances(slice(0, 0))
-
-    def of_rows(rows: slice) -> Array:
-        nonlocal first, computed
-        if rows.start < first or rows.stop > first + len(computed):
-            first = rows.start
-            computed = distances(slice(first, min(n_queries, max(rows.stop, first + n_at_a_time))))
-        return computed[rows.start - first : rows.stop - first]
-
-    return of_rows

@@ -41,7 +41,9 @@ class Quantiser(QuantisingFunction):
 
     def of_items(self, features: Floats) -> Arrays:
         """The numbers of the nearest centroids, uint8[n, bytes]; of two that are as near the first."""
-        return {"centroids": self.squared_distances(features).argmin(axis=2).astype(np.uint8)}
+        parts = zip(self._parts(features), self.centroids, strict=True)
+        numbers = [squared_distances(part, centroids).argmin(axis=1) for part, centroids in parts]
+        return {"centroids": np.stack(numbers, axis=1).astype(np.uint8)}
 
     def of_queries(self, features: Floats) -> Arrays:
         """The squared distances, or minus the inner products, to the centroids of each part, float64[q, bytes, 256]."""

@@ -1,7 +1,6 @@
 """Quantisation: an item is stored as numbers, and a query, which is no code, is compared with what they stand for."""
 
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,12 +70,16 @@ class QuantisingHasher(FeatureHasher):
 
     def _arrays(self, rows: ItemRows, encode: Callable[[Floats], Arrays], *, progress: bool) -> Arrays:
         """What ``encode`` makes of the features of all ``rows``, block by block."""
-        blocks: dict[str, list[NDArray[Any]]] = defaultdict(list)
+        whole: Arrays = {}
+        first = 0
         encoded = ((len(block), encode(block)) for items in rows.blocks() for block in self.blocks(items))
-        for _, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda each: each[0]):
+        for n, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda each: each[0]):
             for name, array in arrays.items():
-                blocks[name].append(array)
-        return {name: np.concatenate(arrays) for name, arrays in blocks.items()}
+                if name not in whole:
+                    whole[name] = np.empty((len(rows), *array.shape[1:]), array.dtype)
+                whole[name][first : first + n] = array
+            first += n
+        return whole
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
         """Writes the output and the labels into one file."""

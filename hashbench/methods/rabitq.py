@@ -70,8 +70,8 @@ def nearest_numbers(r: Floats, bits: int) -> NDArray[np.uint8]:
     """The numbers [n, d] of the codes y with the least angle to ``r``: of y = 2 number - (2^bits - 1).
 
     Magnitudes are floor(t |r|) + 1/2, at most 2^(bits - 1) - 1/2, for the best t of those that are tried for each item.
-    The search over all t (Gao et al. 2025, algorithm 1) leaves a squared error that is 1% less up to 4 bits, and 5% at
-    8, where it is 5e-5 of the norm; it takes 20 to 500 times as long here.
+    Normal vectors [60, 384] have a squared error of 1 - cosine^2 = .118, .0114 and 5.6e-5 at 2, 4 and 8 bits; the
+    search over all t (Gao et al. 2025, algorithm 1) leaves .118, .0114 and 5.0e-5.
     """
     n_magnitudes = 1 << (bits - 1)
     magnitudes = np.abs(r)

@@ -37,6 +37,7 @@ class RunData:
     compared: Dataset  # the items whose distances define relevance
     features_sha256: str | None = None
     copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the training items
+    progress: bool = False  # whether there is a bar while neighbours are computed
 
     @property
     def search_items(self) -> SearchItems:
@@ -49,7 +50,7 @@ class RunData:
     @property
     def relevance(self) -> Relevance:
         """The relevance of each item of the database to each query; distances are computed on each access."""
-        return relevance_of(self.compared, self.ids, self.run.protocol)
+        return relevance_of(self.compared, self.ids, self.run.protocol, progress=self.progress)
 
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
@@ -92,9 +93,9 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
         )
     apart = compared(card, dataset, protocol, options)
     if run.settings.features == PIXELS:
-        return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart)
+        return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart, progress=options.progress)
     found = _features(card, dataset, run.settings.features, options)
-    data = RunData(run, dataset, chosen, found.array, 1.0, apart, found.sha256)
+    data = RunData(run, dataset, chosen, found.array, 1.0, apart, found.sha256, progress=options.progress)
     number = run.settings.copies if isinstance(run.settings, TrainingSettings) else 0
     if number == 0:
         return data

@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench import contract, metrics
 from hashbench.codes import Codes, binarize
@@ -16,15 +17,17 @@ from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Counte
 from hashbench.foundation import provenance
 from hashbench.foundation.config import MOST_OF_TEXT, json_object
 from hashbench.foundation.errors import HashbenchError, printable
-from hashbench.foundation.files import write_text
+from hashbench.foundation.files import write_arrays, write_text
 from hashbench.foundation.parallel import ProcessGroup, training_threads
 from hashbench.histogram import Histogram
+from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
-from hashbench.metrics import Metrics, MetricValue
+from hashbench.metrics import Metrics, MetricValue, Values
 from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
-from hashbench.runs.row import ACCURACY, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
+from hashbench.runs.query_scores import QUERIES
+from hashbench.runs.row import ACCURACY, HEADINGS, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
 from hashbench.runs.run import Options, Run
 from hashbench.training import log
 from hashbench.training.classifier import Predictions
@@ -76,7 +79,10 @@ def scored(output: Output, data: RunData, folder: Path, options: Options) -> dic
     """What a row holds of the codes: metrics, distinct codes, checksums of the counts, which ``folder`` gets."""
     evidence = output.count(data.relevance, progress=options.progress)
     evidence.save(folder)
-    metrics = score(evidence, [*data.run.protocol.metrics, *data.run.metrics])
+    asked_for = [*data.run.protocol.metrics, *data.run.metrics]
+    ranked = {search: _of_queries(rankings, asked_for) for search, rankings in evidence.ranked.items()}
+    _keep_queries(folder, ranked, data.run.metrics)
+    metrics = score(evidence, ranked, asked_for)
     sums = {name: counts.sha256() for name, counts in evidence.by_name.items() if name in get_args(Artefact)}
     weights = {} if evidence.weights_sha256 is None else {"weights": evidence.weights_sha256}
     return {"searches": metrics, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
@@ -147,15 +153,31 @@ def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
     return Codes(words.numpy().view(np.uint64), n_bits)
 
 
-def score(evidence: Counted, asked_for: Sequence[str] = ()) -> Searches:
-    """The metrics of each search, computed from ``evidence``; codes have those ``asked_for`` besides every row's."""
+def score(evidence: Counted, ranked: Mapping[Ranked, Values], asked_for: Sequence[str]) -> Searches:
+    """The metrics of each search: of ``evidence``, with those ``asked_for``, and of the queries of rankings."""
     found: Searches = {
         "database": _metrics(evidence.database, asked_for),
         "test": _metrics(evidence.test, asked_for),
     }
-    ranked = Metrics.parse([*OF_SORTED, *asked_for]).where(lambda metric: not metric.needs_radii)
-    found |= {search: metrics.mean_values(rankings, ranked) for search, rankings in evidence.ranked.items()}
+    for search, values in ranked.items():
+        found[search] = {name: metrics.summarise(of_queries) for name, of_queries in values.items()}
     return {search: found[search] for search in get_args(Search) if found.get(search)}
+
+
+def _of_queries(rankings: Iterable[Histogram], asked_for: Sequence[str]) -> Values:
+    """The metrics of each query by distances that are sorted."""
+    names = Metrics.parse([*OF_SORTED, *asked_for])
+    return metrics.evaluate(rankings, names.where(lambda metric: not metric.needs_radii))
+
+
+def _keep_queries(folder: Path, ranked: Mapping[Ranked, Values], names: Sequence[str]) -> None:
+    """Writes what tables ask for of each query, float32[q] by the names of ``Row.all_metrics``."""
+    kept: dict[str, NDArray[np.float32]] = {}
+    for search, values in ranked.items():
+        for name in names:
+            kept[HEADINGS[search] + name] = values[name].astype(np.float32)
+    if kept:
+        write_arrays(folder / QUERIES, **kept)
 
 
 def _metrics(evidence: Mapping[str, contract.Counts], asked_for: Sequence[str]) -> dict[str, MetricValue]:

@@ -23,7 +23,7 @@ def evaluation(data: RunData) -> Callable[[Hasher], dict[str, float]]:
     Nothing here draws from the random numbers of the run.
     """
     chosen, name = held_out(data)
-    relevance = relevance_of(data.compared, chosen, data.run.protocol)
+    relevance = relevance_of(data.compared, chosen, data.run.protocol, progress=data.progress)
     items = replace(data, ids=chosen).search_items
 
     def evaluate(hasher: Hasher) -> dict[str, float]:

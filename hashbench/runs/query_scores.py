@@ -1,11 +1,13 @@
-"""The AP of each query of the runs of a table of record: one file a table, results/queries/TABLE.npz.xz.
+"""What a table of record compares of each query of its runs: one file a table, results/queries/TABLE.npz.xz.
 
-Each AP is rounded to the nearest 1/200, so by .0025 at most. This adds 4e-6 to the variance over queries of the
-difference of two methods, which is about .01. Float16 would take twice as much, more than a repository should hold.
+That is AP, or another measure in [0, 1], by its name in the row, such as "asymmetric: recall@40". Each value is rounded
+to the nearest 1/200, so by .0025 at most. This adds 4e-6 to the variance over queries of the difference of two methods,
+which is about .01. Float16 would take twice as much, more than a repository should hold.
 
-The file has three arrays for each split, under the checksum of the split's ids: ``runs`` [n], the names; ``order`` [q],
-the places of the queries from the hardest to the easiest; and ``ap`` [n, q], uint8 in this order, which compresses to
-two thirds of what it takes in the order of the ids.
+The file has three arrays for each split and measure, under the checksum of the split's ids, followed by a space and the
+measure where it is not AP: ``runs`` [n], the names; ``order`` [q], the places of the queries from the hardest to the
+easiest; and ``ap`` [n, q], the values, uint8 in this order, which compresses to two thirds of what it takes in the
+order of the ids.
 """
 
 import lzma
@@ -14,7 +16,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import product
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,68 +27,74 @@ from hashbench import metrics
 from hashbench.foundation.errors import DAMAGE, CheckFailed, HashbenchError, retold
 from hashbench.foundation.files import locked, write_arrays
 from hashbench.foundation.once import once
-from hashbench.metrics import Metrics
+from hashbench.metrics import Metrics, shown, summarise
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, lines_of
 
-STEPS = 200  # between an AP of 0 and of 1
+QUERIES = "queries.npz"  # in the folder of a run: what tables ask for of each query by distances that are sorted
+AP = "ap"  # the measure that needs no name in the file
+STEPS = 200  # between a value of 0 and of 1
 EMPTY = 255  # of a query without a relevant item
-ROUNDING = 0.5 / STEPS + 1e-9  # of an AP, and so of their mean
+ROUNDING = 0.5 / STEPS + 1e-9  # of a value, and so of their mean
 SUFFIX = ".npz.xz"
 MOST_BYTES = 1 << 28  # of an unpacked file; the largest is to have 17 million queries, a byte each
 PARTS = ("ap", "order", "runs")
+OF_FLOAT32 = 1e-6  # the rounding of a mean of float32 values
 
 Steps = NDArray[np.uint8]
+Key = tuple[str, str]  # the name of a run, and a measure
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The AP of each query of one run, in steps of 1/200 and in ascending order of the queries' ids."""
+    """A measure of each query of one run, in steps of 1/200 and in ascending order of the queries' ids."""
 
     split: str  # the checksum of the ids of its split
     steps: Steps  # [q]
+    measure: str = AP
 
     @property
-    def ap(self) -> NDArray[np.float32]:
-        """AP [q]; NaN for a query without a relevant item."""
+    def values(self) -> NDArray[np.float32]:
+        """The values [q]; NaN for a query without a relevant item."""
         found: NDArray[np.float32] = np.where(self.steps == EMPTY, np.nan, self.steps / STEPS).astype(np.float32)
         return found
 
     def with_mean_of(self, row: Row) -> NDArray[np.float32]:
-        """``ap`` moved by less than a step, so that its mean is that of the row.
+        """``values`` moved by less than a step, so that their mean is that of the row.
 
-        Where most AP lie between the same two steps, all are rounded to one side.
+        Where most values lie between the same two steps, all are rounded to one side.
         """
-        rounding = np.nanmean(self.ap, dtype=np.float64) - (row.metrics["ap"].mean or 0.0)
-        moved: NDArray[np.float32] = self.ap - np.float32(rounding)
+        rounding = np.nanmean(self.values, dtype=np.float64) - (row.all_metrics()[self.measure].mean or 0.0)
+        moved: NDArray[np.float32] = self.values - np.float32(rounding)
         return moved
 
     def misfit(self, row: Row) -> str | None:
         """How the values are not those of the ``row`` of their run; None where they are."""
-        stated = row.metrics.get("ap")
+        stated = row.all_metrics().get(self.measure)
         if stated is None or stated.mean is None:
-            return "its row has no AP"
+            return f"its row has no {shown(self.measure)}"
         if self.split != row.ids_sha256:
             return "its row is of another split"
         n_empty = int((self.steps == EMPTY).sum())
         if (len(self.steps), n_empty) != (stated.n_queries, stated.n_empty):
             here = f"{len(self.steps)} queries, {n_empty} of them without a relevant item"
             return f"it has {here}, and its row {stated.n_queries} and {stated.n_empty}"
-        mean = float(np.nanmean(self.ap, dtype=np.float64))
+        mean = float(np.nanmean(self.values, dtype=np.float64))
         is_near = abs(mean - stated.mean) <= ROUNDING
-        return None if is_near else f"its mean AP is {mean:.4f}, and that of its row {stated.mean:.4f}"
+        name = shown(self.measure)
+        return None if is_near else f"its mean {name} is {mean:.4f}, and that of its row {stated.mean:.4f}"
 
 
-def load(run: str, store: Store | None = None) -> NDArray[np.float32] | None:
-    """AP [q] of each query of a run, in ascending order of query id; None where no table of record keeps it.
+def load(run: str, store: Store | None = None, measure: str = AP) -> NDArray[np.float32] | None:
+    """A measure [q] of each query of a run, in ascending order of query id; None where no table of record keeps it.
 
     NaN stands for a query without a relevant item. Raises CheckFailed for a damaged file, and for values that are not
     those of the run's row.
     """
     store = store or Store.default()
     for path in sorted(_folder(store).glob(f"*{SUFFIX}")):
-        scores = _read(path).get(run)
+        scores = _read(path).get((run, measure))
         row = None if scores is None else _row(run, store)
         if scores is None or row is None:
             continue
@@ -94,21 +104,22 @@ def load(run: str, store: Store | None = None) -> NDArray[np.float32] | None:
     return None
 
 
-def keep(table: str, runs: Iterable[Run], store: Store) -> Path | None:
+def keep(table: str, runs: Iterable[Run], measures: Iterable[str], store: Store) -> Path | None:
     """Keeps what is known of the ``runs`` of a table; returns the path of its file, None where nothing is new.
 
-    Values in the file stay where they fit the row, whether or not the histogram is still here; others come from the
-    histograms of the runs. What is in the file of runs that are not ``runs`` is left out.
+    Values in the file stay where they fit the row, whether or not the folder of the run is still here; others come from
+    there. What is in the file of runs that are not ``runs`` is left out.
     """
     path = _path(table, store)
     with _locked(store):
         known = _read(path)
-        kept: dict[str, Scores] = {}
-        for run in runs:
+        kept: dict[Key, Scores] = {}
+        for run, measure in product(runs, measures):
             row = store.find(run.name.dataset, run.name.protocol, str(run.name))
-            scores = None if row is None else _of_row(row, known.get(str(run.name)), store)
+            key = str(run.name), measure
+            scores = None if row is None else _of_row(row, measure, known.get(key), store)
             if scores is not None:
-                kept[str(run.name)] = scores
+                kept[key] = scores
         return _written(path, kept, known)
 
 
@@ -122,7 +133,9 @@ def merge(source: Store, into: Store) -> list[Path]:
         own = _path(_table(path), into)
         with _locked(into):
             known = _read(own)
-            new = {run: scores for run, scores in _read(path).items() if run not in known and _fits(run, scores, into)}
+            new = {
+                key: scores for key, scores in _read(path).items() if key not in known and _fits(key[0], scores, into)
+            }
             changed += [own] if _written(own, {**known, **new}, known) else []
     return changed
 
@@ -158,52 +171,81 @@ def _fits(run: str, scores: Scores, store: Store) -> bool:
     return row is not None and scores.misfit(row) is None
 
 
-def _of_row(row: Row, known: Scores | None, store: Store) -> Scores | None:
-    """What is known of a row if it fits, else what its histogram gives; None without either."""
-    if row.status != "ok" or "ap" not in row.metrics:
+def _of_row(row: Row, measure: str, known: Scores | None, store: Store) -> Scores | None:
+    """What is known of a row if it fits, else what the folder of its run gives; None without either."""
+    if row.status != "ok" or measure not in row.all_metrics():
         return None
     if known is not None and known.misfit(row) is None:
         return known
+    values = _of_histogram(row, measure, store) if measure in row.metrics else _of_folder(row, measure, store)
+    if values is None:
+        return None
+    steps = np.where(np.isnan(values), EMPTY, np.rint(values * STEPS)).astype(np.uint8)
+    return Scores(row.ids_sha256, steps, measure)
+
+
+def _of_histogram(row: Row, metric: str, store: Store) -> NDArray[np.floating] | None:
+    """A metric [q] by Hamming distance, of the histogram if it is kept."""
     try:
         histogram = store.histogram(row)
     except HashbenchError as error:
         DAMAGE.warning("%s", error)
         return None
-    if histogram is None:
+    return None if histogram is None else metrics.evaluate(histogram, Metrics.parse([metric]))[metric]
+
+
+def _of_folder(row: Row, measure: str, store: Store) -> NDArray[np.floating] | None:
+    """A measure [q] by distances that are sorted, from the folder of the run; None where it is not whole, or another's.
+
+    The folder may hold a later run of the same name, whose values differ from the row's.
+    """
+    try:
+        with np.load(store.run_folder(row.run) / QUERIES, allow_pickle=False) as arrays:
+            values: NDArray[np.floating] = arrays[measure]
+    except (OSError, ValueError, KeyError, BadZipFile):
         return None
-    ap = metrics.evaluate(histogram, Metrics.parse(["ap"]))["ap"]
-    steps = np.where(np.isnan(ap), EMPTY, np.rint(ap * STEPS)).astype(np.uint8)
-    return Scores(row.ids_sha256, steps)
+    stated = row.all_metrics()[measure]
+    is_its = values.shape == (stated.n_queries,) and summarise(values.astype(np.float64)).n_empty == stated.n_empty
+    is_near = is_its and abs(float(np.nanmean(values, dtype=np.float64)) - (stated.mean or 0.0)) < OF_FLOAT32
+    return values if is_near else None
 
 
-def _written(path: Path, scores: Mapping[str, Scores], before: Mapping[str, Scores]) -> Path | None:
+def _written(path: Path, scores: Mapping[Key, Scores], before: Mapping[Key, Scores]) -> Path | None:
     """Writes the file, unless it holds the same."""
-    is_same = scores.keys() == before.keys() and all(scores[run] is before[run] for run in scores)
+    is_same = scores.keys() == before.keys() and all(scores[key] is before[key] for key in scores)
     if is_same:
         return None
-    runs_of_splits: dict[str, list[str]] = defaultdict(list)
-    for run in sorted(scores):
-        runs_of_splits[scores[run].split].append(run)
+    runs_of_blocks: dict[str, list[str]] = defaultdict(list)
+    for run, measure in sorted(scores):
+        split = scores[run, measure].split
+        runs_of_blocks[split if measure == AP else f"{split} {measure}"].append(run)
     arrays: dict[str, NDArray[np.generic]] = {}
-    for split, runs in sorted(runs_of_splits.items()):
-        ap = np.stack([scores[run].steps for run in runs])
-        order = np.argsort(ap.mean(axis=0), kind="stable").astype(np.uint32)
-        arrays |= {f"{split}/runs": np.array(runs), f"{split}/order": order, f"{split}/ap": ap[:, order]}
+    for block, runs in sorted(runs_of_blocks.items()):
+        values = np.stack([scores[run, _measure_of(block)].steps for run in runs])
+        order = np.argsort(values.mean(axis=0), kind="stable").astype(np.uint32)
+        arrays |= {f"{block}/runs": np.array(runs), f"{block}/order": order, f"{block}/ap": values[:, order]}
     write_arrays(path, **arrays)
     return path
 
 
-def _read(path: Path) -> dict[str, Scores]:
-    """The scores in a file by run, read once for as long as the file stays as it is; none where there is no file."""
-    found: dict[str, Scores] = once(f"query scores {path}", path, None, lambda: _unpacked(path))
+def _measure_of(block: str) -> str:
+    """The measure of a block of the file: what follows the checksum of the split."""
+    return block.partition(" ")[2] or AP
+
+
+def _read(path: Path) -> dict[Key, Scores]:
+    """The scores in a file by run and measure, read once for as long as it stays as it is; none where it is missing."""
+    found: dict[Key, Scores] = once(f"query scores {path}", path, None, lambda: _unpacked(path))
     return found
 
 
-def _unpacked(path: Path) -> dict[str, Scores]:
+def _unpacked(path: Path) -> dict[Key, Scores]:
     if not path.is_file():
         return {}
     remedy = "restore it from git, or remove it: hashbench run makes it of the histograms that are here"
-    with retold(lambda cause: f"{path}: not a readable file of the AP of queries ({cause}): {remedy}", by=CheckFailed):
+    with retold(
+        lambda cause: f"{path}: not a readable file of the scores of queries ({cause}): {remedy}", by=CheckFailed
+    ):
         with lzma.open(path) as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
@@ -212,14 +254,14 @@ def _unpacked(path: Path) -> dict[str, Scores]:
             return _by_run({name: arrays[name] for name in arrays.files})
 
 
-def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Scores]:
+def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[Key, Scores]:
     """The scores in the arrays of a file; raises ValueError for arrays that no file of these has."""
-    splits = {name.partition("/")[0] for name in arrays}
-    if arrays.keys() != {f"{split}/{part}" for split in splits for part in PARTS}:
+    blocks = {name.rpartition("/")[0] for name in arrays}
+    if arrays.keys() != {f"{block}/{part}" for block, part in product(blocks, PARTS)}:
         raise ValueError(f"each split has {', '.join(PARTS)}")
-    found: dict[str, Scores] = {}
-    for split in sorted(splits):
-        ap, order, runs = (arrays[f"{split}/{part}"] for part in PARTS)
+    found: dict[Key, Scores] = {}
+    for block in sorted(blocks):
+        ap, order, runs = (arrays[f"{block}/{part}"] for part in PARTS)
         n_queries = len(order)
         if (ap.dtype.str, order.dtype.str, runs.dtype.kind) != ("|u1", "<u4", "U"):
             raise ValueError("other types of numbers")
@@ -227,9 +269,10 @@ def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[str, Scores]:
             raise ValueError("its arrays do not fit together")
         steps_of_runs = ap.astype(np.uint8)[:, np.argsort(order)]
         if ((steps_of_runs > STEPS) & (steps_of_runs != EMPTY)).any():
-            raise ValueError("an AP is above 1")
+            raise ValueError("a value is above 1")
+        measure = _measure_of(block)
         for run, steps in zip(runs.tolist(), steps_of_runs, strict=True):
-            if run in found:
+            if (run, measure) in found:
                 raise ValueError(f"{run} is there twice")
-            found[run] = Scores(split, steps)
+            found[run, measure] = Scores(block.partition(" ")[0], steps, measure)
     return found

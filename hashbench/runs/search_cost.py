@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes import Codes, magnitudes, pack
+from hashbench.codes import Codes, pack
 from hashbench.codes.files import QUERY_ACTIVATIONS
 from hashbench.contract import CODES, BinaryHasher, Hasher, ItemRows, SearchItems
 from hashbench.datasets.neighbours import StoredRows
@@ -21,7 +21,8 @@ from hashbench.foundation.config import Strict, parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import open_arrays, write_text
 from hashbench.foundation.parallel import training_threads
-from hashbench.histogram.ranking import hamming, weighted_hamming
+from hashbench.histogram.estimates import by_activations
+from hashbench.histogram.ranking import hamming
 from hashbench.methods import QuantisingHasher
 from hashbench.relevance.neighbours import NeighbourRelevance
 from hashbench.runs.data import RunData, open_data
@@ -113,9 +114,13 @@ def _hamming(query: Codes, database: Codes) -> Callable[[int], Array]:
 
 
 def _asymmetric(query: Codes, database: Codes, activations: Array) -> Callable[[int], Array]:
-    few = query[slice(0, N_QUERIES)]
-    distances = weighted_hamming(few, database, magnitudes(activations[:N_QUERIES], few))
-    return lambda number: distances(slice(number, number + 1))[0]
+    """The distances of one query: of several together the items would be decoded once."""
+
+    def distances(number: int) -> Array:
+        one = slice(number, number + 1)
+        return by_activations(activations[one], query[one], database)(slice(0, 1))[0]
+
+    return distances
 
 
 def _estimates(hasher: QuantisingHasher, arrays: dict[str, Array]) -> Callable[[int], Array]:

@@ -10,9 +10,9 @@ from pydantic import Field
 from hashbench.contract import BitSettings
 from hashbench.datasets.card import Card, load_card
 from hashbench.foundation.config import Setting, Strict, canonical_json, parse
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.metrics import MetricName, NamedMetric
-from hashbench.runs.row import IMPORTED, Search
+from hashbench.runs.row import HEADINGS, IMPORTED, Search
 from hashbench.tables.papers import OWN
 
 PrintedAs = Literal["fraction", "percent", "number"]
@@ -58,8 +58,14 @@ class Cell(Strict):
 
     @property
     def is_ap(self) -> bool:
-        """Whether it is the AP of the whole ranking by Hamming distance, which is kept of each query."""
+        """Whether it is the AP of the whole ranking by Hamming distance."""
         return self.metric == "ap" and self.evaluation == "database"
+
+    @property
+    def measure(self) -> str | None:
+        """What is kept of each query, by its name in the row: AP, or a recall; None of a cell of another metric."""
+        is_recall = self.metric_name.metric == "recall"
+        return HEADINGS[self.evaluation] + self.metric if self.is_ap or is_recall else None
 
     @property
     def metric_name(self) -> MetricName:
@@ -111,8 +117,9 @@ class FileRow(CellKeys):
 
 
 class Group(CellKeys):
-    """Cells that form a block: every row crossed with every column."""
+    """Cells that form a block: every row crossed with every column, once for each of its ``views`` if it has any."""
 
+    views: list[str] = []  # of the file; the section of the cells is that of the group, then that of the view
     columns: list[FileColumn] = Field(min_length=1)
     rows: list[FileRow] = Field(min_length=1)
 
@@ -140,12 +147,13 @@ class TableFile(Strict):
     repeats: Repeats = "seeds"  # repeat r has seed r, on the protocol's own split or, of "splits", on split r
     picture: str | None = None  # the figure that is the table's picture; None: lines or dots of all its cells
     defaults: CellKeys = CellKeys()
+    views: dict[str, CellKeys] = {}  # by name: another metric or search of the same runs, a section of its own
     groups: list[Group] = Field(min_length=1)
 
     def cells(self, path: Path) -> Iterator[Cell]:
         """The cells of all groups, row by row; raises HashbenchError, with ``path``, for a wrong row or cell."""
         asymmetric: dict[tuple[str, str], bool] = {}
-        for group in self.groups:
+        for group in self._groups(path):
             for row in group.rows:
                 n, values = len(group.columns), row.values or ["-"] * len(group.columns)
                 if len(values) != n:
@@ -158,6 +166,19 @@ class TableFile(Strict):
                         fault = f"{path}: column {column.label!r} has asymmetric distances and others"
                         raise HashbenchError(f"{fault}: activations of a query are more than bits: give each a column")
                     yield cell
+
+    def _groups(self, path: Path) -> Iterator[Group]:
+        """The groups, each once for each of its views, whose keys replace its own."""
+        for group in self.groups:
+            if not group.views:
+                yield group
+            for name in group.views:
+                if name not in self.views:
+                    raise HashbenchError(f"{path}: views of {group.section!r}: {unknown('view', name, self.views)}")
+                keys = self.views[name].given
+                title = f"{group.section}: {keys['section']}" if "section" in keys else group.section
+                settings = group.settings | keys["settings"]
+                yield group.model_copy(update={**keys, "section": title, "settings": settings})
 
     def _keys(self, group: Group, column: FileColumn, row: FileRow, value: Published) -> dict[str, Any]:
         found: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}

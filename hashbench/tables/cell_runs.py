@@ -138,11 +138,12 @@ def _is(found: object, wanted: Setting) -> bool:
 
 
 def keep_query_scores(spec: TableSpec, store: Store) -> list[Path]:
-    """Keeps the AP of each query of the runs of a table of record, whose repeats are splits; the file, if it is new."""
+    """Keeps what is compared of each query of a table of record, whose repeats are splits; the file, if it is new."""
     if spec.repeats != "splits" or spec.name not in names():
         return []
     runs = [run for needed in cell_runs(spec, N_SPLITS) for run in needed.runs]
-    path = query_scores.keep(spec.name, runs, store)
+    measures = {cell.measure for cell in spec.cells if cell.measure is not None}
+    path = query_scores.keep(spec.name, runs, sorted(measures), store)
     return [] if path is None else [path]
 
 

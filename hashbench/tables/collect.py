@@ -193,8 +193,8 @@ class _StoredResults:
         std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
         of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
         of_runs["values"] = tuple(means)
-        if cell.is_ap and self.store is not None:
-            of_runs["scores"] = _scores_of(measured, self.store)
+        if cell.measure is not None and self.store is not None:
+            of_runs["scores"] = _scores_of(measured, cell.measure, self.store)
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)
 
     def _means(self, rows: list[Row], metric: str, evaluation: Search) -> Iterator[tuple[Row, float]]:
@@ -218,11 +218,11 @@ class _StoredResults:
         return None
 
 
-def _scores_of(rows: list[Row], store: Store) -> Scores:
-    """The AP of each query on each split of which it is kept, the mean over the split's runs that have it."""
+def _scores_of(rows: list[Row], measure: str, store: Store) -> Scores:
+    """The measure of each query on each split of which it is kept, the mean over the split's runs that have it."""
     scores_by_split: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
     for row in rows:
-        scores = query_scores.load(row.run, store)
+        scores = query_scores.load(row.run, store, measure)
         if scores is not None:
             scores_by_split[row.ids_sha256].append(scores)
     return {split: np.mean(scores, axis=0) for split, scores in scores_by_split.items()}

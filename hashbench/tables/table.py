@@ -34,7 +34,7 @@ class Measured:
     distinct_database: float | None = None
     rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
     values: tuple[float, ...] = field(default=(), repr=False, compare=False)  # of each of the rows
-    scores: Scores = field(default_factory=dict, repr=False, compare=False)  # of the splits whose AP a query is kept
+    scores: Scores = field(default_factory=dict, repr=False, compare=False)  # of the splits of which they are kept
 
     @property
     def is_same(self) -> bool:
@@ -122,12 +122,15 @@ class Section:
         """The cells of a column, from the top."""
         return [self.cells[row, label] for row in self.rows if (row, label) in self.cells]
 
-    def ap_of(self, label: str, column: str, bits: int | None) -> TableCell | None:
-        """The cell of AP, of so many bits, in the row called ``label``, or of the only row of the method so called."""
+    def kept_of(self, label: str, column: str, bits: int | None) -> TableCell | None:
+        """The cell, of so many bits, in the row called ``label``, or of the only row of the method so called.
+
+        Of its measure the values of each query are kept.
+        """
         cells = [
             cell
             for (_, of_column), cell in self.cells.items()
-            if of_column == column and cell.declared.is_ap and bits in (None, cell.declared.settings.get("bits"))
+            if of_column == column and cell.declared.measure and bits in (None, cell.declared.settings.get("bits"))
         ]
         named = [cell for cell in cells if canonical(cell.declared.row) == canonical(label)]
         named = named or [cell for cell in cells if cell.declared.method == canonical(label)]
@@ -167,6 +170,11 @@ class Lines:
     column: str
     cells: list[TableCell]
 
+    @property
+    def metric(self) -> str:
+        """Their metric."""
+        return self.cells[0].declared.metric
+
 
 @dataclass(frozen=True)
 class Table:
@@ -192,26 +200,25 @@ class Table:
         return [cell.measured for cell in self.cells() if cell.measured is not None]
 
     def lines(self, labels: Sequence[str], bits: int | None = None, section: str = "") -> "Lines":
-        """The cells of AP in rows called ``labels`` (or of methods so called) that stand in one column of one section.
+        """The cells in rows called ``labels`` (or of methods so called) that stand in one column of one section.
 
-        The column is that of ``bits``; the title of the section begins with ``section``. Raises HashbenchError unless
-        there is one such column.
+        They are of AP, or of a recall; the column is that of ``bits``; the title of the section, with "/" and the title
+        of the column, begins with ``section``. Raises HashbenchError unless there is one such column.
         """
         found = []
         for block in self.sections:
-            if block.title.startswith(section):
-                for column in block.columns:
-                    cells = [block.ap_of(label, column, bits) for label in labels]
-                    if None not in cells:
-                        found.append(Lines(block.title, column, [cell for cell in cells if cell is not None]))
+            for column in block.columns:
+                cells = [block.kept_of(label, column, bits) for label in labels]
+                if None not in cells and f"{block.title}/{column}".startswith(section):
+                    found.append(Lines(block.title, column, [cell for cell in cells if cell is not None]))
         at = "" if bits is None else f" at {bits} bits"
-        where = f"AP of {', '.join(labels)} in one section{at}"
+        where = f"AP or recall of {', '.join(labels)} in one section{at}"
         if not found:
             known = ", ".join(dict.fromkeys(row for block in self.sections for row in block.rows))
             raise HashbenchError(f"table {self.name} has no {where}: its rows are {known}")
         if len(found) > 1:
-            places = ", ".join(f"'{self.name}/{lines.section}' ({lines.column})" for lines in found)
-            raise HashbenchError(f"table {self.name} has several {where}: name a section, --table {places}, or --bits")
+            places = ", ".join(f"'{self.name}/{lines.section}/{lines.column}'" for lines in found)
+            raise HashbenchError(f"table {self.name} has several {where}: name one, --table {places}, or --bits")
         return found[0]
 
     @property

@@ -418,19 +418,19 @@ def test_rows_of_a_table_are_compared_over_all_their_splits(
     [
         (
             ["itq", "sdh", "--table", "two"],
-            "table two has no AP of itq, sdh in one section: its rows are ITQ, ours, LSH",
+            "table two has no AP or recall of itq, sdh in one section: its rows are ITQ, ours, LSH",
         ),
         (
             ["itq", "lsh", "--table", "two"],
-            "table two has several AP of itq, lsh in one section: name a section, --table",
+            "table two has several AP or recall of itq, lsh in one section: name one, --table",
         ),
         (
             ["lsh", "pcah", "--table", "two", "--bits", "8"],
-            "table two has several AP of lsh, pcah in one section at 8 bits",
+            "table two has several AP or recall of lsh, pcah in one section at 8 bits",
         ),
         (
             ["lsh", "pcah", "--table", "two/second"],
-            "table two, lsh and pcah: no split has the AP of each query of both: ",
+            "table two, lsh and pcah: no split has the ap of each query of both: ",
         ),
         (["itq", "lsh", "--table", "tow"], "unknown table 'tow': did you mean two"),
     ],

@@ -1,18 +1,22 @@
 """The rule ``neighbours``: the k nearest items of the database, and graded relevance among the training examples."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from hashbench.datasets import neighbours
 from hashbench.datasets import relevance as module
 from hashbench.datasets.protocol import Neighbours, Parts
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import Dataset
+from hashbench.foundation import progress
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import DistanceSupervision
+from hashbench.runs.data import RunData
 
 PARTS: dict[str, Any] = {"title": "", "draw": "parts", "query": [0, 10], "database": [10, 210], "train": [10, 110]}
 
@@ -42,6 +46,21 @@ def test_the_k_nearest_items_are_relevant(metric: str) -> None:
     expected = np.zeros((10, 200), int)
     np.put_along_axis(expected, near, 1, axis=1)
     np.testing.assert_array_equal(found.block(slice(0, 10), slice(0, 200)), expected)
+
+
+def test_a_run_shows_a_bar_while_it_computes_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_shown = []
+
+    def noted(*arguments: Any, **named: Any) -> Any:
+        is_shown.append(named["shown"])
+        return progress.bar(*arguments, **named)
+
+    monkeypatch.setattr(neighbours, "bar", noted)
+    for k, of_run in ((7, False), (101, True)):
+        data, chosen, rule = drawn(k, "l2")
+        run: Any = SimpleNamespace(protocol=rule)
+        assert RunData(run, data, chosen, data.items, 1.0, data, progress=of_run).relevance.shape == (10, 200)
+    assert is_shown == [False, True]
 
 
 @pytest.mark.parametrize("sample", [1000, 20])

@@ -58,6 +58,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         (vectors[:, :3], 2, "l2", "of one width"),
         (vectors, 21, "l2", "k = 21 neighbours: the database has 20 items"),
         (np.where(np.eye(20, 4) > 0, np.nan, vectors), 2, "l2", "not finite"),
+        (np.where(np.eye(20, 4) > 0, 1e19, vectors), 2, "ip", "a norm above 1e\\+18"),
         (vectors * (np.arange(20)[:, None] > 0), 2, "cosine", "norm 0 has no cosine"),
     ):
         with pytest.raises(HashbenchError, match=fault):

@@ -121,6 +121,15 @@ def test_a_cutoff_is_an_axis_too(tmp_path: Path) -> None:
     }
 
 
+def test_bytes_are_an_axis_whatever_the_bits_of_each_method(tmp_path: Path) -> None:
+    cells = CELLS.replace('method = "lsh"', 'method = "rabitq"').replace("bits = 24", "bits = 128")
+    figure = tiny(tmp_path, "lines", 'axis = "bytes"\npublished = false\n', cells.replace("bits = 12 ", "bits = 64 "))
+    drawing = filled(figure, row_of(figure, "LSH", "24 bits", ap=0.4), row_of(figure, "ITQ", "24 bits", ap=0.5))
+    assert {(point["series"], point["x"]) for point in drawing.points} >= {("LSH", 16 + 8), ("ITQ", 16)}
+    (ax,) = axes_of(drawing).axes
+    assert (ax.get_xlabel(), ax.get_xscale()) == ("bytes of a vector", "log")
+
+
 @together(
     ("keys", "cells", "complaint"),
     [

@@ -13,9 +13,10 @@ from hashbench import metrics, score
 from hashbench.codes import binarize, pack
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count
-from hashbench.histogram.ranking import sorted_searches
+from hashbench.histogram.sorted_searches import sorted_searches
 from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
+from hashbench.relevance.neighbours import NeighbourRelevance
 
 NAMES = ["ap", "ap_worst", "ap_best", "ndcg", "precision@2"]
 
@@ -52,6 +53,20 @@ def test_the_tie_groups_are_those_of_the_inner_products_in_fractions(drawn: Code
         one = oracles.histogram(rank.tolist(), relevance.levels[level[q]].tolist(), int(rank.max(initial=0)))
         for name, value in metrics.evaluate(one, Metrics.parse(NAMES)).items():
             np.testing.assert_allclose(values[name][q], value[0], atol=1e-14, err_msg=name)
+
+
+@given(code_sets(max_items=25), st.sampled_from(["normal", "few"]), st.integers(0, 2**32 - 1))
+def test_where_neighbours_are_relevant_the_same_items_tie(drawn: CodeSet, kind: str, seed: int) -> None:
+    rng, shape = np.random.default_rng(seed), drawn.query.shape
+    activations = {"normal": rng.standard_normal(shape), "few": rng.integers(-2, 3, shape) / 4}[kind].astype(np.float32)
+    query, database = binarize(activations), pack(drawn.database)
+    near = NeighbourRelevance(np.zeros((len(query), 1), np.int64), len(database))
+    distances = sorted_searches(query, database, near, activations=activations)["asymmetric"].distances
+    truth = np.array([ranks(row) for row in inner_products(activations, drawn.database)])
+    for number, rank in enumerate(truth):
+        np.testing.assert_array_equal(ranks(distances(slice(number, number + 1))[0].tolist()), rank)
+    with pytest.raises(HashbenchError, match="signs of the activations"):
+        sorted_searches(query, database, near, activations=np.where(activations > 0, -1, 1).astype(np.float32))
 
 
 @given(code_sets(max_items=25))

@@ -1,11 +1,12 @@
-"""Each claim of results/REPORT.md holds by a bootstrap of this file, from the stored AP of each query.
+"""Each claim of results/REPORT.md holds by a bootstrap of this file, from the stored values of each query.
 
 A claim stands behind its sentence, in a comment that no reader sees:
 
     <!-- claim: TABLE | SECTION | COLUMN | A > B; C; D @ OTHER SECTION -->
 
 A, B, C and D are rows: A is above each of the others, after Holm's correction for their number. A row of another
-section is followed by @ and its title.
+section is followed by @ and its title. A difference with its interval, .123 (.100 to .146), is that of the next claim,
+which is of two rows.
 """
 
 import re
@@ -22,6 +23,7 @@ from scipy.stats import ttest_ind
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
 from support.small_root import REPOSITORY
 
+from hashbench.evaluation.paired import compare_paired
 from hashbench.foundation.config import canonical_json
 from hashbench.runs import query_scores
 from hashbench.runs.store import Store
@@ -29,9 +31,10 @@ from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.table import Table
 
-Load = Callable[[str], np.ndarray | None]  # the AP of each query of a run
+Load = Callable[[str, str], np.ndarray | None]  # of a run and a measure, such as AP: its value for each query
 SAMPLES, LEVEL = 2000, 0.05
 CLAIM = re.compile(r"<!-- claim: (.*?) -->", re.DOTALL)
+INTERVAL = re.compile(r"(\.\d{3}) \((\.\d{3}) to (\.\d{3})\)[^<]*<!-- claim: (.*?) -->", re.DOTALL)
 
 
 def false_claims(text: str, table_called: Callable[[str], Table], load: Load) -> list[str]:
@@ -47,7 +50,7 @@ def faults(claim: str, table_called: Callable[[str], Table], load: Load) -> Iter
     for row in below:
         pairs = differences(table_called(name), section, column, above, row, load)
         if len(pairs) < 2:
-            yield f"{claim}: {row}: the AP of each query is kept of {len(pairs)} splits of both"
+            yield f"{claim}: {row}: the values of each query are kept of {len(pairs)} splits of both"
             return
         low, p = bootstrap(pairs)
         p_values.append(p)
@@ -72,10 +75,10 @@ def differences(
 def scores_of(table: Table, section: str, column: str, row: str, load: Load) -> dict[str, np.ndarray]:
     row, _, other_section = row.partition(" @ ")
     (cells,) = (each.cells for each in table.sections if each.title == (other_section or section))
-    measured = cells[row, column].measured
+    measured, measure = cells[row, column].measured, cells[row, column].declared.measure
     of_splits = defaultdict(list)
     for run in () if measured is None else measured.rows:
-        scores = load(run.run)
+        scores = load(run.run, measure or "")
         if scores is not None:
             of_splits[run.ids_sha256].append(scores)
     return {split: np.mean(scores, axis=0) for split, scores in of_splits.items()}
@@ -103,7 +106,26 @@ def test_each_claim_of_the_report_holds(monkeypatch: pytest.MonkeyPatch) -> None
     text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
     rows = list(Store.default().rows()) if CLAIM.search(text) else []
     table_called = cache(lambda name: collect(spec.load(name), rows, None))
-    assert false_claims(text, table_called, query_scores.load) == []
+    assert false_claims(text, table_called, load_kept) == []
+
+
+def test_each_interval_of_the_report_is_that_of_its_claim(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
+    stated = INTERVAL.findall(text)
+    rows = list(Store.default().rows())
+    table_called = cache(lambda name: collect(spec.load(name), rows, None))
+    for *numbers, claim in stated:
+        name, section, column, order = " ".join(claim.split()).split(" | ")
+        pairs = differences(table_called(name), section, column, *order.split(" > "), load_kept)
+        found = compare_paired(pairs, [np.zeros(len(pair)) for pair in pairs])
+        values = found.difference, found.low, found.high
+        assert numbers == [f"{value:.3f}".removeprefix("0") for value in values], claim
+    assert len(stated) == len(re.findall(r"\.\d{3} \(\.\d{3} to \.\d{3}\)", text)) > 0
+
+
+def load_kept(run: str, measure: str) -> np.ndarray | None:
+    return query_scores.load(run, measure=measure)
 
 
 # the means of each row on five splits; of the last one no AP is kept
@@ -133,7 +155,7 @@ def toy() -> tuple[Table, dict[str, np.ndarray]]:
         ("TALR_AP > MIHash @ CIFAR-10 S1 (AP_T)", None),
         ("MIHash > TALR_AP", "the 95% interval begins at -0.0"),
         ("TALR_AP > MIHash; MIHash", "after Holm"),  # p of .03 twice
-        ("TALR_AP > DPSH*; Not run", "Not run: the AP of each query is kept of 0 splits of both"),
+        ("TALR_AP > DPSH*; Not run", "Not run: the values of each query are kept of 0 splits of both"),
     ],
 )
 def test_a_false_claim_is_found_and_a_true_one_is_not(
@@ -141,7 +163,7 @@ def test_a_false_claim_is_found_and_a_true_one_is_not(
 ) -> None:
     table, scores = toy
     report = f"One is above others.\n<!-- claim: {HEAD}\n{claim} --> And so on."
-    found = false_claims(report, {"toy": table}.__getitem__, scores.get)
+    found = false_claims(report, {"toy": table}.__getitem__, lambda run, _: scores.get(run))
     assert (found == []) if fault is None else (fault in "".join(found))
 
 

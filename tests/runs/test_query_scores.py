@@ -1,4 +1,4 @@
-"""The AP of each query of a table of record: what is kept of it, what is read again, and what is refused."""
+"""What a table of record compares of each query: what is kept of it, what is read again, and what is refused."""
 
 import lzma
 import shutil
@@ -42,6 +42,19 @@ rows = [{ label = "LSH", method = "lsh" }]
 """
 
 
+# the recall of the same codes by two searches
+RECALLS = TABLE.replace(
+    """metric = "ap"
+[[groups]]""",
+    """[views]
+bits = { section = "bits", metric = "recall@50" }
+float = { section = "float", metric = "recall@50", evaluation = "asymmetric" }
+[[groups]]
+views = ["bits", "float"]""",
+)
+MEASURES = ("recall@50", "asymmetric: recall@50")
+
+
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Store:
     """Two repeats of both cells of a table of record, and the file of their queries."""
@@ -49,7 +62,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     tables.mkdir()
     (tables / "tiny.toml").write_text(TABLE)
     code, _, err = call(capsys, "run", "tiny", "--seeds", "2")
-    assert code == 0 and "the AP of each query in " in err
+    assert code == 0 and "the scores of each query in " in err
     return Store(tmp_path / "results")
 
 
@@ -87,9 +100,32 @@ def test_the_file_outlives_the_histograms(store: Store, capsys: pytest.CaptureFi
     shutil.rmtree(store.run_folder(""))
     assert [each.kind for each in useless(store)] == []
     code, _, err = call(capsys, "run", "tiny", "--seeds", "2")
-    assert code == 0 and "4 runs, 4 done, 0 to do" in err and "the AP of each query" not in err
+    assert code == 0 and "4 runs, 4 done, 0 to do" in err and "the scores of each query" not in err
     np.testing.assert_array_equal([load(row.run) for row in rows], before)
     assert file_of(store).read_bytes() == content
+
+
+def test_recalls_of_each_search_are_kept(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    (paths.root() / "experiments" / "tables" / "tiny.toml").write_text(RECALLS)
+    assert call(capsys, "run", "tiny", "--seeds", "2")[0] == 0
+    rows = list(store.rows())
+    folders = [store.run_folder(row.run) / query_scores.QUERIES for row in rows]
+    for row, folder in zip(rows, folders, strict=True):
+        histogram = store.histogram(row)
+        assert histogram is not None and load(row.run) is None
+        with np.load(folder) as by_ranking:
+            exact = metrics.evaluate(histogram, Metrics.parse(["recall@50"])) | dict(by_ranking)
+        for measure in MEASURES:
+            np.testing.assert_allclose(load(row.run, measure=measure), exact[measure], rtol=0, atol=2 * ROUNDING)
+    kept = [load(row.run, measure=MEASURES[1]) for row in rows]
+    write_arrays(folders[0], **{MEASURES[1]: np.zeros(len(kept[0]), np.float32)})  # of another run of this name
+    folders[1].unlink()
+    assert call(capsys, "table", "tiny", "--write")[0] == 0
+    np.testing.assert_array_equal([load(row.run, measure=MEASURES[1]) for row in rows], kept)
+    file_of(store).unlink()
+    assert call(capsys, "table", "tiny", "--write")[0] == 0
+    is_kept = [load(row.run, measure=MEASURES[1]) is not None for row in rows]
+    assert is_kept == [False, False, True, True]
 
 
 def test_an_interrupted_command_keeps_what_is_done(
@@ -110,7 +146,7 @@ def test_an_interrupted_command_keeps_what_is_done(
 
 def test_a_query_without_a_relevant_item_has_no_value() -> None:
     scores = query_scores.Scores("0" * 64, np.array([0, 200, EMPTY, 100], np.uint8))
-    np.testing.assert_array_equal(scores.ap, np.array([0, 1, np.nan, 0.5], np.float32))
+    np.testing.assert_array_equal(scores.values, np.array([0, 1, np.nan, 0.5], np.float32))
 
 
 def test_what_is_merged_fits_its_row(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,9 +177,9 @@ def forged(store: Store, change: Callable[[Any], Any], part: str = "ap") -> None
 @pytest.mark.parametrize(
     ("part", "change", "fault"),
     [
-        ("ap", lambda ap: ap // 2, "its mean AP is .*, and that of its row "),
+        ("ap", lambda ap: ap // 2, "its mean ap is .*, and that of its row "),
         ("ap", lambda ap: np.where(ap == ap.max(), np.uint8(255), ap), "of them without a relevant item"),
-        ("ap", lambda ap: np.full_like(ap, 251), "an AP is above 1"),
+        ("ap", lambda ap: np.full_like(ap, 251), "a value is above 1"),
         ("ap", lambda ap: ap[:, 1:], "its arrays do not fit together"),
         ("ap", lambda ap: ap.astype(np.float64), "other types of numbers"),
         ("order", np.zeros_like, "its arrays do not fit together"),

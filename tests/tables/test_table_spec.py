@@ -130,6 +130,16 @@ def test_asymmetric_distances_have_a_column_of_their_own() -> None:
             cells(mixed)
 
 
+def test_a_group_has_a_section_for_each_of_its_views() -> None:
+    views = {"top": {"section": "first 10", "metric": "recall@10", "settings": {"d": 1}}, "all": {"metric": "ndcg"}}
+    shown = group({"label": "r"}, views=["top", "all"], section="S", settings={"bits": 8}, columns=("a",))
+    top, whole = cells(table(shown, views=views))
+    assert (top.section, top.metric, top.settings) == ("S: first 10", "recall@10", {"bits": 8, "d": 1})
+    assert (whole.section, whole.metric, whole.settings) == ("S", "ndcg", {"bits": 8})
+    with pytest.raises(HashbenchError, match=r"x\.toml: views of 'S': unknown view 'tip': did you mean top"):
+        cells(table({**shown, "views": ["tip"]}, views=views))
+
+
 def test_settings_are_merged_key_by_key() -> None:
     columns = [{"label": "a", "settings": {"bits": 16, "d": 1}}]
     rows = [{"label": "r", "settings": {"d": 2}}]

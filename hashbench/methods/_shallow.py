@@ -42,6 +42,7 @@ from hashbench.steps import (
 FILE = "hasher.npz"
 # the names of the arrays of a scaling in the file; the arrays of the hash function have other names
 AVERAGE, DEVIATION = "average_item", "deviation_item"
+VARYING = "principal components along which the features vary"
 LEAST_DEVIATION = 1e-6  # of a value as it is stored, as networks have it
 
 
@@ -315,7 +316,7 @@ def principal_components(features: Floats) -> tuple[Floats, Floats]:
 def first_components(features: Floats, bits: int) -> tuple[Floats, Floats]:
     """The mean [d] and the first principal axes [d, bits]; raises HashbenchError where there are fewer."""
     mean, axes = principal_components(features)
-    require_bits(bits, axes.shape[1], "principal components along which the features vary")
+    require_bits(bits, axes.shape[1], VARYING)
     return mean, axes[:, :bits]
 
 

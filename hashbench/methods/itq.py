@@ -5,10 +5,12 @@ from pydantic import Field
 
 from hashbench.contract import Floats
 from hashbench.methods._shallow import (
+    VARYING,
     ShallowSettings,
-    first_components,
     linear_method,
+    principal_components,
     random_rotation,
+    require_bits,
     require_bits_below_features,
     signs,
 )
@@ -21,7 +23,10 @@ class Settings(ShallowSettings):
 
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
-    mean, components = first_components(features, settings.bits)
+    mean, axes = principal_components(features)
+    if settings.bits > features.shape[1]:
+        require_bits(settings.bits, axes.shape[1], VARYING)
+    components = axes[:, : settings.bits]  # if fewer vary, as a constant feature makes it, the rotation spreads them
     return mean, components @ rotation((features - mean) @ components, settings.bits, settings.iterations, seed)
 
 

@@ -226,17 +226,19 @@ def test_the_table_is_there_when_a_cell_fails(hashbench: Call) -> None:
     np.savez("flat.npz", items=items, labels=labels)
     assert hashbench("dataset", "add", "flat", "flat.npz")[0] == 0
     for options in ([], ["--tune", 1]):
-        code, out, err = hashbench("bench", "flat", "--methods", "itq,lsh", "--bits", "4,6", "--seeds", 2, *options)
+        code, out, err = hashbench(
+            "bench", "flat", "--methods", "pca_sign,lsh", "--bits", "4,6", "--seeds", 2, *options
+        )
         assert code == 1
         assert "its footnotes name them" in err.splitlines()[-1]
         cells = {
             cells[1].strip(): cells[2:4] for cells in (line.split("|") for line in out.splitlines() if "|" in line)
         }
-        assert cells["LSH"][1].strip().startswith("0.") and cells["ITQ"][0].strip().startswith(("0.", "**0."))
-        assert cells["ITQ"][1].strip() == ""
-        assert "- Failed: ITQ at 6 bits, 2 of 2 runs: 6 bits from 5 principal components along which" in out
-        assert "- Failed: ITQ at 6 bits" in hashbench("table", "bench_flat")[1]
-    assert "- Failed: the search of settings: every trial failed of itq: 6 bits from 5 principal" in out
+        assert cells["LSH"][1].strip().startswith("0.") and cells["PCA-sign"][0].strip().startswith(("0.", "**0."))
+        assert cells["PCA-sign"][1].strip() == ""
+        assert "- Failed: PCA-sign at 6 bits, 2 of 2 runs: 6 bits from 5 principal components along which" in out
+        assert "- Failed: PCA-sign at 6 bits" in hashbench("table", "bench_flat")[1]
+    assert "- Failed: the search of settings: every trial failed of pca_sign: 6 bits from 5 principal" in out
     assert "note: settings are searched at 6 bits alone, and the same are taken at 4\n" in err
     assert "at 6 bits, not at each length, by queries that are held out" in out
 

@@ -137,6 +137,17 @@ def test_itq_refuses_more_bits_than_components(tmp_path: Path) -> None:
         METHODS.get("itq").fit(resolved("itq", bits=65).settings, training_data(tmp_path))
 
 
+def test_the_rotation_of_itq_spreads_the_components_over_as_many_bits_as_there_are_features(tmp_path: Path) -> None:
+    data = training_data(tmp_path)
+    assert (np.ptp(data.items.reshape(len(data.items), -1), axis=0) == 0).any()  # pixels that are always white
+    hasher = METHODS.get("itq").fit(resolved("itq", bits=64).settings, data)
+    projection = hasher.function.projection  # type: ignore[attr-defined]
+    n_components = np.linalg.matrix_rank(projection)
+    assert n_components < 64
+    scales = np.linalg.svd(projection, compute_uv=False)[:n_components]
+    np.testing.assert_allclose(scales, 1, atol=1e-9)  # distances are kept
+
+
 def test_lsh_of_the_range_has_the_codes_of_values_scaled_to_1(tmp_path: Path) -> None:
     stored = training_data(tmp_path)
     scaled = replace(stored, items=stored.items / 8 - 1, value_max=1.0)

@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-settings.register_profile("default", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("default", deadline=None, derandomize=True, max_examples=30)
 settings.register_profile("long", settings.get_profile("default"), max_examples=200)
 settings.load_profile("default")
 
@@ -38,7 +38,7 @@ KEPT = ("HASHBENCH_SHARED", "HASHBENCH_UPDATE_GOLDEN")  # what a person sets for
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Where the slow tests run too, a property test that says no number itself draws four times as many examples."""
+    """Where the slow tests run too, a property test that says no number itself draws many more examples."""
     if "not slow" not in config.option.markexpr:
         settings.load_profile("long")
 

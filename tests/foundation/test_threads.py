@@ -77,15 +77,14 @@ def test_blas_torch_and_our_threads_share_the_cores_alike(
 def test_a_run_has_one_thread_whatever_the_environment_says(method: str, tmp_path: Path) -> None:
     if method == "dpsh":
         pytest.importorskip("torch", reason="needs the extra train")
-    environments = [{"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}, {"OMP_NUM_THREADS": "1"}]
-    two, one = (
-        printed(TRAINED, method, "1", str(tmp_path / str(at)), **each).rpartition(" ")
-        for at, each in enumerate(environments)
-    )
-    assert two[0] == one[0]
-    threads = ast.literal_eval(two[0].rpartition("}")[0] + "}")
+    environment = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    two, _, after = printed(TRAINED, method, "1", str(tmp_path / "two"), **environment).rpartition(" ")
+    threads = ast.literal_eval(two.rpartition("}")[0] + "}")
     assert set(threads.values()) == {1} and {"blas", *(["torch"] if method == "dpsh" else [])} <= threads.keys()
-    assert (two[2].strip(), one[2].strip()) == ("{2}", "{1}")  # after the run it is as before
+    assert after.strip() == "{2}"  # after the run it is as before
+    if method == "itq":  # the same codes; that PyTorch has one thread too is said above
+        one, _, after = printed(TRAINED, method, "1", str(tmp_path / "one"), OMP_NUM_THREADS="1").rpartition(" ")
+        assert (one, after.strip()) == (two, "{1}")
 
 
 def test_more_threads_are_those_of_pytorch_and_the_row_has_their_number(tmp_path: Path) -> None:

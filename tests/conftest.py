@@ -52,10 +52,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def made_once() -> Iterator[None]:
-    """The tree of commands, which a process of its own makes once."""
+    """The tree of commands, which a process of its own makes once; and no file waits for the disk, as none is lost."""
     import typer
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: None)
         patch.setattr(typer.main, "get_command", cache(typer.main.get_command))
         patch.setattr("typer.testing._get_command", typer.main.get_command)
         yield

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,7 @@ def test_commands_in_text_exist(page: Path) -> None:
                 option_of(command, word)
 
 
+@cache
 def every_option(command: Any = CLI) -> set[str]:
     own = {name for each in params(command) for name in (*each.opts, *each.secondary_opts)}
     return own.union(*(every_option(each) for each in getattr(command, "commands", {}).values()))

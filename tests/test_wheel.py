@@ -64,7 +64,7 @@ def test_an_installed_package_finds_its_cards_and_experiments(wheel: Path, tmp_p
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "datasets" / "other.toml").write_text("broken = [")
     assert "talr_table1" in of_wheel(wheel, tmp_path, "-c", CODE)
-    printed = of_wheel(wheel, tmp_path, str(STORIES), "own_features", "codes_made_elsewhere", "a_question_of_settings")
+    printed = of_wheel(wheel, tmp_path, str(STORIES), "own_features")
     assert f"hashbench of {wheel.with_name('site')}" in printed
     assert (tmp_path / "results" / "rows" / "wine-own.jsonl").is_file()
 

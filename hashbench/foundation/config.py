@@ -32,6 +32,7 @@ Integer = Annotated[int, Field(ge=-BEYOND_INTEGERS, lt=BEYOND_INTEGERS)]
 Count = Annotated[int, Field(ge=0, lt=BEYOND_INTEGERS)]
 
 M = TypeVar("M", bound=BaseModel)
+_loaded: dict[tuple[type[BaseModel], str], Any] = {}  # by the text of the file
 
 
 def read_text(path: Path, what: str, remedy: str = "", *, errors: str = "strict") -> str:
@@ -48,9 +49,17 @@ def read_text(path: Path, what: str, remedy: str = "", *, errors: str = "strict"
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; raises HashbenchError when it is missing or malformed."""
+    return _tables_of(path, _toml_text(path))
+
+
+def _toml_text(path: Path) -> str:
     with retold(lambda _: f"{path}: no such file", FileNotFoundError):
-        text = read_text(path, "TOML file")
-    return deepcopy(_tables(path, text))
+        return read_text(path, "TOML file")
+
+
+def _tables_of(path: Path, text: str) -> dict[str, Any]:
+    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", ValueError):
+        return deepcopy(_tables(text))
 
 
 def toml_value(value: object) -> str:
@@ -81,19 +90,20 @@ def all_as_typed(values: Mapping[str, Setting]) -> str:
 
 
 def load(model: type[M], path: Path) -> M:
-    """The TOML file ``path`` as an instance of ``model``; raises HashbenchError where it is not one."""
-    return parse(model, read_toml(path), str(path))
-
-
-@lru_cache(maxsize=256)  # the cells of a table read one card a hundred times
-def _tables(path: Path, text: str) -> dict[str, Any]:
-    with retold(lambda cause: f"{path}: not a readable TOML file: {cause}", ValueError):
-        return toml_tables(text)
+    """The TOML file ``path`` as an instance of ``model``, the same for equal texts; HashbenchError if it is none."""
+    text = _toml_text(path)
+    if (model, text) not in _loaded:
+        _loaded[model, text] = parse(model, _tables_of(path, text), str(path))
+    found: M = _loaded[model, text]
+    return found
 
 
 def toml_tables(text: str) -> dict[str, Any]:
     """The tables of a TOML text; raises ValueError if it is malformed or nested deeper than ``MOST_LEVELS``."""
     return _shallow(tomllib.loads, text)
+
+
+_tables = lru_cache(maxsize=512)(toml_tables)  # the cells of a table read one card a hundred times
 
 
 def json_object(text: str) -> dict[str, Any]:

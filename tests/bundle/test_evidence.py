@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support import stored_rows
+from support import committed, stored_rows
 from support.bundles import names
 from support.command_line import call
 from support.small_root import REPOSITORY
@@ -100,8 +100,8 @@ def test_damaged_evidence_is_named(
 
 
 def test_the_committed_evidence_is_that_of_committed_rows(tmp_path: Path) -> None:
-    store = Store(REPOSITORY / "results")
-    stated = {path: name for row in store.rows() for name, path in store.evidence(row).items()}
+    store = committed.STORE
+    stated = {path: name for row in committed.rows() for name, path in store.evidence(row).items()}
     for path in (store.folder / "evidence").rglob("*.xz"):
         kind = Retrieval if stated[path].startswith("retrieval") else Histogram
         file = tmp_path / path.stem

@@ -111,7 +111,7 @@ def test_queries_that_are_no_codes(
 
 
 def test_learned_weights(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings: dict[str, object] = {"bits": 4}
+    settings: dict[str, object] = {"bits": 4, "n_relevant": 5, "n_irrelevant": 5, "rounds": 2}
     root = small_root(tmp_path, monkeypatch)
     recipes(root)
     declare(root, "structhash", settings, "ap")

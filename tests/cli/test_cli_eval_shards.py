@@ -254,6 +254,7 @@ def test_a_killed_driver_continues_and_leaves_no_worker(folder: Path, run: Call,
     assert shards_in(Path("sum.npz")) == [f"db-{number}.npz" for number in (10, 11, 8, 9)]
 
 
+@pytest.mark.slow  # tests/jobs/test_follow.py kills workers, and the workers above count shards
 def test_a_killed_worker_costs_nothing(folder: Path, whole: dict[str, Any]) -> None:
     command = [sys.executable, "-m", "hashbench", "eval", "queries.npz", "--shards", "db-*.npz", "--json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -1,16 +1,14 @@
 """``hashbench list``, through main() as a user meets it."""
 
 import json
-from pathlib import Path
 
 import pytest
+from support import committed
 from support.command_line import status as run
 
 from hashbench.cli.catalogue import KINDS
 from hashbench.methods import METHODS
 from hashbench.tables.papers import bibtex, papers
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def test_papers_are_listed_by_key_with_year_and_title(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +63,7 @@ def test_methods_stand_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_lists_fit_80_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    committed.give_rows(monkeypatch)
     monkeypatch.setenv("COLUMNS", "200")  # of a terminal: this is none
     for kind in KINDS:
         assert run("list", kind) == 0, kind
@@ -77,7 +75,7 @@ def test_runs_are_listed_with_a_score_and_their_day(
 ) -> None:
     assert run("list", "runs") == 0
     assert capsys.readouterr().out == ""
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    committed.give_rows(monkeypatch)
     assert run("list", "runs", "--dataset", "cifar10", "--method", "talr-ndcg") == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["cifar10-s1-talr_ndcg-32b-s2-a9fba354a6", "ap", "0.4874", "2026-11-21"] in lines

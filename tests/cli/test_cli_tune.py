@@ -61,6 +61,26 @@ def test_a_search_has_a_line_for_each_trial_and_leaves_no_working_files(made: Pa
     assert [path.name for path in made.rglob("*")] == ["tune", "pair.jsonl"]
 
 
+def goes_on_in_two_processes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a search of one trial becomes, made of a line that is there and three that are not."""
+    (before,) = path_of("pair").read_text().splitlines()[1:]
+    status, out, err = call(capsys, *BOTH, "--jobs", "2", "--json")
+    assert status == 0 and "4 runs of 2 x 2 trials, 1 done, 3 to do" in err
+    assert before in path_of("pair").read_text().splitlines()  # with its times: it was not made again
+    assert lines(paths.results()) == lines(made)
+    assert [path.name for path in paths.results().rglob("*")] == ["tune", "pair.jsonl"]
+    found = {each["method"]: each for each in json.loads(out)["choices"]}
+    assert {each["n_trials"] for each in found.values()} == {2} and found["itq"]["ap"] > found["lsh"]["ap"]
+
+
+def test_a_search_with_some_of_its_trials_goes_on_in_two_processes(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_lines(made, slice(0, 1))
+    goes_on_in_two_processes(made, capsys)
+
+
+@pytest.mark.slow  # the one above goes on from what a killed search leaves
 def test_a_search_killed_in_the_middle_goes_on_in_two_processes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = [sys.executable, "-m", "hashbench", "--results", str(paths.results()), *BOTH]
     killed = subprocess.Popen(command, env=os.environ, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -72,13 +92,7 @@ def test_a_search_killed_in_the_middle_goes_on_in_two_processes(made: Path, caps
     first, *before = path_of("pair").read_text().splitlines()
     assert 0 < len(before) < 4
     path_of("pair").write_text(f"{first}\n{before[0]}\n")  # and the others are lost
-    status, out, err = call(capsys, *BOTH, "--jobs", "2", "--json")
-    assert status == 0 and "4 runs of 2 x 2 trials, 1 done, 3 to do" in err
-    assert before[0] in path_of("pair").read_text().splitlines()  # with its times: it was not made again
-    assert lines(paths.results()) == lines(made)
-    assert [path.name for path in paths.results().rglob("*")] == ["tune", "pair.jsonl"]
-    found = {each["method"]: each for each in json.loads(out)["choices"]}
-    assert {each["n_trials"] for each in found.values()} == {2} and found["itq"]["ap"] > found["lsh"]["ap"]
+    goes_on_in_two_processes(made, capsys)
 
 
 def test_a_trial_with_the_settings_of_another_one_has_its_result(

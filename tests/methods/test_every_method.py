@@ -19,7 +19,7 @@ from hashbench.runs.settings import method_file
 from hashbench.training.settings import DeepSettings
 
 FAST = {"epochs": 3, "n_trees": 20}
-FEWER_ANCHORS = {"n_anchors": 100}  # there are 250 training examples, or 125
+FEWER_ANCHORS = {"n_anchors": 40}  # there are 250 training examples, or 125
 ANY_LENGTH = {"centres": "bernoulli"}  # there is no Hadamard matrix of order 6
 ROWS = 12  # bits of hc_sdh: a row of a Hadamard matrix for each of ten classes
 # these draw no random numbers

@@ -12,7 +12,7 @@ which is of two rows.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import lru_cache
 from itertools import combinations
 from math import sqrt
 from statistics import fmean, variance
@@ -20,14 +20,13 @@ from statistics import fmean, variance
 import numpy as np
 import pytest
 from scipy.stats import ttest_ind
+from support import committed
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
 from support.small_root import REPOSITORY
 
 from hashbench.evaluation.paired import compare_paired
 from hashbench.foundation.config import canonical_json
 from hashbench.runs import query_scores
-from hashbench.runs.store import Store
-from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.table import Table
 
@@ -86,38 +85,45 @@ def scores_of(table: Table, section: str, column: str, row: str, load: Load) -> 
 
 def bootstrap(pairs: list[np.ndarray]) -> tuple[float, float]:
     """The lower end of the 95% interval and the two-sided p: splits, then the queries of each, are drawn one by one."""
-    rng, n = np.random.default_rng(7), len(pairs)
+    n = len(pairs)
     means = [pair.mean() for pair in pairs]
     mean, error = np.mean(means), np.std(means, ddof=1) / sqrt(n)
-    t_of_samples = []
-    for _ in range(SAMPLES):
-        drawn = []
-        for split in rng.integers(n, size=n):
-            pair = pairs[split]
-            drawn.append(pair[rng.integers(len(pair), size=len(pair))].mean())
-        t_of_samples.append(abs(np.mean(drawn) - mean) / (np.std(drawn, ddof=1) / sqrt(n)))
+    drawn = np.empty((SAMPLES, n))
+    for pair, (places, counts) in zip(pairs, resamples(tuple(map(len, pairs))), strict=True):
+        drawn[places] = counts @ pair / len(pair)
+    t_of_samples = np.abs(drawn.mean(axis=1) - mean) / (drawn.std(axis=1, ddof=1) / sqrt(n))
     low = mean - np.quantile(t_of_samples, 1 - LEVEL) * error
-    n_larger = sum(t >= abs(mean) / error for t in t_of_samples)
+    n_larger = (t_of_samples >= abs(mean) / error).sum()
     return float(low), (n_larger + 1) / (SAMPLES + 1)
+
+
+@lru_cache(maxsize=1)
+def resamples(n_queries: tuple[int, ...]) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each split, where it is drawn, [SAMPLES, splits], and how often each of its queries then is."""
+    rng, n = np.random.default_rng(7), len(n_queries)
+    splits = np.empty((SAMPLES, n), np.int64)
+    counts: list[list[np.ndarray]] = [[] for _ in n_queries]
+    for sample in range(SAMPLES):
+        splits[sample] = rng.integers(n, size=n)
+        for split in splits[sample]:
+            queries = rng.integers(n_queries[split], size=n_queries[split])
+            counts[split].append(np.bincount(queries, minlength=n_queries[split]))
+    return [(splits == split, np.array(counts[split], float)) for split in range(n)]
 
 
 def test_each_claim_of_the_report_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
     text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
-    rows = list(Store.default().rows()) if CLAIM.search(text) else []
-    table_called = cache(lambda name: collect(spec.load(name), rows, None))
-    assert false_claims(text, table_called, load_kept) == []
+    assert false_claims(text, committed.table, load_kept) == []
 
 
 def test_each_interval_of_the_report_is_that_of_its_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
     text = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
     stated = INTERVAL.findall(text)
-    rows = list(Store.default().rows())
-    table_called = cache(lambda name: collect(spec.load(name), rows, None))
     for *numbers, claim in stated:
         name, section, column, order = " ".join(claim.split()).split(" | ")
-        pairs = differences(table_called(name), section, column, *order.split(" > "), load_kept)
+        pairs = differences(committed.table(name), section, column, *order.split(" > "), load_kept)
         found = compare_paired(pairs, [np.zeros(len(pair)) for pair in pairs])
         values = found.difference, found.low, found.high
         assert numbers == [f"{value:.3f}".removeprefix("0") for value in values], claim
@@ -170,7 +176,7 @@ def test_a_false_claim_is_found_and_a_true_one_is_not(
 def test_the_numbers_of_why_a_claim_is_over_splits_are_those_of_the_rows() -> None:
     """Of the lines of CIFAR-10 S1 with five seeds on each of five splits, which docs/comparing.md is about."""
     lines: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in Store(REPOSITORY / "results").rows():
+    for row in committed.rows():
         if (row.dataset, row.protocol) == ("cifar10", "s1") and "ap" in row.metrics:
             config = {**row.config, "data": ""}  # which says the split
             lines[canonical_json(config)][row.split_seed or 0].append(row.metrics["ap"].mean or 0.0)

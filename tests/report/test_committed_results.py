@@ -8,17 +8,14 @@ from functools import cache
 from statistics import fmean, stdev
 
 import pytest
+from support import committed
 from support.small_root import REPOSITORY
 
 from hashbench import figures
 from hashbench.report.readme import results_readme
-from hashbench.runs.row import Row
-from hashbench.runs.store import Store
 from hashbench.tables import spec
-from hashbench.tables.collect import collect
 from hashbench.tables.table import Measured, Table, TableCell
 
-STORE = Store(REPOSITORY / "results")
 TEXT = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
 SECTIONS = re.split(r"^##+ ", TEXT, flags=re.MULTILINE)[1:]
 DECLARED = set(spec.names())
@@ -50,13 +47,8 @@ ELSEWHERE = {
 
 
 @cache
-def rows() -> list[Row]:
-    return list(STORE.rows())
-
-
-@cache
 def tables() -> dict[str, Table]:
-    return {name: collect(spec.load(name), rows(), None) for name in spec.names()}
+    return {name: committed.table(name) for name in spec.names()}
 
 
 @cache
@@ -180,11 +172,11 @@ def test_the_tests_above_have_something_to_compare() -> None:
 
 def test_runs_that_are_named_have_a_row() -> None:
     runs = re.findall(r"`([\w.-]+-s\d+-[0-9a-f]{10})`", "\n".join(SECTIONS))
-    assert runs and set(runs) <= {row.run for row in rows()}
+    assert runs and set(runs) <= {row.run for row in committed.rows()}
 
 
 def test_the_overview_of_the_results_is_the_generated_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(STORE.folder))
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(committed.STORE.folder))
     kept = (REPOSITORY / "results" / "README.md").read_text(encoding="utf-8")
     assert kept == results_readme(tables().values()), "hashbench table --all --write writes it"
     links = re.findall(r"\]\(([^)]+)\)", kept)
@@ -238,7 +230,7 @@ def linear_heads() -> dict[str, TableCell]:
 
 def test_the_readme_says_of_its_picture_what_the_points_say() -> None:
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    points = figures.load("readme_ties").fill(rows(), STORE).points
+    points = figures.load("readme_ties").fill(committed.rows(), committed.STORE).points
     at_32 = [point for point in points if point["x"] == 32]
     *nine, tenth = sorted(at_32, key=lambda point: -point["measured"])
     assert tenth["series"] == "Classifier codes"
@@ -285,12 +277,12 @@ def test_the_points_of_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyP
 
     Those of the quickstart are everybody's own, and are not committed.
     """
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(STORE.folder))
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(committed.STORE.folder))
     declared = {name: figures.load(name) for name in figures.names()}
-    committed = {k: each for k, each in declared.items() if {cell.dataset for cell in each.cells} != {"digits"}}
-    drawn = {name: figure.fill(rows(), STORE) for name, figure in committed.items()}
+    of_all = {k: each for k, each in declared.items() if {cell.dataset for cell in each.cells} != {"digits"}}
+    drawn = {name: figure.fill(committed.rows(), committed.STORE) for name, figure in of_all.items()}
     for name, drawing in drawn.items():
-        path = STORE.folder / "figures" / f"{name}.csv"
+        path = committed.STORE.folder / "figures" / f"{name}.csv"
         if not drawing.keeps_files:
             text = figures.csv_text(drawing)
             assert (path.read_text() if path.exists() else "") == text, f"{path.name}: make paper-tables writes it"

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from support import committed
 from support.command_line import call
 from support.fake_rows import fake_hash, fake_row
 from support.small_root import REPOSITORY
@@ -25,7 +26,6 @@ from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
-from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.cell_runs import cell_hash, repeats_of
@@ -53,7 +53,7 @@ def redrawn(scores: Scores, task: tuple[str, str], repeats: Sequence[int]) -> li
 
 
 def ranked_by_hand(scores: Scores) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[tuple[str, str], float]]:
-    """The points, the range of ranks and the shares of the pairs, in plain Python; the draws are those documented."""
+    """The points, the range of ranks and the shares of the pairs, resampled in plain Python by the documented draws."""
     methods = list(scores)
     tasks = list(scores[methods[0]])
     datasets = list(dict.fromkeys(dataset for dataset, _ in tasks))
@@ -75,15 +75,15 @@ def ranked_by_hand(scores: Scores) -> tuple[dict[str, float], dict[str, tuple[in
         points([datasets[place] for place in drawn], {task: of_repeats[task][sample] for task in tasks})
         for sample, drawn in enumerate(of_datasets)
     ]
-    ranges = {}
+    drawn = np.asarray(samples)  # [SAMPLES, methods]
+    ranges, beats = {}, {}
     for place, method in enumerate(methods):
-        firsts = sorted(1 + sum(other > sample[place] for other in sample) for sample in samples)
-        lasts = sorted(sum(other >= sample[place] for other in sample) for sample in samples)
-        ranges[method] = firsts[CUT], lasts[-1 - CUT]
-    beats = {}
+        firsts = sorted(1 + (drawn > drawn[:, [place]]).sum(axis=1))
+        lasts = sorted((drawn >= drawn[:, [place]]).sum(axis=1))
+        ranges[method] = int(firsts[CUT]), int(lasts[-1 - CUT])
     for row, column in permutations(range(len(methods)), 2):
-        n_above = sum((sample[row] > sample[column]) + (sample[row] == sample[column]) / 2 for sample in samples)
-        beats[methods[row], methods[column]] = n_above / SAMPLES
+        above, equal = drawn[:, row] > drawn[:, column], drawn[:, row] == drawn[:, column]
+        beats[methods[row], methods[column]] = (above.sum() + equal.sum() / 2) / SAMPLES
     return {m: measured[k] / len(datasets) for k, m in enumerate(methods)}, ranges, beats
 
 
@@ -102,8 +102,21 @@ def assert_ranked_by_hand(panel: Panel, scores: Scores) -> None:
 
 
 @cache
-def committed() -> list[Panel]:
-    return leaderboard(tables_of(Store(REPOSITORY / "results").rows()))
+def committed_panels() -> list[Panel]:
+    return leaderboard(tables_of(committed.rows()))
+
+
+@cache
+def rows_by_cell() -> Mapping[str, list[dict[str, Any]]]:
+    """The parts of the lines of results/rows that the slow script needs."""
+    by_cell: dict[str, list[dict[str, Any]]] = {}
+    for path in sorted((REPOSITORY / "results" / "rows").glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            by_cell.setdefault(row["cell_hash"], []).append(
+                {key: row[key] for key in ("seed", "split_seed", "searches")}
+            )
+    return by_cell
 
 
 def repeats_of_rows(
@@ -119,11 +132,6 @@ def repeats_of_rows(
 def scores_of_rows(panel: Panel) -> Scores:
     """The scores of the ranked methods of a declared panel, read from the lines of results/rows."""
     file, ranked = declared()[panel.name], {line.method for line in panel.lines}
-    by_cell: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted((REPOSITORY / "results" / "rows").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            by_cell.setdefault(row["cell_hash"], []).append(row)
     values: dict[str, dict[tuple[str, str], list[list[float]]]] = {}
     for block in file.blocks:
         table = spec.load(block.table)
@@ -132,7 +140,7 @@ def scores_of_rows(panel: Panel) -> Scores:
             if chosen and cell.settings["bits"] in block.bits and cell.row in ranked:
                 of_task = values.setdefault(cell.row, {}).setdefault((cell.dataset, cell.protocol), [])
                 n_splits = panel.n_splits[Task(cell.dataset, cell.protocol)]
-                of_task.append(repeats_of_rows(by_cell, cell, table, n_splits)[: file.repeats])
+                of_task.append(repeats_of_rows(rows_by_cell(), cell, table, n_splits)[: file.repeats])
     return {
         method: {
             task: [fmean(of_repeat) for of_repeat in zip(*lengths, strict=True)] for task, lengths in tasks.items()
@@ -143,7 +151,7 @@ def scores_of_rows(panel: Panel) -> Scores:
 
 @pytest.mark.parametrize("name", declared())
 def test_the_committed_panels_are_ranked_as_a_slow_script_ranks_their_rows(name: str) -> None:
-    panel = next(panel for panel in committed() if panel.name == name)
+    panel = next(panel for panel in committed_panels() if panel.name == name)
     assert len(panel.lines) > 3
     assert_ranked_by_hand(panel, scores_of_rows(panel))
     for line in panel.lines:
@@ -153,7 +161,7 @@ def test_the_committed_panels_are_ranked_as_a_slow_script_ranks_their_rows(name:
 
 
 def test_structhash_with_trees_is_ranked() -> None:
-    panel = next(panel for panel in committed() if panel.name == "shallow_s1")
+    panel = next(panel for panel in committed_panels() if panel.name == "shallow_s1")
     (line,) = (line for line in panel.lines if line.name == "structhash")
     cells = [cell for by_bits in line.cells.values() for cell in by_bits.values()]
     assert {cell.declared.settings["hash_functions"] for cell in cells} == {"trees"}
@@ -407,6 +415,6 @@ def test_the_command_prints_panels_and_refuses(
     assert (code, out, error.count("\n")) == (2, "", 1) and "unknown panel 'large'" in error
     code, out, error = call(capsys, "leaderboard", "fine_tuned")
     assert (code, out, error.count("\n")) == (2, "", 1) and "no method has all tasks" in error
-    monkeypatch.setenv("HASHBENCH_RESULTS", str(REPOSITORY / "results"))
+    committed.give_rows(monkeypatch)
     code, out, _ = call(capsys, "leaderboard", "fine_tuned")
     assert code == 0 and out.startswith("## Fine-tuned networks") and "| 1. " in out

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support import stored_rows
+from support import committed, stored_rows
 from support.fake_rows import SAMPLE_CELLS, fake_row
 
 import hashbench
@@ -20,7 +20,6 @@ from hashbench.runs.row import Row, Seconds
 from hashbench.runs.store import Store
 from hashbench.tables.rows import COUNTS, FIXED, NAMES, PROVENANCE, STATE
 
-ROOT = Path(__file__).resolve().parents[2]
 CELLS = {cell.method: cell for cell in reversed(SAMPLE_CELLS)}
 
 
@@ -140,9 +139,10 @@ def test_seeds_of_one_cell_are_grouped_by_its_hash(tmp_path: Path) -> None:
     assert frame.groupby("cell_hash")["ap"].agg(["mean", "count"]).to_numpy().tolist() == [[0.5, 3.0]]
 
 
-def test_the_committed_rows_are_read() -> None:
-    frame = hashbench.rows(ROOT / "results")
-    assert len(frame) == sum(1 for _ in Store(ROOT / "results").lines())
+def test_the_committed_rows_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    committed.give_rows(monkeypatch)
+    frame = hashbench.rows()
+    assert len(frame) == len(committed.rows())
     assert frame["run"].is_unique
     assert frame.loc[frame["status"] == "ok", "n_queries"].notna().all()
 
@@ -159,10 +159,11 @@ def test_a_damaged_row_is_named(tmp_path: Path) -> None:
         hashbench.rows(tmp_path)
 
 
-def test_pandas_is_imported_when_rows_are_asked_for_and_not_before() -> None:
+def test_pandas_is_imported_when_rows_are_asked_for_and_not_before(tmp_path: Path) -> None:
+    Store(tmp_path).write(dense())
     code = (
         "import sys, hashbench; assert 'numpy' not in sys.modules;"
         "hashbench.rows; assert 'pandas' not in sys.modules;"
-        f"hashbench.rows({str(ROOT / 'results')!r}); assert 'pandas' in sys.modules"
+        f"hashbench.rows({str(tmp_path)!r}); assert 'pandas' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.together import together
 
 from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
@@ -15,6 +16,7 @@ from hashbench.runs.run import Run
 from hashbench.training.settings import DeepSettings
 
 DEEP = [name for name in METHODS.names if issubclass(METHODS.get(name).settings, DeepSettings)]
+RELEVANCE = [name for name in DEEP if METHODS.get(name).supervision == "relevance"]
 SUPERVISED = [name for name in DEEP if METHODS.get(name).supervision != "none"]
 
 
@@ -83,10 +85,19 @@ def test_features_that_nothing_can_be_learnt_from_are_refused(method: str, tmp_p
     assert "the first is example 7" in refusal(features)
 
 
-def test_codes_that_are_all_equal_fail_the_run(tmp_path: Path) -> None:
-    with pytest.raises(TrainingFailed, match="talr_ap: all codes are equal") as caught:
-        fit(tmp_path, "talr_ap", np.arange(20) % 2, items=np.full((20, 8, 8, 1), 3, np.uint8))
+@pytest.mark.parametrize("method", RELEVANCE)
+def test_codes_that_are_all_equal_fail_the_run(method: str, tmp_path: Path) -> None:
+    with pytest.raises(TrainingFailed, match=f"{method}: all codes are equal") as caught:
+        fit(tmp_path, method, np.arange(20) % 2, items=np.full((20, 8, 8, 1), 3, np.uint8))
     assert "\n" not in str(caught.value)
+
+
+@together("method", RELEVANCE)
+def test_a_batch_of_one_and_more_bits_than_features_are_refused(method: str, tmp_path: Path) -> None:
+    said = complaint(tmp_path, method, np.arange(20) % 2, batch_size=1)
+    assert "batch_size: Input should be greater than or equal to 2, got 1" in said
+    said = complaint(tmp_path, method, np.arange(20) % 2, model="linear", bits=65)
+    assert said == "65 bits from the 64 features of linear: at most 64"
 
 
 @pytest.mark.parametrize("pairing", ["batch", "memory"])

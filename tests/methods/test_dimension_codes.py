@@ -63,7 +63,7 @@ def test_packed_numbers_give_the_exact_products_in_any_blocks(bits: int, monkeyp
     assert packed.shape == (23, -(-7 // (8 // bits)))
     whole = estimated(vectors, packed, levels, scale, added)(slice(0, 9))
     np.testing.assert_allclose(whole, vectors @ levels[numbers].T * scale + added, rtol=1e-9, atol=1e-7)
-    monkeypatch.setattr(estimates, "PAIRS_AHEAD", 23 * 4)
+    monkeypatch.setattr(estimates, "PAIRS", 23 * 4)
     monkeypatch.setattr(estimates, "NUMBERS", 7 * 5)
     in_blocks = estimated(vectors, packed, levels, scale, added)
     for rows in (slice(0, 2), slice(2, 4), slice(4, 9), slice(1, 3)):

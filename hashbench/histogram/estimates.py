@@ -5,8 +5,10 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes, magnitudes
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.ranking import NUMBERS, PAIRS_AHEAD, Array, Distances, ahead, by_tables
+from hashbench.histogram.ranking import Array, Distances, by_tables
 
+PAIRS = 1 << 24  # query-item pairs estimated at a time: 128 MB
+NUMBERS = 1 << 21  # decoded at a time: 16 MB
 FEW = 4  # queries for which bytes of several numbers are not decoded, but looked up, which gives the same sums
 EXACT_BITS = 52  # whole float64 of so many bits are added without rounding
 SIGNS = np.array([-1.0, 1.0])  # the levels of a bit
@@ -57,7 +59,7 @@ def estimated(
         block += added
         return block
 
-    return ahead(distances, len(vectors), max(1, PAIRS_AHEAD // max(1, n_items)))
+    return _ahead(distances, len(vectors), max(1, PAIRS // max(1, n_items)))
 
 
 def by_activations(activations: NDArray[np.floating], query: Codes, database: Codes) -> Distances:
@@ -83,3 +85,21 @@ def _levels_of_bytes(levels: NDArray[np.float64]) -> NDArray[np.float64]:
     bits = len(levels).bit_length() - 1
     shifts = np.arange(0, 8 // bits * bits, bits)
     return levels[(np.arange(256)[:, None] >> shifts) & (len(levels) - 1)]
+
+
+def _ahead(distances: Distances, n_queries: int, n_at_a_time: int) -> Distances:
+    """``distances``, computed for ``n_at_a_time`` queries together where blocks of fewer are asked for in order.
+
+    The items are decoded once for all queries that are computed together.
+    """
+    first = 0
+    computed = distances(slice(0, 0))
+
+    def of_rows(rows: slice) -> Array:
+        nonlocal first, computed
+        if rows.start < first or rows.stop > first + len(computed):
+            first = rows.start
+            computed = distances(slice(first, min(n_queries, max(rows.stop, first + n_at_a_time))))
+        return computed[rows.start - first : rows.stop - first]
+
+    return of_rows

@@ -22,10 +22,6 @@ Ranked = Literal["weighted", "asymmetric"]  # searches whose distances are sorte
 Distances = Callable[[slice], Array]  # of a block of queries to the whole database, [q, n]
 
 PAIRS = 1 << 19  # query-database pairs sorted at a time: some tens of MB
-PAIRS_AHEAD = 1 << 24  # pairs whose distances are computed at a time, where items are decoded for them: 128 MB
-NUMBERS = 1 << 21  # decoded at a time: 16 MB
-MANY = 16  # queries for which decoding the items is faster than looking up their bytes
-HALF = 31  # bits of a whole weight that are multiplied at a time
 PACKED_LIMIT = 1 << 62  # distance and level are sorted as one int64 below it
 BITS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int64)
 
@@ -172,15 +168,12 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
     """
     require_bits(query.n_bits, database.n_bits)
     whole = _whole(weights, len(query), query.n_bits)
-    is_in_one_part = all(len(parts) == 1 for parts in whole)
     n_bytes = -(-query.n_bits // 8)  # that hold a bit, lowest bit first
     in_words = (np.ascontiguousarray(each.words).astype("<u8", copy=False) for each in (query, database))
     query_bytes, database_bytes = (words.view(np.uint8)[:, :n_bytes] for words in in_words)
     columns = np.ascontiguousarray(database_bytes.T)
 
     def distances(rows: slice) -> Array:
-        if is_in_one_part and len(query_bytes[rows]) >= MANY:
-            return _by_products(query[rows], database, np.concatenate(whole[rows]))
         block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
         for q, (parts, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
             sums = block[q : q + 1] if len(parts) == 1 else np.zeros((len(parts), len(database)), np.int64)
@@ -191,42 +184,6 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
         return block
 
     return distances
-
-
-def _by_products(query: Codes, database: Codes, weights: Ints) -> Ints:
-    """The same of whole ``weights`` [q, bits] with sums below 2^62, by products of matrices: for many queries at once.
-
-    The sum over the bits of the query is taken first; then each other bit of the item adds its weight, or takes it off.
-    The product of each half of the weights, 31 bits, is below 2^53, and so exact in float64, in whatever order.
-    """
-    of_query = query.bits().astype(np.int64)
-    signed = weights * (1 - 2 * of_query)
-    high, low = signed >> HALF, signed & ((1 << HALF) - 1)
-    block = np.empty((len(query), len(database)), np.int64)
-    for items in slices(len(database), max(1, NUMBERS // query.n_bits)):
-        bits = database[items].bits().T.astype(np.float64)
-        block[:, items] = (high.astype(np.float64) @ bits).astype(np.int64) << HALF
-        block[:, items] += (low.astype(np.float64) @ bits).astype(np.int64)
-    block += (weights * of_query).sum(axis=1)[:, None]
-    return block
-
-
-def ahead(distances: Distances, n_queries: int, n_at_a_time: int) -> Distances:
-    """``distances``, computed for ``n_at_a_time`` queries together where blocks of fewer are asked for in order.
-
-    The items are decoded once for all queries that are computed together.
-    """
-    first = 0
-    computed = distances(slice(0, 0))
-
-    def of_rows(rows: slice) -> Array:
-        nonlocal first, computed
-        if rows.start < first or rows.stop > first + len(computed):
-            first = rows.start
-            computed = distances(slice(first, min(n_queries, max(rows.stop, first + n_at_a_time))))
-        return computed[rows.start - first : rows.stop - first]
-
-    return of_rows
 
 
 def _add_weighted(total: Ints, weight: Ints, query: Array, database: Array) -> None:

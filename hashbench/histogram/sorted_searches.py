@@ -2,7 +2,7 @@
 
 from hashbench.codes import Codes, magnitudes
 from hashbench.histogram.estimates import by_activations
-from hashbench.histogram.ranking import PAIRS_AHEAD, Array, Distances, Ranked, Rankings, ahead, weighted_hamming
+from hashbench.histogram.ranking import Array, Distances, Ranked, Rankings, weighted_hamming
 from hashbench.relevance.labels import Relevance
 from hashbench.relevance.neighbours import NeighbourRelevance
 
@@ -25,12 +25,10 @@ def sorted_searches(
     to 52 bits, in about a tenth of the time. HashbenchError if they have other signs.
     """
     found: dict[Ranked, Distances] = {}
-    n_ahead = max(1, PAIRS_AHEAD // max(1, len(database)))
     if weights is not None:
-        found["weighted"] = ahead(weighted_hamming(query, database, weights), len(query), n_ahead)
+        found["weighted"] = weighted_hamming(query, database, weights)
     if activations is not None and isinstance(relevance, NeighbourRelevance):
         found["asymmetric"] = by_activations(activations, query, database)
     elif activations is not None:
-        exact = weighted_hamming(query, database, magnitudes(activations, query))
-        found["asymmetric"] = ahead(exact, len(query), n_ahead)
+        found["asymmetric"] = weighted_hamming(query, database, magnitudes(activations, query))
     return {search: Rankings(distances, relevance, progress) for search, distances in found.items()}

@@ -244,7 +244,7 @@ def test_a_set_against_itself_leaves_each_query_out(tmp_path: Path, capsys: pyte
         (["--metric", "nddcg"], "unknown metric 'nddcg': did you mean ndcg"),
         (["--metric", "suf"], "metric 'suf' is computed from a bucket search"),
         (["--interval", "1"], "--interval 1: more than 0 and less than 1 is expected, such as 0.95"),
-        (["--table", "digits", "--metric", "ap"], "--table compares AP: --metric and the options of saved codes"),
+        (["--table", "digits", "--metric", "ap"], "--table compares what the table shows: --metric and the options of"),
         (["--samples", "0"], "Invalid value for '--samples': Input should be greater than or equal to 100 (hashbench"),
     ],
 )

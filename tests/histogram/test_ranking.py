@@ -87,20 +87,6 @@ def test_sums_that_agree_tie_in_any_order_of_their_terms() -> None:
     assert found.tolist() == [6, 6, 3, 3]
 
 
-@pytest.mark.parametrize("largest", [2, 1 << 31, 1 << 54])
-def test_distances_of_many_queries_are_those_of_each(largest: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "NUMBERS", 1000)  # some items at a time
-    rng = np.random.default_rng(largest)
-    query, database = rng.integers(0, 2, (ranking.MANY, 70), np.uint8), rng.integers(0, 2, (50, 70), np.uint8)
-    weights = rng.integers(0, largest, (ranking.MANY, 70))
-    distances = ranking.weighted_hamming(pack(query), pack(database), weights)
-    together = distances(slice(0, ranking.MANY))
-    truth = ((query[:, None] != database[None]) * weights[:, None]).sum(axis=2)
-    assert np.array_equal(together, truth // np.gcd.reduce(weights, axis=1)[:, None])
-    each = [distances(slice(number, number + 1)) for number in range(ranking.MANY)]
-    assert np.array_equal(together, np.concatenate(each))
-
-
 def test_weights_of_each_query_are_taken_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     bits = [rng.integers(0, 2, (n, 12), np.uint8) for n in (7, 40)]

@@ -63,7 +63,7 @@ def test_packed_numbers_give_the_exact_products_in_any_blocks(bits: int, monkeyp
     assert packed.shape == (23, -(-7 // (8 // bits)))
     whole = estimated(vectors, packed, levels, scale, added)(slice(0, 9))
     np.testing.assert_allclose(whole, vectors @ levels[numbers].T * scale + added, rtol=1e-9, atol=1e-7)
-    monkeypatch.setattr(estimates, "PAIRS_AHEAD", 23 * 4)
+    monkeypatch.setattr(estimates, "PAIRS", 23 * 4)
     monkeypatch.setattr(estimates, "NUMBERS", 7 * 5)
     in_blocks = estimated(vectors, packed, levels, scale, added)
     for rows in (slice(0, 2), slice(2, 4), slice(4, 9), slice(1, 3)):
@@ -95,20 +95,20 @@ def test_signs_of_turned_features_keep_angles_and_more_bits_than_features_are_re
         fitted("sign", ITEMS, 17)
 
 
-@pytest.mark.parametrize("bits", [1, 4])
+@pytest.mark.parametrize("bits", [1, 2, 4])
 @pytest.mark.parametrize("metric", ["l2", "ip"])
 def test_estimates_of_rabitq_are_unbiased_over_rotations(metric: Metric, bits: int) -> None:
     # all of an item and of a query lies in few features: without a rotation the estimates are far off
     items, queries = np.eye(16)[:5] * [[1], [2], [3], [4], [5]] + 0.1, np.eye(16)[3:5] * 2
     train = np.concatenate([items, -items])  # the mean is 0
-    seeds = 150
+    seeds = 300
     found = np.array(
         [estimates_of(fitted("rabitq", train, 16 * bits, s, metric), queries, items) for s in range(seeds)]
     )
     constant = np.square(queries).sum(axis=1)[:, None] if metric == "l2" else 0
     error = found + constant - true(queries, items, metric)
     assert (np.abs(error.mean(axis=0)) < 5 * error.std(axis=0) / seeds**0.5 + 1e-5).all()
-    assert error.std() < {1: 2.0, 4: 0.3}[bits] * (2 if metric == "l2" else 1)
+    assert error.std() < {1: 2.0, 2: 1.0, 4: 0.3}[bits] * (2 if metric == "l2" else 1)
 
 
 def test_one_bit_of_rabitq_by_the_formula() -> None:

@@ -198,7 +198,7 @@ class BinaryHasher(ABC):
         """Writes ``codes``, uint8[n, bits] of 0 and 1, ``names`` [n], and ``labels`` if the items have any."""
         packed = binarize(self.encode(rows.whole(), progress=True))
         labels = {} if rows.labels is None else {"labels": rows.labels}
-        write_arrays(path, codes=packed.bits(), names=np.array(names), **labels)
+        write_arrays(path, codes=packed.bits(), names=np.array(names), layout="items-by-bits", **labels)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
         """The nearest items by Hamming distance to the database codes in codes.npz."""

@@ -32,6 +32,7 @@ COMMANDS = {
     "tune": "Search the settings of methods, with equal budgets.",
     "encode": "Write the codes of a trained run, or of your own items.",
     "search": "Find the items nearest to queries, or draw the images of a run.",
+    "export": "Write what a run has learned, or codes, for other systems.",
     "eval": "Score saved codes; ties are treated exactly.",
     "compare": "Compare two codes or two runs, query by query.",
     "run": "Train and score the missing cells of tables.",

@@ -1,0 +1,1 @@
+"""Writes what a run has learned, or codes, in the form of another system."""

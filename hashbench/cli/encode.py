@@ -16,9 +16,9 @@ def command(
         Path | None,
         Argument(help="Your own items: an image, a folder of them, .npy, .npz or .h5. Default: those of the run."),
     ] = None,
-    out: Annotated[  # type: ignore[assignment]
+    out: Annotated[
         Path, Option(metavar="FILE", help="FILE.npz; or FILE.npy or FILE.h5 for your own items, piece by piece.")
-    ] = ...,
+    ] = ...,  # type: ignore[assignment]
     device: Device = "auto",
 ) -> None:
     """Write the codes of a run's queries and database, or of your own items.

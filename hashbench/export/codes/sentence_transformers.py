@@ -4,7 +4,7 @@ from hashbench.export.codes._target import Target
 from hashbench.export.codes.numpy import write_array
 
 EXAMPLE = """
-from sentence_transformers.util import semantic_search_faiss
+from sentence_transformers.util.quantization import semantic_search_faiss
 
 codes = np.load("$file")
 found, _ = semantic_search_faiss(packed, codes, corpus_precision="ubinary", top_k=10, rescore=False)
@@ -20,7 +20,7 @@ TARGET = Target(
     file="ubinary.npy",
     about="an array `uint8[n, bytes]` as `quantize_embeddings` of precision `ubinary` makes it",
     write=write_array,
-    needs="sentence-transformers faiss-cpu",
+    needs="'sentence-transformers>=6' faiss-cpu",
     example=EXAMPLE,
     before=BEFORE,
 )

@@ -296,6 +296,7 @@ class TrainingData:
     metric: Literal["l2", "ip"] = "l2"  # by which the nearest items are wanted; ip: the largest inner products
     copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the items; None: there are none
     eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
+    track: str | None = None  # the tracker that gets the values of each epoch
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes
     given_seed: int = 0
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name

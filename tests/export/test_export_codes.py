@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from support import postgres
 from support.command_line import call
+from support.stored_toy import parts, store_toy
 
+import hashbench
 from hashbench.codes import pack
 from hashbench.codes.nearest import neighbours_of
 from hashbench.export.codes import README, TARGETS
@@ -56,13 +58,14 @@ def searched(folder: Path, variables: dict[str, str]) -> tuple[np.ndarray, np.nd
     ends = "import json; print(json.dumps([np.array(ids).tolist(), np.array(distances).tolist()]))"
     command = [sys.executable, "-W", "ignore", "-c", f"{example}\n{ends}"]
     done = subprocess.run(
-        command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=200
+        command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
     ids, distances = json.loads(done.stdout.splitlines()[-1])
     return np.array(ids), np.array(distances)
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("target", CASES)
 @pytest.mark.parametrize("n_bits", [48, 12])
 def test_the_real_system_finds_the_nearest(
@@ -93,6 +96,16 @@ def test_the_real_system_finds_the_nearest(
             n_compared += 1
             assert sorted(found) == sorted(of.items.tolist())
     assert n_compared or n_bits == 12
+
+
+def test_the_database_of_a_run_in_its_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
+    store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
+    run = hashbench.train("itq", "toy", bits=12)
+    out = tmp_path / "out"
+    assert call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", out)[0] == 0
+    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(items[30:]), axis=1))
+    assert f"from the run `{run.row.run}`" in (out / README).read_text()
 
 
 @pytest.mark.parametrize("target", ["faiss", "sqlite-vec", "usearch"])

@@ -208,7 +208,7 @@ class BinaryHasher(ABC):
         """Writes ``codes``, uint8[n, bits] of 0 and 1, ``names`` [n], and ``labels`` if the items have any."""
         packed = binarize(self.encode(rows.whole(), progress=True))
         labels = {} if rows.labels is None else {"labels": rows.labels}
-        write_arrays(path, codes=packed.bits(), names=np.array(names), **labels)
+        write_arrays(path, codes=packed.bits(), names=np.array(names), layout="items-by-bits", **labels)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
         """The nearest items by Hamming distance to the database codes in codes.npz."""
@@ -306,6 +306,7 @@ class TrainingData:
     metric: Literal["l2", "ip"] = "l2"  # by which the nearest items are wanted; ip: the largest inner products
     copies: NDArray[Any] | None = None  # [c, n, d]: features of augmented copies of the items; None: there are none
     eval_every: int = 0  # epochs between two calls of ``evaluate``; 0: it is not called
+    track: str | None = None  # the tracker that gets the values of each epoch
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes
     given_seed: int = 0
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name

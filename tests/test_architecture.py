@@ -28,7 +28,7 @@ ORDER = [
     {"export", "tuning"},
     {"tables"},
     {"figures"},
-    {"bundle", "report"},
+    {"bundle", "report", "export"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before
 ]
 PLACE = {folder: place for place, folders in enumerate(ORDER) for folder in folders}

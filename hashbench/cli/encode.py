@@ -16,7 +16,9 @@ def command(
         Path | None,
         Argument(help="Your own items: an image, a folder of them, .npy, .npz or .h5. Default: those of the run."),
     ] = None,
-    out: Annotated[Path, Option(help="The .npz file to write.")] = ...,  # type: ignore[assignment]
+    out: Annotated[
+        Path, Option(metavar="FILE", help="FILE.npz; or FILE.npy or FILE.h5 for your own items, piece by piece.")
+    ] = ...,  # type: ignore[assignment]
     device: Device = "auto",
 ) -> None:
     """Write the codes of a run's queries and database, or of your own items.
@@ -24,9 +26,13 @@ def command(
     For your own items the file holds `codes` (uint8, 0 or 1, items x bits), `names`, and `labels` if the items have
     any: the names of the subfolders, or the array `labels` beside `items`. A run with sparse codes writes `activations`
     and `embeddings`, which hashbench index reads; its queries go to a second file next to --out.
+
+    With --out FILE.npy or FILE.h5 a file of your own items may be larger than memory: it is read and encoded piece by
+    piece, and the codes are packed bytes, as of numpy.packbits.
     """
     from hashbench.datasets.own import inputs
     from hashbench.runs.data import open_data, own_rows
+    from hashbench.runs.encode import PIECEWISE, encode_file
     from hashbench.runs.guard import load_hasher
     from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
@@ -37,7 +43,9 @@ def command(
     row = store.named(run)
     spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
     written = [out]
-    if items is None:
+    if out.suffix in PIECEWISE:
+        encode_file(spec, hasher, items, out, device)
+    elif items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
     else:
         card = spec.card

@@ -66,6 +66,12 @@ def command(
     curves: Annotated[
         Path | None, Option(metavar="FOLDER", help="Write curves of precision and recall as CSV and PNG.")
     ] = None,
+    pairs: Annotated[
+        float | None,
+        Option(
+            min=0, max=1, metavar="PRECISION", help="Also score pairs by Hamming radius; find that of this precision."
+        ),
+    ] = None,
     device: Annotated[
         str, Option(help="The device that counts: auto, cpu, cuda or cuda:N. auto: a GPU if the CPU needs 10 seconds.")
     ] = "auto",
@@ -123,7 +129,7 @@ def command(
     Codes are read from .npz, .npy, .mat, .h5 and .pt files, or packed bytes; in a folder, files are found by the names
     that other hashing code uses. The report shows each metric with its range over the orders of tied items, and
     diagnostics of the codes. Means are over the queries with a relevant item. The values are the same on every
-    --device.
+    --device. --pairs is for near-duplicates: shares of all pairs of a query and an item; --curves then draws them too.
     """
     from hashbench.codes import files as saved_files
     from hashbench.evaluation import report
@@ -153,7 +159,9 @@ def command(
         of_queries, how = Source(tuple(named), explicit, stream, device), How(jobs, counts, append, ray)
         total, query = _count_shards(of_queries, how, (shards, shard_labels), outputs)
         scores = total.evidence.scores(names, ties=ties, empty=empty)
-        found = report.Evaluation(f"{source}, {shards}", scores, total.evidence, query, notes=total.notes)
+        found = report.Evaluation(
+            f"{source}, {shards}", scores, total.evidence, query, notes=total.notes, pair_precision=pairs
+        )
         _write(found, csv, per_query, curves)
         return _print(found, as_json)
     of_shards = {"shard-labels": shard_labels, "jobs": jobs > 1, "ray": ray, "counts": counts, "append": append}
@@ -161,18 +169,23 @@ def command(
         raise HashbenchError(f"{alone} needs --shards 'PATTERN', the files of the database")
     if weights is not None:
         names.refuse_radii("weighted distances do")
-        _refuse({"as": as_, "trec-run": trec_run, "curves": curves}, "--weights")
+        _refuse({"as": as_, "trec-run": trec_run, "curves": curves, "pairs": pairs}, "--weights")
     if exclude_self:
         _refuse({"as": as_}, "--exclude-self", ": other code counts a query among its own neighbours")
     asked = Asked(names, ties, empty, exclude_self, device, weights, as_, explicit, stream, needs_all, near)
     if len(named) > 1 and explicit.names_no_array and all(saved_files.is_whole(path, near is None) for path in named):
         of_one = {"as": as_, "per-query": per_query, "curves": curves, "trec-run": trec_run, "qrels": qrels}
-        _refuse({**of_one, "train-codes": training}, "several files that are scored one by one", ": score one file")
+        _refuse(
+            {**of_one, "pairs": pairs, "train-codes": training},
+            "several files that are scored one by one",
+            ": score one file",
+        )
         return _print_files([_scored([path], str(path), asked)[2] for path in named], csv, as_json)
     saved, scored, found = _scored(named, source, asked)
     if training is not None:
         items = saved_files.opened(named, explicit=explicit, streamed=stream, training=training)
         found = _with_training(found, items, device)
+    found = replace(found, pair_precision=pairs)
     with all_or_none():
         _write(found, csv, per_query, curves)
         if isinstance(saved, saved_files.SavedCodes):  # the TREC options have been refused for a stream
@@ -326,6 +339,7 @@ def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves
     with all_or_none():
         if curves is not None:
             report.write_curves(curves, found.evidence.histogram)
+            report.write_pairs(curves, found)
         if csv is not None:
             report.write_csv(csv, found.scores)
         if per_query is not None:
@@ -344,6 +358,7 @@ def _write_trec(saved: "SavedCodes", scored: "Scorer", run: Path | None, depth: 
 def _print(found: "Evaluation", as_json: bool) -> None:
     from hashbench.evaluation import report
 
+    text = report.as_json(found) if as_json else report.as_text(found)
     if found.queries.without_relevant == found.scores.n_queries:
         echo(f"warning: {found.source}: no query has a relevant item, so there is no mean", err=True)
-    echo(report.as_json(found) if as_json else report.as_text(found))
+    echo(text)

@@ -1,36 +1,73 @@
-"""``hashbench export`` writes the hash function of a run for programs without hashbench."""
+"""``hashbench export`` writes the hash function of a run, or codes, for programs without hashbench."""
 
+import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from typer import Context, Option, echo
+from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import AsJson, RunName, program
+from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
+from hashbench.cli.catalogue import complete
+from hashbench.foundation.errors import HashbenchError, unknown
 
 
 def command(
     context: Context,
-    run: RunName,
+    source: Annotated[
+        str,
+        Argument(
+            metavar="RUN|FILE",
+            help="A run; with --codes also codes, FILE or FILE:KEY.",
+            autocompletion=complete("runs"),
+        ),
+    ],
     to: Annotated[
-        Literal["numpy", "onnx", "torch"],
-        Option(help="numpy: arrays and a script; onnx: a model (the extra onnx); torch: a program of torch.export."),
+        str,
+        Option(
+            metavar="FORM",
+            help="numpy: arrays and a script; onnx: a model (the extra onnx); torch: a program of torch.export. With "
+            "--codes: faiss, pgvector, sqlite-vec, milvus, usearch, sentence-transformers, numpy.",
+        ),
     ],
     out: Annotated[Path | None, Option(metavar="FOLDER", help="A new folder. Default: RUN-FORM, here.")] = None,
+    codes: Annotated[bool, Option("--codes", help="Write the codes of the database, not the hash function.")] = False,
+    bits: Bits = None,
+    bit_order: BitOrder = None,
+    layout: Layout = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the hash function of a run as files that need no hashbench.
+    """Write the hash function of a run, or its codes, as files that need no hashbench.
 
-    The folder has the function itself, hashbench.json, which says what it takes and gives, a README.md, and encode.py,
-    which encodes a file of items. Linear, kernel and tree methods and small encoders have the form numpy; all methods
-    of binary codes have the others. hashbench.load(FOLDER) encodes in Python.
+    Of a hash function the folder has the function itself, hashbench.json, which says what it takes and gives, a
+    README.md, and encode.py, which encodes a file of items. Linear, kernel and tree methods and small encoders have
+    the form numpy; all methods of binary codes have the others. hashbench.load(FOLDER) encodes in Python.
+
+    With --codes it has the codes of the database of a run, or those of a file, as the system named by --to loads
+    them, and a README.md with a query.
     """
+    if codes:
+        from hashbench.codes.files import Explicit, parted
+        from hashbench.export.codes import export_codes
+
+        explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
+        folder = out or Path(f"{Path(parted(source)[0]).stem}-{to}")
+        written = export_codes(source, to, folder, explicit=explicit, program=program(context))
+        echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
+        return
+    from hashbench.export.description import FORMS
     from hashbench.export.write import export
     from hashbench.runs.guard import load_hasher
     from hashbench.runs.store import Store
 
+    described = {"--bits": bits, "--bit-order": bit_order, "--layout": layout}
+    if options := [name for name, value in described.items() if value is not None]:
+        raise HashbenchError(f"{options[0]} describes codes in a file: it goes with --codes")
+    form = next((form for form in FORMS if form == to), None)
+    if form is None:
+        raise unknown("form", to, FORMS)
     store = Store.default()
-    row = store.named(run)
+    row = store.named(source)
     hasher = load_hasher(row, store, "cpu", program(context))
     folder = out or Path(f"{row.run}-{to}")
-    description = export(row, hasher, to, folder)
+    description = export(row, hasher, form, folder)
     echo(description.model_dump_json() if as_json else str(folder))

@@ -1,7 +1,6 @@
 """``hashbench search`` finds the items nearest to queries: in saved codes, or in a run, whose images it can draw."""
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -70,6 +69,8 @@ def command(
     """
     from hashbench.codes import search
     from hashbench.codes.files import Explicit
+    from hashbench.runs.guard import codes_file
+    from hashbench.runs.store import Store
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
@@ -83,14 +84,13 @@ def command(
         require_apart([] if items is None else [items], [out])
         _check_sheet({"json": as_json, "method ivf": method == "ivf", **of_codes, "layout": layout}, top, queries)
         from hashbench.runs import contact_sheet
-        from hashbench.runs.store import Store
 
         n, run, first = queries or SHOWN_QUERIES, str(source), program(context)
         contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
         return echo(str(out))
     if items is not None and file is not None:
         raise HashbenchError(f"{items}: your own queries are encoded by a run, and {file} has only codes: name a run")
-    sources = [file or _codes_of_run(context, str(source))] if source is not None else []
+    sources = [file or codes_file(str(source), Store.default(), program(context))] if source is not None else []
     query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
     options = search.ListSearch(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
     names: list[str] = []
@@ -112,11 +112,10 @@ def command(
 
 def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
     """The file of codes that is meant; None if ``source`` is a run."""
-    from hashbench.codes.files import SUFFIXES
+    from hashbench.codes.files import file_meant
 
     if source is not None:
-        path = Path(source)  # a run's name ends in none of the suffixes
-        return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
+        return file_meant(source)
     if explicit.query_codes is None or explicit.database_codes is None:
         raise HashbenchError("nothing to search: name a run or codes, or use --query-codes and --database-codes")
     return Path(explicit.query_codes)
@@ -128,25 +127,6 @@ def _check_sheet(options: dict[str, object], top: int, queries: int | None) -> N
     for option, value, most in (("--top", top, SHEET_TOP), ("--queries", queries or 1, SHEET_QUERIES)):
         if value > most:
             raise HashbenchError(f"{option} {value}: a sheet shows at most {most}")
-
-
-def _codes_of_run(context: Context, name: str) -> Path:
-    """The file with the codes of a run; raises HashbenchError if it is not here, or if they are not binary."""
-    from hashbench.contract import CODES, NO_CODES, BitSettings
-    from hashbench.runs.guard import not_here
-    from hashbench.runs.run import Run
-    from hashbench.runs.store import Store
-
-    store = Store.default()
-    row = store.named(name)
-    run = Run.from_row(row)
-    if run.method.group == "quantisation":
-        raise HashbenchError(f"{row.run}: {NO_CODES}")
-    if not isinstance(run.settings, BitSettings):
-        raise HashbenchError(f"{row.run}: its codes are not binary; hashbench encode and hashbench index search them")
-    if not (path := store.run_folder(row.run) / CODES).exists():
-        raise not_here(row, store, program(context))
-    return path
 
 
 def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tuple[Codes, Codes]":

@@ -54,6 +54,9 @@ def command(
             min=0, metavar="N", help="Every N epochs, also score items that are not the queries. Default: 0, never."
         ),
     ] = 0,
+    track: Annotated[
+        str | None, Option(metavar="TRACKER", help="Also log to tensorboard, wandb (offline) or mlflow; each an extra.")
+    ] = None,
     asymmetric: Annotated[
         bool, Option("--asymmetric", help="Also rank by the asymmetric distance: a query's activations against codes.")
     ] = False,
@@ -68,8 +71,8 @@ def command(
     {"again": ROW, "stored": ROW, "equal": {...}, "differences": {...}}.
 
     After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
-    line for each epoch, its curves, training.png, and with the extra tensorboard TensorBoard's files. To train with N
-    processes, one on each GPU, start torchrun --nproc-per-node N -m hashbench train with the same arguments.
+    line for each epoch, and its curves, training.png. To train with N processes, one on each GPU, start torchrun
+    --nproc-per-node N -m hashbench train with the same arguments.
 
     --eval-every N shows how well the network ranks while it is trained, in the progress bar and in these files: the AP
     of items of the database that are neither queries nor, where there are others, training items. The result of the run
@@ -81,7 +84,6 @@ def command(
     from hashbench.runs.row import made_by
     from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
-    from hashbench.training.settings import DeepSettings
 
     chosen = _options.parse_settings(settings or [])
     for key in ("bits", "model"):
@@ -96,11 +98,17 @@ def command(
         given = {**found, **given, "weights": found["weights"]}
     run = Run.resolve(dataset, protocol, method, given, **of_run)
     run = run.with_asymmetric() if asymmetric else run
-    if eval_every and not isinstance(run.settings, DeepSettings):
-        raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
+    _check_epochs(run, eval_every, track)
     compute = parallel.ComputeOptions(precision, compile_, channels_last, threads)
     options = Options(
-        device, group.is_first, checkpoint_every, group=group, compute=compute, weights=file, eval_every=eval_every
+        device,
+        group.is_first,
+        checkpoint_every,
+        group=group,
+        compute=compute,
+        weights=file,
+        eval_every=eval_every,
+        track=track,
     )
     store = Store.default()
     stored = stored_row(run, store)
@@ -117,6 +125,19 @@ def command(
         _row_text.print_row(row, stored if again else None, store, as_json=as_json)
     for line in _notes(run, given) if group.is_first else ():  # after an error they would be noise
         note(f"note: {line}")
+
+
+def _check_epochs(run: "Run", eval_every: int, track: str | None) -> None:
+    """Raises HashbenchError where what is asked of each epoch cannot be done."""
+    from hashbench.training import trackers
+    from hashbench.training.settings import DeepSettings, TrainingSettings
+
+    if eval_every and not isinstance(run.settings, DeepSettings):
+        raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
+    if track is not None and not isinstance(run.settings, TrainingSettings):
+        raise HashbenchError(f"--track: {run.name.method} trains no network, so it has no epochs")
+    if track is not None:
+        trackers.require(track)
 
 
 def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":

@@ -48,6 +48,12 @@ class Codes:
         """The codes as uint8[n, n_bits] of 0 and 1."""
         return np.unpackbits(self.bytes(), axis=1, count=self.n_bits, bitorder="little")
 
+    def packbits(self) -> NDArray[np.uint8]:
+        """What ``numpy.packbits(bits, axis=1)`` makes of the bits: uint8[n, ceil(n_bits / 8)], padded with 0."""
+        rows = self.bytes()[:, : -(-self.n_bits // 8)].copy()
+        reverse_bits(rows)
+        return rows
+
 
 def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
     """The codes of ``bits`` [n, n_bits], where every non-zero entry is a set bit."""

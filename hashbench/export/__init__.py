@@ -1,1 +1,1 @@
-"""The hash function of a run as files that need no hashbench: arrays of NumPy, ONNX, or a program of PyTorch."""
+"""The hash function of a run, or codes, as files of other systems that need no hashbench."""

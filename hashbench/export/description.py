@@ -1,7 +1,7 @@
 """The description of an exported hash function, hashbench.json: what it takes, what it gives, and what made it."""
 
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ FORMAT: Final = "hashbench-export"
 VERSION: Final = 1
 
 Form = Literal["numpy", "onnx", "torch"]
+FORMS: tuple[Form, ...] = get_args(Form)
 Name = Annotated[str, Field(pattern=r"^[a-z_0-9]+$", max_length=60)]
 
 

@@ -1,4 +1,4 @@
-"""Curves of mean precision and mean recall over the queries with a relevant item: by Hamming radius, and by rank."""
+"""Curves by Hamming radius and by rank: means over the queries with a relevant item, and shares of all pairs."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,3 +58,35 @@ def rank_curve(histogram: Histogram, most: int = N_RANKS) -> Curve:
 
     n = np.arange(1, last + 1)
     return {"n": n, "precision": found(rate) / n, "recall": found(rate / relevant.sum(axis=1, keepdims=True))}
+
+
+def pair_curve(histogram: Histogram) -> Curve:
+    """Shares of all pairs of a query and an item, those within each Hamming ``radius`` 0 .. bits taken for relevant.
+
+    ``found`` pairs lie within the radius, ``relevant`` ones of them are relevant. ``precision`` is NaN where nothing is
+    found, ``false_positive_rate`` where every pair is relevant. Queries without a relevant item count too. Raises
+    HashbenchError when no pair is relevant.
+    """
+    found = histogram.at_distance.sum(axis=0).cumsum()
+    relevant = histogram.relevant.sum(axis=0).cumsum()
+    n_relevant = relevant[-1]
+    n_others = found[-1] - n_relevant
+    if not n_relevant:
+        raise HashbenchError("pairs: no pair of a query and an item is relevant")
+    others = found - relevant
+    unknown = np.full(len(found), np.nan)
+    return {
+        "radius": np.arange(histogram.n_bits + 1),
+        "found": found,
+        "relevant": relevant,
+        "precision": np.divide(relevant, found, out=unknown.copy(), where=found > 0),
+        "recall": relevant / n_relevant,
+        "f1": 2 * relevant / (found + n_relevant),
+        "false_positive_rate": others / n_others if n_others else unknown,
+    }
+
+
+def radius_of(precision: float, pairs: Curve) -> int | None:
+    """The largest radius of a ``pair_curve`` within which the precision is still so high; None where there is none."""
+    enough = np.flatnonzero(pairs["precision"] >= precision)
+    return int(enough[-1]) if enough.size else None

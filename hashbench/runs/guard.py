@@ -7,7 +7,16 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from hashbench.contract import PIXELS, DamagedHasher, Hasher, SavedHasher, TrainingFailed
+from hashbench.contract import (
+    CODES,
+    NO_CODES,
+    PIXELS,
+    BitSettings,
+    DamagedHasher,
+    Hasher,
+    SavedHasher,
+    TrainingFailed,
+)
 from hashbench.foundation import provenance
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_writable, write_text
@@ -96,6 +105,19 @@ def load_hasher(
     if hasher is None:
         raise not_here(row, store, program)
     return hasher
+
+
+def codes_file(name: str, store: Store, program: Sequence[str] = PROGRAM) -> Path:
+    """The file with the codes of the stored run called ``name``; HashbenchError if it is missing or none are binary."""
+    row = store.named(name)
+    run = Run.from_row(row)
+    if run.method.group == "quantisation":
+        raise HashbenchError(f"{row.run}: {NO_CODES}")
+    if not isinstance(run.settings, BitSettings):
+        raise HashbenchError(f"{row.run}: its codes are not binary; hashbench encode and hashbench index search them")
+    if not (path := store.run_folder(row.run) / CODES).exists():
+        raise not_here(row, store, program)
+    return path
 
 
 def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: str = "") -> HashbenchError:

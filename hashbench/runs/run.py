@@ -38,6 +38,7 @@ class Options:
     compute: ComputeOptions = DEFAULT_COMPUTE
     weights: str | None = None  # the file of pretrained weights; None: the official file in the data folder
     eval_every: int = 0  # epochs between two evaluations of a network in training; 0: none
+    track: str | None = None  # the tracker of a network in training
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):

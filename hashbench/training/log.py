@@ -1,13 +1,14 @@
-"""The log of a training run: one line for each epoch, TensorBoard files if it is installed, and a plot at the end."""
+"""The log of a training run: one line for each epoch, a tracker if one is asked for, and a plot at the end."""
 
 import json
-from importlib.util import find_spec
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from hashbench.foundation.files import atomic, reported, write_text
+from hashbench.training.trackers import TRACKERS
 
-FILE, PICTURE, BOARD = "metrics.jsonl", "training.png", "tensorboard"
+FILE, PICTURE = "metrics.jsonl", "training.png"
 HELD_OUT_AP, TRAIN_AP = "held_out_ap", "train_ap"  # in the lines of epochs after which --eval-every scored items
 TITLES = {
     "loss": "loss",
@@ -20,32 +21,30 @@ _OF_TRAINING = {*TITLES, "epoch", "step", "images_per_s", "seconds"}
 
 
 class Log:
-    """Writes metrics.jsonl in the folder of a run, one JSON object for each epoch."""
+    """Writes metrics.jsonl in the folder of a run, one JSON object for each epoch, and tells the tracker ``track``."""
 
-    def __init__(self, folder: Path, epochs_done: int) -> None:
+    def __init__(
+        self, folder: Path, epochs_done: int, track: str | None = None, config: Mapping[str, Any] | None = None
+    ) -> None:
         self.folder = folder
         # a killed run trains the epochs after its checkpoint again
         kept = [line for line in read(folder) if line["epoch"] < epochs_done]
         write_text(folder / FILE, "".join(json.dumps(line) + "\n" for line in kept))
-        self._board: Any = None
-        if find_spec("tensorboard") is not None:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._board = SummaryWriter(folder / BOARD, purge_step=epochs_done)
+        self._tracker = None if track is None else TRACKERS[track](folder, config or {}, epochs_done)
 
     def write(self, **values: float) -> None:
         """Adds the line of an epoch; ``values`` must hold ``epoch``."""
         path = self.folder / FILE
         with reported(path), path.open("a") as file:
             file.write(json.dumps(values) + "\n")
-        if self._board is not None:
-            for name in sorted(set(values) - {"epoch", "step"}):
-                self._board.add_scalar(f"train/{name}", values[name], int(values["epoch"]))
+        if self._tracker is not None:
+            tracked = {name: value for name, value in values.items() if name not in ("epoch", "step")}
+            self._tracker.write(tracked, int(values["epoch"]))
 
     def close(self) -> None:
-        """Writes the plot."""
-        if self._board is not None:
-            self._board.close()
+        """Writes the plot, and ends the tracking."""
+        if self._tracker is not None:
+            self._tracker.close()
         draw(self.folder)
 
 

@@ -35,7 +35,8 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     """
     trainer = Trainer(settings, objective, data, method)
     trainer.resume()
-    log = Log(data.folder, trainer.epochs_done) if data.group.is_first else None
+    config = {"method": method, "seed": data.seed, **settings.model_dump()}
+    log = Log(data.folder, trainer.epochs_done, data.track, config) if data.group.is_first else None
     n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
     total, done = settings.epochs * n_examples, trainer.epochs_done * n_examples
     threads = threads_for(trainer.hasher.encoder, settings.batch_size)

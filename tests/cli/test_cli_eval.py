@@ -173,6 +173,30 @@ def test_curves_are_written_as_csv_and_png(file: Path, tmp_path: Path) -> None:
     assert points[3] == (1.0, pytest.approx(1 / 3))
 
 
+def test_pairs_have_a_table_a_file_and_a_picture(file: Path, tmp_path: Path) -> None:
+    """The relevant pair and another lie at distance 0, the third at 3: of two pairs one is right."""
+    folder = tmp_path / "curves"
+    printed = report(str(file), "--pairs", "0.5", "--curves", str(folder)).splitlines()
+    at = printed.index("pairs within radius  found  precision  recall      F1  false positive rate")
+    assert [line.split() for line in printed[at + 1 : at + 5]] == [
+        ["0", "2", "0.5000", "1.0000", "0.6667", "0.5"],
+        ["1", "2", "0.5000", "1.0000", "0.6667", "0.5"],
+        ["2", "2", "0.5000", "1.0000", "0.6667", "0.5"],
+        ["3", "3", "0.3333", "1.0000", "0.5000", "1"],
+    ]
+    assert printed[at + 5] == "precision 0.5: radius 2, recall 1.0000; best F1: radius 0"
+    found = rows(folder / "pairs.csv")
+    assert [float(row["precision"]) for row in found] == pytest.approx([0.5, 0.5, 0.5, 1 / 3])
+    assert (folder / "pairs.png").read_bytes().startswith(b"\x89PNG")
+    of_pairs = run_json(str(file), "--pairs", "0.9")["pairs"]
+    assert (of_pairs["wished_precision"], of_pairs["radius"], of_pairs["by_radius"]["found"]) == (
+        0.9,
+        None,
+        [2, 2, 2, 3],
+    )
+    assert "precision 0.9: at no radius; best F1: radius 0" in report(str(file), "--pairs", "0.9")
+
+
 def test_curves_of_nothing_are_refused_and_not_written(file: Path, tmp_path: Path) -> None:
     written(file, np.zeros((3, 3), np.uint8), query_class=9)
     outputs = [tmp_path / name for name in ("curves", "scores.csv")]
@@ -488,6 +512,6 @@ def test_several_files_are_scored_into_one_table(tmp_path: Path, file: Path) -> 
             np.savez(tmp_path / f"only_{name}.npz", **{key: whole[key] for key in keys})
     both = run_json(*(str(tmp_path / f"only_{name}.npz") for name in parts))
     assert both["metrics"] == alone[0]["metrics"]
-    for option in (["--curves", "out"], ["--as", "trec"], ["--per-query", "q.csv"]):
+    for option in (["--curves", "out"], ["--pairs", "1"], ["--as", "trec"], ["--per-query", "q.csv"]):
         with pytest.raises(HashbenchError, match="cannot be combined with several files that are scored one by one"):
             CliRunner().invoke(app, [str(file), str(other), *option], catch_exceptions=False)

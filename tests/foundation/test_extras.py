@@ -40,7 +40,9 @@ def test_a_clone_names_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_extras_of_the_clone_are_those_of_pyproject() -> None:
-    assert set(extras.extras()) == {"onnx", "parquet", "ray", "search", "tensorboard", "text", "timm", "train"}
+    of_systems = {"search", "sqlite-vec", "usearch"}
+    trackers = {"mlflow", "tensorboard", "wandb"}
+    assert set(extras.extras()) == {"onnx", "parquet", "ray", "text", "timm", "train", *of_systems, *trackers}
     assert "torch>=2.5" in extras.extras()["train"]
 
 

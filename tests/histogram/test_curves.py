@@ -101,3 +101,35 @@ def test_pr_area_sees_all_queries_whatever_the_blocks(monkeypatch: pytest.Monkey
     pieces = metrics.evaluate(histogram, Metrics.parse(["pr_area", "ap"]))
     for name in whole:
         np.testing.assert_allclose(pieces[name], whole[name], atol=1e-15)
+
+
+def test_the_shares_of_pairs_are_those_of_a_loop_over_all_pairs() -> None:
+    rng = np.random.default_rng(4)
+    query, database = rng.integers(0, 2, (5, 6), np.uint8), rng.integers(0, 2, (11, 6), np.uint8)
+    relevant = rng.integers(0, 3, 5)[:, None] == rng.integers(0, 3, 11)
+    relevant[0] = False  # a query without a relevant item counts too
+    pairs = [((query[q] != database[n]).sum(), relevant[q, n]) for q in range(5) for n in range(11)]
+    counts = np.zeros((5, 7, 2), np.int64)
+    np.add.at(counts, (np.arange(5)[:, None], (query[:, None] != database).sum(axis=2), relevant.astype(int)), 1)
+    found = curves.pair_curve(Histogram(counts, np.arange(2)))
+    assert found["radius"].tolist() == list(range(7))
+    for radius in range(7):
+        within = [is_relevant for distance, is_relevant in pairs if distance <= radius]
+        hits, n_relevant = sum(within), int(relevant.sum())
+        precision, recall = hits / len(within) if within else np.nan, hits / n_relevant
+        f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
+        expected = [precision, recall, f1, (len(within) - hits) / (55 - n_relevant)]
+        names = ("precision", "recall", "f1", "false_positive_rate")
+        assert [found[name][radius] for name in names] == pytest.approx(expected, nan_ok=True)
+        assert (found["found"][radius], found["relevant"][radius]) == (len(within), hits)
+
+
+def test_the_radius_of_a_precision_is_the_largest() -> None:
+    """The precision by radius, 0 pairs first, is not monotone: -, 1, 1/2, 3/4, 3/5."""
+    counts = np.array([[[0, 0], [0, 1], [1, 0], [0, 2], [1, 0]]])
+    pairs = curves.pair_curve(Histogram(counts, np.arange(2)))
+    assert [curves.radius_of(precision, pairs) for precision in (0.6, 0.7, 0.75, 0.76, 1.0)] == [4, 3, 3, 1, 1]
+    nothing = curves.pair_curve(Histogram(counts[:, :, ::-1].copy(), np.arange(2)))
+    assert curves.radius_of(0.7, nothing) is None
+    with pytest.raises(HashbenchError, match="no pair of a query and an item is relevant"):
+        curves.pair_curve(Histogram(np.ones((1, 3, 1), np.int64), np.arange(1)))

@@ -2,10 +2,8 @@
 
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -103,32 +101,6 @@ def test_a_half_written_line_is_dropped(tmp_path: Path) -> None:
     (tmp_path / log.FILE).write_text('{"epoch": 0, "loss": 1.0}\n{"epoch": 1, "loss": 1.0}\n{"epoch": 2, "lo')
     log.Log(tmp_path, 1)
     assert (tmp_path / log.FILE).read_text() == '{"epoch": 0, "loss": 1.0}\n'
-
-
-def test_tensorboard_is_written_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written: list[tuple[str, float, int]] = []
-    opened: list[tuple[Path, int]] = []
-
-    class SummaryWriter:
-        def __init__(self, folder: Path, purge_step: int) -> None:
-            opened.append((folder, purge_step))
-
-        def add_scalar(self, name: str, value: float, step: int) -> None:
-            written.append((name, value, step))
-
-        def close(self) -> None:
-            opened.append((Path("closed"), 0))
-
-    stand_in = ModuleType("torch.utils.tensorboard")
-    stand_in.SummaryWriter = SummaryWriter  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", stand_in)
-    monkeypatch.setattr(log, "find_spec", lambda _: object())
-    lines = trained(tmp_path)
-    assert opened == [(tmp_path / log.BOARD, 0), (Path("closed"), 0)]
-    assert [entry for entry in written if entry[0] == "train/loss"] == [
-        ("train/loss", line["loss"], line["epoch"]) for line in lines
-    ]
-    assert {name for name, *_ in written} == {f"train/{x}" for x in ("alpha", "images_per_s", "loss", "lr", "seconds")}
 
 
 def test_a_log_gets_lines_with_the_loss_and_the_time_left(

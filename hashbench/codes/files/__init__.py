@@ -1,5 +1,6 @@
 """Reads codes and labels from the files of ``save`` and of other code: a module a format, see docs/code-formats.md."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from hashbench.codes.files._find import (
 from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange, is_text
-from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes
+from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes, regrouped
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
 from hashbench.foundation.errors import HashbenchError, retold
@@ -46,8 +47,19 @@ __all__ = [
     "SavedCodes",
     "StoredArray",
 ]
-__all__ += ["array_at", "arrays_in", "attributes_of", "files_of", "is_whole", "load", "load_codes", "load_ids"]
-__all__ += ["load_with_neighbours", "opened", "parted", "rows_of_ids", "save", "shape_of", "weights_at"]
+__all__ += ["array_at", "arrays_in", "attributes_of", "file_meant", "files_of", "is_whole", "load", "load_codes"]
+__all__ += [
+    "load_database",
+    "load_ids",
+    "load_with_neighbours",
+    "opened",
+    "parted",
+    "regrouped",
+    "rows_of_ids",
+    "save",
+    "shape_of",
+    "weights_at",
+]
 
 BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
@@ -124,6 +136,31 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
     found = _open(sources, explicit, with_labels=False, with_ids=False)
     query, database, notes = _codes.read(found.codes, explicit.bit_order)
     return query, database, found.notes + notes
+
+
+def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes, list[str]]:
+    """The codes of the database at ``place``, FILE or FILE:KEY, and notes; read as ``load`` reads them.
+
+    Without KEY they are those that ``load_codes`` finds, else the only array of the file, or the only one that is named
+    as the codes of a database are.
+    """
+    path, key = parted(place)
+    if key is None and is_whole(path, with_labels=False):  # the queries show which axis counts the bits
+        _, database, notes = load_codes(path, explicit=explicit)
+        return database, notes
+    beside = {name: array() for name, array in arrays_in(path).items() if name in (N_BITS, LAYOUT)}
+    stored = array_at(place, "database_codes", "it as")
+    n_bits = _n_bits([stored], beside.get(N_BITS), explicit)
+    layout = explicit.layout or _layout(beside.get(LAYOUT))
+    found = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
+    database, notes = _codes.read_database(found, explicit.bit_order)
+    return database, [*_notes_of_texts({"database_codes": stored}, found.n_bits), *found.notes[:1], *notes]
+
+
+def file_meant(source: str) -> Path | None:
+    """The file that ``source``, a FILE or the name of a run, means; None for a run, whose name ends in no suffix."""
+    path = Path(source)
+    return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
 
 
 def load_with_neighbours(
@@ -219,18 +256,25 @@ def _open(
     for what, place in zip(("codes", "labels"), training or (), strict=False):
         roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}", paths)
         where += f", --train-{what} {place} as database_{what}"
-    n_bits, layout = explicit.bits, explicit.layout
-    if n_bits is None and N_BITS in found:
-        n_bits = _check_bits(found[N_BITS].where, found[N_BITS].integer())
-    codes = arrange(where, roles, n_bits, layout or _layout(found.get(LAYOUT)))
+    n_bits = _n_bits([roles[role] for role in CODE_ROLES], found.get(N_BITS), explicit)
+    codes = arrange(where, roles, n_bits, explicit.layout or _layout(found.get(LAYOUT)))
     notes = [*_notes_of_texts(roles, codes.n_bits), *codes.notes]
     notes += [f"{where}: codes are bits x items"] if codes.transposed else []
     notes += [f"{where}: labels are labels x items"] if any(each.transposed for each in codes.labels) else []
     return Opened(codes, ids if with_ids and training is None else [None, None], notes, explicit.bit_order)
 
 
+def _n_bits(codes: Sequence[StoredArray], beside: StoredArray | None, explicit: Explicit) -> int | None:
+    """The code length that the user, the array ``beside`` the codes or the format of their file says; else None."""
+    if explicit.bits is not None:
+        return explicit.bits
+    if beside is not None:
+        return _check_bits(beside.where, beside.integer())
+    return next((stored.packed_bits for stored in codes if stored.packed_bits is not None), None)
+
+
 def _notes_of_texts(roles: Mapping[str, StoredArray], n_bits: int) -> list[str]:
-    texts = [roles[role] for role in CODE_ROLES if is_text(roles[role])]
+    texts = [stored for role, stored in roles.items() if role in CODE_ROLES and is_text(stored)]
     return [f"{stored.where}: texts of hexadecimal digits or of 0 and 1, read as {n_bits} bits" for stored in texts]
 
 

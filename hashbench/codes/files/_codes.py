@@ -78,6 +78,15 @@ def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list
     return query, database, notes + more
 
 
+def read_database(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, list[str]]:
+    """The database codes alone, and notes as those of ``read``."""
+    side = Packer(stored.database, stored.n_bits)
+    rows = side.whole()
+    notes = interpret([side.values])
+    chosen, more = choose_order(stored, side.last_byte(rows), bit_order)
+    return side.codes(rows, chosen), notes + more
+
+
 def choose_order(codes: StoredCodes, last_byte: int, bit_order: str | None) -> tuple[str, list[str]]:
     """The bit order of the packed codes, by the or of all rows' last bytes, and a note where the padding showed it."""
     sides = [stored for stored in (codes.query, codes.database) if is_packed(stored, codes.n_bits)]

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hashbench.codes.files import h5, mat, npy, npz, pt, txt
+from hashbench.codes.files import faiss, h5, mat, npy, npz, pt, txt
 from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 
-FORMATS = {"h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt, "txt": txt}
-SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth", ".txt")  # of files of codes
+FORMATS = {"faiss": faiss, "h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt, "txt": txt}
+SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth", ".txt", ".faiss")  # of files of codes
 N_BITS, LAYOUT, IDS = "n_bits", "layout", ("query_ids", "database_ids")  # arrays that may be beside the codes
 ROLES = (*CODE_ROLES, *LABEL_ROLES)
 
@@ -86,7 +86,7 @@ def _format(path: Path) -> str:
     known = [name for name, form in FORMATS.items() if form.recognises(head)]
     if not known and path.suffix not in pt.SUFFIXES:
         raise HashbenchError(
-            f"{path}: not a readable .npz, .npy, .mat, .h5, .pt or .txt file: it begins like none of them"
+            f"{path}: not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file: it begins like none of them"
         )
     return known[0] if known else "pt"
 

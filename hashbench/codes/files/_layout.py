@@ -55,7 +55,9 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     (or row) a label. Raises HashbenchError where no layout fits; where two fit, the error asks for ``--layout``.
     """
     texts = {role: _of_texts(roles[role], n_bits) for role in CODE_ROLES if is_text(roles[role])}
-    roles, layout = {**roles, **texts}, LAYOUTS[0] if texts else layout  # a text is an item
+    if texts or any(roles[role].packed_bits is not None for role in CODE_ROLES):
+        layout = LAYOUTS[0]  # a text is an item, and so is a row of faiss
+    roles = {**roles, **texts}
     for role, stored in roles.items():
         _check_shape(role, stored)
     labels = [roles[role] for role in LABEL_ROLES if role in roles]

@@ -43,7 +43,7 @@ def array(where: str, name: str, opener: Opener, size: int, path: Path, as_plain
         kind = printable(str(dtype))
         raise HashbenchError(f"{where}: cannot be read: {size - start} bytes for {kind} of shape {shape}")
     file_shape = shape[::-1] if fortran else shape
-    return StoredArray(where, name, file_shape, dtype, lambda n: _slabs(opener, start, file_shape, dtype, n), fortran)
+    return StoredArray(where, name, file_shape, dtype, lambda n: slabs(opener, start, file_shape, dtype, n), fortran)
 
 
 def header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -57,7 +57,8 @@ def header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         raise ValueError(f"no header of an .npy ({one_line(error)})") from None
 
 
-def _slabs(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
+def slabs(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
+    """The rows of an array that lies in a stream from byte ``start`` to the end, ``n`` at a time."""
     n_rows, row_bytes = (shape or (1,))[0], prod(shape[1:]) * dtype.itemsize
     with opener() as file:
         _exactly(file, start)

@@ -1,6 +1,6 @@
 """Items of the user for a trained hasher to encode: an image, a folder of images, or a file of arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.codes.files import StoredArray, regrouped
 from hashbench.datasets.images import SUFFIXES, decode, is_image
 from hashbench.datasets.own.expected import require_range, require_shape
 from hashbench.datasets.own.files import find
@@ -39,12 +40,38 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     return own
 
 
-def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
+@dataclass(frozen=True, eq=False)
+class InputBlocks:
+    """``n_items`` items of a file in ``blocks`` [n, *shape], of which one is in memory at a time."""
+
+    n_items: int
+    blocks: Iterator[Items]
+
+
+def read_blocks(path: Path, shape: tuple[int, ...], n: int, value_max: int | None = None) -> InputBlocks:
+    """The items of the array in the file ``path``, ``n`` at a time; each block is checked as ``read`` checks all."""
+    stored, _ = _stored_items(path, shape)
+
+    def blocks() -> Iterator[Items]:
+        for block in regrouped((slab for _, slab in stored.slabs()), n):
+            require_range(path, block, value_max)
+            yield block
+
+    return InputBlocks(stored.shape[0], blocks())
+
+
+def _stored_items(path: Path, shape: tuple[int, ...]) -> tuple[StoredArray, NDArray[Any] | None]:
+    """The array of items in a file, each of ``shape``, and the labels, if there are any."""
     if not path.is_file():
         expected = "an image, images in a folder, FILE.npy, FILE.npz or FILE.h5 are expected"
         raise HashbenchError(f"{path}: no such file or folder: {expected}")
     stored, labels = find(path)
     require_shape(path, stored.shape, stored.dtype, shape)
+    return stored, labels
+
+
+def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
+    stored, labels = _stored_items(path, shape)
     names = [str(row) for row in range(stored.shape[0])]
     if labels is not None and len(labels) != len(names):
         raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")

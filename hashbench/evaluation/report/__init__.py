@@ -7,6 +7,7 @@ from hashbench.evaluation.report._values import (
     write_csv_of_comparisons,
     write_csv_of_files,
     write_curves,
+    write_pairs,
     write_per_query,
 )
 from hashbench.evaluation.report.contact_sheet import Tile, write_contact_sheet
@@ -18,5 +19,6 @@ __all__ += [
     "write_csv_of_comparisons",
     "write_csv_of_files",
     "write_curves",
+    "write_pairs",
     "write_per_query",
 ]

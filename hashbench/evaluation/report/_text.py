@@ -4,17 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from hashbench.codes import Codes
 from hashbench.evaluation import diagnostics
 from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.diagnostics import CodeDiagnostics, QueryDiagnostics
 from hashbench.evaluation.scores import Evidence, Scores, aligned, number, table
 from hashbench.foundation.registry import canonical
+from hashbench.histogram.curves import Curve, pair_curve, radius_of
 from hashbench.metrics import Metrics, shown
 from hashbench.relevance.labels import Relevance
 
 LISTED = 8  # at most so many bits are listed by number
+PAIR_ROWS = 16  # about so many radii are listed
 INDENT = 9
+PAIR_SHARES = ("precision", "recall", "f1", "false_positive_rate")
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,16 @@ class Evaluation:
     twins_in_training: int | None = None  # queries with the code and a label of a training item; None: there are none
     conventions: Mapping[str, Values] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    pair_precision: float | None = None  # that is wished of pairs within a radius; None: pairs are not reported
+
+    @cached_property
+    def pairs(self) -> Curve | None:
+        return None if self.pair_precision is None else pair_curve(self.evidence.histogram)
+
+    @property
+    def pair_radius(self) -> int | None:
+        """The largest radius whose pairs have the precision that is wished; None where there is none."""
+        return None if self.pairs is None or self.pair_precision is None else radius_of(self.pair_precision, self.pairs)
 
     @cached_property
     def queries(self) -> QueryDiagnostics:
@@ -67,6 +82,7 @@ def as_text(found: Evaluation) -> str:
     lines.append(table(scores))
     for name, figures in found.conventions.items():
         lines += _convention_scores(name, figures)
+    lines += _pairs(found)
     lines.append("")
     parts = {"queries": _queries(found), "codes": _codes(found), "bits": _bits(found.database_codes)}
     for name, of_part in {**parts, "leak": _leak(found)}.items():
@@ -94,6 +110,28 @@ def _convention_scores(name: str, figures: Values) -> Iterator[str]:
     for figure, printed in figures.items():
         machine = "  on this machine: its sort is not stable" if printed.of_this_machine else ""
         yield f"    {figure:<{width}}  {number(printed.value)}{machine}"
+
+
+def _pairs(found: Evaluation) -> Iterator[str]:
+    """A line for every radius, of long codes for some, and the radius of the precision that is wished."""
+    pairs, radius = found.pairs, found.pair_radius
+    if pairs is None:
+        return
+    n_bits = found.scores.n_bits
+    best = int(np.argmax(pairs["f1"]))
+    listed = {*range(0, n_bits + 1, -(-n_bits // PAIR_ROWS)), n_bits, best, *([] if radius is None else [radius])}
+    rows = [("pairs within radius", "found", "precision", "recall", "F1", "false positive rate")]
+    for at in sorted(listed):
+        precision, recall, f1, rate = (float(pairs[name][at]) for name in PAIR_SHARES)
+        of_pairs = number(None if np.isnan(precision) else precision), number(recall), number(f1)
+        rows.append((str(at), f"{pairs['found'][at]:,}", *of_pairs, "-" if np.isnan(rate) else f"{rate:.3g}"))
+    yield ""
+    yield from aligned(rows)
+    wished = f"precision {found.pair_precision:g}"
+    if radius is None:
+        yield f"{wished}: at no radius; best F1: radius {best}"
+    else:
+        yield f"{wished}: radius {radius}, recall {pairs['recall'][radius]:.4f}; best F1: radius {best}"
 
 
 def _queries(found: Evaluation) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hashbench.evaluation.conventions import CONVENTIONS
-from hashbench.evaluation.curves import curves_of, write_picture
+from hashbench.evaluation.curves import curves_of, write_picture, write_picture_of_pairs
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.paired import Paired
 from hashbench.evaluation.report._text import Evaluation
@@ -45,8 +45,17 @@ def _report(found: Evaluation) -> dict[str, Any]:
             "twins_in_database": queries.twins,
             "twins_in_training": found.twins_in_training,
         },
+        **_pairs(found),
         "notes": list(found.notes),
     }
+
+
+def _pairs(found: Evaluation) -> dict[str, Any]:
+    """The shares of pairs by radius, where they are asked for."""
+    if found.pairs is None:
+        return {}
+    by_radius = {name: list(map(_blank_nan, values.tolist())) for name, values in found.pairs.items()}
+    return {"pairs": {"wished_precision": found.pair_precision, "radius": found.pair_radius, "by_radius": by_radius}}
 
 
 def _codes(of: CodeDiagnostics) -> dict[str, Any]:
@@ -108,6 +117,16 @@ def _blank_nan(value: float) -> float | None:
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     write_text(path, csv_text(header, rows))
+
+
+def write_pairs(folder: Path, found: Evaluation) -> None:
+    """Writes pairs.csv, a line a radius, and pairs.png; nothing where pairs are not reported."""
+    if found.pairs is None:
+        return
+    columns = (map(_blank_nan, values.tolist()) for values in found.pairs.values())
+    _write(folder / "pairs.csv", list(found.pairs), zip(*columns, strict=True))
+    with atomic(folder / "pairs.png") as temporary:
+        write_picture_of_pairs(temporary, found.pairs, found.pair_radius)
 
 
 def write_curves(folder: Path, counted: Histogram) -> list[Path]:

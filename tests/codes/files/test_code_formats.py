@@ -98,7 +98,7 @@ def assert_right(read: SavedCodes, ids: tuple[np.ndarray, np.ndarray] = IDS) -> 
 
 
 def test_the_formats_are_the_files_of_the_package() -> None:
-    assert list(FORMATS) == ["h5", "mat", "npy", "npz", "pt", "txt"]
+    assert list(FORMATS) == ["faiss", "h5", "mat", "npy", "npz", "pt", "txt"]
 
 
 @together("turn", [False, True], ids=["items-by-bits", "bits-by-items"])

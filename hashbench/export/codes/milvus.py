@@ -1,0 +1,53 @@
+"""Milvus: rows of a BINARY_VECTOR, as JSON lines."""
+
+import json
+from pathlib import Path
+
+from hashbench.codes import Codes
+from hashbench.export.codes._target import BLOCK, Target
+from hashbench.foundation.parallel import slices
+
+EXAMPLE = """
+import json
+
+from pymilvus import DataType, MilvusClient
+
+client = MilvusClient("milvus.db")
+schema = client.create_schema()
+schema.add_field("id", DataType.INT64, is_primary=True)
+schema.add_field("code", DataType.BINARY_VECTOR, dim=$stored_bits)
+index = client.prepare_index_params()
+index.add_index("code", index_type="BIN_FLAT", metric_type="HAMMING")
+client.create_collection("codes", schema=schema, index_params=index)
+with open("$file") as lines:
+    rows = [{"id": row["id"], "code": bytes(row["code"])} for row in map(json.loads, lines)]
+for first in range(0, len(rows), 10_000):
+    client.insert("codes", rows[first : first + 10_000])
+found = client.search("codes", [query.tobytes() for query in packed], anns_field="code", limit=10)
+ids = [[hit["id"] for hit in hits] for hits in found]
+distances = [[hit["distance"] for hit in hits] for hits in found]
+"""
+
+BEFORE = """
+`MilvusClient("milvus.db")` is Milvus Lite, which has binary vectors in version 2.5 and, to 3.2 at least, none in
+version 3; `MilvusClient("http://localhost:19530")` is a server.
+"""
+
+
+def write(codes: Codes, path: Path) -> None:
+    """Writes an object a line: ``id``, and ``code``, the values of its bytes."""
+    packed = codes.packbits()
+    with path.open("w", encoding="ascii") as file:
+        for rows in slices(len(codes), BLOCK):
+            for row, code in enumerate(packed[rows].tolist(), rows.start):
+                file.write(json.dumps({"id": row, "code": code}) + "\n")
+
+
+TARGET = Target(
+    file="codes.jsonl",
+    about="an object a line: `id`, and `code`, the bytes of a `BINARY_VECTOR` of $stored_bits bits as numbers",
+    write=write,
+    needs="pymilvus 'milvus-lite<3' 'setuptools<80'",
+    example=EXAMPLE,
+    before=BEFORE,
+)

@@ -1,0 +1,55 @@
+"""pgvector: a script of SQL that makes a table of bit strings in PostgreSQL."""
+
+from pathlib import Path
+
+from hashbench.codes import Codes
+from hashbench.export.codes._target import BLOCK, Target
+from hashbench.foundation.parallel import slices
+
+BEFORE = """
+Load it, with pgvector 0.7 or later: `psql --set ON_ERROR_STOP=1 --file $file`. In SQL a search is
+
+```sql
+SELECT id, code <~> B'...' AS distance FROM codes ORDER BY code <~> B'...' LIMIT 10;
+```
+
+with $bits characters 0 and 1 in place of `...`. `CREATE INDEX ON codes USING hnsw (code bit_hamming_ops);` makes it
+faster, and approximate.
+"""
+
+EXAMPLE = """
+import psycopg
+
+SEARCH = \"\"\"
+    SELECT id, code <~> %(code)s::bit($bits) AS distance FROM codes ORDER BY code <~> %(code)s::bit($bits) LIMIT 10
+\"\"\"
+ids, distances = [], []
+with psycopg.connect() as connection:
+    for query in queries:
+        rows = connection.execute(SEARCH, {"code": "".join(map(str, query))}).fetchall()
+        ids.append([row[0] for row in rows])
+        distances.append([row[1] for row in rows])
+"""
+
+
+def write(codes: Codes, path: Path) -> None:
+    """Writes the script, which makes the table ``codes`` or, if anything fails, nothing."""
+    with path.open("w", encoding="ascii") as file:
+        file.write("BEGIN;\nCREATE EXTENSION IF NOT EXISTS vector;\n")
+        file.write(f"CREATE TABLE codes (id bigint PRIMARY KEY, code bit({codes.n_bits}) NOT NULL);\n")
+        file.write("COPY codes (id, code) FROM stdin;\n")
+        for rows in slices(len(codes), BLOCK):
+            digits = (codes[rows].bits() + ord("0")).view(f"S{codes.n_bits}")[:, 0].astype(str)
+            file.writelines(f"{row}\t{text}\n" for row, text in enumerate(digits.tolist(), rows.start))
+        file.write("\\.\nCOMMIT;\n")
+
+
+TARGET = Target(
+    file="codes.sql",
+    about="SQL that makes the table `codes` with the columns `id` and `code`, a `bit($bits)` whose first bit is bit 0",
+    write=write,
+    needs="psycopg[binary]",
+    example=EXAMPLE,
+    padded=False,
+    before=BEFORE,
+)

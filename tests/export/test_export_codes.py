@@ -1,0 +1,157 @@
+"""Codes written for other systems: the real system finds what an exhaustive search finds, by the README's own lines."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import postgres
+from support.command_line import call
+from support.stored_toy import parts, store_toy
+
+import hashbench
+from hashbench.codes import pack
+from hashbench.codes.nearest import neighbours_of
+from hashbench.export.codes import README, TARGETS
+from hashbench.foundation.extras import how_to_install
+
+N, Q, TOP = 2000, 100, 10
+MODULES = {
+    "faiss": ["faiss"],
+    "milvus": ["pymilvus", "milvus_lite", "pkg_resources"],
+    "numpy": [],
+    "pgvector": ["psycopg"],
+    "sentence-transformers": ["sentence_transformers", "faiss"],
+    "sqlite-vec": ["apsw", "sqlite_vec"],
+    "usearch": ["usearch"],
+}
+SLOW = {"milvus", "pgvector", "sentence-transformers"}
+CASES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in TARGETS]
+
+
+@pytest.fixture
+def needed(target: str) -> Iterator[dict[str, str]]:
+    """The variables of the environment that the example needs; skips the test where a part of the system is missing."""
+    for module in MODULES[target]:
+        if find_spec(module) is None:
+            pytest.skip(f"needs {TARGETS[target].needs}")
+    if target != "pgvector":
+        yield {}
+        return
+    folder = postgres.binaries()
+    if folder is None:
+        pytest.skip("needs PostgreSQL with pgvector 0.7 or later: neither the system nor a package has it")
+    with postgres.server(folder) as variables:
+        yield variables | {"PSQL": str(folder / "psql")}
+
+
+def searched(folder: Path, variables: dict[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    """(ids, distances) [q, 10] that the Python of the README finds, in a process of its own."""
+    text = (folder / README).read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    ends = "import json; print(json.dumps([np.array(ids).tolist(), np.array(distances).tolist()]))"
+    command = [sys.executable, "-W", "ignore", "-c", f"{example}\n{ends}"]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    ids, distances = json.loads(done.stdout.splitlines()[-1])
+    return np.array(ids), np.array(distances)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("target", CASES)
+@pytest.mark.parametrize("n_bits", [48, 12])
+def test_the_real_system_finds_the_nearest(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, target: str, n_bits: int, needed: dict[str, str]
+) -> None:
+    rng = np.random.default_rng(n_bits)
+    database = rng.integers(0, 2, (N, n_bits), np.uint8)
+    queries = database[:Q] ^ (rng.random((Q, n_bits)) < 0.1)
+    np.savez(tmp_path / "codes.npz", query_codes=queries, database_codes=database)
+    out = tmp_path / "out"
+    code, printed, error = call(capsys, "export", tmp_path / "codes.npz", "--codes", "--to", target, "--out", out)
+    assert (code, error, printed.split()) == (0, "", [str(out / TARGETS[target].file), str(out / README)])
+    assert sorted(path.name for path in out.iterdir()) == sorted([TARGETS[target].file, README])
+    assert ("the last 4 are 0" in (out / README).read_text()) == (n_bits == 12 and target != "pgvector")
+    np.savez(out / "queries.npz", codes=queries)
+    if target == "pgvector":
+        script = [needed.pop("PSQL"), "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(out / "codes.sql")]
+        subprocess.run(script, check=True, env=os.environ | needed)
+    ids, distances = searched(out, needed)
+    expected = neighbours_of(pack(queries), pack(database), TOP)
+    assert distances.tolist() == [of.distances.tolist() for of in expected]
+    assert (ids.shape, [len(set(found)) for found in ids.tolist()]) == ((Q, TOP), [TOP] * Q)
+    # whatever the order of ties, an item that is named lies at the distance that is named
+    assert ((database[ids] != queries[:, None]).sum(axis=2) == distances).all()
+    n_compared = 0
+    for found, of in zip(ids.tolist(), expected, strict=True):
+        if of.last[-1] == TOP:  # no tie is cut
+            n_compared += 1
+            assert sorted(found) == sorted(of.items.tolist())
+    assert n_compared or n_bits == 12
+
+
+def test_the_database_of_a_run_in_its_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
+    store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
+    run = hashbench.train("itq", "toy", bits=12)
+    out = tmp_path / "out"
+    assert call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", out)[0] == 0
+    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(items[30:]), axis=1))
+    assert f"from the run `{run.row.run}`" in (out / README).read_text()
+
+
+@pytest.mark.parametrize("target", ["faiss", "sqlite-vec", "usearch"])
+def test_a_missing_extra_is_one_line_and_nothing_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    for module in ("faiss", "apsw", "usearch.index"):
+        monkeypatch.setitem(sys.modules, module, None)
+    np.save(tmp_path / "codes.npy", np.eye(9, 5, dtype=np.uint8))
+    given = "--layout", "items-by-bits", "--to", target, "--out", tmp_path / "out"
+    code, printed, error = call(capsys, "export", tmp_path / "codes.npy", "--codes", *given)
+    extra = how_to_install("search" if target == "faiss" else target)
+    assert (code, printed, len(error.splitlines())) == (2, "", 1)
+    assert error.startswith(f"error: --to {target} needs ")
+    assert error.endswith(f": {extra}\n")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"to": "faisss"}, "unknown target 'faisss': did you mean faiss?"),
+        ({"out": "full"}, "full: is there already: name a new folder with --out"),
+        ({"source": "damaged.npz"}, "damaged.npz: not a readable .npz file"),
+        ({"source": "missing.npz"}, "missing.npz: no such file"),
+        ({"source": "codes.npz:other"}, "unknown key 'other'"),
+        ({"bits": "40"}, "uint8 of width 12 does not hold n_bits = 40"),
+        ({"source": "no_such_run"}, "no_such_run"),
+    ],
+)
+def test_bad_input_is_one_line(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("codes.npz", database_codes=np.eye(20, 12, dtype=np.uint8), layout="items-by-bits")
+    Path("damaged.npz").write_bytes(Path("codes.npz").read_bytes()[:60])
+    Path("full").mkdir()
+    Path("full/notes.txt").touch()
+    given = {"source": "codes.npz", "to": "numpy", "out": "out"} | change
+    source = given.pop("source")
+    options = [word for name, value in given.items() for word in (f"--{name}", value)]
+    code, printed, error = call(capsys, "export", source, "--codes", *options)
+    assert (code, printed, len(error.splitlines())) == (2, "", 1)
+    assert said in error
+    assert not Path("out").exists()

@@ -39,7 +39,7 @@ LEFT_OUT = {
     "hashbench dataset add mine corpus.jsonl --items text --embed sentence-transformers:all-MiniLM-L6-v2": NETWORK,
     "hashbench encode digits-s1-talr_ap-32b-s0 items.npy --out codes.npy": OWN,  # test_encode_file
     "hashbench encode digits-s1-talr_ap-32b-s0 items.h5 --out codes.h5": OWN,
-    "hashbench train talr-ap digits --protocol s1 --bits 32 --model small_cnn --track tensorboard": OWN,  # test_trackers
+    "hashbench train talr-ap digits --protocol s1 --bits 32 --model small_cnn --track tensorboard": OWN,
     "hashbench bench vectors.npy": OWN,  # test_cli_bench_vectors
     "hashbench eval codes.npz --neighbours glove.hdf5:neighbors --k 10": OWN,  # test_cli_eval_neighbours
     "hashbench leaderboard": HOURS,  # of the rows of its panels

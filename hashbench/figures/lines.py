@@ -21,6 +21,7 @@ from hashbench.tables.table import Section, Table
 BOUND = "equal buckets (eq. 11)"
 AXES = {"bits": "bits", "k": "k", "cutoff": "retrieved items K"}  # what may vary along a row, and its name
 BYTES = "bytes of a vector"  # everything counted; on a logarithmic axis
+AROUND = 1.2  # how far this axis goes beyond the codes that are declared, measured or not
 PANEL_IN = 2.0  # the height of a panel
 
 
@@ -138,6 +139,8 @@ def _draw(
         if panel.x_label == BYTES and ax.has_data():
             ax.set_xscale("log", base=2)
             ax.xaxis.set_major_formatter("{x:g}")
+            places = [point.x for point in panel.points() if point.x is not None]
+            ax.set_xlim(min(places) / AROUND, max(places) * AROUND)
         if not place % across or panels[place - 1].y_label != panel.y_label:
             ax.set_ylabel(panel.y_label)
     hollow = all(point.mean is None for panel in panels for point in panel.points())

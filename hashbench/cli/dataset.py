@@ -74,7 +74,7 @@ def add(
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     from hashbench.datasets.own import add as own
-    from hashbench.datasets.own.data import K_NEAREST, FileOptions, Rule
+    from hashbench.datasets.own.data import FileOptions, Rule
 
     n_queries, query_path = _queries(queries, query_path)
     given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
@@ -88,7 +88,7 @@ def add(
     echo("\n".join(f"{key:9} {text}" for key, text in _facts(card, data)))
     warnings = []
     if card.labels == "none":
-        warnings = own.nearest_of(card).warnings(K_NEAREST)
+        warnings = own.warnings_of(card)
     for line in [*data.notes, *warnings]:
         note(f"note: {line}")
     if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:

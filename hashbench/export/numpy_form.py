@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.export.description import Description, NamedStep
+from hashbench.export.script import check
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 
@@ -66,7 +67,7 @@ def script(description: Description, steps: Sequence[NamedStep]) -> str:
         bits=description.bits,
         shape=shape,
         file=FILE,
-        arithmetic=description.arithmetic,
+        check=check(description.input, description.arithmetic),
         block=BLOCK,
         operations="\n\n\n".join(operations),
         steps="\n".join(lines),
@@ -90,6 +91,8 @@ Values = np.ndarray
 ARRAYS = dict(np.load(Path(__file__).with_name("{file}")))
 
 
+{check}
+
 {operations}
 
 
@@ -101,10 +104,8 @@ def activations(x: Values) -> Values:
 
 def encode(items: Values) -> Values:
     """Bits uint8 [n, {bits}] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
-    if items.shape[1:] != ({shape},):
-        raise SystemExit(f"items of shape {{items.shape}}: [n, {shape}] is expected")
-    blocks = np.array_split(items, max(1, len(items) // {block}))
-    return np.concatenate([activations(block.astype("{arithmetic}")) > 0 for block in blocks]).astype(np.uint8)
+    blocks = np.array_split(checked(items), max(1, len(items) // {block}))
+    return np.concatenate([activations(block) > 0 for block in blocks]).astype(np.uint8)
 
 
 if __name__ == "__main__":

@@ -75,9 +75,11 @@ import onnxruntime
 SESSION = onnxruntime.InferenceSession(Path(__file__).with_name("{file}"), providers=["CPUExecutionProvider"])
 
 
+{check}
+
 def encode(items: np.ndarray) -> np.ndarray:
     """Bits uint8 [n, bits] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
-    blocks = np.array_split(items.astype("{dtype}"), max(1, len(items) // 1000))
+    blocks = np.array_split(checked(items), max(1, len(items) // 1000))
     return np.concatenate([SESSION.run(["bits"], {{"items": block}})[0] for block in blocks])
 
 

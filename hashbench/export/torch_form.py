@@ -174,9 +174,11 @@ import torch
 PROGRAM = torch.export.load(Path(__file__).with_name("{file}")).module()
 
 
+{check}
+
 def encode(items: np.ndarray) -> np.ndarray:
     """Bits uint8 [n, bits] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
-    blocks = np.array_split(items.astype("{dtype}"), max(1, len(items) // 1000))
+    blocks = np.array_split(checked(items), max(1, len(items) // 1000))
     return np.concatenate([PROGRAM(torch.from_numpy(block))[0].numpy() for block in blocks])
 
 

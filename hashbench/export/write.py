@@ -11,6 +11,7 @@ from hashbench.contract import PIXELS, BinaryHasher, BitSettings, Hasher
 from hashbench.export import numpy_form, onnx_form
 from hashbench.export.description import FILE, FORMAT, VERSION, Description, FeatureNetwork, Form, Input
 from hashbench.export.readme import readme
+from hashbench.export.script import check
 from hashbench.foundation import __version__
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import file_sha256, part_prefix, require_writable, resolved, write_arrays
@@ -94,7 +95,7 @@ def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Pa
     with retold(lambda cause: f"{row.run}: PyTorch cannot write it --to {form}: {_shortened(cause)}"):
         module.write(whole, example, folder / module.FILE)
     (folder / SCRIPT).write_text(
-        module.SCRIPT.format(run=row.run, file=module.FILE, dtype=taken.dtype), encoding="utf-8"
+        module.SCRIPT.format(run=row.run, file=module.FILE, check=check(taken, taken.dtype)), encoding="utf-8"
     )
     return _with_checksums(description, folder, module.FILE)
 

@@ -54,7 +54,7 @@ class TrainedRun(Encoder):
         folder = self.store.run_folder(self.row.run)
         if not (folder / CODES).is_file():
             raise not_here(self.row, self.store)
-        return files.load(folder / CODES).database
+        return files.load_codes(folder / CODES)[1]  # labels are not needed
 
 
 @checked_arguments

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ from hashbench import steps
 from hashbench.codes import binarize
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
-from hashbench.export import numpy_form, onnx_form
+from hashbench.export import numpy_form, onnx_form, script
+from hashbench.export.description import Input
 from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
@@ -84,6 +86,25 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
         assert np.array_equal(np.load(tmp_path / "codes.npy"), saved["codes"])
     script = (exported / "encode.py").read_text()
     assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 40
+
+
+@pytest.mark.parametrize("dtype", ["float64", "uint8"])
+@pytest.mark.parametrize(
+    ("items", "complaint"),
+    [
+        (np.zeros((2, 5)), r"items of shape \(2, 5\): \[n, 2, 2\] is expected"),
+        (np.zeros((0, 2, 2)), "items of shape"),
+        (np.full((1, 2, 2), 17), "values from 17 to 17: .*0 to 16"),
+        (np.full((1, 2, 2), -1), "values from -1 to -1"),
+        (np.full((1, 2, 2), np.nan), "values from nan"),
+    ],
+)
+def test_the_script_refuses_what_the_run_would_not_take(items: np.ndarray, complaint: str, dtype: str) -> None:
+    names: dict[str, Any] = {"np": np}
+    exec(script.check(Input(shape=[2, 2], dtype=dtype, value_max=16), dtype), names)
+    with pytest.raises(ValueError, match=complaint):
+        names["checked"](items)
+    assert names["checked"](np.full((1, 2, 2), 3.0)).dtype == dtype
 
 
 @pytest.mark.parametrize("name", HASHERS)

@@ -161,6 +161,11 @@ def nearest_of(card: Card) -> StoredNeighbours:
     return neighbours.stored_neighbours(store.open_dataset(card), chosen, rule, progress=True)
 
 
+def warnings_of(card: Card) -> list[str]:
+    """What is odd about these nearest items, of which as many count as the protocol says."""
+    return nearest_of(card).warnings(_chosen(card)[1].k)
+
+
 def _chosen(card: Card) -> tuple[Split, Neighbours]:
     """The split of such a data set, and which items are relevant."""
     protocol = card.protocol(PROTOCOL)

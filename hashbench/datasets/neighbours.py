@@ -354,7 +354,8 @@ class _Candidates:
         norms, largest = self.query_norms, self.largest
         value = {"l2": (kth**2 - norms**2) / 2, "cosine": kth - 1, "ip": kth}[self.metric]
         scale = {"l2": norms * largest + largest**2 / 2, "cosine": np.ones(1), "ip": norms * largest}[self.metric]
-        wrong_by = (self.queries.shape[1] + 8) * UNIT_ROUNDOFF * scale  # a sum in any order, and vectors in float32
+        # a sum in any order, and vectors in float32; below the smallest normal number there is no relative error
+        wrong_by = (self.queries.shape[1] + 8) * (UNIT_ROUNDOFF * scale + np.finfo(np.float32).tiny)
         return self.bound - wrong_by > value
 
     def _prepared(self, vectors: NDArray[Any]) -> tuple[NDArray[np.float32], Floats]:

@@ -14,7 +14,7 @@ from hashbench.datasets.own.given import of_any
 from hashbench.export import description as descriptions
 from hashbench.export.description import Description
 from hashbench.foundation.arguments import checked_arguments
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 
 if TYPE_CHECKING:
     from hashbench.runs.trained import TrainedRun
@@ -56,7 +56,9 @@ class ExportedRun(Encoder):
         array = of_any(items, tuple(taken.shape), taken.value_max)
         if self.description.form == "onnx":
             array = array.astype(taken.dtype, copy=False)
-        found = binarize(self._function.activations(array))
+        function = self._function
+        with retold(lambda cause: f"{self.folder}: damaged: {cause}"):
+            found = binarize(function.activations(array))
         if found.n_bits != self.description.bits:
             raise HashbenchError(f"{self.folder}: damaged: it gives {found.n_bits} bits, not {self.description.bits}")
         return found

@@ -12,7 +12,6 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 
 FILE = "hash.npz"
-MOST_VALUES = 1 << 31  # in one array of an export
 
 
 def named_steps(steps: Steps) -> list[NamedStep]:

@@ -309,10 +309,10 @@ def test_photographs_that_no_memory_holds_are_refused_with_what_they_need(
     here: Path, hashbench: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(add, "MOST_IMAGE_BYTES", 100_000_000)
-    for name in "ab":
-        (here / "photos" / name).mkdir(parents=True)
-        Image.new("RGB", (4096, 4096)).save(here / "photos" / name / "black.png")
-    refused(hashbench, "2 images of 4096 x 4096 pixels need 0.1 GB of memory: give --size N", "photos")
+    for number in range(4):
+        (here / "photos" / "ab"[number % 2]).mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (4096, 4096)).save(here / "photos" / "ab"[number % 2] / f"{number}.png")
+    refused(hashbench, "4 images of 4096 x 4096 pixels need 0.2 GB of memory: give --size N", "photos")
     assert hashbench("dataset", "add", "own", "photos", "--size", 8)[0] == 0
 
 

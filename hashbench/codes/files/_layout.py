@@ -78,7 +78,7 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     if len(found) > 1:
         shapes = " and ".join(f"{role} {roles[role].shape}" for role in CODE_ROLES)
         ways = " or ".join(f"--layout {each}" for each in LAYOUTS)
-        raise HashbenchError(f"{where}: {shapes} can be read both ways: say --bits, or {ways}")
+        raise HashbenchError(f"{where}: {shapes} can be read both ways: say {ways}, or --bits")
     return found[0]
 
 

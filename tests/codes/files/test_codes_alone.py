@@ -58,7 +58,7 @@ def test_what_is_missing_is_said_without_labels(tmp_path: Path) -> None:
 def test_as_many_items_as_bits_are_not_guessed(tmp_path: Path) -> None:
     path = tmp_path / "codes.npz"
     np.savez(path, query_codes=QUERY, database_codes=1 - QUERY)
-    with pytest.raises(HashbenchError, match="can be read both ways: say --bits, or --layout items-by-bits or"):
+    with pytest.raises(HashbenchError, match="can be read both ways: say --layout items-by-bits or"):
         files.load_codes(path)
     assert bits_of(path, layout="items-by-bits") == (QUERY.tolist(), (1 - QUERY).tolist())
 

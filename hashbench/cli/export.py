@@ -1,14 +1,18 @@
 """``hashbench export`` writes the hash function of a run, or codes, for programs without hashbench."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
+from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, given, program
 from hashbench.cli.catalogue import complete
-from hashbench.foundation.errors import HashbenchError, unknown
+from hashbench.foundation.errors import HashbenchError
+
+if TYPE_CHECKING:
+    from hashbench.codes.files import Explicit
 
 
 def command(
@@ -45,29 +49,38 @@ def command(
     With --codes it has the codes of the database of a run, or those of a file, as the system named by --to loads
     them, and a README.md with a query.
     """
+    first = program(context)
     if codes:
-        from hashbench.codes.files import Explicit, parted
-        from hashbench.export.codes import export_codes
+        from hashbench.codes.files import Explicit
 
-        explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
-        folder = out or Path(f"{Path(parted(source)[0]).stem}-{to}")
-        written = export_codes(source, to, folder, explicit=explicit, program=program(context))
-        echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
+        _export_codes(source, to, out, Explicit(bits=bits, bit_order=bit_order, layout=layout), first, as_json=as_json)
         return
-    from hashbench.export.description import FORMS
+    if options := given({"bits": bits, "bit-order": bit_order, "layout": layout}):
+        raise HashbenchError(f"{options} describes codes in a file: it goes with --codes")
+    _export_function(source, to, out, first, as_json=as_json)
+
+
+def _export_codes(
+    source: str, to: str, out: Path | None, explicit: "Explicit", program: Sequence[str], *, as_json: bool
+) -> None:
+    from hashbench.codes.files import parted
+    from hashbench.export.codes import export_codes
+
+    folder = out or Path(f"{Path(parted(source)[0]).stem}-{to}")
+    written = export_codes(source, to, folder, explicit=explicit, program=program)
+    echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
+
+
+def _export_function(run: str, to: str, out: Path | None, program: Sequence[str], *, as_json: bool) -> None:
+    from hashbench.export.description import form_called
     from hashbench.export.write import export
     from hashbench.runs.guard import load_hasher
     from hashbench.runs.store import Store
 
-    described = {"--bits": bits, "--bit-order": bit_order, "--layout": layout}
-    if options := [name for name, value in described.items() if value is not None]:
-        raise HashbenchError(f"{options[0]} describes codes in a file: it goes with --codes")
-    form = next((form for form in FORMS if form == to), None)
-    if form is None:
-        raise unknown("form", to, FORMS)
+    form = form_called(to)
     store = Store.default()
-    row = store.named(source)
-    hasher = load_hasher(row, store, "cpu", program(context))
-    folder = out or Path(f"{row.run}-{to}")
+    row = store.named(run)
+    hasher = load_hasher(row, store, "cpu", program)
+    folder = out or Path(f"{row.run}-{form}")
     description = export(row, hasher, form, folder)
     echo(description.model_dump_json() if as_json else str(folder))

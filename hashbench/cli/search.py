@@ -90,7 +90,10 @@ def command(
         return echo(str(out))
     if items is not None and file is not None:
         raise HashbenchError(f"{items}: your own queries are encoded by a run, and {file} has only codes: name a run")
-    sources = [file or codes_file(str(source), Store.default(), program(context))] if source is not None else []
+    sources = [] if source is None or file is None else [file]
+    if file is None:
+        store = Store.default()
+        sources = [codes_file(store.named(str(source)), store, program(context))]
     query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
     options = search.ListSearch(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
     names: list[str] = []

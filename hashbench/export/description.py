@@ -7,7 +7,7 @@ from pydantic import Field
 
 from hashbench.codes import MAX_BITS
 from hashbench.foundation.config import Strict, Text, json_object, parse, read_text
-from hashbench.foundation.errors import HashbenchError, printable, retold
+from hashbench.foundation.errors import HashbenchError, printable, retold, unknown
 from hashbench.foundation.files import file_sha256
 from hashbench.foundation.provenance import Code
 
@@ -16,8 +16,15 @@ FORMAT: Final = "hashbench-export"
 VERSION: Final = 1
 
 Form = Literal["numpy", "onnx", "torch"]
-FORMS: tuple[Form, ...] = get_args(Form)
+FORMS: dict[str, Form] = {form: form for form in get_args(Form)}
 Name = Annotated[str, Field(pattern=r"^[a-z_0-9]+$", max_length=60)]
+
+
+def form_called(name: str) -> Form:
+    """The form of this name; HashbenchError if there is none."""
+    if name not in FORMS:
+        raise unknown("form", name, FORMS)
+    return FORMS[name]
 
 
 class FeatureNetwork(Strict):

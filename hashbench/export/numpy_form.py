@@ -7,11 +7,24 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.export.description import Description, NamedStep
-from hashbench.export.script import check
+from hashbench.export.script import Program, script
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 
 FILE = "hash.npz"
+PROGRAM = Program(
+    imports="",
+    loaded=f'Values = np.ndarray\nARRAYS = dict(np.load(Path(__file__).with_name("{FILE}")))',
+    codes="(activations(block) > 0).astype(np.uint8)",
+    needs=", by NumPy alone",
+    n_at_once=BLOCK,
+)
+ACTIVATIONS = '''\
+def activations(x: Values) -> Values:
+    """Activations [n, {bits}] of items [n, {shape}]."""
+{steps}
+    return x.astype(np.float32)
+'''
 
 
 def named_steps(steps: Steps) -> list[NamedStep]:
@@ -55,58 +68,17 @@ def _step(file: "np.lib.npyio.NpzFile", step: NamedStep) -> Step:
     return Step(operation, {name: file[key] for name, key in step.arrays.items()})
 
 
-def script(description: Description, steps: Sequence[NamedStep]) -> str:
-    """The text of encode.py: the operations that the run needs, the steps in turn, and what reads and writes files."""
+def script_of(description: Description, steps: Sequence[NamedStep]) -> str:
+    """The text of encode.py: with the source of the operations that the run needs, and the steps in turn."""
     needed = dict.fromkeys(step.operation for step in steps)
-    operations = [inspect.getsource(OPERATIONS[name]).rstrip() for name in needed]
-    lines = [f"    x = {_call(step)}" for step in steps]
+    functions = [inspect.getsource(OPERATIONS[name]) for name in needed]
+    lines = "\n".join(f"    x = {_call(step)}" for step in steps)
     shape = ", ".join(map(str, description.input.shape))
-    return SCRIPT.format(
-        run=description.run,
-        bits=description.bits,
-        shape=shape,
-        file=FILE,
-        check=check(description.input, description.arithmetic),
-        block=BLOCK,
-        operations="\n\n\n".join(operations),
-        steps="\n".join(lines),
-    )
+    functions.append(ACTIVATIONS.format(bits=description.bits, shape=shape, steps=lines))
+    text = "".join(f"{function.rstrip()}\n\n\n" for function in functions)
+    return script(description.run, PROGRAM, description.input, description.arithmetic, text)
 
 
 def _call(step: NamedStep) -> str:
     arrays = [f'{name}=ARRAYS["{key}"]' for name, key in step.arrays.items()]
     return f"{step.operation}({', '.join(['x', *arrays])})"
-
-
-SCRIPT = '''\
-"""Codes of {run}, by NumPy alone: python encode.py ITEMS.npy CODES.npy"""
-
-import sys
-from pathlib import Path
-
-import numpy as np
-
-Values = np.ndarray
-ARRAYS = dict(np.load(Path(__file__).with_name("{file}")))
-
-
-{check}
-
-{operations}
-
-
-def activations(x: Values) -> Values:
-    """Activations [n, {bits}] of items [n, {shape}]."""
-{steps}
-    return x.astype(np.float32)
-
-
-def encode(items: Values) -> Values:
-    """Bits uint8 [n, {bits}] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
-    blocks = np.array_split(checked(items), max(1, len(items) // {block}))
-    return np.concatenate([activations(block) > 0 for block in blocks]).astype(np.uint8)
-
-
-if __name__ == "__main__":
-    np.save(sys.argv[2], encode(np.load(sys.argv[1])))
-'''

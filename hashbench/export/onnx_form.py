@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.export.script import Program
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.extras import how_to_install, missing
 from hashbench.steps import Values, in_blocks
@@ -18,6 +19,12 @@ FILE = "hash.onnx"
 EXTRA = "onnx"
 INPUT = "items"
 OUTPUTS = ("bits", "activations")
+PROGRAM = Program(
+    imports="import onnxruntime\n",
+    loaded=f'SESSION = onnxruntime.InferenceSession(Path(__file__).with_name("{FILE}"), '
+    'providers=["CPUExecutionProvider"])',
+    codes=f'SESSION.run(["{OUTPUTS[0]}"], {{"{INPUT}": block}})[0]',
+)
 
 
 def require_extra() -> None:
@@ -61,28 +68,3 @@ class Session:
         """The activations float32[n, bits] of ``items`` [n, ...]."""
         blocks = [self._session.run([OUTPUTS[1]], {INPUT: block})[0] for block in in_blocks(items)]
         return np.concatenate(blocks)
-
-
-SCRIPT = '''\
-"""Codes of {run}: python encode.py ITEMS.npy CODES.npy"""
-
-import sys
-from pathlib import Path
-
-import numpy as np
-import onnxruntime
-
-SESSION = onnxruntime.InferenceSession(Path(__file__).with_name("{file}"), providers=["CPUExecutionProvider"])
-
-
-{check}
-
-def encode(items: np.ndarray) -> np.ndarray:
-    """Bits uint8 [n, bits] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
-    blocks = np.array_split(checked(items), max(1, len(items) // 1000))
-    return np.concatenate([SESSION.run(["bits"], {{"items": block}})[0] for block in blocks])
-
-
-if __name__ == "__main__":
-    np.save(sys.argv[2], encode(np.load(sys.argv[1])))
-'''

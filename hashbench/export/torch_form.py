@@ -9,11 +9,17 @@ import torch
 from torch import Tensor, nn
 
 from hashbench.contract import BinaryHasher
+from hashbench.export.script import Program
 from hashbench.features import FeatureModule
 from hashbench.foundation.errors import HashbenchError
 from hashbench.steps import Steps, Values
 
 FILE = "hash.pt2"
+PROGRAM = Program(
+    imports="import torch\n",
+    loaded=f'PROGRAM = torch.export.load(Path(__file__).with_name("{FILE}")).module()',
+    codes="PROGRAM(torch.from_numpy(block))[0].numpy()",
+)
 
 
 def program(module: nn.Module, example: Values) -> "torch.export.ExportedProgram":
@@ -160,28 +166,3 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "codeword": lambda x, codewords: codewords[x.argmax(dim=1)],
     "trees": trees,
 }
-
-
-SCRIPT = '''\
-"""Codes of {run}: python encode.py ITEMS.npy CODES.npy"""
-
-import sys
-from pathlib import Path
-
-import numpy as np
-import torch
-
-PROGRAM = torch.export.load(Path(__file__).with_name("{file}")).module()
-
-
-{check}
-
-def encode(items: np.ndarray) -> np.ndarray:
-    """Bits uint8 [n, bits] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
-    blocks = np.array_split(checked(items), max(1, len(items) // 1000))
-    return np.concatenate([PROGRAM(torch.from_numpy(block))[0].numpy() for block in blocks])
-
-
-if __name__ == "__main__":
-    np.save(sys.argv[2], encode(np.load(sys.argv[1])))
-'''

@@ -11,7 +11,7 @@ from hashbench.contract import PIXELS, BinaryHasher, BitSettings, Hasher
 from hashbench.export import numpy_form, onnx_form
 from hashbench.export.description import FILE, FORMAT, VERSION, Description, FeatureNetwork, Form, Input
 from hashbench.export.readme import readme
-from hashbench.export.script import check
+from hashbench.export.script import script
 from hashbench.foundation import __version__
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import file_sha256, part_prefix, require_writable, resolved, write_arrays
@@ -74,7 +74,7 @@ def _as_arrays(row: Row, run: Run, hasher: BinaryHasher, folder: Path) -> Descri
     features = _feature_module(run)
     description = _described(row, run, "numpy", features, steps)
     named = numpy_form.named_steps(steps)
-    (folder / SCRIPT).write_text(numpy_form.script(description, named), encoding="utf-8")
+    (folder / SCRIPT).write_text(numpy_form.script_of(description, named), encoding="utf-8")
     return _with_checksums(description.model_copy(update={"steps": named}), folder, numpy_form.FILE)
 
 
@@ -94,9 +94,7 @@ def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Pa
     module = onnx_form if form == "onnx" else torch_form
     with retold(lambda cause: f"{row.run}: PyTorch cannot write it --to {form}: {_shortened(cause)}"):
         module.write(whole, example, folder / module.FILE)
-    (folder / SCRIPT).write_text(
-        module.SCRIPT.format(run=row.run, file=module.FILE, check=check(taken, taken.dtype)), encoding="utf-8"
-    )
+    (folder / SCRIPT).write_text(script(row.run, module.PROGRAM, taken, taken.dtype), encoding="utf-8")
     return _with_checksums(description, folder, module.FILE)
 
 

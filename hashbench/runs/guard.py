@@ -107,9 +107,8 @@ def load_hasher(
     return hasher
 
 
-def codes_file(name: str, store: Store, program: Sequence[str] = PROGRAM) -> Path:
-    """The file with the codes of the stored run called ``name``; HashbenchError if it is missing or none are binary."""
-    row = store.named(name)
+def codes_file(row: Row, store: Store, program: Sequence[str] = PROGRAM) -> Path:
+    """The file with the codes of a stored run; HashbenchError if it is missing or none are binary."""
     run = Run.from_row(row)
     if run.method.group == "quantisation":
         raise HashbenchError(f"{row.run}: {NO_CODES}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from hashbench.codes import Codes, binarize, files
 from hashbench.codes.encoder import Encoder
-from hashbench.contract import CODES, BinaryHasher
+from hashbench.contract import BinaryHasher
 from hashbench.datasets.card import Card
 from hashbench.datasets.own.given import of_any
 from hashbench.foundation.arguments import checked_arguments
@@ -17,7 +17,7 @@ from hashbench.foundation.config import Setting, json_object, parse
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.runs.data import own_rows
 from hashbench.runs.execute import RUN
-from hashbench.runs.guard import load_hasher, not_here, row_of
+from hashbench.runs.guard import codes_file, load_hasher, row_of
 from hashbench.runs.row import Row, from_line
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
@@ -51,10 +51,7 @@ class TrainedRun(Encoder):
 
     def database(self) -> Codes:
         """The codes of the run's database, which lie in its folder."""
-        folder = self.store.run_folder(self.row.run)
-        if not (folder / CODES).is_file():
-            raise not_here(self.row, self.store)
-        return files.load_codes(folder / CODES)[1]  # labels are not needed
+        return files.load_codes(codes_file(self.row, self.store))[1]
 
 
 @checked_arguments

@@ -163,14 +163,18 @@ def nearest_of(card: Card) -> StoredNeighbours:
 
 def warnings_of(card: Card) -> list[str]:
     """What is odd about these nearest items, of which as many count as the protocol says."""
-    return nearest_of(card).warnings(_chosen(card)[1].k)
+    return nearest_of(card).warnings(_rule(card).k)
 
 
 def _chosen(card: Card) -> tuple[Split, Neighbours]:
     """The split of such a data set, and which items are relevant."""
-    protocol = card.protocol(PROTOCOL)
-    assert isinstance(protocol.relevance, Neighbours)
-    return split(store.open_labels(card).labels, protocol, card.name, PROTOCOL), protocol.relevance
+    return split(store.open_labels(card).labels, card.protocol(PROTOCOL), card.name, PROTOCOL), _rule(card)
+
+
+def _rule(card: Card) -> Neighbours:
+    rule = card.protocol(PROTOCOL).relevance
+    assert isinstance(rule, Neighbours)
+    return rule
 
 
 def _check_neighbours(data: OwnData, found: list[StoredNeighbours], items: Items) -> None:

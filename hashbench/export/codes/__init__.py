@@ -68,7 +68,8 @@ def export_codes(
         raise HashbenchError(f"{folder}: is there already: name a new folder with --out")
     file = file_meant(str(parted(source)[0]))
     if file is None:
-        codes, notes = load_codes(codes_file(source, Store.default(), program), explicit=explicit)[1:]
+        store = Store.default()
+        codes, notes = load_codes(codes_file(store.named(source), store, program), explicit=explicit)[1:]
     else:
         codes, notes = load_database(source, explicit=explicit)
     for line in notes:

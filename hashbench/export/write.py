@@ -115,17 +115,7 @@ def _feature_module(run: Run) -> "FeatureModule | None":
 
 def _described(row: Row, run: Run, form: Form, features: "FeatureModule | None", steps: Steps | None) -> Description:
     assert isinstance(run.settings, BitSettings)
-    card = run.card
-    taken = Input(shape=card.item_shape, dtype=str(card.dtype), value_max=card.value_max)
-    height_and_width = " x ".join(map(str, card.item_shape[:2]))
-    outside = f"images are resized to {height_and_width}, bicubic, as Pillow does" if card.kind == "images" else None
-    if features is not None:
-        sha256 = features.constants.get("weights_sha256")
-        network = FeatureNetwork(name=run.settings.features, weights_sha256=sha256, is_inside=form != "numpy")
-        taken = taken.model_copy(update={"features": network})
-        if form == "numpy":
-            taken = Input(shape=[features.width], dtype=features.stored, value_max=None, features=network)
-            outside = f"the features {network.name} of items, from a network with the weights of this checksum"
+    taken = _input(run, form, features)
     return Description(
         format=FORMAT,
         version=VERSION,
@@ -139,10 +129,33 @@ def _described(row: Row, run: Run, form: Form, features: "FeatureModule | None",
         bits=run.settings.bits,
         input=taken,
         scaling=_scaling(run, taken),
-        outside=outside,
+        outside=_outside(run, taken),
         arithmetic="float32" if steps is None else steps.arithmetic,
         sha256={},
     )
+
+
+def _input(run: Run, form: Form, features: "FeatureModule | None") -> Input:
+    """An item of the data set, or its features, which NumPy does not compute."""
+    card = run.card
+    if features is None:
+        return Input(shape=card.item_shape, dtype=str(card.dtype), value_max=card.value_max)
+    is_inside = form != "numpy"
+    sha256 = features.constants.get("weights_sha256")
+    network = FeatureNetwork(name=run.settings.features, weights_sha256=sha256, is_inside=is_inside)
+    if is_inside:
+        return Input(shape=card.item_shape, dtype=str(card.dtype), value_max=card.value_max, features=network)
+    return Input(shape=[features.width], dtype=features.stored, value_max=None, features=network)
+
+
+def _outside(run: Run, taken: Input) -> str | None:
+    """What must be done to items before they are given to the file; None if nothing is."""
+    if taken.features is not None and not taken.features.is_inside:
+        return f"the features {taken.features.name} of items, from a network with the weights of this checksum"
+    if run.card.kind != "images":
+        return None
+    height_and_width = " x ".join(map(str, run.card.item_shape[:2]))
+    return f"images are resized to {height_and_width}, bicubic, as Pillow does"
 
 
 def _scaling(run: Run, taken: Input) -> str:

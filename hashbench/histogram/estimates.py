@@ -65,10 +65,10 @@ def estimated(
 def by_activations(activations: NDArray[np.floating], query: Codes, database: Codes) -> Distances:
     """The asymmetric distances float64[q, n]: -<z, b> of ``activations`` z [q, bits] and b in {-1, +1}^bits.
 
-    They are as ``weighted_hamming`` with the weights |z| ranks, but for activations below 2^-52 of the sum of all; a
-    product of matrices makes them. Raises HashbenchError where the codes are not the signs of the activations.
+    They are as ``weighted_hamming`` with the weights |z| ranks, but where two differ by about 2^-52 of the sum of all
+    |z|; a product of matrices makes them. Raises HashbenchError where the codes are not the signs of the activations.
     """
-    magnitudes(activations, query)
+    magnitudes(activations, query)  # checks the signs
     alike = np.ones(len(database), np.float32)
     return estimated(-activations.astype(np.float64), database.bytes(), SIGNS, alike, np.zeros_like(alike))
 

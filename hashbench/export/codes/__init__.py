@@ -64,17 +64,20 @@ def export_codes(
     """
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+    is_new = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not is_new:
         raise HashbenchError(f"{folder}: is there already: name a new folder with --out")
     file = file_meant(str(parted(source)[0]))
     if file is None:
         store = Store.default()
-        codes, notes = load_codes(codes_file(store.named(source), store, program), explicit=explicit)[1:]
+        _, codes, notes = load_codes(codes_file(store.named(source), store, program), explicit=explicit)
+        origin = f"the run `{source}`"
     else:
         codes, notes = load_database(source, explicit=explicit)
+        origin = f"`{source}`"
     for line in notes:
         note(f"note: {line}")
-    return write_codes(codes, target, folder, f"the run `{source}`" if file is None else f"`{source}`")
+    return write_codes(codes, target, folder, origin)
 
 
 def write_codes(codes: Codes, name: str, folder: Path, source: str) -> list[Path]:

@@ -39,7 +39,7 @@ def command(
     ] = None,
     model: Annotated[str | None, Option(help="Encoder. Default: of the recipe; linear for data of your own.")] = None,
     settings: _options.Settings = None,
-    trials: Annotated[int, Option(min=1, help="Trials of each method.")] = 24,
+    trials: Annotated[int, Option(min=1, help="Trials of each method, beside our defaults.")] = 24,
     studies: Annotated[
         int, Option(min=1, help="Runs of the best five trials: other seeds, training items and queries.")
     ] = STUDIES,
@@ -58,8 +58,8 @@ def command(
 ) -> None:
     """Search the settings of methods: the same number of trials for each, from the space that its file declares.
 
-    The first 24 trials of a method lie anywhere in its space, the next ones around the best so far, 12 at a time in
-    ever smaller parts. Each is run once; the best five are run in each study, with another seed, other training items
+    Trial 0 of a method has our defaults. The first 24 others lie anywhere in its space, the next ones around the best
+    so far, 12 at a time in ever smaller parts. Each is run once; the best five are run in each study, with another seed, other training items
     and other queries. The queries are held out of the database of the protocol, and are queries of no split that a
     table shows. The median over the studies chooses among the five, of AP or of the --metric. A trial that fails counts
     as 0; a method all of whose trials fail has no choice, and the exit status is 1. A line says which methods are to be

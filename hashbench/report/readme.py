@@ -63,7 +63,7 @@ def methods_measured(tables: Iterable[Table]) -> str:
 def _searches() -> Iterator[str]:
     for name in search.names():
         found = search.Search.named(name)
-        n_trials = {method: len(found.of_method(method)) for method in found.question.spaces}
+        n_trials = {method: len(found.of_method(method).keys() - {search.DEFAULTS}) for method in found.question.spaces}
         data = f"{', '.join(found.question.left_out)} ({found.question.protocol})"
         methods = ", ".join(method_file(method).title for method, n in n_trials.items() if n)
         counts = " or ".join(map(str, sorted({*n_trials.values()} - {0})))

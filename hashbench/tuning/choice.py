@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.config import Setting
 from hashbench.runs.space import EXPLORED, Choices, End, Range, at_edge
-from hashbench.tuning.search import METRIC, Search, Trial, first_scores, title_of
+from hashbench.tuning.search import DEFAULTS, METRIC, Search, Trial, first_scores, title_of
 
 Floats = NDArray[np.float64]
 FEWEST = 5  # trials from which an importance is computed
@@ -31,8 +31,8 @@ class Choice:
     score: float  # AP, or another metric of the search
     lowest: float  # of the trial in any study, as `highest`, means over the data sets
     highest: float
-    n_trials: int
-    n_failed: int  # trials whose first study failed on a data set; the best five are of the others
+    n_trials: int  # beside that of our defaults
+    n_failed: int  # of these, whose first study failed on a data set; the best five are of the others
     edges: dict[str, End]  # settings whose chosen value is at an end of their range that could be wider
     search_again: list[str]  # why the space should be changed and searched again; empty where the choice can stand
     failure: str | None = None  # the first reason, if no trial has a score: nothing is chosen then
@@ -40,8 +40,13 @@ class Choice:
 
     def said(self, search: str) -> str:
         """What a recipe says of it."""
-        score = f"held-out {title_of(self.metric)} {self.score:.3f}"
-        return f"tune/{search}.jsonl: trial {self.trial} of {self.n_trials}, {score}"
+        return f"tune/{search}.jsonl: {self.name}, held-out {title_of(self.metric)} {self.score:.3f}"
+
+    @property
+    def name(self) -> str:
+        """Which trial of how many it is."""
+        which = "our defaults, best" if self.trial == DEFAULTS else f"trial {self.trial}"
+        return f"{which} of {self.n_trials}"
 
 
 def choices(search: Search) -> list[Choice]:
@@ -91,8 +96,9 @@ def _choice(search: Search, method: str) -> Choice:
     searched, space = trials[best][0].searched, search.question.spaces[method]
     reasons = [trial.reason for studies in trials.values() for trial in studies if trial.reason is not None]
     failure = reasons[0] if reasons and not scores[best] else None
-    n_failed = sum(any(trial.study == 0 and trial.reason for trial in studies) for studies in trials.values())
-    edges = at_edge(space, searched) if failure is None else {}
+    of_space = _of_space(trials)
+    n_failed = sum(any(trial.study == 0 and trial.reason for trial in studies) for studies in of_space.values())
+    edges = at_edge(space, searched) if failure is None and best != DEFAULTS else {}
     return Choice(
         method=method,
         trial=best,
@@ -100,16 +106,21 @@ def _choice(search: Search, method: str) -> Choice:
         score=scores[best],
         lowest=min(by_study),
         highest=max(by_study),
-        n_trials=len(trials),
+        n_trials=len(of_space),
         n_failed=n_failed,
         edges=edges,
         search_again=[
-            *([f"{n_failed} of {len(trials)} trials failed"] if n_failed > MOST_FAILED * len(trials) else []),
+            *([f"{n_failed} of {len(of_space)} trials failed"] if n_failed > MOST_FAILED * len(of_space) else []),
             *(f"{key} = {searched[key]} is at the {end} end of {space[key]}" for key, end in edges.items()),
         ],
         failure=failure,
         metric=search.question.metric,
     )
+
+
+def _of_space(trials: Mapping[int, list[Trial]]) -> dict[int, list[Trial]]:
+    """The ``trials`` by number without our defaults, which are no point of the space."""
+    return {number: studies for number, studies in trials.items() if number != DEFAULTS}
 
 
 def finalists(trials: Mapping[int, Sequence[Trial]]) -> list[int]:
@@ -132,11 +143,11 @@ def in_common_studies(trials: Mapping[int, Sequence[Trial]]) -> dict[int, list[T
 
 
 def scores_alike(search: Search, method: str) -> list[float]:
-    """The score of each trial of a method, in order, over the studies that all of them have.
+    """The score of each trial of a method, in order, over the studies that all of them have, without our defaults.
 
     Trials that lie around the best so far are left out: a mean over orders supposes that no trial knows of another one.
     """
-    alike = in_common_studies(search.of_method(method))
+    alike = in_common_studies(_of_space(search.of_method(method)))
     return [
         score_of(studies) for number, studies in alike.items() if number <= EXPLORED or not search.question.is_two_stage
     ]
@@ -178,7 +189,7 @@ def importance(search: Search, method: str) -> dict[str, float]:
     that failed are left out; empty where fewer than ``FEWEST`` are left or all score the same.
     """
     space = search.question.spaces[method]
-    alike = in_common_studies(search.of_method(method))
+    alike = in_common_studies(_of_space(search.of_method(method)))
     trials = [studies for studies in alike.values() if all(trial.score is not None for trial in studies)]
     scores = np.array([score_of(each) for each in trials])
     if len(trials) < FEWEST or not np.ptp(scores):

@@ -33,8 +33,8 @@ def features_of(stem: str, dataset: str) -> str:
 def missing(search: Search, methods: Sequence[str], n: int, n_studies: int, *, retry: bool) -> list[tuple[Trial, Run]]:
     """The runs that a search of ``n`` trials needs next and that have not ended (``retry``: or failed).
 
-    First each trial of a method is run in one study: 24 anywhere in its space, then 12 at a time in ever smaller parts
-    of it around the best one so far. When all have ended, its ``finalists`` are run in the other studies.
+    First each trial of a method is run in one study: our defaults, 24 anywhere in its space, then 12 at a time in ever
+    smaller parts of it around the best one so far. When all have ended, its ``finalists`` are run in the other studies.
     HashbenchError where a trial of the file is another one than the space gives today.
     """
     needed: list[tuple[Trial, Run]] = []
@@ -50,8 +50,9 @@ def missing(search: Search, methods: Sequence[str], n: int, n_studies: int, *, r
 
 def n_needed(question: Question, methods: Sequence[str], n: int, n_studies: int) -> int:
     """The number of runs of a whole search of ``n`` trials."""
-    of_method = n + min(n, FINALISTS) * (n_studies - 1)
-    return len(methods) * len(question.datasets) * of_method
+    n_with_defaults = n + 1
+    n_of_method = n_with_defaults + min(n_with_defaults, FINALISTS) * (n_studies - 1)
+    return len(methods) * len(question.datasets) * n_of_method
 
 
 def n_ended(search: Search, methods: Sequence[str], n: int, n_studies: int, *, retry: bool) -> int:

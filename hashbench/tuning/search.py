@@ -21,7 +21,7 @@ from hashbench.methods import METHODS
 from hashbench.runs.row import REMEDY as OF_FILE
 from hashbench.runs.row import Row, processor_of
 from hashbench.runs.run import Run
-from hashbench.runs.settings import FORM, SETTLED, method_file, method_path
+from hashbench.runs.settings import FORM, PUBLISHED, SETTLED, method_file, method_path
 from hashbench.runs.space import EXPLORED, NARROWED, Space, points, points_near
 from hashbench.training.settings import DeepSettings
 
@@ -29,6 +29,7 @@ METRIC = "ap"  # tie-aware, of the held-out queries: trials are compared by it u
 REMEDY = "delete this line, or restore the file from git"
 NAME = re.compile(r"\w[\w.-]*")  # of a search, which is that of its file
 FOLDER = "tune"  # of the results: its files are named in recipes
+DEFAULTS = 0  # the number of the trial of the settings that a method has without any search
 Key = tuple[str, int, str, int]  # method, trial, data set, study
 GIVEN = (*SETTLED, "bits")  # what a search cannot choose: codes of other lengths or features are no equal terms
 SHARED = "search.toml"  # in experiments/: the spaces that methods share
@@ -103,6 +104,13 @@ class Question(Strict):
         run = Run.resolve(dataset, protocol, method, {**self.given(method, dataset), **searched}, seed=study)
         return run.with_metrics([self.metric])
 
+    def defaults(self, method: str) -> dict[str, Setting]:
+        """Our defaults of the settings that are searched. They may lie outside the space: 0 may mean "off"."""
+        dataset = next(iter(self.left_out))
+        given = self.given(method, dataset)
+        usual = Run.resolve(dataset, self.protocol, method, given, track=PUBLISHED)
+        return {key: getattr(usual.settings, key) for key in self.spaces[method]}
+
     def fault_of(self, trial: "Trial") -> str | None:
         """Why ``trial``, which a file has, is none that has ended and that answers this question; None if it is."""
         space = self.spaces.get(trial.method)
@@ -121,10 +129,10 @@ class Question(Strict):
     ) -> "Iterator[tuple[Trial, Run]]":
         """The trials of a method without a result, each with its run; HashbenchError where one cannot be run.
 
-        Of those that lie around the best trial so far only the ones whose centre is known: ``ended`` are the trials
-        with a result, by number.
+        The first are ``DEFAULTS``, which are beside the ``n``. Of those that lie around the best trial so far only the
+        ones whose centre is known: ``ended`` are the trials with a result, by number.
         """
-        for number, searched in enumerate(self._points(method, n, ended), 1):
+        for number, searched in enumerate([self.defaults(method), *self._points(method, n, ended)], DEFAULTS):
             for dataset in self.left_out:
                 for study in range(n_studies):
                     run = self.run(method, searched, dataset, study)
@@ -136,7 +144,7 @@ class Question(Strict):
         space = self.spaces[method]
         yield from points(space, min(n, EXPLORED), method)
         for part, n_before in enumerate(range(EXPLORED, n, NARROWED), 1):
-            before = {number: studies for number, studies in ended.items() if number <= n_before}
+            before = {number: studies for number, studies in ended.items() if DEFAULTS < number <= n_before}
             n_ended = sum(trial.study == 0 for studies in before.values() for trial in studies)
             if n_ended < n_before * len(self.left_out):
                 return
@@ -149,7 +157,7 @@ class Trial(Strict):
     """One line: a run with the settings of one point of the method's space, in one study."""
 
     method: str
-    trial: Annotated[int, Field(ge=1)]
+    trial: Annotated[int, Field(ge=DEFAULTS)]
     dataset: str
     study: Annotated[int, Field(ge=0)]
     searched: dict[str, Setting]

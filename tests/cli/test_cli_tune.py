@@ -54,18 +54,18 @@ def test_a_search_has_a_line_for_each_trial_and_leaves_no_working_files(made: Pa
     assert first["settings"] == {"bits": 16, "normalise": "unit_norm"} and "recipe" not in first
     assert first["left_out"] == {"digits": ["s1"]}
     assert [(each["method"], each["trial"], each["study"]) for each in trials] == [
-        (method, trial, 0) for method in ("itq", "lsh") for trial in (1, 2)
+        (method, trial, 0) for method in ("itq", "lsh") for trial in (0, 1, 2)
     ]
     assert all(0.1 < each["ap"] < 0.9 and len(each["histogram"]) == 64 for each in trials)
-    assert len({each["histogram"] for each in trials}) == len(trials)
+    assert len({each["histogram"] for each in trials if each["trial"] > 0}) == 4
     assert [path.name for path in made.rglob("*")] == ["tune", "pair.jsonl"]
 
 
 def goes_on_in_two_processes(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a search of one trial becomes, made of a line that is there and three that are not."""
+    """What a search of one trial becomes, made of a line that is there and five that are not."""
     (before,) = path_of("pair").read_text().splitlines()[1:]
     status, out, err = call(capsys, *BOTH, "--jobs", "2", "--json")
-    assert status == 0 and "4 runs of 2 x 2 trials, 1 done, 3 to do" in err
+    assert status == 0 and "6 runs of 2 x 2 trials, 1 done, 5 to do" in err
     assert before in path_of("pair").read_text().splitlines()  # with its times: it was not made again
     assert lines(paths.results()) == lines(made)
     assert [path.name for path in paths.results().rglob("*")] == ["tune", "pair.jsonl"]
@@ -90,7 +90,7 @@ def test_a_search_killed_in_the_middle_goes_on_in_two_processes(made: Path, caps
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
     first, *before = path_of("pair").read_text().splitlines()
-    assert 0 < len(before) < 4
+    assert 0 < len(before) < 6
     path_of("pair").write_text(f"{first}\n{before[0]}\n")  # and the others are lost
     goes_on_in_two_processes(made, capsys)
 
@@ -98,26 +98,26 @@ def test_a_search_killed_in_the_middle_goes_on_in_two_processes(made: Path, caps
 def test_a_trial_with_the_settings_of_another_one_has_its_result(
     made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with_lines(made, slice(2, 4), ("lsh",))
+    with_lines(made, slice(3, 6), ("lsh",))
     before = path_of("pair").read_text().splitlines()[1:]
     status, _, err = call(capsys, "tune", "lsh", "digits", *BOTH[4:6], "--trials", "3", *BOTH[8:])
-    assert status == 0 and "3 runs of 1 x 3 trials, 2 done, 1 to do" in err
+    assert status == 0 and "4 runs of 1 x 3 trials, 3 done, 1 to do" in err
     *stored, third = path_of("pair").read_text().splitlines()[1:]
     assert stored == before and json.loads(third) == {**json.loads(before[-1]), "trial": 3}
 
 
 def test_the_trials_that_are_missing_are_printed(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with_lines(made, slice(0, 3))
+    with_lines(made, slice(0, 5))
     status, out, _ = call(capsys, *BOTH, "--dry-run")
-    assert status == 0 and out.splitlines() == [each["run"] for each in lines(made)[4:]]
+    assert status == 0 and out.splitlines() == [each["run"] for each in lines(made)[6:]]
 
 
 def test_trials_of_equal_settings_are_printed_as_one_run(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = call(
         capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--dry-run"
     )
-    assert status == 0 and "6 to do; the next 6 are 5 runs: trials of equal settings are one" in err
-    assert len(set(out.splitlines())) == len(out.splitlines()) == 5
+    assert status == 0 and "7 to do; the next 7 are 6 runs: trials of equal settings are one" in err
+    assert len(set(out.splitlines())) == len(out.splitlines()) == 6
 
 
 def test_a_method_whose_trials_all_fail_is_told_and_not_written(
@@ -136,15 +136,15 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     assert status == 1 and err.splitlines()[-1] == f"error: every trial failed of itq: {reason}"
     assert f"| ITQ | failed |  | none of 1 | 1 of 1 | nothing: {reason} |" in out
     (choice,) = [line.split(" = ")[1] for line in recipe.read_text().splitlines() if line.startswith("centre")]
-    ap = Search.named("ours").of_method("lsh")[1][0].ap
-    said = f'tuned = "tune/ours.jsonl: trial 1 of 1, held-out AP {ap:.3f}"'
+    ap = Search.named("ours").of_method("lsh")[0][0].ap
+    said = f'tuned = "tune/ours.jsonl: our defaults, best of 1, held-out AP {ap:.3f}"'
     assert recipe.read_text() == f"{head}\n[methods.lsh]\n{said}\ncentre = {choice}\n"
     # what was written is what the trial ran with
     given = {key: value for key, value in Search.named("ours").question.given("lsh").items() if key != "centre"}
     assert json.dumps(Run.resolve("digits", "s1", "lsh", given).settings.centre) == choice  # type: ignore[attr-defined]
     # a failed trial has ended, until it is asked for again
-    assert "2 done, 0 to do" in call(capsys, *tune)[2]
-    assert "1 done, 1 to do" in call(capsys, *tune, "--retry-failed", "--dry-run")[2]
+    assert "4 done, 0 to do" in call(capsys, *tune)[2]
+    assert "2 done, 2 to do" in call(capsys, *tune, "--retry-failed", "--dry-run")[2]
 
 
 @together(
@@ -220,7 +220,7 @@ def test_another_search_of_the_same_name_is_one_line(
 def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with_lines(made, slice(0, 3))
+    with_lines(made, slice(0, 5))
     root = changed_root(tmp_path, monkeypatch)
     with (root / "datasets" / "digits.toml").open("a") as card:
         card.write('\n[protocols.later]\ntitle = "another draw"\ncitation = "hashbench"\n')
@@ -234,7 +234,7 @@ def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
     )
     paths.read_again()
     status, _, err = call(capsys, *BOTH, "--protocol", "s1")
-    assert status == 0 and "4 runs of 2 x 2 trials, 3 done, 1 to do" in err
+    assert status == 0 and "6 runs of 2 x 2 trials, 5 done, 1 to do" in err
     assert "queries of digits later, which tables show now, may be in its lists" in err
     assert lines(paths.results()) == lines(made)
 
@@ -244,7 +244,7 @@ def test_a_search_goes_on_when_tables_show_the_queries_of_another_protocol(
     [
         ("lsh", '[false, true, "range"]', "[false, true]", "its space of lsh is not the one of today's file or --set"),
         ("itq", "high = 500", "high = 5000", "its space of itq is not the one of today's file or --set"),
-        ("itq", '"pixels"', '"gist"', "trial 1 of itq is not the one of today's space or recipe"),
+        ("itq", '"pixels"', '"gist"', "trial 0 of itq is not the one of today's space or recipe"),
     ],
 )
 def test_a_space_or_value_that_has_changed_is_one_line(
@@ -269,10 +269,10 @@ def test_a_space_or_value_that_has_changed_is_one_line(
 def test_a_choice_is_judged_by_the_last_ends_of_today(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with_lines(made, slice(0, 4))
+    with_lines(made, slice(0, 6))
     stored = Search.named("pair")
-    second = stored.trials["itq", 2, "digits", 0]
-    stored = stored.with_trials([second.model_copy(update={"ap": 0.1})])
+    others = [stored.trials["itq", number, "digits", 0] for number in (0, 2)]
+    stored = stored.with_trials(other.model_copy(update={"ap": 0.1}) for other in others)
     stored.save()
     file = changed_root(tmp_path, monkeypatch) / "experiments" / "methods" / "itq.toml"
     of_today = file.read_text()
@@ -283,7 +283,7 @@ def test_a_choice_is_judged_by_the_last_ends_of_today(
     file.write_text(of_today)
     paths.read_again()
     status, out, err = call(capsys, *BOTH)
-    assert status == 0 and "4 done, 0 to do" in err and "to be searched again" not in out
+    assert status == 0 and "6 done, 0 to do" in err and "to be searched again" not in out
     assert Search.named("pair").question.spaces["itq"]["iterations"].last == ["low", "high"]
     assert Search.named("pair").trials == stored.trials
 
@@ -297,6 +297,6 @@ def test_trials_are_compared_by_any_metric(capsys: pytest.CaptureFixture[str]) -
     assert "| method | held-out precision@5 |" in out and "median of its tie-aware precision@5 chooses" in out
     assert all(trial.ap is None and 0 < (trial.value or 0) < 1 for trial in trials)
     (choice,) = json.loads(call(capsys, *tune, "--json")[1])["choices"]
-    assert choice["precision@5"] == max(trial.value or 0 for trial in trials) == trials[choice["trial"] - 1].value
+    assert choice["precision@5"] == max(trial.value or 0 for trial in trials) == trials[choice["trial"]].value
     status, _, err = call(capsys, *tune[:-2], "--name", search.name)
     assert status == 2 and "its metric is precision@5, not ap: give this search another --name" in err

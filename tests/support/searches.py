@@ -10,7 +10,7 @@ import pytest
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, parse
 from hashbench.runs.space import points
-from hashbench.tuning.search import Question, Search, Trial
+from hashbench.tuning.search import DEFAULTS, Question, Search, Trial
 
 SPACES: dict[str, Any] = {
     "itq": {"iterations": {"low": 5, "high": 500, "log": True}},
@@ -38,7 +38,9 @@ def question(methods: Sequence[str] = ("itq", "lsh"), datasets: Sequence[str] = 
 
 def trial(method: str, number: int, ap: float | None, study: int = 0, **more: Any) -> Trial:
     """One line of a search."""
-    searched: dict[str, Setting] = points(question().spaces[method], number, method)[-1]
+    asked = question()
+    of_space = points(asked.spaces[method], number, method)
+    searched: dict[str, Setting] = of_space[-1] if number != DEFAULTS else asked.defaults(method)
     ended = {"reason": "it diverged"} if ap is None else {"ap": ap}
     names = {"method": method, "trial": number, "dataset": "digits", "study": study, "run": f"{method}-{number}"}
     return Trial.model_validate({**names, "searched": searched, **ended, **more})

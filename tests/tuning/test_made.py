@@ -9,6 +9,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
 from hashbench.runs.run import DEFAULT_OPTIONS, Run
 from hashbench.runs.run_all import Outcome, Plan
+from hashbench.runs.settings import PUBLISHED
 from hashbench.tuning import run as tuning
 from hashbench.tuning.choice import choices, finalists
 from hashbench.tuning.search import Search, path_of
@@ -26,26 +27,26 @@ def test_trials_with_the_same_settings_are_one_run(monkeypatch: pytest.MonkeyPat
     todo = tuning.missing(search, ["lsh"], 6, 1, retry=False)
     *_, last = tuning.made(search, todo, DEFAULT_OPTIONS, Plan())
     assert len({str(run.name) for run in asked}) == len(asked) == 3  # the method has three points
-    assert [number for _, number, _, _ in sorted(last.trials)] == [1, 2, 3, 4, 5, 6]
+    assert [number for _, number, _, _ in sorted(last.trials)] == [0, 1, 2, 3, 4, 5, 6]
     assert Search.load("small") == last
     reasons = {each.searched["centre"]: each.reason for each in last.trials.values()}
     assert all(each.reason == reasons[each.searched["centre"]] for each in last.trials.values())
     assert tuning.missing(last, ["lsh"], 6, 1, retry=False) == []
-    assert len(tuning.missing(last, ["lsh"], 6, 1, retry=True)) == 6
+    assert len(tuning.missing(last, ["lsh"], 6, 1, retry=True)) == 7
 
 
 def test_trials_that_another_process_added_meanwhile_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "run_all", lambda runs, *_: (Outcome(run, None, "ours") for run in runs))
     search = Search("small", question(["lsh"]))
-    todo = tuning.missing(search, ["lsh"], 2, 1, retry=False)
+    todo = tuning.missing(search, ["lsh"], 1, 1, retry=False)
     theirs = [each.ended(None, "theirs") for each, _ in todo[:1]]
     Search("small", question(["lsh", "itq"])).with_trials([*theirs, trial("itq", 1, 0.5)]).save()
     *_, last = tuning.made(search, todo, DEFAULT_OPTIONS, Plan())
     assert Search.load("small") == last
     assert [(key[0], key[1], each.reason) for key, each in sorted(last.trials.items())] == [
         ("itq", 1, None),
-        ("lsh", 1, "theirs"),
-        ("lsh", 2, "ours"),
+        ("lsh", 0, "theirs"),
+        ("lsh", 1, "ours"),
     ]
 
 
@@ -60,10 +61,10 @@ def test_a_search_that_another_process_does_is_one_line() -> None:
 def test_the_best_five_trials_are_run_in_every_study_and_one_of_them_is_chosen() -> None:
     search = Search("small", question(["itq"]))
     todo = tuning.missing(search, ["itq"], 8, 3, retry=False)
-    assert [made.study for made, _ in todo] == [0] * 8
-    first = [0.5, 0.1, 0.9, 0.4, 0.6, 0.3, 0.2, None]  # the third was lucky, the last one failed
+    assert [(made.trial, made.study) for made, _ in todo] == [(n, 0) for n in range(9)]
+    first = [0.05, 0.5, 0.1, 0.9, 0.4, 0.6, 0.3, 0.2, None]  # the third was lucky, the last one failed
     search = search.with_trials(
-        trial("itq", n, ap, run=made.run) for n, (ap, (made, _)) in enumerate(zip(first, todo, strict=True), 1)
+        trial("itq", n, ap, run=made.run) for n, (ap, (made, _)) in enumerate(zip(first, todo, strict=True))
     )
     assert finalists(search.of_method("itq")) == [3, 5, 1, 4, 6]
     todo = tuning.missing(search, ["itq"], 8, 3, retry=False)
@@ -73,17 +74,17 @@ def test_the_best_five_trials_are_run_in_every_study_and_one_of_them_is_chosen()
         trial("itq", made.trial, later[made.trial], made.study, run=made.run) for made, _ in todo
     )
     assert tuning.missing(search, ["itq"], 8, 3, retry=False) == []
-    assert tuning.n_needed(search.question, ["itq"], 8, 3) == tuning.n_ended(search, ["itq"], 8, 3, retry=False) == 18
+    assert tuning.n_needed(search.question, ["itq"], 8, 3) == tuning.n_ended(search, ["itq"], 8, 3, retry=False) == 19
     (chosen,) = choices(search)
     assert (chosen.trial, chosen.score, chosen.n_trials, chosen.n_failed) == (6, 0.56, 8, 1)
 
 
 def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:
     search = Search("small", question(["itq"]))
-    for numbers, best in ((range(1, 25), 7), (range(25, 37), 30), (range(37, 41), None)):
+    for numbers, best in ((range(25), 7), (range(25, 37), 30), (range(37, 41), None)):
         todo = tuning.missing(search, ["itq"], 40, 1, retry=False)
         assert [made.trial for made, _ in todo] == [*numbers]
-        aps = {number: 0.1 + 0.01 * (number == best) + 0.01 * (number > 24) for number in numbers}
+        aps = {number: 0.1 + 0.01 * (number == best) + 0.01 * (number > 24) + 0.5 * (number == 0) for number in numbers}
         search = search.with_trials(made.model_copy(update={"ap": aps[made.trial]}) for made, _ in todo)
     values = {number: float(studies[0].searched["iterations"]) for number, studies in search.of_method("itq").items()}
     factor = (500 / 5) ** 0.5  # half of the range is so much wide, on its scale
@@ -91,3 +92,14 @@ def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:
     assert max(narrowed) < min(narrowed) * factor * 1.1 and min(narrowed) <= values[7] <= max(narrowed)
     assert max(values[n] for n in range(37, 41)) < min(values[n] for n in range(37, 41)) * factor**0.5 * 1.1
     assert tuning.missing(search, ["itq"], 40, 1, retry=False) == []
+
+
+def test_our_defaults_are_a_trial_that_can_be_chosen_and_is_no_centre_of_others() -> None:
+    search = Search("small", question(["itq"]))
+    (defaults, run), *_ = search.question.trials("itq", 1, 1, {})
+    assert run.settings == Run.resolve("digits", "s1", "itq", {"bits": 16}, track=PUBLISHED).settings
+    search = search.with_trials([defaults.model_copy(update={"ap": 0.6}), trial("itq", 1, 0.5), trial("itq", 2, None)])
+    (chosen,) = choices(search)
+    assert (chosen.searched, chosen.score, chosen.edges) == ({"iterations": 50}, 0.6, {})
+    assert (chosen.n_trials, chosen.n_failed) == (2, 1)
+    assert chosen.said("small") == "tune/small.jsonl: our defaults, best of 2, held-out AP 0.600"

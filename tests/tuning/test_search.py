@@ -79,8 +79,8 @@ def test_a_file_of_other_bytes_is_one_line() -> None:
 def test_trials_are_named_and_numbered_by_what_they_are() -> None:
     asked = question(["itq"])
     two, three = ([trial for trial, _ in asked.trials("itq", n, 2, {})] for n in (2, 3))
-    assert three[:4] == two and len({each.run for each in three}) == 6
-    assert [(each.trial, each.study) for each in two] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert three[:6] == two and len({each.run for each in three}) == 8
+    assert [(each.trial, each.study) for each in two] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]
     assert {run.name.seed for trial, run in asked.trials("itq", 1, 2, {})} == {0, 1}
     more_studies = {trial.key: trial.run for trial, _ in asked.trials("itq", 2, 3, {})}
     assert {trial.key: trial.run for trial in two}.items() <= more_studies.items()

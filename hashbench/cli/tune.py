@@ -59,12 +59,12 @@ def command(
     """Search the settings of methods: the same number of trials for each, from the space that its file declares.
 
     Trial 0 of a method has our defaults. The first 24 others lie anywhere in its space, the next ones around the best
-    so far, 12 at a time in ever smaller parts. Each is run once; the best five are run in each study, with another seed, other training items
-    and other queries. The queries are held out of the database of the protocol, and are queries of no split that a
-    table shows. The median over the studies chooses among the five, of AP or of the --metric. A trial that fails counts
-    as 0; a method all of whose trials fail has no choice, and the exit status is 1. A line says which methods are to be
-    searched again, since more than a fifth of their trials failed, or since a value was chosen at an end of its range
-    that could be wider.
+    so far, 12 at a time in ever smaller parts. Each is run once; the best five are run in each study, with another
+    seed, other training items and other queries. The queries are held out of the database of the protocol, and are
+    queries of no split that a table shows. The median over the studies chooses among the five, of AP or of the
+    --metric. A trial that fails counts as 0; a method all of whose trials fail has no choice, and the exit status is 1.
+    A line says which methods are to be searched again, since more than a fifth of their trials failed, or since a value
+    was chosen at an end of its range that could be wider.
 
     The trials are lines of results/tune/NAME.jsonl: after an interruption the same command continues, and more
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the

@@ -17,7 +17,7 @@ from hashbench.steps import Steps, Values
 FILE = "hash.pt2"
 PROGRAM = Program(
     imports="import torch\n",
-    loaded=f'PROGRAM = torch.export.load(Path(__file__).with_name("{FILE}")).module()',
+    loaded="PROGRAM = torch.export.load(FILE).module()",
     codes="PROGRAM(torch.from_numpy(block))[0].numpy()",
 )
 
@@ -96,8 +96,9 @@ def squared_distances(x: Tensor, others: Tensor) -> Tensor:
 
 
 def anchor_weights(x: Tensor, nearest: int, bandwidth: Tensor) -> Tensor:
-    """The weights [n, m] of the ``nearest`` anchors by squared distances x."""
-    near, ids = x.topk(nearest, dim=1, largest=False)
+    """The weights [n, m] of the ``nearest`` anchors by squared distances x, the first ones of equal distances."""
+    ordered, order = x.sort(dim=1, stable=True)
+    near, ids = ordered[:, :nearest], order[:, :nearest]
     unscaled = torch.exp((near[:, :1] - near) / bandwidth**2)
     return torch.zeros_like(x).scatter(1, ids, unscaled / unscaled.sum(dim=1, keepdim=True))
 

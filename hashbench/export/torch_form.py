@@ -97,10 +97,13 @@ def squared_distances(x: Tensor, others: Tensor) -> Tensor:
 
 def anchor_weights(x: Tensor, nearest: int, bandwidth: Tensor) -> Tensor:
     """The weights [n, m] of the ``nearest`` anchors by squared distances x, the first ones of equal distances."""
-    ordered, order = x.sort(dim=1, stable=True)
-    near, ids = ordered[:, :nearest], order[:, :nearest]
-    unscaled = torch.exp((near[:, :1] - near) / bandwidth**2)
-    return torch.zeros_like(x).scatter(1, ids, unscaled / unscaled.sum(dim=1, keepdim=True))
+    near = x.topk(nearest, dim=1, largest=False).values  # its indices are any of equal ones; ONNX has no stable sort
+    first, last = near[:, :1], near[:, -1:]
+    is_closer, is_last = x < last, x == last
+    n_left = nearest - is_closer.sum(dim=1, keepdim=True)
+    is_chosen = is_closer | (is_last & (is_last.to(torch.int64).cumsum(dim=1) <= n_left))
+    unscaled = torch.exp((first - x) / bandwidth**2) * is_chosen
+    return unscaled / unscaled.sum(dim=1, keepdim=True)
 
 
 def second_layer(x: Tensor, upper: Tensor, lower: Tensor) -> Tensor:

@@ -134,8 +134,15 @@ def squared_distances(x: Values, others: Values) -> Values:
 
 
 def anchor_weights(x: Values, nearest: Values | int, bandwidth: Values | float) -> Values:
-    """The weights [n, m] of the ``nearest`` anchors by squared distances x: exp(-x / bandwidth^2) over its sum."""
+    """The weights [n, m] of the ``nearest`` anchors by squared distances x: exp(-x / bandwidth^2) over its sum.
+
+    Of anchors at equal distances the first ones count, on every machine. Distances that only exact arithmetic makes
+    equal may differ in their last digits, and then those digits decide.
+    """
     ids = np.argpartition(x, nearest - 1, axis=1)[:, :nearest]
+    last = np.take_along_axis(x, ids, axis=1).max(axis=1, keepdims=True)
+    is_tied = (x <= last).sum(axis=1) > nearest  # a partition takes any of the anchors at that distance
+    ids[is_tied] = np.argsort(x[is_tied], axis=1, kind="stable")[:, :nearest]
     near = np.take_along_axis(x, ids, axis=1)
     # the nearest anchor has the weight 1 before the division, so that no sum is 0 for an item far from all anchors
     unscaled = np.exp((near.min(axis=1, keepdims=True) - near) / bandwidth**2)

@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 STATUS = 130
-LINE = "interrupted: the same command continues from here"
+NOTHING_WRITTEN = "interrupted: nothing was written"
+CONTINUES = "interrupted: the same command continues from here"
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 AGAIN_S = 3.0  # until a lost interrupt is repeated, or an import is interrupted all the same
 SOON_S = 0.05
 
-_state = SimpleNamespace(first_s=None, is_printed=False)  # when the first interrupt of the command came
+# when the first interrupt of the command came; the line that an interrupt prints, and whether it was printed
+_state = SimpleNamespace(first_s=None, line=NOTHING_WRITTEN, is_printed=False)
 
 
 def end_at_once() -> None:
@@ -36,7 +38,7 @@ def end_at_once() -> None:
 @contextmanager
 def raise_interrupts() -> Iterator[None]:
     """An interrupt in the block raises KeyboardInterrupt; if that is lost, it is raised again after ``AGAIN_S``."""
-    _state.first_s, _state.is_printed = None, False
+    _state.first_s, _state.line, _state.is_printed = None, NOTHING_WRITTEN, False
     before = {number: signal.signal(number, _raise) for number in (*_not_ignored(), signal.SIGALRM)}
     unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
     try:
@@ -46,6 +48,14 @@ def raise_interrupts() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         sys.unraisablehook = unraisable
+
+
+def say_that_it_continues() -> None:
+    """From here to the end of the command the line of an interrupt says that the same command continues.
+
+    A command calls it that keeps what is done piece by piece. All others write their outputs when they end, whole.
+    """
+    _state.line = CONTINUES
 
 
 def do_not_repeat() -> None:
@@ -79,7 +89,7 @@ def end() -> NoReturn:
 
 
 def _line() -> str:
-    return f"\n{LINE}\n" if os.isatty(2) else f"{LINE}\n"  # a terminal has shown ^C
+    return f"\n{_state.line}\n" if os.isatty(2) else f"{_state.line}\n"  # a terminal has shown ^C
 
 
 def _not_ignored() -> list[signal.Signals]:  # nohup and a shell's & ignore some for the whole process

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Context, Option
 
-from hashbench.cli import _bench_vectors, run, table, tune
+from hashbench.cli import _bench_vectors, _interrupts, run, table, tune
 from hashbench.cli._options import DATASETS, Device, ProtocolName, given, program
 from hashbench.cli.catalogue import card_of
 from hashbench.foundation import paths
@@ -98,6 +98,7 @@ def command(
     """
     from hashbench.features import extract
 
+    _interrupts.say_that_it_continues()
     of_vectors = {"k": k, "rescore": rescore, "target": target}
     of_labels = {
         "seeds": seeds,

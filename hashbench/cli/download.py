@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Option, echo
 
+from hashbench.cli import _interrupts
 from hashbench.cli._options import Datasets
 
 
@@ -22,6 +23,7 @@ def command(
     from hashbench.datasets.download import download
     from hashbench.datasets.store import labels_path_of
 
+    _interrupts.say_that_it_continues()
     for card in cards:
         path = download(card, from_dir, labels_only=labels_only)
         where = f"in {path}" if path else "ships with an installed package, nothing to download"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Option, echo
 
+from hashbench.cli import _interrupts
 from hashbench.cli._options import READING, AsJson, BitOrder, Bits, Layout, given
 from hashbench.cli._terminal import print_notes
 from hashbench.foundation.errors import HashbenchError
@@ -279,6 +280,8 @@ def _count_shards(
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster counts as many as fit")
     if how.append and how.counts is None:
         raise HashbenchError("--append needs --counts FILE, which holds the shards that are finished")
+    if how.counts is not None:
+        _interrupts.say_that_it_continues()
     shards = shards_of(*patterns, how.counts)
     inputs = {resolved(path) for shard in shards for path in shard.paths}
     if taken := [path for path in outputs if resolved(path) in inputs]:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from typer import Option, echo
 
+from hashbench.cli import _interrupts
 from hashbench.cli._options import Dataset, Device
 
 
@@ -31,6 +32,7 @@ def command(
     """
     from hashbench.features import extract
 
+    _interrupts.say_that_it_continues()
     done = extract(dataset, model, weights, device=device, batch=batch, progress=True)
     echo(f"{done.path}\n{done.shape[0]:,} items x {done.shape[1]:,}, {done.stored}: --set features={done.path.stem}")
     if done.n_made == 0:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, Typer, echo
 
+from hashbench.cli import _interrupts
 from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError, counted
 from hashbench.foundation.files import require_apart, require_output, write_arrays
@@ -42,6 +43,7 @@ def build(
     from hashbench.sparse.shard_files import IndexSource, are_shards, build_index, index_sources, sharded_index
 
     if are_shards(items):
+        _interrupts.say_that_it_continues()
         headers = build_index(index_sources(items, embeddings, k, out), jobs)
         sizes, size_bytes = sharded_index(headers).sizes, sum(header.path.stat().st_size for header in headers)
         more, n_shards = {"shards": _shards(headers)}, f"{counted(len(headers), 'shard')}, "

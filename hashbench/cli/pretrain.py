@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typer import Option, echo
 
-from hashbench.cli import _options
+from hashbench.cli import _interrupts, _options
 from hashbench.cli._options import Dataset, Device, ProtocolName
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
@@ -42,6 +42,7 @@ def command(
     from hashbench.runs.run import Options
     from hashbench.runs.store import Store
 
+    _interrupts.say_that_it_continues()
     require_torch()
     given = _options.parse_settings(settings or [])
     for key in {"model", "width", "epochs", "classes"} & given.keys():

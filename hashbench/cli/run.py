@@ -172,6 +172,7 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, tit
     So many run ``at_once``; on a Ray cluster nobody knows (None). On a terminal that is one line: done, running and
     failed runs, the time left, and the last result.
     """
+    _interrupts.say_that_it_continues()
     failed, started, on_terminal = list["tuple[Run, str]"](), time.monotonic(), sys.stderr.isatty()
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
         bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")

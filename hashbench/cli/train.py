@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from hashbench.cli import _options
+from hashbench.cli import _interrupts, _options
 from hashbench.cli._options import DatasetName, Device, ProtocolName, SplitSeed
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
@@ -85,6 +85,7 @@ def command(
     from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
 
+    _interrupts.say_that_it_continues()
     chosen = _options.parse_settings(settings or [])
     for key in ("bits", "model"):
         if key in chosen:

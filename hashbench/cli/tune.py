@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, echo
 
-from hashbench.cli import _options
+from hashbench.cli import _interrupts, _options
 from hashbench.cli._options import Device
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
@@ -79,6 +79,7 @@ def command(
     from hashbench.tuning.run import made, missing, n_ended, n_needed, save_spaces
     from hashbench.tuning.search import METRIC
 
+    _interrupts.say_that_it_continues()
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
     if write and recipe is None:

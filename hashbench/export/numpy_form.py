@@ -14,7 +14,7 @@ from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 FILE = "hash.npz"
 PROGRAM = Program(
     imports="",
-    loaded=f'Values = np.ndarray\nARRAYS = dict(np.load(Path(__file__).with_name("{FILE}")))',
+    loaded="Values = np.ndarray\nARRAYS = dict(np.load(FILE))",
     codes="(activations(block) > 0).astype(np.uint8)",
     needs=", by NumPy alone",
     n_at_once=BLOCK,
@@ -68,15 +68,18 @@ def _step(file: "np.lib.npyio.NpzFile", step: NamedStep) -> Step:
     return Step(operation, {name: file[key] for name, key in step.arrays.items()})
 
 
-def script_of(description: Description, steps: Sequence[NamedStep]) -> str:
-    """The text of encode.py: with the source of the operations that the run needs, and the steps in turn."""
+def script_of(description: Description, steps: Sequence[NamedStep], file: Path) -> str:
+    """The text of encode.py: with the source of the operations that the run needs, and the steps in turn.
+
+    ``file`` is the file of arrays.
+    """
     needed = dict.fromkeys(step.operation for step in steps)
     functions = [inspect.getsource(OPERATIONS[name]) for name in needed]
     lines = "\n".join(f"    x = {_call(step)}" for step in steps)
     shape = ", ".join(map(str, description.input.shape))
     functions.append(ACTIVATIONS.format(bits=description.bits, shape=shape, steps=lines))
     text = "".join(f"{function.rstrip()}\n\n\n" for function in functions)
-    return script(description.run, PROGRAM, description.input, description.arithmetic, text)
+    return script(description.run, PROGRAM, file, description.input, description.arithmetic, text)
 
 
 def _call(step: NamedStep) -> str:

@@ -21,8 +21,7 @@ INPUT = "items"
 OUTPUTS = ("bits", "activations")
 PROGRAM = Program(
     imports="import onnxruntime\n",
-    loaded=f'SESSION = onnxruntime.InferenceSession(Path(__file__).with_name("{FILE}"), '
-    'providers=["CPUExecutionProvider"])',
+    loaded='SESSION = onnxruntime.InferenceSession(FILE, providers=["CPUExecutionProvider"])',
     codes=f'SESSION.run(["{OUTPUTS[0]}"], {{"{INPUT}": block}})[0]',
 )
 

@@ -1,15 +1,18 @@
 """The script encode.py of an export: it checks items as the run does, and encodes them without hashbench."""
 
+from pathlib import Path
 from typing import NamedTuple
 
+from hashbench.datasets.own.expected import BYTE_MAX
 from hashbench.export.description import Input
+from hashbench.foundation.files import file_sha256
 
 
 class Program(NamedTuple):
     """What scripts of a form have of their own; in ``codes`` a ``block`` are items, in order."""
 
     imports: str
-    loaded: str  # the lines that load the file of the function
+    loaded: str  # the lines that load FILE, the file of the function
     codes: str  # the expression of the codes of a block
     needs: str = ""  # what the first line says beside the run
     n_at_once: int = 1000  # items of a block, about
@@ -18,11 +21,15 @@ class Program(NamedTuple):
 SCRIPT = '''\
 """Codes of {run}{needs}: python encode.py ITEMS.npy CODES.npy"""
 
+import hashlib
 import sys
 from pathlib import Path
 
 import numpy as np
 {imports}
+FILE = Path(__file__).with_name("{file}")
+if hashlib.sha256(FILE.read_bytes()).hexdigest() != "{sha256}":
+    raise ValueError(f"{{FILE}}: damaged: its SHA-256 is another than that of the export: export the run again")
 {loaded}
 
 
@@ -45,13 +52,18 @@ def checked(items: np.ndarray) -> np.ndarray:
     low, high = items.min(), items.max()
     if not ({fits}):
         raise ValueError(f"values from {{low:g}} to {{high:g}}: {values} are expected")
-    return items.astype("{dtype}")
+{warning}    return items.astype("{dtype}")
 '''
+WARNING = """\
+    if items.dtype.kind == "f" and high <= 1:
+        print("warning: no value is above 1, and images of values 0 to 255 are expected", file=sys.stderr)
+"""
 
 
-def script(run: str, program: Program, taken: Input, dtype: str, functions: str = "") -> str:
-    """The text of encode.py for items such as ``taken``, which the ``program`` gets as ``dtype``."""
-    return SCRIPT.format(run=run, check=check(taken, dtype), functions=functions, **program._asdict())
+def script(run: str, program: Program, file: Path, taken: Input, dtype: str, functions: str = "") -> str:
+    """The text of encode.py for items such as ``taken``, which the ``program`` in ``file`` gets as ``dtype``."""
+    parts = {"check": check(taken, dtype), "file": file.name, "sha256": file_sha256(file), "functions": functions}
+    return SCRIPT.format(run=run, **parts, **program._asdict())
 
 
 def check(taken: Input, dtype: str) -> str:
@@ -63,4 +75,5 @@ def check(taken: Input, dtype: str) -> str:
     if dtype == "uint8":
         fits, values = f"{fits} and (items == np.round(items)).all()", f"whole numbers, {values},"
     expected = f"[n, {', '.join(map(str, shape))}]"
-    return CHECK.format(shape=shape, expected=expected, fits=fits, values=values, dtype=dtype)
+    warning = WARNING if len(shape) == 3 and largest == BYTE_MAX else ""
+    return CHECK.format(shape=shape, expected=expected, fits=fits, values=values, warning=warning, dtype=dtype)

@@ -17,7 +17,7 @@ from hashbench.steps import Steps, Values
 FILE = "hash.pt2"
 PROGRAM = Program(
     imports="import torch\n",
-    loaded=f'PROGRAM = torch.export.load(Path(__file__).with_name("{FILE}")).module()',
+    loaded="PROGRAM = torch.export.load(FILE).module()",
     codes="PROGRAM(torch.from_numpy(block))[0].numpy()",
 )
 
@@ -96,10 +96,14 @@ def squared_distances(x: Tensor, others: Tensor) -> Tensor:
 
 
 def anchor_weights(x: Tensor, nearest: int, bandwidth: Tensor) -> Tensor:
-    """The weights [n, m] of the ``nearest`` anchors by squared distances x."""
-    near, ids = x.topk(nearest, dim=1, largest=False)
-    unscaled = torch.exp((near[:, :1] - near) / bandwidth**2)
-    return torch.zeros_like(x).scatter(1, ids, unscaled / unscaled.sum(dim=1, keepdim=True))
+    """The weights [n, m] of the ``nearest`` anchors by squared distances x, the first ones of equal distances."""
+    near = x.topk(nearest, dim=1, largest=False).values  # its indices are any of equal ones; ONNX has no stable sort
+    first, last = near[:, :1], near[:, -1:]
+    is_closer, is_last = x < last, x == last
+    n_left = nearest - is_closer.sum(dim=1, keepdim=True)
+    is_chosen = is_closer | (is_last & (is_last.to(torch.int64).cumsum(dim=1) <= n_left))
+    unscaled = torch.exp((first - x) / bandwidth**2) * is_chosen
+    return unscaled / unscaled.sum(dim=1, keepdim=True)
 
 
 def second_layer(x: Tensor, upper: Tensor, lower: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from hashbench.export.readme import readme
 from hashbench.export.script import script
 from hashbench.foundation import __version__
 from hashbench.foundation.errors import HashbenchError, printable, retold
-from hashbench.foundation.files import file_sha256, part_prefix, require_writable, resolved, write_arrays
+from hashbench.foundation.files import file_sha256, part_prefix, require_new, resolved, write_arrays
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.steps import Steps
@@ -31,15 +31,6 @@ SCALINGS = {
     "channel": "each channel to mean 0 and variance 1; for a pretrained network images are resized first",
     "pixel_mean": "minus the average training item",
 }
-
-
-def require_new(folder: Path) -> None:
-    """Raises HashbenchError unless ``folder`` is new or empty, and can be written."""
-    if folder.exists() and not folder.is_dir():
-        raise HashbenchError(f"{folder}: a file; the name of a new folder is expected")
-    if folder.is_dir() and any(folder.iterdir()):
-        raise HashbenchError(f"{folder}: exists and is not empty: remove it, or name another with --out")
-    require_writable(resolved(folder).parent, instead="--out")
 
 
 def export(row: Row, hasher: Hasher, form: Form, folder: Path) -> Description:
@@ -70,11 +61,12 @@ def _as_arrays(row: Row, run: Run, hasher: BinaryHasher, folder: Path) -> Descri
         steps = hasher.as_steps()
     if steps is None:
         raise HashbenchError(f"{row.run}: its network has other layers than linear and kernel ones: --to onnx or torch")
-    write_arrays(folder / numpy_form.FILE, "plain", **numpy_form.arrays_of(steps))
+    file = folder / numpy_form.FILE
+    write_arrays(file, "plain", **numpy_form.arrays_of(steps))
     features = _feature_module(run)
     description = _described(row, run, "numpy", features, steps)
     named = numpy_form.named_steps(steps)
-    (folder / SCRIPT).write_text(numpy_form.script_of(description, named), encoding="utf-8")
+    (folder / SCRIPT).write_text(numpy_form.script_of(description, named, file), encoding="utf-8")
     return _with_checksums(description.model_copy(update={"steps": named}), folder, numpy_form.FILE)
 
 
@@ -92,9 +84,10 @@ def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Pa
     taken = description.input
     example = np.zeros((N_EXAMPLES, *taken.shape), taken.dtype)
     module = onnx_form if form == "onnx" else torch_form
+    file = folder / module.FILE
     with retold(lambda cause: f"{row.run}: PyTorch cannot write it --to {form}: {_shortened(cause)}"):
-        module.write(whole, example, folder / module.FILE)
-    (folder / SCRIPT).write_text(script(row.run, module.PROGRAM, taken, taken.dtype), encoding="utf-8")
+        module.write(whole, example, file)
+    (folder / SCRIPT).write_text(script(row.run, module.PROGRAM, file, taken, taken.dtype), encoding="utf-8")
     return _with_checksums(description, folder, module.FILE)
 
 

@@ -205,6 +205,15 @@ def require_output(path: Path, instead: str = "--out") -> None:
         require_writable(resolved(place).parent, instead=instead)
 
 
+def require_new(folder: Path, instead: str = "--out") -> None:
+    """Raises HashbenchError unless ``folder`` is new or empty, and can be written."""
+    if folder.exists() and not folder.is_dir():
+        raise HashbenchError(f"{folder}: a file; the name of a new folder is expected")
+    if folder.is_dir() and any(folder.iterdir()):
+        raise HashbenchError(f"{folder}: exists and is not empty: remove it, or name another with {instead}")
+    require_writable(resolved(folder).parent, instead=instead)
+
+
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
     """Raises HashbenchError, before hours of work, unless ``folder`` can be written to and has ``free_bytes`` free."""
     probe = folder / f"{part_prefix('write-test')}12345678.part"

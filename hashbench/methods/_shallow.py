@@ -43,7 +43,7 @@ FILE = "hasher.npz"
 # the names of the arrays of a scaling in the file; the arrays of the hash function have other names
 AVERAGE, DEVIATION = "average_item", "deviation_item"
 VARYING = "principal components along which the features vary"
-LEAST_DEVIATION = 1e-6  # of a value as it is stored, as networks have it
+LEAST_DEVIATION = 1e-7  # of the mean, as networks have it: float32 rounds a constant by up to 6e-8 of it
 
 
 class FeatureSettings(CodeSettings):
@@ -171,7 +171,10 @@ def as_features(items: NDArray[Any], value_max: float) -> Floats:
 
 
 def scaling_of(normalise: str, items: NDArray[Any], value_max: float) -> Scaling | None:
-    """The scaling that ``normalise`` names, fitted to the training ``items`` [n, ...]; None for "none"."""
+    """The scaling that ``normalise`` names, fitted to the training ``items`` [n, ...]; None for "none".
+
+    Items multiplied by a constant are scaled to the same, but for rounding.
+    """
     if normalise == "none":
         return None
     features = as_features(items, value_max)
@@ -179,9 +182,9 @@ def scaling_of(normalise: str, items: NDArray[Any], value_max: float) -> Scaling
         return Scaling(features.mean(axis=0))
     of_channel = features.reshape(-1, items.shape[-1])
     n_places = features.shape[1] // items.shape[-1]
-    deviation = of_channel.std(axis=0)
-    deviation[deviation <= LEAST_DEVIATION / value_max] = np.inf  # what is the same for all training items becomes 0
-    return Scaling(np.tile(of_channel.mean(axis=0), n_places), np.tile(deviation, n_places))
+    mean, deviation = of_channel.mean(axis=0), of_channel.std(axis=0)
+    deviation[deviation <= LEAST_DEVIATION * np.abs(mean)] = np.inf  # what is the same for all training items becomes 0
+    return Scaling(np.tile(mean, n_places), np.tile(deviation, n_places))
 
 
 def shallow_method(

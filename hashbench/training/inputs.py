@@ -10,13 +10,17 @@ from torch import Tensor, nn
 from hashbench.foundation.errors import HashbenchError
 
 PAD = 4  # pixels around an image, of which a crop leaves out twice as many
-LEAST_DEVIATION = 1e-6  # of a channel
+LEAST_DEVIATION = 1e-7  # of the mean of a channel: float32 rounds a constant by up to 6e-8 of it
 _BLOCK = 1000  # examples that are summed at a time
 _VALUES = 1 << 22  # float64 values in memory at a time: 32 MiB
 
 
 class ChannelNormalisation(nn.Module):
-    """Stored items -> floats with zero mean and unit variance in each channel, channels first."""
+    """Stored items -> floats with zero mean and unit variance in each channel, channels first.
+
+    A channel that is the same for all training items is 0: else the little by which another item differs there would be
+    divided by almost nothing, and decide all bits of its code.
+    """
 
     mean: Tensor
     std: Tensor
@@ -29,9 +33,9 @@ class ChannelNormalisation(nn.Module):
     def fit(self, items: Tensor) -> None:
         """Sets mean and standard deviation to those of ``items`` [n, ..., channels]; in blocks, in two passes."""
         mean = _mean(_blocks(items))
-        variance = _mean((values - mean).square_() for values in _blocks(items))
+        deviation = _mean((values - mean).square_() for values in _blocks(items)).sqrt()
         self.mean.copy_(mean)
-        self.std.copy_(torch.sqrt(variance).clamp_min(LEAST_DEVIATION))
+        self.std.copy_(deviation.masked_fill(deviation <= LEAST_DEVIATION * mean.abs(), torch.inf))
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""
@@ -39,16 +43,7 @@ class ChannelNormalisation(nn.Module):
 
 
 class ChannelUnitNormalisation(ChannelNormalisation):
-    """``ChannelNormalisation``, then each item is divided by its norm: a rate then suits features of any scale.
-
-    A channel that is the same for all training items is 0: else the little by which another item differs there would be
-    divided by almost nothing, and decide all bits of its code.
-    """
-
-    def fit(self, items: Tensor) -> None:
-        """Sets mean and standard deviation to those of ``items`` [n, ..., channels]."""
-        super().fit(items)
-        self.std[self.std <= LEAST_DEVIATION] = torch.inf
+    """``ChannelNormalisation``, then each item is divided by its norm: a rate then suits features of any scale."""
 
     def forward(self, items: Tensor) -> Tensor:
         """float32 [n, C, H, W] of images [n, H, W, C], or [n, d] of features [n, d]."""

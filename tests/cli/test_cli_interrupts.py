@@ -18,7 +18,8 @@ import pytest
 from hashbench.cli import _interrupts, _output
 from hashbench.cli._app import main
 
-LINE = "interrupted: the same command continues from here\n"
+NOTHING_WRITTEN = "interrupted: nothing was written\n"
+CONTINUES = "interrupted: the same command continues from here\n"
 needs_proc = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 
 
@@ -70,8 +71,28 @@ def test_an_error_that_a_library_made_of_an_interrupt_is_none(
 
     monkeypatch.setattr(card, "cards", interrupted)
     for _ in range(2):  # the line is printed once in each command
-        assert call(capfd, "list", "datasets") == (130, LINE)
+        assert call(capfd, "list", "datasets") == (130, NOTHING_WRITTEN)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where", "line"),
+    [
+        (["encode", "RUN", "items.npy", "--out", "x.npy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
+        (["export", "RUN", "--to", "numpy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
+        (["train", "lsh", "digits", "--bits", "8"], "hashbench.runs.guard.row_of", CONTINUES),
+        (["download", "digits"], "hashbench.datasets.download.download", CONTINUES),
+        (["features", "digits", "--model", "gist"], "hashbench.features.extract", CONTINUES),
+    ],
+)
+def test_the_line_is_true_of_the_command(
+    arguments: list[str], where: str, line: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_given: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    assert call(capfd, *arguments) == (130, line)
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
@@ -83,8 +104,8 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
 
 SETUP = "import os, signal, sys\nfrom hashbench.cli import _interrupts\n_interrupts.end_at_once()\n"
 MOMENTS = {
-    "before the command": ("os.kill(os.getpid(), signal.SIGINT)\nraise SystemError", 130, LINE),
-    "in exit functions": ("import atexit\natexit.register(os.kill, os.getpid(), signal.SIGINT)", 130, LINE),
+    "before the command": ("os.kill(os.getpid(), signal.SIGINT)\nraise SystemError", 130, NOTHING_WRITTEN),
+    "in exit functions": ("import atexit\natexit.register(os.kill, os.getpid(), signal.SIGINT)", 130, NOTHING_WRITTEN),
     "after them": (
         "class Last:\n    def __del__(self, kill=os.kill, me=os.getpid()): kill(me, 2)\nsys.last = Last()",
         0,
@@ -101,12 +122,12 @@ MOMENTS = {
             "    def flush(self): sys.__stderr__.flush()\nsys.stderr = Err()\n_interrupts.print_line()"
         ),
         130,
-        LINE,
+        NOTHING_WRITTEN,
     ),
     "after the line, when one has kept the block from its end": (
         "with _interrupts.raise_interrupts():\n    _interrupts.print_line()\n    signal.raise_signal(2)",
         130,
-        LINE,
+        NOTHING_WRITTEN,
     ),
 }
 
@@ -158,7 +179,7 @@ def interrupted(arguments: list[str], after_s: float, how: signal.Signals) -> tu
 def run_at_moments(arguments: list[str], up_to_s: float, n: int, how: signal.Signals = signal.SIGINT) -> None:
     draw = random.Random(str(arguments))
     for after_s in [0.0, *(up_to_s * draw.random() for _ in range(n - 1))]:
-        assert interrupted(arguments, after_s, how) in {(0, ""), (130, LINE)}, after_s
+        assert interrupted(arguments, after_s, how) in {(0, ""), (130, NOTHING_WRITTEN), (130, CONTINUES)}, after_s
 
 
 @needs_proc

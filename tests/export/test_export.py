@@ -13,16 +13,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.command_line import call
-from support.hash_steps import OfSteps, hashers, items
+from support.hash_steps import BITS, D, OfSteps, hashers, items
 from support.small_training import settings
 
 import hashbench
 from hashbench import steps
 from hashbench.codes import binarize
 from hashbench.datasets.card import load_card
+from hashbench.datasets.own.given import of_any
+from hashbench.datasets.own.inputs import read_blocks
 from hashbench.datasets.store import open_dataset
 from hashbench.export import numpy_form, onnx_form, script
-from hashbench.export.description import Input
+from hashbench.export.description import Form, Input
 from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
@@ -85,7 +87,7 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
     with np.load(out) as saved:
         assert np.array_equal(np.load(tmp_path / "codes.npy"), saved["codes"])
     script = (exported / "encode.py").read_text()
-    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 40
+    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 43
 
 
 @pytest.mark.parametrize("dtype", ["float64", "uint8"])
@@ -105,6 +107,26 @@ def test_the_script_refuses_what_the_run_would_not_take(items: np.ndarray, compl
     with pytest.raises(ValueError, match=complaint):
         names["checked"](items)
     assert names["checked"](np.full((1, 2, 2), 3.0)).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("largest", "value_max", "dtype", "is_noted"),
+    [(1, 255, "float32", True), (2, 255, "float32", False), (1, 255, "uint8", False), (1, 16, "float32", False)],
+)
+def test_images_of_values_to_1_are_noted(
+    largest: int, value_max: int, dtype: str, is_noted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = np.linspace(0, largest, 2 * 3 * 3 * 3).reshape(2, 3, 3, 3).astype(dtype)
+    names: dict[str, Any] = {"np": np, "sys": sys}
+    exec(script.check(Input(shape=[3, 3, 3], dtype="float32", value_max=value_max), "float32"), names)
+    names["checked"](given)
+    of_any(given, (3, 3, 3), value_max)
+    np.save(tmp_path / "items.npy", given)
+    of_any(tmp_path / "items.npy", (3, 3, 3), value_max)
+    list(read_blocks(tmp_path / "items.npy", (3, 3, 3), 2, value_max).blocks)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4 * is_noted
+    assert all("no value is above 1, and images of values 0 to 255 are expected" in line for line in lines)
 
 
 @pytest.mark.parametrize("name", HASHERS)
@@ -127,6 +149,52 @@ def test_the_operations_of_pytorch_are_those_of_numpy(name: str) -> None:
     assert np.array_equal(bits.numpy(), binarize(expected).bits())
 
 
+def of_equal_anchors() -> tuple[OfSteps, NDArray[np.float32]]:
+    """A hasher of 40 anchors, each there four times, and items: small whole numbers, so that all distances are exact.
+
+    The anchor of the lowest number decides, because copies have other weights.
+    """
+    random = np.random.default_rng(4)
+    anchors = np.tile(random.integers(-3, 4, (10, D)).astype(float), (4, 1))
+    nearest = {"nearest": np.asarray(3), "bandwidth": np.asarray(4.0)}
+    steps_of_anchors = [
+        steps.Step(steps.squared_distances, {"others": anchors}),
+        steps.Step(steps.anchor_weights, nearest),
+        steps.Step(steps.project, {"weights": random.standard_normal((40, BITS))}),
+    ]
+    return OfSteps(steps.Steps(steps_of_anchors, "float64")), random.integers(-3, 4, (300, D)).astype(np.float32)
+
+
+def test_of_equal_anchors_the_first_count() -> None:
+    hasher, given = of_equal_anchors()
+    distances, weights = hasher.as_steps().steps[:2]
+    squared = distances.operation(given.astype(float), **distances.arrays)
+    found = weights.operation(squared, **weights.arrays)
+    first = np.lexsort((np.broadcast_to(np.arange(40), squared.shape), squared))[:, :3]
+    assert np.array_equal(np.nonzero(found)[1].reshape(-1, 3), np.sort(first, axis=1))
+
+
+def test_all_forms_take_the_same_of_equal_anchors(trained: hashbench.TrainedRun, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from hashbench.export.torch_form import WholeHashFunction
+
+    hasher, given = of_equal_anchors()
+    expected = hasher.encode(given) > 0
+    description = export(trained.row, hasher, "numpy", tmp_path / "numpy")
+    assert np.array_equal(numpy_form.read_steps(tmp_path / "numpy", description).activations(given) > 0, expected)
+    assert np.array_equal(WholeHashFunction(hasher, None)(torch.from_numpy(given))[0].numpy(), expected)
+
+
+@needs_onnx
+def test_a_model_of_onnx_takes_the_same_of_equal_anchors(tmp_path: Path) -> None:
+    from hashbench.export.torch_form import WholeHashFunction
+
+    hasher, given = of_equal_anchors()
+    onnx_form.write(WholeHashFunction(hasher, None), given[:2], tmp_path / "hash.onnx")
+    activations = onnx_form.Session(tmp_path / "hash.onnx").activations(given)
+    assert np.array_equal(activations > 0, hasher.encode(given) > 0)
+
+
 @needs_onnx
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HASHERS)
@@ -146,6 +214,24 @@ def test_a_program_of_pytorch_gives_the_same_bits(trained: hashbench.TrainedRun,
     assert np.array_equal(bits.numpy(), trained.encode(digits()))
     with pytest.raises(HashbenchError, match=r"in the form torch: torch\.export\.load opens it"):
         hashbench.load(tmp_path / "torch").encode(digits(3))
+
+
+@pytest.mark.parametrize("form", ["numpy", "torch"])
+def test_the_script_refuses_a_damaged_file(
+    form: Form, trained: hashbench.TrainedRun, results: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    folder = tmp_path / form
+    export(trained.row, load_hasher(trained.row, Store(results)), form, folder)
+    np.save(tmp_path / "items.npy", digits(9))
+    command = [sys.executable, str(folder / "encode.py"), str(tmp_path / "items.npy"), str(tmp_path / "codes.npy")]
+    subprocess.run(command, check=True, capture_output=True)
+    assert np.array_equal(np.load(tmp_path / "codes.npy"), trained.encode(digits(9)))
+    (tmp_path / "codes.npy").unlink()
+    flip_a_byte(folder / ("hash.npz" if form == "numpy" else "hash.pt2"))
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 1 and "damaged: its SHA-256 is another" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "codes.npy").exists()
 
 
 @pytest.mark.parametrize(
@@ -219,10 +305,10 @@ def test_images_are_read_where_items_are_images(exported: Path, tmp_path: Path) 
     assert np.array_equal(found.encode(paths), codes) and np.array_equal(found.encode(paths[1]), codes[1:2])
 
 
-def flip_a_byte(folder: Path) -> None:
-    content = bytearray((folder / "hash.npz").read_bytes())
+def flip_a_byte(file: Path) -> None:
+    content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
-    (folder / "hash.npz").write_bytes(content)
+    file.write_bytes(content)
 
 
 def edit(key: str, value: object) -> Callable[[Path], None]:
@@ -236,7 +322,10 @@ def edit(key: str, value: object) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
-        (flip_a_byte, r"hash\.npz: damaged: its SHA-256 is another than .*hashbench\.json says: export the run again"),
+        (
+            lambda folder: flip_a_byte(folder / "hash.npz"),
+            r"hash\.npz: damaged: its SHA-256 is another than .*hashbench\.json says: export the run again",
+        ),
         (lambda folder: (folder / "hash.npz").unlink(), r"hash\.npz: missing, but .*hashbench\.json names it"),
         (edit("version", 2), r"format version 2 of hashbench .*; 1 is read here: export the run again"),
         (edit("format", "other"), "describes no export of hashbench"),

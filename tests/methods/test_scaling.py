@@ -42,16 +42,52 @@ def test_a_feature_that_is_the_same_for_all_training_items_decides_nothing() -> 
         np.testing.assert_array_equal(one, other)
 
 
+KSH = {"n_anchors": 9, "iterations": 5, "tolerance": 0.1, "hash_functions": "kernel"}
+STANDARDISING: dict[str, dict[str, object]] = {
+    "itq": {"iterations": 3, "normalise": "channel_unit_norm"},
+    "ksh": {**KSH, "normalise": "channel_unit_norm"},
+    "cosdish": {"samples": 3, "alternations": 3, "ridge": 1.0},
+    "lfh": {"iterations": 5, "beta": 30.0, "ridge": 1.0, "regressed": "factors"},
+}
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_features_of_another_scale_are_scaled_to_the_same(scale: float) -> None:
+    features = np.append(FEATURES.astype(np.float64), np.full((20, 1), 0.1), axis=1)
+    module, of_scaled = ChannelUnitNormalisation(7), ChannelUnitNormalisation(7)
+    module.fit(torch.from_numpy(features))
+    of_scaled.fit(torch.from_numpy(scale * features))
+    torch.testing.assert_close(of_scaled(torch.from_numpy(scale * features)), module(torch.from_numpy(features)))
+    scaling, scaled = (scaling_of("channel_unit_norm", items, 1.0) for items in (features, scale * features))
+    assert scaling is not None and scaled is not None
+    assert np.isinf(scaled.steps()[1].arrays["by"]).tolist() == 6 * [False] + [True]
+    np.testing.assert_allclose(scaled.apply(scale * features), scaling.apply(features), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", STANDARDISING)
+def test_features_of_another_scale_have_the_same_bits(method: str, tmp_path: Path) -> None:
+    entry = METHODS.get(method)
+    settings = entry.settings.model_validate({**STANDARDISING[method], "bits": 8, "features": "pixels"})
+    items = RANDOM.standard_normal((300, 12)) * np.arange(1, 13)
+    labels = np.arange(300) % 3
+
+    def bits(scale: float) -> np.ndarray:
+        data = TrainingData(items=scale * items, labels=labels, value_max=1.0, seed=0, folder=tmp_path)
+        return entry.fit(settings, data).encode(scale * items) > 0
+
+    np.testing.assert_array_equal(bits(1e-8), bits(1.0))
+    assert len(np.unique(bits(1.0), axis=0)) > 1
+
+
 @pytest.mark.parametrize("method", ["itq", "ksh", "pq"])
 def test_a_saved_hasher_scales_as_it_was_trained(method: str, tmp_path: Path) -> None:
     entry = METHODS.get(method)
     more = {
         "itq": {"iterations": 3},
-        "ksh": {"n_anchors": 9, "iterations": 5, "tolerance": 0.1},
+        "ksh": KSH,
         "pq": {"kmeans_iterations": 2},
     }
-    form = {"hash_functions": "kernel"} if method == "ksh" else {}
-    values = {"bits": 8, "features": "pixels", "normalise": "channel_unit_norm", **form, **more[method]}
+    values = {"bits": 8, "features": "pixels", "normalise": "channel_unit_norm", **more[method]}
     settings = entry.settings.model_validate({"query": "float", **values} if method == "pq" else values)
     items = RANDOM.standard_normal((300, 12)).astype(np.float32) * np.arange(1, 13, dtype=np.float32)
     data = TrainingData(items=items, labels=np.arange(300) % 3, value_max=1.0, seed=0, folder=tmp_path)

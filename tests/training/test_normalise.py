@@ -16,7 +16,8 @@ from hashbench.training.inputs import ChannelNormalisation
 def at_once(items: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation as the first edition computed them, from a copy of all items in float64."""
     values = items.to(torch.float64).reshape(-1, items.shape[-1])
-    return values.mean(dim=0).float(), values.std(dim=0, correction=0).clamp_min(1e-6).float()
+    deviation = values.std(dim=0, correction=0)
+    return values.mean(dim=0).float(), deviation.where(values.amax(dim=0) > values.amin(dim=0), torch.inf).float()
 
 
 def digits() -> Tensor:

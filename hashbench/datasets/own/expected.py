@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import note
+
+BYTE_MAX = 255
 
 
 def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
@@ -23,3 +26,10 @@ def require_range(where: Path | str, items: NDArray[Any], value_max: int | None)
     if value_max is not None and (low < 0 or high > value_max):
         expected = f"0 to {value_max} are expected, as in the data set"
         raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")
+
+
+def note_if_dark(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
+    """Prints a note where images of floats are 0 to 1, and the hasher takes 0 to 255: somebody has divided them."""
+    are_images = items.ndim == 4 and items.dtype.kind == "f"
+    if are_images and value_max == BYTE_MAX and items.max() <= 1:
+        note(f"note: {where}: no value is above 1, and images of values 0 to {value_max} are expected")

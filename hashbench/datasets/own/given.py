@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.own.expected import require_range, require_shape
+from hashbench.datasets.own.expected import note_if_dark, require_range, require_shape
 
 
 def of_any(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
@@ -19,6 +19,7 @@ def of_any(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> 
     array = np.asarray(items.detach().cpu() if hasattr(items, "detach") else items)
     require_shape("items", array.shape, array.dtype, shape)
     require_range("items", array, value_max)
+    note_if_dark("items", array, value_max)
     return array
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray, regrouped
 from hashbench.datasets.images import SUFFIXES, decode, is_image
-from hashbench.datasets.own.expected import require_range, require_shape
+from hashbench.datasets.own.expected import note_if_dark, require_range, require_shape
 from hashbench.datasets.own.files import find
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
@@ -37,6 +37,7 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     are_images = path.is_dir() or is_image(path)
     own = _from_images(path, shape, class_names) if are_images else _from_file(path, shape, class_names)
     require_range(path, own.items, value_max)
+    note_if_dark(path, own.items, value_max)
     return own
 
 
@@ -53,8 +54,10 @@ def read_blocks(path: Path, shape: tuple[int, ...], n: int, value_max: int | Non
     stored, _ = _stored_items(path, shape)
 
     def blocks() -> Iterator[Items]:
-        for block in regrouped((slab for _, slab in stored.slabs()), n):
+        for number, block in enumerate(regrouped((slab for _, slab in stored.slabs()), n)):
             require_range(path, block, value_max)
+            if number == 0:
+                note_if_dark(path, block, value_max)
             yield block
 
     return InputBlocks(stored.shape[0], blocks())

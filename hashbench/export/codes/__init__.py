@@ -10,8 +10,8 @@ from hashbench.codes import Codes
 from hashbench.codes.files import Explicit, file_meant, load_codes, load_database, parted
 from hashbench.export.codes import faiss, milvus, numpy, pgvector, sentence_transformers, sqlite_vec, usearch
 from hashbench.export.codes._target import Target
-from hashbench.foundation.errors import HashbenchError, unknown
-from hashbench.foundation.files import all_or_none, atomic, require_writable, write_text
+from hashbench.foundation.errors import unknown
+from hashbench.foundation.files import all_or_none, atomic, require_new, require_writable, write_text
 from hashbench.foundation.progress import note
 from hashbench.runs.command import PROGRAM
 from hashbench.runs.guard import codes_file
@@ -64,9 +64,7 @@ def export_codes(
     """
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
-    is_new = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
-    if not is_new:
-        raise HashbenchError(f"{folder}: is there already: name a new folder with --out")
+    require_new(folder)
     file = file_meant(str(parted(source)[0]))
     if file is None:
         store = Store.default()

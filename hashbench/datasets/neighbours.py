@@ -131,7 +131,9 @@ def nearest(
     """(ids int32[q, k] of rows of the database, distances float32[q, k]) of the ``k`` nearest, the nearest first.
 
     The distance is the Euclidean one (``l2``), 1 - cosine (``cosine``), or minus the inner product (``ip``). Exact:
-    the order is that of the distances in float64, and by row where two are equal. Raises HashbenchError for vectors
+    the order is that of the distances in float64, and by row where two are equal. Vectors of whole numbers, and those
+    of 0 and one size of number, tie by cosine where their exact cosines are equal; of others, which rounding may part,
+    no tie is known. Raises HashbenchError for vectors
     of different widths or not finite, for a ``k`` that the database does not have, and for a cosine of a zero vector.
 
     >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2, "l2")[0].tolist()
@@ -402,12 +404,18 @@ def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
 
     def compute(rows: slice, columns: slice) -> None:
         query = queries[rows].astype(np.float64)
-        if metric == "cosine":
-            query /= np.linalg.norm(query, axis=1, keepdims=True)
         chosen = ids[rows, columns]
         items = database[chosen.ravel()].reshape(*chosen.shape, -1)
         items = np.ascontiguousarray(items, np.float32 if items.dtype == np.float32 else np.float64)
         values = np.empty(chosen.shape)
+        if metric == "cosine":
+            whole_query = _whole(query)
+            whole_items = None if whole_query is None else _whole(items)
+            if whole_query is not None and whole_items is not None:
+                exact_distances(whole_items, whole_query, False, True, values)
+                found[rows, columns] = _distances_of_whole(values, whole_query, whole_items)
+                return
+            query /= np.linalg.norm(query, axis=1, keepdims=True)
         exact_distances(items, query, metric == "cosine", metric == "ip", values)
         if metric == "l2":
             values = np.sqrt(values)
@@ -420,3 +428,28 @@ def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
     with ThreadPoolExecutor(available_cores()) as pool:
         list(pool.map(lambda part: compute(*part), parts))
     return found
+
+
+def _whole(vectors: NDArray[Any]) -> Floats | None:
+    """Vectors of whole numbers, float64[..., d], with exactly the directions of ``vectors``; None if these are others.
+
+    Those are the vectors themselves, or the signs of vectors whose values are 0 or of one size, such as 0 and 1 that
+    were scaled to norm 1.
+    """
+    values = vectors.astype(np.float64)
+    if (values == np.rint(values)).all():
+        return values
+    sizes = np.abs(values)
+    is_of_one_size = (sizes == 0) | (sizes == sizes.max(axis=-1, keepdims=True))
+    return np.sign(values) if is_of_one_size.all() else None
+
+
+def _distances_of_whole(products: Floats, queries: Floats, items: Floats) -> Floats:
+    """1 - cosine, float64[q, n], by the ``products`` of whole ``queries`` [q, d] and ``items`` [q, n, d].
+
+    The square of the cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: so
+    items of equal cosines have equal distances, as long as the squares of the products are below 2^53.
+    """
+    of_queries = np.einsum("qd,qd->q", queries, queries)[:, None]
+    of_items = np.einsum("qnd,qnd->qn", items, items)
+    return np.asarray(1 - np.sign(products) * np.sqrt(products**2 / of_items / of_queries))

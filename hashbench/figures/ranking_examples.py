@@ -12,13 +12,11 @@ from pydantic import Field
 from hashbench.codes import files
 from hashbench.codes.nearest import Neighbours, neighbours, spread
 from hashbench.contract import CODES
-from hashbench.datasets.card import Card
-from hashbench.datasets.split import Split, of_first_classes, split
-from hashbench.datasets.store import Dataset, open_dataset
 from hashbench.figures._declared import CellsFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
-from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import from_labels
+from hashbench.runs.data import split_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -93,8 +91,8 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     path = store.run_folder(row.run) / CODES
     if not path.is_file():
         raise not_here(row, store)
-    codes, (card, dataset, ids) = files.load(path), _data(row)
-    value_max = card.value_max or 255
+    codes, (dataset, ids) = files.load(path), split_of(row)
+    value_max = Run.from_row(row).card.value_max or 255
     for q in spread(len(ids.query_ids), file.queries):
         query, nearest = int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top)
         found = ids.database_ids[nearest.items]
@@ -140,16 +138,6 @@ def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: Figure)
     ax.imshow(sheet, extent=(0, width, height, 0), interpolation="nearest")
     ax.axis("off")
     explain(figure, text)
-
-
-def _data(row: Row) -> tuple[Card, Dataset, Split]:
-    run = Run.from_row(row)
-    dataset = open_dataset(run.card)
-    drawn = split(dataset.labels, run.protocol, row.dataset, row.protocol)
-    ids = of_first_classes(drawn, dataset.labels, run.n_classes)
-    if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
-        raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
-    return run.card, dataset, ids
 
 
 KIND = Kind("queries with the images that a run retrieves, false ones in red boxes", ExamplesFile, _fill, _check)

@@ -18,6 +18,7 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.once import once
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
+from hashbench.runs.row import Row
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
 from hashbench.training.settings import TrainingSettings
 
@@ -102,6 +103,17 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     of_copies = _features(card, dataset, run.settings.features, options, (number, chosen.train_ids))
     both = digest([found.sha256, of_copies.sha256])
     return replace(data, copies=of_copies.array.reshape(number, -1, found.shape[1]), features_sha256=both)
+
+
+def split_of(row: Row) -> tuple[Dataset, Split]:
+    """The data set and split of a stored run; HashbenchError where it is not here, CheckFailed if it has changed."""
+    run = Run.from_row(row)
+    dataset = open_dataset(run.card)
+    drawn = split(dataset.labels, run.protocol, row.dataset, row.protocol)
+    ids = of_first_classes(drawn, dataset.labels, run.n_classes)
+    if (dataset.sha256, ids.sha256) != (row.data_sha256, row.ids_sha256):
+        raise CheckFailed(f"{row.run}: the data or the split are no longer those of the row")
+    return dataset, ids
 
 
 def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:

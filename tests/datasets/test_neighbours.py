@@ -1,6 +1,7 @@
 """The exact nearest neighbours of vectors, against all distances in float64."""
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,33 @@ def test_the_nearest_are_those_of_all_distances(metric: str, kind: str, monkeypa
     assert all(len(set(row)) == K for row in ids.tolist())
     if metric == "l2":  # where distances are equal to the last bit, the first item comes first
         np.testing.assert_array_equal(ids, np.argsort(distances, axis=1, kind="stable")[:, :K])
+
+
+@pytest.mark.parametrize("kind", ["booleans", "signs", "vectors and their doubles", "booleans of norm 1"])
+def test_equal_cosines_of_whole_numbers_tie(kind: str) -> None:
+    n, d, k = 1500, 30, 20
+    rows = np.arange(n + Q)
+    twice = RNG.integers(-3, 5, (n + Q, d))[rows // 2] * (1 + rows[:, None] % 2)
+    drawn = {"signs": RNG.choice([-1, 1], (n + Q, d)), "vectors and their doubles": twice}
+    vectors = drawn.get(kind, RNG.integers(0, 2, (n + Q, d)))
+    whole = vectors.tolist()
+    if kind == "booleans":
+        vectors = vectors.astype(np.bool_)
+    if kind == "booleans of norm 1":
+        vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    ids, distances = nearest(vectors[:Q], vectors[Q:], k + 1, "cosine")
+    n_tied = 0
+    for query, found in zip(whole[:Q], ids.tolist(), strict=True):
+        products = [sum(a * b for a, b in zip(query, item, strict=True)) for item in whole[Q:]]
+        norms = [sum(a * a for a in item) for item in whole[Q:]]
+        exact = [Fraction(-p * abs(p), norm) for p, norm in zip(products, norms, strict=True)]
+        order = sorted(range(n), key=lambda item: (exact[item], item))
+        assert found == order[: k + 1]
+        n_tied += exact[order[k - 1]] == exact[order[k]]
+    assert n_tied > 0
+    nothing = np.zeros(0, np.float32)
+    kept = StoredNeighbours(ids[:, :k], distances[:, :k], distances[:, k], nothing, "cosine")
+    assert kept.n_tied_at(k) == n_tied
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

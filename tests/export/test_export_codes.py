@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import hashbench
 from hashbench.codes import pack
 from hashbench.codes.nearest import neighbours_of
 from hashbench.export.codes import README, TARGETS
+from hashbench.foundation import paths
 from hashbench.foundation.extras import how_to_install
 
 N, Q, TOP = 2000, 100, 10
@@ -106,6 +108,59 @@ def test_the_database_of_a_run_in_its_order(capsys: pytest.CaptureFixture[str], 
     assert call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", out)[0] == 0
     assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(items[30:]), axis=1))
     assert f"from the run `{run.row.run}`" in (out / README).read_text()
+
+
+def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
+    store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
+    run = hashbench.train("itq", "toy", bits=12)
+    out = tmp_path / "out"
+    status, printed, error = call(
+        capsys, "export", run.row.run[:-3], "--codes", "--to", "numpy", "--out", out, "--json"
+    )
+    assert (status, error) == (0, "")
+    assert [Path(path).name for path in json.loads(printed)] == ["codes.npy", README, "ids.npy"]
+    text = (out / README).read_text()
+    assert text.count(f"the run `{run.row.run}`") == 2 and 'np.load("ids.npy")[ids]' in text
+    ids = np.load(out / "ids.npy")
+    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(run.encode(items[ids]), axis=1))
+    np.savez(
+        tmp_path / "named.npz", database_codes=run.encode(items[ids]), database_ids=ids + 7, layout="items-by-bits"
+    )
+    place = f"{tmp_path / 'named.npz'}:database_codes"
+    assert call(capsys, "export", place, "--codes", "--to", "milvus", "--out", tmp_path / "of_file")[0] == 0
+    assert np.array_equal(np.load(tmp_path / "of_file" / "ids.npy"), ids + 7)
+    shutil.rmtree(paths.data() / "toy")
+    status, printed, error = call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", tmp_path / "new")
+    assert (status, len(printed.split()), len(error.splitlines())) == (0, 2, 1)
+    assert error.startswith("note: ids.npy, the ids of the items in the data set, is not written: ")
+    assert "it is no id of a data set" in (tmp_path / "new" / README).read_text()
+
+
+@pytest.mark.parametrize("content", ["a file of one array", "a key", "queries and database", "positive"])
+def test_vectors_are_no_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str) -> None:
+    vectors = np.random.default_rng(0).standard_normal((20, 12), np.float32)
+    source = tmp_path / "vectors.npz"
+    if content == "queries and database":
+        np.savez(source, query_codes=np.sign(vectors[:3]), database_codes=vectors, layout="items-by-bits")
+    else:
+        np.savez(source, vectors=np.abs(vectors) if content == "positive" else vectors)
+    place = f"{source}:vectors" if content != "queries and database" else source
+    status, printed, error = call(capsys, "export", place, "--codes", "--to", "numpy", "--out", tmp_path / "out")
+    assert (status, printed, len(error.splitlines())) == (2, "", 1)
+    assert " is in it, and is no bit: hashbench encode RUN FILE makes codes of vectors" in error
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("values", [(0, 1), (-1, 1)])
+def test_bits_as_floats_are_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, values: tuple[int, int]) -> None:
+    bits = np.random.default_rng(0).integers(0, 2, (20, 12))
+    np.savez(tmp_path / "codes.npz", codes=np.array(values, np.float32)[bits], layout="items-by-bits")
+    given = f"{tmp_path / 'codes.npz'}:codes", "--codes", "--to", "numpy", "--out", tmp_path / "out"
+    assert call(capsys, "export", *given)[0] == 0
+    assert np.array_equal(np.load(tmp_path / "out" / "codes.npy"), np.packbits(bits.astype(bool), axis=1))
 
 
 @pytest.mark.parametrize("target", ["faiss", "sqlite-vec", "usearch"])

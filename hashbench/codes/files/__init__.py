@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import _codes
@@ -25,6 +26,7 @@ from hashbench.codes.files._find import (
     parted,
 )
 from hashbench.codes.files._labels import Ids
+from hashbench.codes.files._labels import checked_ids as checked_item_ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange, is_text
 from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes, regrouped
@@ -47,8 +49,9 @@ __all__ = [
     "SavedCodes",
     "StoredArray",
 ]
-__all__ += ["array_at", "arrays_in", "attributes_of", "file_meant", "files_of", "is_whole", "load", "load_codes"]
+__all__ += ["array_at", "arrays_in", "attributes_of", "file_meant", "files_of", "ids_in", "is_whole", "load"]
 __all__ += [
+    "load_codes",
     "load_database",
     "load_ids",
     "load_with_neighbours",
@@ -139,22 +142,38 @@ def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tup
 
 
 def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes, list[str]]:
-    """The codes of the database at ``place``, FILE or FILE:KEY, and notes; read as ``load`` reads them.
+    """The codes of the database at ``place``, FILE or FILE:KEY, and notes; real values are refused, as no codes.
 
     Without KEY they are those that ``load_codes`` finds, else the only array of the file, or the only one that is named
     as the codes of a database are.
     """
     path, key = parted(place)
     if key is None and is_whole(path, with_labels=False):  # the queries show which axis counts the bits
+        _refuse_vectors(find([path], {}, CODE_ROLES)["database_codes"])
         _, database, notes = load_codes(path, explicit=explicit)
         return database, notes
     beside = {name: array() for name, array in arrays_in(path).items() if name in (N_BITS, LAYOUT)}
     stored = array_at(place, "database_codes", "it as")
+    _refuse_vectors(stored)
     n_bits = _n_bits([stored], beside.get(N_BITS), explicit)
     layout = explicit.layout or _layout(beside.get(LAYOUT))
     found = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
     database, notes = _codes.read_database(found, explicit.bit_order)
     return database, [*_notes_of_texts({"database_codes": stored}, found.n_bits), *found.notes[:1], *notes]
+
+
+def _refuse_vectors(stored: StoredArray) -> None:
+    """Raises HashbenchError for floats other than 0, 1 and -1: nothing says that their signs are meant."""
+    for _, slab in stored.slabs() if stored.dtype.kind == "f" else ():
+        if (others := slab[(slab != 0) & (np.abs(slab) != 1)]).size:
+            advice = "hashbench encode RUN FILE makes codes of vectors; the codes of activations are activations > 0"
+            raise HashbenchError(f"{stored.where}: {others[0]:g} is in it, and is no bit: {advice}")
+
+
+def ids_in(path: Path, n_items: int) -> Ids | None:
+    """The ids of the ``n_items`` items of the database that the file at ``path`` has; None if it has none."""
+    stored = arrays_in(path).get(IDS[1])
+    return None if stored is None else checked_item_ids(stored(), n_items).whole()
 
 
 def file_meant(source: str) -> Path | None:

@@ -5,16 +5,20 @@ from contextlib import suppress
 from pathlib import Path
 from string import Template
 
+import numpy as np
+
 from hashbench import __version__
 from hashbench.codes import Codes
-from hashbench.codes.files import Explicit, file_meant, load_codes, load_database, parted
+from hashbench.codes.files import Explicit, Ids, file_meant, ids_in, load_codes, load_database, parted
 from hashbench.export.codes import faiss, milvus, numpy, pgvector, sentence_transformers, sqlite_vec, usearch
 from hashbench.export.codes._target import Target
 from hashbench.foundation.errors import unknown
 from hashbench.foundation.files import all_or_none, atomic, require_new, require_writable, write_text
 from hashbench.foundation.progress import note
 from hashbench.runs.command import PROGRAM
+from hashbench.runs.data import split_of
 from hashbench.runs.guard import codes_file
+from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 
 __all__ = ["README", "TARGETS", "Target", "export_codes", "write_codes"]
@@ -28,13 +32,13 @@ TARGETS = {
     "sqlite-vec": sqlite_vec.TARGET,
     "usearch": usearch.TARGET,
 }
-README = "README.md"
+README, ITEM_IDS = "README.md", "ids.npy"
 TEXT = """# $n codes of $bits bits for $target
 
 Written by hashbench $version from $source.
 
 - `$file`: $about.
-- The id of a code is its row in the database, from 0, as `hashbench search` prints it.
+- The id of a code is its row in the database of $source, from 0, as `hashbench search` prints it$items
 - $form
 $before
 ## Search
@@ -48,6 +52,9 @@ queries = np.load("queries.npz")["codes"]  # [q, $bits], 0 and 1
 packed = np.packbits(queries, axis=1)
 $example```
 """
+WITH_ITEMS = """, and no id of the data set:
+  `np.load("ids.npy")[ids]` are the ids of these items there."""
+WITHOUT_ITEMS = "; it is no id of a data set."
 PACKED = "Bits are packed as by `numpy.packbits(bits, axis=1)`: bit 0 is the highest of the first byte."
 PADDED = (
     " A code of $bits bits takes $stored_bits: the last $n_padded are 0 in codes and queries, and change no distance."
@@ -68,26 +75,51 @@ def export_codes(
     file = file_meant(str(parted(source)[0]))
     if file is None:
         store = Store.default()
-        _, codes, notes = load_codes(codes_file(store.named(source), store, program), explicit=explicit)
-        origin = f"the run `{source}`"
+        row = store.named(source)
+        path = codes_file(row, store, program)
+        _, codes, notes = load_codes(path, explicit=explicit)
+        origin = f"the run `{row.run}`"
+        item_ids, more = _item_ids(row, path, len(codes))
+        notes += more
     else:
         codes, notes = load_database(source, explicit=explicit)
         origin = f"`{source}`"
+        path = parted(source)[0]
+        item_ids = ids_in(path, len(codes)) if path.is_file() else None
     for line in notes:
         note(f"note: {line}")
-    return write_codes(codes, target, folder, origin)
+    return write_codes(codes, target, folder, origin, item_ids)
 
 
-def write_codes(codes: Codes, name: str, folder: Path, source: str) -> list[Path]:
-    """Writes ``codes`` for the target called ``name``, and a README, into ``folder``: all of it or nothing."""
+def _item_ids(row: Row, path: Path, n_items: int) -> tuple[Ids | None, list[str]]:
+    """The ids in the data set of the database of a run, whose codes are in ``path``; None and a note where unknown."""
+    ids = ids_in(path, n_items)
+    if ids is not None:
+        return ids, []
+    try:
+        return split_of(row)[1].database_ids, []
+    except HashbenchError as fault:
+        return None, [f"{ITEM_IDS}, the ids of the items in the data set, is not written: {fault}"]
+
+
+def write_codes(codes: Codes, name: str, folder: Path, source: str, item_ids: Ids | None = None) -> list[Path]:
+    """Writes ``codes`` for the target called ``name``, and a README, into ``folder``: all of it or nothing.
+
+    ``item_ids`` [n] are the ids of the items in their data set, which get a file of their own.
+    """
     target, is_new = TARGETS[name], not folder.exists()
     paths = [folder / target.file, folder / README]
+    if item_ids is not None:
+        paths.append(folder / ITEM_IDS)
     require_writable(folder, instead="--out")
     try:
         with all_or_none():
             with atomic(paths[0]) as temporary:
                 target.write(codes, temporary)
-            write_text(paths[1], readme(codes, name, source))
+            write_text(paths[1], readme(codes, name, source, has_item_ids=item_ids is not None))
+            if item_ids is not None:
+                with atomic(paths[2]) as temporary, temporary.open("wb") as file:
+                    np.save(file, item_ids)
     except BaseException:
         if is_new:
             with suppress(OSError):
@@ -96,7 +128,7 @@ def write_codes(codes: Codes, name: str, folder: Path, source: str) -> list[Path
     return paths
 
 
-def readme(codes: Codes, name: str, source: str) -> str:
+def readme(codes: Codes, name: str, source: str, *, has_item_ids: bool) -> str:
     """The text of the README: what the file is, how bits lie in it, and a search by the target's own library."""
     target, n_bits = TARGETS[name], codes.n_bits
     stored_bits = 8 * -(-n_bits // 8)
@@ -108,4 +140,6 @@ def readme(codes: Codes, name: str, source: str) -> str:
         Template(part).substitute(sizes) for part in (target.about, target.before, target.example)
     )
     made_by = {"n": f"{len(codes):,}", "target": name, "version": __version__, "source": source, "needs": target.needs}
-    return Template(TEXT).substitute(sizes, about=about, before=before, example=example, form=form, **made_by)
+    texts = {"about": about, "before": before, "example": example, "form": form}
+    texts["items"] = WITH_ITEMS if has_item_ids else WITHOUT_ITEMS
+    return Template(TEXT).substitute(sizes, **texts, **made_by)

@@ -206,13 +206,17 @@ class BinaryHasher(ABC):
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes ``codes``, uint8[n, bits] of 0 and 1, ``names`` [n], and ``labels`` if the items have any."""
-        packed = binarize(self.encode(rows.whole(), progress=True))
-        labels = {} if rows.labels is None else {"labels": rows.labels}
-        write_arrays(path, codes=packed.bits(), names=np.array(names), layout="items-by-bits", **labels)
+        save_own_codes(path, binarize(self.encode(rows.whole(), progress=True)), names, rows.labels)
 
     def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
         """The nearest items by Hamming distance to the database codes in codes.npz."""
         return neighbours_of(binarize(self.encode(queries)), files.load(folder / CODES).database, top)
+
+
+def save_own_codes(path: Path, codes: Codes, names: Sequence[str], labels: NDArray[Any] | None) -> None:
+    """Writes the codes of the user's own items, their names and any labels to the .npz ``path``."""
+    beside = {} if labels is None else {"labels": labels}
+    write_arrays(path, codes=codes.bits(), names=np.array(names), layout="items-by-bits", **beside)
 
 
 def concatenated(blocks: Sequence[Codes]) -> Codes:

@@ -5,13 +5,20 @@ from typing import Annotated
 
 from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import Device, RunName, program
+from hashbench.cli._options import Device, program
+from hashbench.cli.catalogue import complete
 from hashbench.foundation.files import require_apart, require_output
 
 
 def command(
     context: Context,
-    run: RunName,
+    run: Annotated[
+        str,
+        Argument(
+            help="A run, or the start of its name; or the folder of an export (numpy, onnx) or of a run.",
+            autocompletion=complete("runs"),
+        ),
+    ],
     items: Annotated[
         Path | None,
         Argument(help="Your own items: an image, a folder of them, .npy, .npz or .h5. Default: those of the run."),
@@ -31,20 +38,26 @@ def command(
     piece, and the codes are packed bytes, as of numpy.packbits.
     """
     from hashbench.datasets.own import inputs
+    from hashbench.export.load import load
     from hashbench.runs.data import open_data, own_rows
-    from hashbench.runs.encode import PIECEWISE, encode_file
+    from hashbench.runs.encode import PIECEWISE, encode_by_folder, encode_by_run
     from hashbench.runs.guard import load_hasher
     from hashbench.runs.run import Options, Run
     from hashbench.runs.store import Store
+    from hashbench.runs.trained import is_folder
 
     require_apart([] if items is None else [items], [out])
     require_output(out)
+    if is_folder(run):
+        encode_by_folder(load(run, device=device), items, out)
+        echo(str(out))
+        return
     store = Store.default()
     row = store.named(run)
     spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
     written = [out]
     if out.suffix in PIECEWISE:
-        encode_file(spec, hasher, items, out, device)
+        encode_by_run(spec, hasher, items, out, device)
     elif items is None:
         written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
     else:

@@ -57,6 +57,8 @@ def search(
     top = min(top, len(database))
     rows = spread(len(query), n_queries or len(query))
     query = query[rows]
+    if not len(query):
+        raise HashbenchError("no queries: one or more are expected")
     found = _exhaustive(query, database, top) if lists is None else _in_lists(query, database, top, lists)
     sizes = {"n_queries": len(query), "n_items": len(database), "n_bits": query.n_bits, "top": top}
     return Found({"queries": rows, **found.arrays}, sizes | found.summary)

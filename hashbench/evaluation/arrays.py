@@ -10,7 +10,8 @@ from hashbench.codes import Codes, pack
 from hashbench.codes.hexadecimal import bits_of, n_bits_of
 from hashbench.codes.packed import bit_order_of, from_bytes, unsigned
 from hashbench.codes.values import CodeValues, not_numeric
-from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.array_like import as_array, require_values
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.histogram.counting import AnyCodes
 from hashbench.relevance.labels import GradedRelevance, class_ids, class_names, from_labels
@@ -19,7 +20,6 @@ from hashbench.relevance.neighbours import PairRelevance
 BitOrder = Literal["big", "little"]
 Bytes = NDArray[np.uint8]
 
-NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 COUNTED = 1 << 20  # values that are looked at together
 MAX_LEVEL = 65_535  # of relevance: levels are counted by it
 GRADED = (
@@ -31,7 +31,7 @@ NOT_MULTI_HOT = f"multi-hot labels [n, labels] are 0 or 1; others are in it: {GR
 
 def numbers(name: str, values: Any, *, are_codes: bool = False) -> NDArray[Any]:
     """``values`` as an array of finite numbers; raises HashbenchError for anything else, with advice for codes."""
-    array = _array(name, values)
+    array = as_array(name, values)
     if array.dtype.kind not in "buif":
         raise not_numeric(name, str(array.dtype), array.dtype.kind if are_codes else "")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -50,7 +50,7 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[A
     if device != "cpu" and hasattr(values, "detach") and not _is_packed(values, bits):
         from hashbench.histogram import torch_kernel
 
-        _require_values(name, values)
+        require_values(name, values)
         return _of_length(name, torch_kernel.pack(values, seen), bits), seen
     texts = _texts(name, values)
     if texts is not None:
@@ -85,7 +85,7 @@ def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrde
 
 def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[Any]:
     """Class ids int64[n], names str[n], multi-hot uint8[n, labels] or levels int64[n, columns]; or HashbenchError."""
-    array = _array(name, values)
+    array = as_array(name, values)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
         array = array.astype(np.str_)  # a column of pandas
     # one column is class ids, except of levels
@@ -136,52 +136,9 @@ def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevanc
     return GradedRelevance(levels, index, np.arange(n_classes) if classes is None else np.maximum(classes, -1))
 
 
-def _array(name: str, values: Any) -> NDArray[Any]:
-    """``values`` as a NumPy array; a torch tensor is detached and copied to the CPU, and bfloat16 becomes float32."""
-    if hasattr(values, "detach"):
-        _require_values(name, values)
-        values = values.detach().cpu().resolve_conj().resolve_neg()
-        # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
-        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
-    if hasattr(values, "toarray"):  # of SciPy
-        raise HashbenchError(f"{name}: a sparse matrix: an array is expected, as .toarray() makes one")
-    for part in values if isinstance(values, list | tuple) else [values]:
-        if isinstance(part, np.ma.MaskedArray) and (n_masked := int(np.ma.getmaskarray(part).sum())):
-            raise HashbenchError(
-                f"{name}: {n_masked} of {part.size} values are masked: each item needs all of its values"
-            )
-    with retold(lambda cause: f"{name}: not an array: {cause}", ValueError):  # rows of different lengths
-        array = np.asarray(values)
-    return _of_objects(name, array) if array.dtype.kind == "O" else array
-
-
-def _require_values(name: str, tensor: Any) -> None:
-    """Raises HashbenchError for a tensor without values, or with another layout than NumPy's."""
-    if tensor.is_meta:
-        raise HashbenchError(f"{name}: a tensor of the device meta, which has no values: one with values is expected")
-    if tensor.is_nested or str(tensor.layout) != "torch.strided":
-        kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.").lstrip("_")
-        raise HashbenchError(f"{name}: a tensor of layout {kind}: a dense one is expected, as .to_dense() makes one")
-    if tensor.is_quantized:
-        raise HashbenchError(f"{name}: a quantized tensor: plain numbers are expected, as .dequantize() makes them")
-
-
-def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """The numbers in ``array`` if all its objects are numbers, as in pandas' nullable columns; else ``array``.
-
-    Raises HashbenchError for a value that is missing: None, or NA of pandas.
-    """
-    kinds = {type(value) for value in array.ravel()}
-    if any(kind.__name__ in ("NoneType", "NAType", "NaTType") for kind in kinds):
-        raise HashbenchError(f"{name}: a value is missing (None or NA): each item needs all of its values")
-    if array.size and all(issubclass(kind, NUMBERS) for kind in kinds):
-        return np.array(array.tolist())
-    return array
-
-
 def _texts(name: str, values: Any) -> NDArray[Any] | None:
     """The texts [n] in ``values``, one for each item; None for anything else."""
-    array = None if hasattr(values, "detach") else _array(name, values)
+    array = None if hasattr(values, "detach") else as_array(name, values)
     if array is None or array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
         return None
     if array.dtype.kind != "O":

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
-from hashbench.codes.encoder import Encoder
-from hashbench.datasets.own.given import of_any
+from hashbench.datasets.own.encoder import Encoder, ItemForm
 from hashbench.export import description as descriptions
 from hashbench.export.description import Description
 from hashbench.foundation.arguments import checked_arguments
@@ -50,12 +49,22 @@ class ExportedRun(Encoder):
         advice = "torch.export.load opens it, as its README says; hashbench opens no program, for it could run anything"
         raise HashbenchError(f"{self.folder}: an export in the form torch: {advice}")
 
-    def codes(self, items: Any) -> Codes:
-        """The packed codes of ``items``."""
+    @property
+    def form(self) -> ItemForm:
+        """The form of an item, as the description says it."""
         taken = self.description.input
-        array = of_any(items, tuple(taken.shape), taken.value_max)
+        return ItemForm(tuple(taken.shape), taken.value_max)
+
+    @property
+    def n_bits(self) -> int:
+        """The number of bits of a code, as the description says it."""
+        return self.description.bits
+
+    def codes_of(self, items: NDArray[Any]) -> Codes:
+        """The packed codes of ``items``, by the function in the folder."""
+        array = items
         if self.description.form == "onnx":
-            array = array.astype(taken.dtype, copy=False)
+            array = array.astype(self.description.input.dtype, copy=False)
         function = self._function
         with retold(lambda cause: f"{self.folder}: damaged: {cause}"):
             found = binarize(function.activations(array))

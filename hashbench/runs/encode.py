@@ -1,17 +1,21 @@
-"""Encodes a file of items that need not fit into memory: it is read, encoded and written piece by piece."""
+"""Encodes the user's own items into a file; one that need not fit into memory piece by piece."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import h5py
+import numpy as np
 from numpy.lib import format as npy_format
+from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
-from hashbench.contract import BLOCK_BYTES, WHOLE_BATCHES, BinaryHasher, Hasher
+from hashbench.contract import BLOCK_BYTES, WHOLE_BATCHES, BinaryHasher, Hasher, save_own_codes
 from hashbench.datasets.images import is_image
 from hashbench.datasets.own import inputs
+from hashbench.datasets.own.encoder import Encoder, ItemForm
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import bar
@@ -19,28 +23,49 @@ from hashbench.runs.data import own_rows
 from hashbench.runs.run import Run
 
 PIECEWISE = (".npy", ".h5")  # suffixes of the files that are written so
+OTHER = "name a FILE.npz with --out"
 
 
-def encode_file(run: Run, hasher: Hasher, items: Path | None, out: Path, device: str = "auto") -> None:
+def encode_by_run(run: Run, hasher: Hasher, items: Path | None, out: Path, device: str = "auto") -> None:
+    """Writes the codes of a file piece by piece, by the ``hasher`` of a run; HashbenchError if these are not binary."""
+    if not isinstance(hasher, BinaryHasher):
+        made = f"packed bytes hold binary codes, which {run.name} does not make"
+        raise HashbenchError(f"{out}: {made}: {OTHER}")
+    form = ItemForm(tuple(run.card.item_shape), run.card.value_max)
+
+    def codes_of(block: NDArray[Any]) -> Codes:
+        return binarize(hasher.encode(own_rows(run, block, device).whole()))
+
+    encode_file(codes_of, form, items, out)
+
+
+def encode_by_folder(encoder: Encoder, items: Path | None, out: Path) -> None:
+    """Writes the codes of the user's own items by an ``encoder`` that was loaded from a folder."""
+    if items is None:
+        raise HashbenchError("the folder of a hash function has no items: name your own after it")
+    if out.suffix in PIECEWISE:
+        encode_file(encoder.codes_of, encoder.form, items, out)
+        return
+    form = encoder.form
+    own = inputs.read(items, form.shape, form.class_names, form.value_max)
+    save_own_codes(out, encoder.codes_of(np.asarray(own.items)), own.names, own.labels)
+
+
+def encode_file(encode: Callable[[NDArray[Any]], Codes], form: ItemForm, items: Path | None, out: Path) -> None:
     """Writes the packed codes uint8[n, bytes] of the array of items in a file, as .npy or as ``codes`` of .h5.
 
-    A block of at most 64 MiB of items, or of one batch, is in memory at a time. HashbenchError without such a file,
-    and for a ``hasher`` whose codes are not binary.
+    ``encode`` gets a block of at most 64 MiB of items, or of one batch, at a time. HashbenchError without such a file.
     """
-    other = "name a FILE.npz with --out"
-    if not isinstance(hasher, BinaryHasher):
-        raise HashbenchError(f"{out}: packed bytes hold binary codes, which {run.name} does not make: {other}")
     if items is None or items.is_dir() or is_image(items):
-        raise HashbenchError(f"{out}: the items of a file of your own are encoded piece by piece: name one, or {other}")
-    shape = tuple(run.card.item_shape)
-    batch_bytes = WHOLE_BATCHES * 8 * prod(shape)  # of the widest type
+        raise HashbenchError(f"{out}: the items of a file of your own are encoded piece by piece: name one, or {OTHER}")
+    batch_bytes = WHOLE_BATCHES * 8 * prod(form.shape)  # of the widest type
     n = WHOLE_BATCHES * max(1, BLOCK_BYTES // batch_bytes)  # whole batches: the bits are as if all were encoded at once
-    source = inputs.read_blocks(items, shape, n, run.card.value_max)
+    source = inputs.read_blocks(items, form.shape, n, form.value_max)
 
     def blocks() -> Iterator[Codes]:
         with bar("encode", "item", source.n_items) as shown:
             for block in source.blocks:
-                yield binarize(hasher.encode(own_rows(run, block, device).whole()))
+                yield encode(block)
                 shown.update(len(block))
 
     with atomic(out) as temporary:

@@ -7,11 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
 from hashbench.codes import Codes, binarize, files
-from hashbench.codes.encoder import Encoder
-from hashbench.contract import BinaryHasher
+from hashbench.contract import BinaryHasher, BitSettings
 from hashbench.datasets.card import Card
-from hashbench.datasets.own.given import of_any
+from hashbench.datasets.own.encoder import Encoder, ItemForm
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting, json_object, parse
 from hashbench.foundation.errors import HashbenchError, retold
@@ -43,11 +44,23 @@ class TrainedRun(Encoder):
             raise HashbenchError(f"{self.row.run}: it makes no binary codes; hashbench encode writes what it makes")
         return run, hasher
 
-    def codes(self, items: Any) -> Codes:
-        """The packed codes of ``items``; HashbenchError for unfit ones, and where the model is not here."""
+    @property
+    def form(self) -> ItemForm:
+        """The form of an item of the data set of the run."""
+        card = self._model[0].card
+        return ItemForm(tuple(card.item_shape), card.value_max, card.class_names)
+
+    @property
+    def n_bits(self) -> int:
+        """The number of bits of a code, as the run was set."""
+        settings = self._model[0].settings
+        assert isinstance(settings, BitSettings), "a run whose codes are binary has such settings"
+        return settings.bits
+
+    def codes_of(self, items: NDArray[Any]) -> Codes:
+        """The packed codes of ``items``, by the model."""
         run, hasher = self._model
-        array = of_any(items, tuple(run.card.item_shape), run.card.value_max)
-        return binarize(hasher.encode(own_rows(run, array, self.device).whole()))
+        return binarize(hasher.encode(own_rows(run, items, self.device).whole()))
 
     def database(self) -> Codes:
         """The codes of the run's database, which lie in its folder."""
@@ -61,10 +74,15 @@ def load(run: str | Path, *, device: str = "auto", results: str | Path | None = 
     ``results`` is the folder of results, by default what ``hashbench --results`` would be. ``run`` may also be the path
     of the folder of a run, which encodes on another machine too: without its row, its data and their card there.
     """
-    if isinstance(run, PathLike) or os.sep in run or Path(run).is_dir():
+    if isinstance(run, PathLike) or is_folder(run):
         return _of_folder(Path(run), device)
     store = Store.default() if results is None else Store(Path(results))
     return TrainedRun(store.named(run), store, device)
+
+
+def is_folder(run: str) -> bool:
+    """Whether ``run`` is the path of a folder, and not the name of a run."""
+    return os.sep in run or Path(run).is_dir()
 
 
 @dataclass(frozen=True)

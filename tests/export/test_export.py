@@ -283,6 +283,36 @@ def test_an_export_encodes_and_searches(trained: hashbench.TrainedRun, exported:
         found.search(given, database=codes.astype(int) * 2 - 1)
 
 
+def test_the_command_encodes_by_the_folder(
+    trained: hashbench.TrainedRun, exported: Path, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = digits(60)
+    codes = trained.encode(given)
+    np.savez(tmp_path / "items.npz", items=given, labels=np.arange(60))
+    for folder in (exported, results / "runs" / trained.row.run):
+        for name in ("whole.npz", "pieces.npy"):
+            written = call(capsys, "encode", folder, tmp_path / "items.npz", "--out", tmp_path / name)
+            assert written == (0, f"{tmp_path / name}\n", "")
+        assert np.array_equal(np.load(tmp_path / "pieces.npy"), np.packbits(codes, axis=1))
+        with np.load(tmp_path / "whole.npz") as whole:
+            assert np.array_equal(whole["codes"], codes) and whole["labels"].shape == (60,)
+    status, _, error = call(capsys, "encode", exported, "--out", tmp_path / "none.npz")
+    assert status == 2 and error == "error: the folder of a hash function has no items: name your own after it\n"
+    status, _, error = call(capsys, "encode", tmp_path, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
+    assert status == 2 and "run.json is missing" in error and len(error.splitlines()) == 1
+
+
+def test_none_items_and_bfloat16(trained: hashbench.TrainedRun, exported: Path) -> None:
+    torch = pytest.importorskip("torch")
+    given = digits(5)
+    half = torch.from_numpy(given).to(torch.bfloat16)
+    for encoder in (trained, hashbench.load(exported)):
+        assert encoder.encode(given[:0]).shape == (0, 12) and encoder.encode(given[:0]).dtype == np.uint8
+        assert np.array_equal(encoder.encode(half), encoder.encode(given))
+        with pytest.raises(HashbenchError, match="no queries: one or more are expected"):
+            encoder.search(given[:0], database=encoder.encode(given))
+
+
 def test_a_run_searches_its_own_database(trained: hashbench.TrainedRun) -> None:
     given = digits(9)
     own = trained.search(given, 4)
@@ -352,6 +382,10 @@ def test_a_damaged_export_is_one_line(
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
+        (np.zeros((8, 8, 1)), r"items: shape \(8, 8, 1\) is that of one item: give \[1, 8, 8, 1\], as x\[None\]"),
+        ([[1.0, 2.0], [3.0]], "items: not an array: "),
+        (np.zeros((0, 64)), r"items: shape \(0, 64\); the hasher takes \[n, 8, 8, 1\]"),
+        ([[None]], "items: a value is missing"),
         (np.zeros((2, 64)), r"items: shape \(2, 64\); the hasher takes \[n, 8, 8, 1\]"),
         (np.full((2, 8, 8, 1), 17), "items: values from 17 to 17; 0 to 16 are expected"),
         (["a", "b"], "a: no such file or folder"),

@@ -14,6 +14,9 @@ BYTE_MAX = 255
 
 def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
     """Raises HashbenchError unless an array of shape ``found`` holds numbers, of one or more items of ``shape``."""
+    if found == shape:
+        expected = ", ".join(map(str, (1, *shape)))
+        raise HashbenchError(f"{where}: shape {found} is that of one item: give [{expected}], as x[None] makes it")
     if found[1:] != shape or found[:1] in ((), (0,)):
         raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
     if dtype.kind not in "uif":

@@ -8,15 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.own.expected import note_if_dark, require_range, require_shape
+from hashbench.foundation.array_like import as_array
 
 
 def of_any(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
-    """The array [n, *shape] of ``items``: an array, a tensor or a list; a path, or a list of paths."""
+    """The array [n, *shape] of ``items``, maybe none: an array, a tensor or a list; a path, or a list of paths."""
     if isinstance(items, str | PathLike):
         return _read(items, shape, value_max)
     if isinstance(items, list | tuple) and items and all(isinstance(item, str | PathLike) for item in items):
         return np.concatenate([_read(item, shape, value_max) for item in items])
-    array = np.asarray(items.detach().cpu() if hasattr(items, "detach") else items)
+    array = as_array("items", items)
+    if array.shape == (0, *shape):
+        return array
     require_shape("items", array.shape, array.dtype, shape)
     require_range("items", array, value_max)
     note_if_dark("items", array, value_max)

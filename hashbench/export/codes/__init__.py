@@ -12,7 +12,7 @@ from hashbench.codes import Codes
 from hashbench.codes.files import Explicit, Ids, file_meant, ids_in, load_codes, load_database, parted
 from hashbench.export.codes import faiss, milvus, numpy, pgvector, sentence_transformers, sqlite_vec, usearch
 from hashbench.export.codes._target import Target
-from hashbench.foundation.errors import unknown
+from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import all_or_none, atomic, require_new, require_writable, write_text
 from hashbench.foundation.progress import note
 from hashbench.runs.command import PROGRAM

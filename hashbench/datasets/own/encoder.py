@@ -1,6 +1,8 @@
 """What encodes items and finds the nearest of those that were encoded before: a trained run, or an exported one."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,15 +10,41 @@ from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes, pack
 from hashbench.codes.search import Found, search
+from hashbench.datasets.own.given import of_any
+from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError
+
+
+@dataclass(frozen=True)
+class ItemForm:
+    """An item as a hash function takes it: its shape, its largest value if that is stated, and names of classes."""
+
+    shape: tuple[int, ...]
+    value_max: int | None
+    class_names: Sequence[str] = ()
 
 
 class Encoder(ABC):
     """A hash function with the form of the items that it takes."""
 
+    @property
     @abstractmethod
+    def form(self) -> ItemForm:
+        """The form of an item."""
+
+    @property
+    @abstractmethod
+    def n_bits(self) -> int:
+        """The number of bits of a code."""
+
+    @abstractmethod
+    def codes_of(self, items: NDArray[Any]) -> Codes:
+        """The packed codes of one or more ``items`` [n, ...], which have the form."""
+
     def codes(self, items: Any) -> Codes:
-        """The packed codes of ``items``."""
+        """The packed codes of ``items``, as ``encode`` takes them."""
+        array = of_any(items, self.form.shape, self.form.value_max)
+        return self.codes_of(array) if len(array) else pack(np.zeros((0, self.n_bits), np.uint8))
 
     @abstractmethod
     def database(self) -> Codes:
@@ -42,7 +70,7 @@ class Encoder(ABC):
 
 
 def _packed(database: Any) -> Codes:
-    bits = np.asarray(database)
+    bits = as_array("database", database)
     if bits.dtype.kind not in "bui" or not np.isin(bits, (0, 1)).all():
         raise HashbenchError("database: bits of 0 and 1 are expected, [n, bits], as encode gives them")
     return pack(bits)

@@ -1,0 +1,56 @@
+"""Arrays as users of Python give them: NumPy arrays, lists, torch tensors, columns of pandas."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.foundation.errors import HashbenchError, retold
+
+NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def as_array(name: str, values: Any) -> NDArray[Any]:
+    """``values`` as a NumPy array; a torch tensor is detached and copied to the CPU, and bfloat16 becomes float32.
+
+    Raises HashbenchError for rows of different lengths, values that are missing, and other forms than a dense array.
+    """
+    if hasattr(values, "detach"):
+        require_values(name, values)
+        values = values.detach().cpu().resolve_conj().resolve_neg()
+        # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
+        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
+    if hasattr(values, "toarray"):  # of SciPy
+        raise HashbenchError(f"{name}: a sparse matrix: an array is expected, as .toarray() makes one")
+    for part in values if isinstance(values, list | tuple) else [values]:
+        if isinstance(part, np.ma.MaskedArray) and (n_masked := int(np.ma.getmaskarray(part).sum())):
+            raise HashbenchError(
+                f"{name}: {n_masked} of {part.size} values are masked: each item needs all of its values"
+            )
+    with retold(lambda cause: f"{name}: not an array: {cause}", ValueError):  # rows of different lengths
+        array = np.asarray(values)
+    return _of_objects(name, array) if array.dtype.kind == "O" else array
+
+
+def require_values(name: str, tensor: Any) -> None:
+    """Raises HashbenchError for a tensor without values, or with another layout than NumPy's."""
+    if tensor.is_meta:
+        raise HashbenchError(f"{name}: a tensor of the device meta, which has no values: one with values is expected")
+    if tensor.is_nested or str(tensor.layout) != "torch.strided":
+        kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.").lstrip("_")
+        raise HashbenchError(f"{name}: a tensor of layout {kind}: a dense one is expected, as .to_dense() makes one")
+    if tensor.is_quantized:
+        raise HashbenchError(f"{name}: a quantized tensor: plain numbers are expected, as .dequantize() makes them")
+
+
+def _of_objects(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """The numbers in ``array`` if all its objects are numbers, as in pandas' nullable columns; else ``array``.
+
+    Raises HashbenchError for a value that is missing: None, or NA of pandas.
+    """
+    kinds = {type(value) for value in array.ravel()}
+    if any(kind.__name__ in ("NoneType", "NAType", "NaTType") for kind in kinds):
+        raise HashbenchError(f"{name}: a value is missing (None or NA): each item needs all of its values")
+    if array.size and all(issubclass(kind, NUMBERS) for kind in kinds):
+        return np.array(array.tolist())
+    return array

@@ -27,12 +27,23 @@ from hashbench.metrics import Metrics, MetricValue, Values
 from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
 from hashbench.runs.query_scores import QUERIES
-from hashbench.runs.row import ACCURACY, HEADINGS, IMPORTED, SCHEMA, Arithmetic, Artefact, Row, Search, Seconds, to_line
+from hashbench.runs.row import (
+    ACCURACY,
+    HEADINGS,
+    IMPORTED,
+    RUN,
+    SCHEMA,
+    Arithmetic,
+    Artefact,
+    Row,
+    Search,
+    Seconds,
+    to_line,
+)
 from hashbench.runs.run import Options, Run
 from hashbench.training import log
 from hashbench.training.classifier import Predictions
 
-RUN = "run.json"  # the row, and the card of the data set: what a folder that is moved needs to encode
 MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
 FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]

@@ -30,6 +30,7 @@ from hashbench.foundation.provenance import LIBRARIES, Code
 from hashbench.metrics import METRICS, MetricValue
 
 SCHEMA: Literal[2] = 2
+RUN = "run.json"  # the row, and the card of the data set: what a folder that is moved needs to encode
 ACCURACY = "accuracy"  # of a classifier: no metric of codes, so it is in no catalogue
 
 IMPORTED = "imported"  # the budget of runs whose codes were made elsewhere: hashbench scored them and trained nothing

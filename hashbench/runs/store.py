@@ -138,10 +138,17 @@ class Store:
         """The files of rows, sorted by the names of data sets and protocols."""
         return sorted(self.rows_folder.glob("*.jsonl"), key=lambda path: path.stem)
 
-    def lines(self, damaged: Damaged = refuse) -> Iterator[Line]:
-        """All rows, not parsed, by file and name; ``damaged`` gets the error of a file that is unreadable."""
-        for _, lines in each_usable(self.files(), lines_of, damaged):
-            yield from lines.values()
+    def lines(self, damaged: Damaged = refuse, start: str = "") -> Iterator[Line]:
+        """The rows whose names start with ``start``, not parsed, by file and name.
+
+        ``damaged`` gets the error of a file that is unreadable. The names of the rows in a file start with its own, so
+        other files are not read.
+        """
+        files = [path for path in self.files() if path.stem.startswith(start) or start.startswith(path.stem)]
+        for _, lines in each_usable(files, lines_of, damaged):
+            for line in lines.values():
+                if line.name.startswith(start):
+                    yield line
 
     def rows(self, damaged: Damaged = refuse) -> Iterator["Row"]:
         """All rows, in the order of ``lines``; ``damaged`` is called with the error of each that cannot be read."""
@@ -224,8 +231,7 @@ class Store:
         """The rows whose names start with ``name``, of further rows of a run only those whose whole name it is."""
         if not re.fullmatch(rf"[A-Za-z0-9_.+{REPEAT}-]+", name):
             raise HashbenchError(f"{name!r} is not the name of a run: hashbench train --json prints it")
-        found = (line for line in self.lines() if line.name.startswith(name))
-        return [line for line in found if REPEAT in name or REPEAT not in line.name]
+        return [line for line in self.lines(start=name) if REPEAT in name or REPEAT not in line.name]
 
     def histogram(self, row: "Row") -> "Histogram | None":
         """The histogram that ``row`` was scored from; None if it is not here. CheckFailed if it is damaged."""

@@ -1,27 +1,29 @@
-"""Runs from Python: ``hashbench.train`` makes one, ``hashbench.load`` finds a stored one, and its model encodes."""
+"""Runs from Python: ``hashbench.train`` makes one, ``hashbench.load`` finds a stored one, and its model encodes.
+
+What finds a run is imported with this module; what encodes, searches or trains is imported where it is called.
+"""
 
 import os
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from hashbench.codes import Codes, binarize, files
-from hashbench.contract import BinaryHasher, BitSettings
-from hashbench.datasets.card import Card
+from hashbench.codes import Codes, binarize
 from hashbench.datasets.own.encoder import Encoder, ItemForm
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting, json_object, parse
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.runs.data import own_rows
-from hashbench.runs.execute import RUN
-from hashbench.runs.guard import codes_file, load_hasher, row_of
-from hashbench.runs.row import Row, from_line
-from hashbench.runs.run import Options, Run
+from hashbench.runs.row import RUN, Row, from_line
 from hashbench.runs.store import Store
+
+if TYPE_CHECKING:
+    from hashbench.contract import BinaryHasher
+    from hashbench.datasets.card import Card
+    from hashbench.runs.run import Run
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,13 +33,17 @@ class TrainedRun(Encoder):
     row: Row
     store: Store
     device: str = "auto"
-    card: Card | None = None  # of its data set, from the folder of a run that was moved
+    card: "Card | None" = None  # of its data set, from the folder of a run that was moved
 
     def __repr__(self) -> str:
         return f"TrainedRun({self.row.run})"
 
     @cached_property
-    def _model(self) -> tuple[Run, BinaryHasher]:
+    def _model(self) -> "tuple[Run, BinaryHasher]":
+        from hashbench.contract import BinaryHasher
+        from hashbench.runs.guard import load_hasher
+        from hashbench.runs.run import Run
+
         run = Run.from_row(self.row, self.card)
         hasher = load_hasher(self.row, self.store, self.device, run=run)
         if not isinstance(hasher, BinaryHasher):
@@ -53,17 +59,24 @@ class TrainedRun(Encoder):
     @property
     def n_bits(self) -> int:
         """The number of bits of a code, as the run was set."""
+        from hashbench.contract import BitSettings
+
         settings = self._model[0].settings
         assert isinstance(settings, BitSettings), "a run whose codes are binary has such settings"
         return settings.bits
 
     def codes_of(self, items: NDArray[Any]) -> Codes:
         """The packed codes of ``items``, by the model."""
+        from hashbench.runs.data import own_rows
+
         run, hasher = self._model
         return binarize(hasher.encode(own_rows(run, items, self.device).whole()))
 
     def database(self) -> Codes:
         """The codes of the run's database, which lie in its folder."""
+        from hashbench.codes import files
+        from hashbench.runs.guard import codes_file
+
         return files.load_codes(codes_file(self.row, self.store))[1]
 
 
@@ -96,6 +109,8 @@ class _MovedRun(Store):
 
 
 def _of_folder(folder: Path, device: str) -> TrainedRun:
+    from hashbench.datasets.card import Card
+
     file = folder / RUN
     if not folder.is_dir():
         raise HashbenchError(f"{folder}: no such folder of a run, results/runs/NAME")
@@ -130,6 +145,9 @@ def train(
     that is stored nothing is trained, unless ``again``; its row stays. HashbenchError for a wrong name or value, and
     where the training fails, after its row was stored.
     """
+    from hashbench.runs.guard import row_of
+    from hashbench.runs.run import Options, Run
+
     run = Run.resolve(dataset, protocol, method, settings, seed=seed, budget=budget, split_seed=split)
     store = Store.default() if results is None else Store(Path(results))
     row = row_of(run, store, Options(device, progress), again=again)

@@ -454,3 +454,14 @@ def test_the_loader_of_an_export_imports_little(exported: Path, tmp_path: Path) 
     heavy = "print([name for name in ('torch', 'scipy', 'sklearn', 'numba', 'pandas') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", f"{code}; {heavy}"], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_run_by_its_name_is_found_without_what_encodes_and_trains(
+    trained: hashbench.TrainedRun, results: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(results / "rows", tmp_path / "rows")
+    (tmp_path / "rows" / "other-s1.jsonl").mkdir()  # cannot be read, and need not be
+    code = f"import sys, hashbench; hashbench.load({trained.row.run!r}, results={str(tmp_path)!r})"
+    later = "('hashbench.methods', 'hashbench.runs.execute', 'hashbench.codes.files', 'hashbench.codes.search')"
+    command = [sys.executable, "-c", f"{code}; print([name for name in {later} if name in sys.modules])"]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"

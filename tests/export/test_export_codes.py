@@ -46,9 +46,9 @@ def needed(target: str) -> Iterator[dict[str, str]]:
     if target != "pgvector":
         yield {}
         return
-    folder = postgres.binaries()
+    folder, fault = postgres.binaries()
     if folder is None:
-        pytest.skip("needs PostgreSQL with pgvector 0.7 or later: neither the system nor a package has it")
+        pytest.skip(f"needs PostgreSQL with pgvector 0.7 or later: {fault}")
     with postgres.server(folder) as variables:
         yield variables | {"PSQL": str(folder / "psql")}
 

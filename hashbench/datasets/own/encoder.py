@@ -3,16 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes, pack
-from hashbench.codes.search import Found, search
 from hashbench.datasets.own.given import of_any
 from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError
+
+if TYPE_CHECKING:
+    from hashbench.codes.search import Found
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,15 @@ class Encoder(ABC):
         """
         return self.codes(items).bits()
 
-    def search(self, query: Any, k: int = 10, database: Any = None) -> Found:
+    def search(self, query: Any, k: int = 10, database: Any = None) -> "Found":
         """The ``k`` items of the ``database`` that are nearest to each query by Hamming distance, all with the ties.
 
         ``query`` is what ``encode`` takes. ``database`` are codes that ``encode`` gave, [n, bits]; None: the run's own.
         The ``arrays`` of the result are ``ids`` and ``distances`` [q, k], and the ranks that each item may take,
         ``first`` to ``last``.
         """
+        from hashbench.codes.search import search  # encoding needs none of it
+
         return search(self.codes(query), self.database() if database is None else _packed(database), k)
 
 

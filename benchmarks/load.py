@@ -1,0 +1,72 @@
+"""Seconds that `hashbench.load` takes beyond the import of NumPy, and those of the first `encode` after it.
+
+Run `python benchmarks/load.py`. ITQ on the digits is trained where it is not stored, and exported as NumPy; the run by
+its name, among the rows of the repository, and the exported folder are loaded in processes of their own, in turn. The
+median and the range of 11 processes are printed, as processor seconds, which other programs on the machine disturb
+less, and as seconds of the clock. Writes results/benchmarks/load-MACHINE.json.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import _record
+
+import hashbench
+from hashbench.export.write import export
+from hashbench.runs.guard import load_hasher
+from hashbench.runs.store import Store
+
+PROCESSES = 11
+PROGRAM = """
+import json, sys, time
+import numpy as np
+items = np.zeros((10, 8, 8, 1), np.uint8)
+def now():
+    return np.array([time.process_time(), time.perf_counter()])
+started = now()
+import hashbench
+run = hashbench.load(sys.argv[1])
+loaded = now()
+run.encode(items)
+print(json.dumps([(loaded - started).tolist(), (now() - loaded).tolist()]))
+"""
+
+
+def measured(name: str) -> list[list[float]]:
+    """The (processor, clock) seconds of a load, and of an encode, in a new process."""
+    command = [sys.executable, "-c", PROGRAM, name]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603  (our own program)
+    seconds: list[list[float]] = json.loads(done.stdout)
+    return seconds
+
+
+def main() -> None:
+    """Measures both and writes the file."""
+    row = hashbench.train("itq", "digits", bits=48).row
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "itq"
+        export(row, load_hasher(row, Store.default(), "cpu"), "numpy", folder)
+        names = {"a run by its name": row.run, "an exported folder": str(folder)}
+        found = {kind: [] for kind in names}  # type: dict[str, list[list[list[float]]]]
+        for _ in range(PROCESSES):
+            for kind, name in names.items():
+                found[kind].append(measured(name))
+    figures: dict[str, Any] = {}
+    for kind, seconds in found.items():
+        figures[kind] = {}
+        for step, what in enumerate(("load", "first encode")):
+            for clock, unit in enumerate(("processor_s", "clock_s")):
+                values = sorted(one[step][clock] for one in seconds)
+                middle = median(values)
+                figures[kind][f"{what}, {unit}"] = {"median": middle, "range": [values[0], values[-1]]}
+                print(f"{kind:20} {what:12} {unit:12} {middle:.3f} ({values[0]:.3f} to {values[-1]:.3f})")
+    _record.write("load", {"processes": PROCESSES, "seconds": figures})
+
+
+if __name__ == "__main__":
+    main()

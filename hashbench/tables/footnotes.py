@@ -65,7 +65,7 @@ def _track(cell: Cell) -> str:
 
 def search_in(notes: str) -> re.Match[str] | None:
     """The search that the notes on settings name, the number of its trials, and the metric, where it is said."""
-    return re.search(r"tune/(\S+)\.jsonl: trial \d+ of (\d+)(?:, held-out (\S+))?", notes)
+    return re.search(r"tune/(\S+)\.jsonl: trial \d+(?: \(our defaults\))? of (\d+)(?:, held-out (\S+))?", notes)
 
 
 def search_of(cell: Cell) -> re.Match[str] | None:

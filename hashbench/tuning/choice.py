@@ -45,8 +45,8 @@ class Choice:
     @property
     def name(self) -> str:
         """Which trial of how many it is."""
-        which = "our defaults, best" if self.trial == DEFAULTS else f"trial {self.trial}"
-        return f"{which} of {self.n_trials}"
+        of_defaults = " (our defaults)" if self.trial == DEFAULTS else ""
+        return f"trial {self.trial}{of_defaults} of {self.n_trials}"
 
 
 def choices(search: Search) -> list[Choice]:

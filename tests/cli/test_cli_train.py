@@ -90,7 +90,7 @@ def test_wrong_items_are_one_line(items: np.ndarray, capsys: pytest.CaptureFixtu
         (["train", "talr-ap", "digits", "--protocol", "s1", "--bits", "8", "--device", "tpu"], "device 'tpu'"),
         (["train", "lsh", "cifar10", "--protocol", "s1", "--bits", "8"], "hashbench download cifar10"),
         (["encode", "nothing", "--out", "x.npz"], "unknown run 'nothing': one of none (rows are read from "),
-        (["encode", "../../etc", "--out", "x.npz"], "not the name of a run"),
+        (["encode", "../../etc", "--out", "x.npz"], "../../etc: run.json is missing"),
         (["run", "digts"], "unknown table 'digts': did you mean digits"),
         (["run", "digits", "--seeds", "0"], "--seeds"),
         (["list", "method"], "did you mean methods"),

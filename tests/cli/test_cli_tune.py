@@ -137,7 +137,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     assert f"| ITQ | failed |  | none of 1 | 1 of 1 | nothing: {reason} |" in out
     (choice,) = [line.split(" = ")[1] for line in recipe.read_text().splitlines() if line.startswith("centre")]
     ap = Search.named("ours").of_method("lsh")[0][0].ap
-    said = f'tuned = "tune/ours.jsonl: our defaults, best of 1, held-out AP {ap:.3f}"'
+    said = f'tuned = "tune/ours.jsonl: trial 0 (our defaults) of 1, held-out AP {ap:.3f}"'
     assert recipe.read_text() == f"{head}\n[methods.lsh]\n{said}\ncentre = {choice}\n"
     # what was written is what the trial ran with
     given = {key: value for key, value in Search.named("ours").question.given("lsh").items() if key != "centre"}

@@ -102,4 +102,4 @@ def test_our_defaults_are_a_trial_that_can_be_chosen_and_is_no_centre_of_others(
     (chosen,) = choices(search)
     assert (chosen.searched, chosen.score, chosen.edges) == ({"iterations": 50}, 0.6, {})
     assert (chosen.n_trials, chosen.n_failed) == (2, 1)
-    assert chosen.said("small") == "tune/small.jsonl: our defaults, best of 2, held-out AP 0.600"
+    assert chosen.said("small") == "tune/small.jsonl: trial 0 (our defaults) of 2, held-out AP 0.600"

@@ -19,7 +19,7 @@ def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any
         raise HashbenchError(f"{where}: shape {found} is that of one item: give [{expected}], as x[None] makes it")
     if found[1:] != shape or found[:1] in ((), (0,)):
         raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
-    if dtype.kind not in "uif":
+    if dtype.kind not in "buif":
         raise HashbenchError(f"{where}: items must be numbers, these are {dtype}")
 
 

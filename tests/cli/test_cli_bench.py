@@ -59,7 +59,7 @@ def test_the_settings_are_searched_first_and_kept_in_a_recipe(hashbench: Call) -
     code, out, err = hashbench(*command)
     assert code == 0, err
     assert "Settings: tuned (2 trials of each method, search ours_search)." in out
-    assert Path("results/tune/ours_search.jsonl").read_text().count("\n") == 1 + 2 * 2 * 3
+    assert Path("results/tune/ours_search.jsonl").read_text().count("\n") == 1 + 2 * (2 + 1) * 3
     recipe = Path("experiments/recipes/ours.toml").read_text()
     assert 'when = { dataset = "mine", protocol = "own", model = "linear" }' in recipe
     assert recipe.count('tuned = "tune/ours_search.jsonl: trial ') == 2

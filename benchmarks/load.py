@@ -10,6 +10,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,6 +23,8 @@ from hashbench.runs.guard import load_hasher
 from hashbench.runs.store import Store
 
 PROCESSES = 11
+STEPS = ("load", "first encode")
+UNITS = ("processor_s", "clock_s")
 PROGRAM = """
 import json, sys, time
 import numpy as np
@@ -52,20 +55,22 @@ def main() -> None:
         folder = Path(scratch) / "itq"
         export(row, load_hasher(row, Store.default(), "cpu"), "numpy", folder)
         names = {"a run by its name": row.run, "an exported folder": str(folder)}
-        found = {kind: [] for kind in names}  # type: dict[str, list[list[list[float]]]]
+        seconds_of_kinds: dict[str, list[list[list[float]]]] = {kind: [] for kind in names}
         for _ in range(PROCESSES):
             for kind, name in names.items():
-                found[kind].append(measured(name))
-    figures: dict[str, Any] = {}
-    for kind, seconds in found.items():
-        figures[kind] = {}
-        for step, what in enumerate(("load", "first encode")):
-            for clock, unit in enumerate(("processor_s", "clock_s")):
-                values = sorted(one[step][clock] for one in seconds)
-                middle = median(values)
-                figures[kind][f"{what}, {unit}"] = {"median": middle, "range": [values[0], values[-1]]}
-                print(f"{kind:20} {what:12} {unit:12} {middle:.3f} ({values[0]:.3f} to {values[-1]:.3f})")
+                seconds_of_kinds[kind].append(measured(name))
+    figures = {kind: summary(kind, seconds) for kind, seconds in seconds_of_kinds.items()}
     _record.write("load", {"processes": PROCESSES, "seconds": figures})
+
+
+def summary(kind: str, seconds: list[list[list[float]]]) -> dict[str, Any]:
+    """The median and the range of each step on each clock, which are printed too; of the ``seconds`` of processes."""
+    figures: dict[str, Any] = {}
+    for (step, what), (clock, unit) in product(enumerate(STEPS), enumerate(UNITS)):
+        values = sorted(of_process[step][clock] for of_process in seconds)
+        figures[f"{what}, {unit}"] = {"median": median(values), "range": [values[0], values[-1]]}
+        print(f"{kind:20} {what:12} {unit:12} {median(values):.3f} ({values[0]:.3f} to {values[-1]:.3f})")
+    return figures
 
 
 if __name__ == "__main__":

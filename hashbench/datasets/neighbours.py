@@ -132,9 +132,9 @@ def nearest(
 
     The distance is the Euclidean one (``l2``), 1 - cosine (``cosine``), or minus the inner product (``ip``). Exact:
     the order is that of the distances in float64, and by row where two are equal. Vectors of whole numbers, and those
-    of 0 and one size of number, tie by cosine where their exact cosines are equal; of others, which rounding may part,
-    no tie is known. Raises HashbenchError for vectors
-    of different widths or not finite, for a ``k`` that the database does not have, and for a cosine of a zero vector.
+    of 0 and one size of number, tie by cosine where their exact cosines are equal; of others rounding may part a tie.
+    Raises HashbenchError for vectors of different widths or not finite, for a ``k`` that the database does not have,
+    and for a cosine of a zero vector.
 
     >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2, "l2")[0].tolist()
     [[0, 1], [2, 1]]
@@ -450,6 +450,7 @@ def _distances_of_whole(products: Floats, queries: Floats, items: Floats) -> Flo
     The square of the cosine is a fraction of whole numbers, and equal fractions have equal quotients in float64: so
     items of equal cosines have equal distances, as long as the squares of the products are below 2^53.
     """
-    of_queries = np.einsum("qd,qd->q", queries, queries)[:, None]
-    of_items = np.einsum("qnd,qnd->qn", items, items)
-    return np.asarray(1 - np.sign(products) * np.sqrt(products**2 / of_items / of_queries))
+    squared_norms_of_queries = np.einsum("qd,qd->q", queries, queries)[:, None]
+    squared_norms_of_items = np.einsum("qnd,qnd->qn", items, items)
+    squared_cosines = products**2 / squared_norms_of_items / squared_norms_of_queries
+    return np.asarray(1 - np.sign(products) * np.sqrt(squared_cosines))

@@ -40,13 +40,13 @@ class Choice:
 
     def said(self, search: str) -> str:
         """What a recipe says of it."""
-        return f"tune/{search}.jsonl: {self.name}, held-out {title_of(self.metric)} {self.score:.3f}"
+        return f"tune/{search}.jsonl: trial {self.number}, held-out {title_of(self.metric)} {self.score:.3f}"
 
     @property
-    def name(self) -> str:
-        """Which trial of how many it is."""
-        of_defaults = " (our defaults)" if self.trial == DEFAULTS else ""
-        return f"trial {self.trial}{of_defaults} of {self.n_trials}"
+    def number(self) -> str:
+        """Its number, and of how many trials: 7 of 24, or 0 (our defaults) of 24."""
+        addition = " (our defaults)" if self.trial == DEFAULTS else ""
+        return f"{self.trial}{addition} of {self.n_trials}"
 
 
 def choices(search: Search) -> list[Choice]:

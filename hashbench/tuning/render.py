@@ -48,7 +48,7 @@ def as_markdown(search: Search) -> str:
         chosen = [f"{key} = {value}" for key, value in each.searched.items()]
         n_failed = f"{each.n_failed} of {each.n_trials}"
         cells = [method_file(each.method).title, f"{each.score:.3f}", f"{each.lowest:.3f} to {each.highest:.3f}"]
-        cells += [each.name.removeprefix("trial "), n_failed, ", ".join(chosen)]
+        cells += [each.number, n_failed, ", ".join(chosen)]
         if each.failure is not None:
             reason = each.failure.replace("|", r"\|")
             cells[1:] = ["failed", "", f"none of {each.n_trials}", n_failed, f"nothing: {reason}"]

@@ -79,8 +79,8 @@ def export_codes(
         path = codes_file(row, store, program)
         _, codes, notes = load_codes(path, explicit=explicit)
         origin = f"the run `{row.run}`"
-        item_ids, more = _item_ids(row, path, len(codes))
-        notes += more
+        item_ids, notes_on_ids = _item_ids(row, path, len(codes))
+        notes += notes_on_ids
     else:
         codes, notes = load_database(source, explicit=explicit)
         origin = f"`{source}`"

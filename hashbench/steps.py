@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hashbench.foundation.errors import HashbenchError
 
 Values = NDArray[Any]  # of floating point numbers, but for arguments that are numbers of features or of leaves
+LARGEST = 1e18  # of a feature: float32 holds the squared norm of an item
 BLOCK = 2000  # items that are encoded at a time: 8 MB of 512 features, so that they stay in the cache
 
 

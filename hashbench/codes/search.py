@@ -59,6 +59,8 @@ def search(
     query = query[rows]
     if not len(query):
         raise HashbenchError("no queries: one or more are expected")
+    if not len(database):
+        raise HashbenchError("no items in the database: one or more are expected")
     found = _exhaustive(query, database, top) if lists is None else _in_lists(query, database, top, lists)
     sizes = {"n_queries": len(query), "n_items": len(database), "n_bits": query.n_bits, "top": top}
     return Found({"queries": rows, **found.arrays}, sizes | found.summary)

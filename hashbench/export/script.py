@@ -6,6 +6,7 @@ from typing import NamedTuple
 from hashbench.datasets.own.expected import BYTE_MAX
 from hashbench.export.description import Input
 from hashbench.foundation.files import file_sha256
+from hashbench.steps import LARGEST
 
 
 class Program(NamedTuple):
@@ -69,9 +70,8 @@ def script(run: str, program: Program, file: Path, taken: Input, dtype: str, fun
 def check(taken: Input, dtype: str) -> str:
     """The text of the function ``checked`` of encode.py, which gives items such as ``taken`` as ``dtype``."""
     shape, largest = tuple(taken.shape), taken.value_max
-    fits, values = "np.isfinite([low, high]).all()", "finite numbers"
-    if largest is not None:
-        fits, values = f"low >= 0 and high <= {largest}", f"0 to {largest}"
+    low, high = (-LARGEST, LARGEST) if largest is None else (0, largest)
+    fits, values = f"{low:g} <= low and high <= {high:g}", f"{low:g} to {high:g}"
     if dtype == "uint8":
         fits, values = f"{fits} and (items == np.round(items)).all()", f"whole numbers, {values},"
     expected = f"[n, {', '.join(map(str, shape))}]"

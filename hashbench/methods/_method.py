@@ -12,6 +12,7 @@ from hashbench.foundation.config import Setting, derive_seed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Catalogue
 from hashbench.models import whole_network
+from hashbench.steps import LARGEST
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256, DeepSettings, TrainingSettings
 
 if TYPE_CHECKING:
@@ -170,17 +171,17 @@ def _trained(
 
 
 def require_usable(features: NDArray[Any]) -> None:
-    """Raises HashbenchError if a value of ``features`` [n, d] is not finite, TrainingFailed if no two rows differ.
+    """Raises HashbenchError if a value of ``features`` [n, d] is NaN or too large, TrainingFailed if none differ.
 
     Images [n, H, W, C] are whole numbers, and so finite.
     """
     if features.ndim != 2:
         return
-    unusable = ~np.isfinite(features).all(axis=1)
-    if unusable.any():
-        some = f"{unusable.sum()} of {len(features)} training examples have a value that is NaN or infinite"
-        first = f"(the first is example {unusable.argmax()})"
-        raise HashbenchError(f"features: {some} {first}: methods need finite features")
+    usable = np.abs(features).max(axis=1) <= LARGEST  # NaN is not
+    if not usable.all():
+        some = f"{(~usable).sum()} of {len(features)} training examples have a value that is NaN or beyond {LARGEST:g}"
+        first = f"(the first is example {usable.argmin()})"
+        raise HashbenchError(f"features: {some} {first}: methods need smaller ones")
     if len(features) < 2 or (features == features[0]).all():
         given = f"the {len(features)} training examples have equal features"
         raise TrainingFailed(f"{given}: two that differ are needed")

@@ -311,6 +311,8 @@ def test_none_items_and_bfloat16(trained: hashbench.TrainedRun, exported: Path) 
         assert np.array_equal(encoder.encode(half), encoder.encode(given))
         with pytest.raises(HashbenchError, match="no queries: one or more are expected"):
             encoder.search(given[:0], database=encoder.encode(given))
+        with pytest.raises(HashbenchError, match="no items in the database: one or more are expected"):
+            encoder.search(given, database=encoder.encode(given[:0]))
 
 
 def test_a_run_searches_its_own_database(trained: hashbench.TrainedRun) -> None:

@@ -44,9 +44,9 @@ def classes(n: int = 400) -> NDArray[np.int64]:
     return np.arange(n) % 3
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e30])
 @pytest.mark.parametrize("method", SHALLOW)
-def test_features_that_are_not_finite(method: str, value: float, tmp_path: Path) -> None:
+def test_features_that_are_nan_or_too_large(method: str, value: float, tmp_path: Path) -> None:
     broken = features()
     broken[7, 2] = value
     with pytest.raises(HashbenchError, match="example 7"):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
+from hashbench.steps import LARGEST
 
 BYTE_MAX = 255
 
@@ -24,10 +25,13 @@ def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any
 
 
 def require_range(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
-    """Raises HashbenchError for a value outside 0 .. ``value_max``."""
+    """Raises HashbenchError for a value outside 0 .. ``value_max``, or, without one, beyond ``LARGEST`` or NaN."""
+    smallest, largest, why = -LARGEST, LARGEST, ""
+    if value_max is not None:
+        smallest, largest, why = 0, value_max, ", as in the data set"
     low, high = items.min(), items.max()
-    if value_max is not None and (low < 0 or high > value_max):
-        expected = f"0 to {value_max} are expected, as in the data set"
+    if not (smallest <= low and high <= largest):  # NaN is in no range
+        expected = f"{smallest:g} to {largest:g} are expected{why}"
         raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")
 
 

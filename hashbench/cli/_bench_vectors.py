@@ -110,7 +110,6 @@ def compare(
     from hashbench.runs.store import Store
     from hashbench.tables import vectors
 
-    _note_neighbours(comparison)
     failures: list[str] = []
     if jobs is None:  # each has all vectors in memory
         is_small = comparison.card.n_items * math.prod(comparison.card.item_shape) <= MOST_NUMBERS
@@ -138,15 +137,14 @@ def compare(
         raise CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
 
 
-def _note_neighbours(comparison: "Comparison") -> None:
-    """Computes the neighbours once, on all cores, and notes what is odd about them."""
+def warnings_of(comparison: "Comparison") -> list[str]:
+    """What is odd about the neighbours, which are computed once, on all cores."""
     from hashbench.datasets.neighbours import stored_neighbours
     from hashbench.runs.data import open_data
 
     data = open_data(comparison.codes[0].run)
     neighbours = stored_neighbours(data.compared, data.ids, comparison.rule, progress=True)
-    for line in neighbours.warnings(comparison.rule.k):
-        note(f"note: {line}")
+    return neighbours.warnings(comparison.rule.k)
 
 
 def _notes(comparison: "Comparison") -> Iterator[str]:

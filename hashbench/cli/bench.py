@@ -175,7 +175,8 @@ def _compare_codes(
         stem = _stem(name, card)
         path = _place("tables", stem)
         comparison, left_out = _bench_vectors.comparison_of(card, chosen)
-    for line in left_out:
+        warnings = _bench_vectors.warnings_of(comparison)
+    for line in [*left_out, *(f"note: {warning}" for warning in warnings)]:
         note(line)
     declared = f"{MADE}\n{_bench_vectors.declared(comparison)}"
     _note_what_is_replaced(path, declared)

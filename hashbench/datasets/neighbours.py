@@ -151,8 +151,7 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
     n_database = len(chosen.database_ids)
     if rule.k > n_database:
         raise HashbenchError(f"{data.name}: k = {rule.k:,} neighbours: the database has {n_database:,} items")
-    depth = min(n_database, max(DEPTH, rule.k))
-    path = path_of(data, chosen, rule, depth)
+    path = path_of(data, chosen, rule)
     if (found := _read(path, rule.metric)) is not None:
         return found
     require_writable(path.parent, instead="--data")
@@ -161,14 +160,20 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
         if (found := _read(path, rule.metric)) is not None:
             return found
         queries, database = StoredRows(data.items, chosen.query_ids), StoredRows(data.items, chosen.database_ids)
-        found = _computed(queries, database, depth, rule.metric, progress=progress)
+        found = computed(queries, database, rule, progress=progress)
         write(path, found)
     path.with_suffix(".lock").unlink(missing_ok=True)
     return found
 
 
-def path_of(data: Dataset, chosen: Split, rule: Neighbours, depth: int) -> Path:
+def depth_of(rule: Neighbours, n_database: int) -> int:
+    """The number of neighbours of a query that are stored."""
+    return min(n_database, max(DEPTH, rule.k))
+
+
+def path_of(data: Dataset, chosen: Split, rule: Neighbours) -> Path:
     """The file of the neighbours, named by all that decides them."""
+    depth = depth_of(rule, len(chosen.database_ids))
     made_of: dict[str, Any] = {"items": data.sha256, "features": rule.features, "metric": rule.metric, "depth": depth}
     for role in ("query", "database"):
         ids = chosen.lists()[role]
@@ -229,7 +234,9 @@ def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
     return None
 
 
-def _computed(queries: Rows, database: Rows, depth: int, metric: Metric, *, progress: bool) -> StoredNeighbours:
+def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool = False) -> StoredNeighbours:
+    """The nearest items of each query, as many as are stored."""
+    depth, metric = depth_of(rule, database.shape[0]), rule.metric
     has_more = depth < database.shape[0]
     ids, distances = nearest(queries, database, depth + has_more, metric, progress=progress)
     beyond = distances[:, depth] if has_more else np.full(len(ids), np.inf, np.float32)

@@ -81,7 +81,7 @@ FILES = {
 def test_a_file_of_vectors_is_added(kind: str, hashbench: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         if "neighbours" in kind or kind == "ann-benchmarks":  # then none are computed
-            patch.setattr(neighbours, "_computed", None)
+            patch.setattr(neighbours, "computed", None)
         code, _, err = hashbench("dataset", "add", "mine", *FILES[kind]())
         assert (code, err.count("\n")) == (0, 1)
         assert "no labels: relevant are the nearest by l2" in err
@@ -157,6 +157,14 @@ BAD = {
     ),
     "inf": (lambda: [npy("b", np.where(BASE == 7, np.inf, BASE))], "not finite"),
     "nan in float16": (lambda: [npy("b", np.where(BASE == 7, np.nan, BASE).astype("f2"))], "not finite"),
+    "a value of 1e20": (
+        lambda: [npy("b", np.where(BASE == 7, -1e20, BASE))],
+        "b.npy: a feature is not a finite number",
+    ),
+    "a norm above 1e18": (
+        lambda: [npy("b", np.where(BASE == 7, 9.9e17, BASE)), "--metric", "ip"],
+        "b.npy: vectors: not finite (NaN or inf), or of a norm above 1e+18",
+    ),
     "no vectors": (lambda: [npy("b", BASE[:0])], "shape (0, 8): vectors [n, d] are expected"),
     "no queries": (lambda: [npy("b", BASE), "--queries", npy("q", QUERIES[:0])], "q.npy: shape (0, 8)"),
     "0 queries": (lambda: [npy("b", BASE), "--queries", "0"], "a number from 1, or a file"),

@@ -117,7 +117,7 @@ def test_they_are_computed_once_and_stored(data: tuple[Dataset, Split], monkeypa
     ]
     for other in others:
         stored_neighbours(*other)
-    (folder,) = {path.parent for path in Path(neighbours.path_of(dataset, chosen, rule, 100)).parent.glob("*.npz")}
+    (folder,) = {path.parent for path in Path(neighbours.path_of(dataset, chosen, rule)).parent.glob("*.npz")}
     assert len(list(folder.iterdir())) == 4
     monkeypatch.setattr(neighbours, "nearest", None)  # nothing is computed again
     again = stored_neighbours(dataset, chosen, rule.model_copy(update={"k": 3}))

@@ -15,7 +15,7 @@ from typing import Any
 
 from hashbench.datasets import neighbours, store
 from hashbench.datasets.card import Card, card_files
-from hashbench.datasets.neighbours import StoredNeighbours
+from hashbench.datasets.neighbours import StoredNeighbours, StoredRows
 from hashbench.datasets.own import files, folder, vectors
 from hashbench.datasets.own.data import FileOptions, OwnData, Rule
 from hashbench.datasets.protocol import Neighbours
@@ -23,10 +23,11 @@ from hashbench.datasets.readers import Block, Items
 from hashbench.datasets.split import Split, split
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_value
-from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import atomic, locked, remove_parts, require_writable
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import canonical
+from hashbench.relevance.labels import Labels
 
 PROTOCOL = "own"  # its name
 KINDS = {  # of data: in words, and the options that are not for them
@@ -134,8 +135,8 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
             with atomic(_card_path(stem)) as temporary:
                 # a full disk is met before old data are replaced; the checksum has the length that it will have
                 temporary.write_text(card_text(values | {"content_sha256": "0" * 64}), encoding="utf-8")
-                given: list[StoredNeighbours] = []
-                check = partial(_check_neighbours, data, given)
+                found: list[StoredNeighbours] = []
+                check = partial(_find_neighbours, card, data, found)
                 store.write(card, _blocks(data, f"{stem}: convert"), {}, check=check)
                 values["content_sha256"] = store.stated_sha256(card)
                 temporary.write_text(card_text(values), encoding="utf-8")
@@ -149,16 +150,16 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
         card = parse(Card, {**values, "name": stem}, stem)
-        for found in given:
+        for nearest in found:
             stored = store.open_dataset(card)
-            neighbours.write(neighbours.path_of(stored, *_chosen(card), len(found.ids[0])), found)
+            neighbours.write(neighbours.path_of(stored, _split(card, stored.labels), _rule(card)), nearest)
         return card
 
 
 def nearest_of(card: Card) -> StoredNeighbours:
-    """The nearest items of the queries of a data set of vectors without labels, which are computed now if need be."""
-    chosen, rule = _chosen(card)
-    return neighbours.stored_neighbours(store.open_dataset(card), chosen, rule, progress=True)
+    """The nearest items of the queries of a data set of vectors without labels."""
+    data = store.open_dataset(card)
+    return neighbours.stored_neighbours(data, _split(card, data.labels), _rule(card), progress=True)
 
 
 def warnings_of(card: Card) -> list[str]:
@@ -166,9 +167,8 @@ def warnings_of(card: Card) -> list[str]:
     return nearest_of(card).warnings(_rule(card).k)
 
 
-def _chosen(card: Card) -> tuple[Split, Neighbours]:
-    """The split of such a data set, and which items are relevant."""
-    return split(store.open_labels(card).labels, card.protocol(PROTOCOL), card.name, PROTOCOL), _rule(card)
+def _split(card: Card, labels: Labels) -> Split:
+    return split(labels, card.protocol(PROTOCOL), card.name, PROTOCOL)
 
 
 def _rule(card: Card) -> Neighbours:
@@ -177,16 +177,23 @@ def _rule(card: Card) -> Neighbours:
     return rule
 
 
-def _check_neighbours(data: OwnData, found: list[StoredNeighbours], items: Items) -> None:
-    """Appends the neighbours that came with the vectors to ``found``; HashbenchError unless they are the nearest."""
-    if data.given_neighbours is None or data.metric is None:
+def _find_neighbours(card: Card, data: OwnData, found: list[StoredNeighbours], items: Items) -> None:
+    """Appends the nearest items of the queries to ``found``, where no labels are given; they may come with the vectors.
+
+    Raises HashbenchError for vectors that cannot be compared, and if those that came are not the nearest.
+    """
+    if data.metric is None:
         return
-    n_database = data.n_items - data.n_queries
-    queries, database = items[n_database:], items[:n_database]
-    where, ids = data.given_neighbours.where, data.given_neighbours.whole()
-    given = neighbours.given_neighbours(where, ids, queries, database, data.metric)
-    if given.ids.shape[1] == min(neighbours.DEPTH, n_database):
-        found.append(given)
+    chosen, rule = _split(card, data.labels.labels), _rule(card)
+    queries, database = StoredRows(items, chosen.query_ids), StoredRows(items, chosen.database_ids)
+    if data.given_neighbours is not None:
+        where, ids = data.given_neighbours.where, data.given_neighbours.whole()
+        nearest = neighbours.given_neighbours(where, ids, queries, database, rule.metric)
+        if nearest.ids.shape[1] == neighbours.depth_of(rule, database.shape[0]):
+            found.append(nearest)
+            return
+    with retold(lambda fault: f"{data.paths[0]}: {fault}", HashbenchError):
+        found.append(neighbours.computed(queries, database, rule, progress=True))
 
 
 def remove(name: str) -> list[Path]:

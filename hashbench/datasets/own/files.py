@@ -17,6 +17,7 @@ from hashbench.datasets.own.vector_files import arrays_of
 from hashbench.datasets.readers import Items, as_float32
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 from hashbench.foundation.progress import bar
+from hashbench.steps import LARGEST
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -251,12 +252,13 @@ def _numbers_and_labels(
     numbers = rows.drop(columns=labels)
     with np.errstate(over="ignore"):
         features = numbers.apply(pd.to_numeric, errors="coerce").to_numpy(np.float32)
-    faults = np.argwhere(~np.isfinite(features)), np.argwhere(rows[labels].isna().to_numpy())
+    is_usable = np.abs(features) <= LARGEST  # NaN is not
+    faults = np.argwhere(~is_usable), np.argwhere(rows[labels].isna().to_numpy())
     for found, columns in zip(faults, (list(numbers.columns), labels), strict=True):
         if found.size:
             row, column = int(found[0][0]), columns[int(found[0][1])]
             where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
             cell = rows.iat[row, column]  # NaN, a float, if it is missing
             given = printable(cell) if isinstance(cell, str) and cell else "nothing"
-            raise HashbenchError(f"{where}: {given}: a finite number or a label is expected")
+            raise HashbenchError(f"{where}: {given}: a finite number, not beyond {LARGEST:g}, or a label is expected")
     return features, rows[labels].to_numpy(np.str_)

@@ -13,6 +13,7 @@ from hashbench.datasets.card import Card, Member
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.registry import Catalogue
 from hashbench.relevance.labels import Labels
+from hashbench.steps import LARGEST
 
 Items = NDArray[np.uint8] | NDArray[np.float32]
 
@@ -55,11 +56,12 @@ def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> ND
 
 
 def as_float32(where: str, values: NDArray[Any]) -> NDArray[np.float32]:
-    """The values as float32; raises HashbenchError if one is not finite."""
+    """The values as float32; raises HashbenchError if one is not finite or beyond ``LARGEST``."""
     with np.errstate(over="ignore"):
         features = values.astype(np.float32)
-    if not np.isfinite(features).all():
-        raise HashbenchError(f"{where}: a feature is not a finite number (NaN, inf, or too large for float32)")
+    lowest, highest = features.min(initial=0), features.max(initial=0)
+    if not (lowest >= -LARGEST and highest <= LARGEST):  # NaN is in no range
+        raise HashbenchError(f"{where}: a feature is not a finite number (NaN, inf, or beyond {LARGEST:g})")
     return features
 
 

@@ -106,7 +106,11 @@ def hashbench_data() -> Path:
         ("none.npy", [], "none.npy: no such file"),
         ("broken.npy", [], "broken.npy: "),
         ("labelled.npz", [], "labelled.npz: it has labels: hashbench dataset add labelled labelled.npz"),
-        ("usps.npy", [], "usps.npy: usps is a data set already, not of this file: hashbench dataset add NAME usps.npy"),
+        (
+            "usps.npy",
+            [],
+            "usps is a data set already, of another file or made with options: hashbench dataset add NAME",
+        ),
         (
             "digits",
             ["--methods", "itq", "--target", "0.9"],
@@ -136,3 +140,13 @@ def test_a_file_that_has_changed_is_not_the_data_set_any_more(hashbench: Call) -
     code, _, err = hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")
     assert (code, err.count("\n")) == (2, 1)
     assert "mine.npy: it has changed since it was added as mine: hashbench dataset add mine " in err
+
+
+def test_a_data_set_that_was_made_of_the_file_with_options_is_another_one(hashbench: Call) -> None:
+    assert hashbench("dataset", "add", "few", "mine.npy", "--queries", "390")[0] == 0
+    assert hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")[0] == 0
+    assert points()
+    assert hashbench("dataset", "add", "same", "mine.npy")[0] == 0
+    assert hashbench("dataset", "remove", "mine")[0] == 0
+    code, out, _ = hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")
+    assert code == 0 and "Codes for the vectors of same" in out

@@ -221,7 +221,7 @@ def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[
     values = {
         "title": f"own data, from {' and '.join(printable(path.name) for path in data.paths)}",
         "own": True,
-        "made_from": _arguments(data.paths, rule, options),
+        "made_from": arguments_of(data.paths, rule, options),
         "kind": "images" if data.is_images else "features",
         "item_shape": list(data.shape),
         **({"value_max": options.value_max} if data.is_images else {}),
@@ -239,7 +239,7 @@ def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[
     return {**values, "protocols": {PROTOCOL: protocol}}
 
 
-def _arguments(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
+def arguments_of(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
     """The arguments of ``hashbench dataset add`` that follow the name, so that it can be repeated from any folder."""
     words = [os.fsencode(path.resolve()).decode("utf-8", "replace") for path in paths]
     for field, value in ((field, getattr(each, field.name)) for each in chosen for field in fields(each)):

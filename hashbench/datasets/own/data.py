@@ -19,7 +19,7 @@ from hashbench.relevance.labels import Labels, class_ids, class_names, combinati
 
 MOST_PER_CLASS = 100
 MOST_QUERIES = 1000
-MOST_TRAINED = 100_000  # vectors without labels that methods learn from, unless more are asked for
+MOST_TRAINED = 20_000  # vectors without labels that methods learn from, unless more are asked for
 K_NEAREST = 10  # relevant items of a query
 
 

@@ -1,6 +1,5 @@
 """The data set that a file of vectors is: found by the file, or added under the name of the file."""
 
-import os
 import shlex
 import tomllib
 from pathlib import Path
@@ -17,14 +16,12 @@ from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import locked, write_text
 from hashbench.foundation.registry import canonical
 
-TRAINED = 20_000  # vectors that methods learn from, where the database has more
-
 
 def card_of_file(path: Path) -> tuple[Card, list[str] | None]:
-    """The card of the data set that was made from the file; if it is added now, under the file's stem, what is noted.
+    """The card of the data set that was made from the file alone; if it is added now, as its stem, what is noted.
 
     Raises HashbenchError for a file that has labels or no vectors, where the file has changed since it was added, and
-    where another file or data set has the name.
+    where another data set has the name.
     """
     data = add.open_data([path], FileOptions())
     if data.metric is None:
@@ -35,30 +32,25 @@ def card_of_file(path: Path) -> tuple[Card, list[str] | None]:
         return card, None
     stem = canonical(path.stem)
     if stem in card_files():
+        other = f"{stem} is a data set already, of another file or made with options"
         advice = f"hashbench dataset add NAME {shlex.quote(str(path))}, then hashbench bench NAME"
-        raise HashbenchError(f"{path}: {stem} is a data set already, not of this file: {advice}")
+        raise HashbenchError(f"{path}: {other}: {advice}")
     add.require_name(stem, replace=False)
-    n_queries = data.n_queries or min(1000, data.n_items // 10)
-    rule = Rule() if data.n_queries or data.n_items - n_queries <= TRAINED else Rule(train=TRAINED)
-    card = add.add(stem, data, rule, FileOptions())
-    return card, data.notes
+    return add.add(stem, data, Rule(), FileOptions()), data.notes
 
 
 def _made_from(path: Path) -> Card | None:
-    """The data set that was added from this file, and no other beside it."""
-    place = os.fsencode(path.resolve()).decode("utf-8", "replace")
-    for name in paths.toml_files([paths.own_cards()]):
-        card = load_card(name)
-        files = [word for word in shlex.split(card.made_from) if Path(word).is_absolute()]
-        if files == [place] and card.labels == "none":
-            return card
-    return None
+    """The data set that was added from this file without options; that of its name, if there are several."""
+    stem, made_from = canonical(path.stem), add.arguments_of([path], Rule(), FileOptions())
+    names = sorted(paths.toml_files([paths.own_cards()]), key=lambda name: name != stem)
+    cards = (load_card(name) for name in names)
+    return next((card for card in cards if card.made_from == made_from), None)
 
 
 def _require_same(card: Card, data: OwnData, path: Path) -> None:
     """Raises HashbenchError unless the stored items are those of the file."""
     stored = store.open_dataset(card).items
-    same = data.n_items == len(stored) and data.shape == stored.shape[1:]
+    same = card.labels == "none" and data.n_items == len(stored) and data.shape == stored.shape[1:]
     first = 0
     for block in data.blocks() if same else ():
         same = same and np.array_equal(block, stored[first : first + len(block)])

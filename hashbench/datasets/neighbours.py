@@ -39,7 +39,7 @@ EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 1 MiB i
 UNIT_ROUNDOFF = 2.0**-24  # of float32
 SMALLEST, LARGEST = 1e-37, 1e18  # norms: float32 holds their inverse, and products of them
 SAMPLE = 1000  # items that tell the median distance
-CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed
+CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed; drawn
 TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
 NOISE = 0.85  # above it the k-th nearest is about as far as any item
 
@@ -204,7 +204,7 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
         raise HashbenchError(f"{where}: query {twice[0]} has a neighbour twice: each once is expected")
     k = ids.shape[1]
     distances = _exact(queries, database, ids, metric)
-    sample = np.unique(np.linspace(0, n_queries - 1, min(CHECKED, n_queries)).astype(np.int64))
+    sample = _drawn_queries(n_queries)
     due = _nearest(queries[sample], database, k, metric)[1]
     stated = np.sort(distances[sample], axis=1)
     is_wrong = stated > due + TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean()))
@@ -225,6 +225,43 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
         median=_median(queries, database, metric),
         metric=metric,
     )
+
+
+def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, database: Rows, metric: Metric) -> None:
+    """Raises HashbenchError unless ``stated`` [q, k] of the file ``where`` are the distances of the neighbours ``ids``.
+
+    A sample of the queries is compared. Files have the distances of :func:`nearest`, or, of ``l2``, their squares, or
+    these divided by the number of dimensions (the share of bits that differ); of ``cosine``, the cosine; of ``ip``, the
+    product.
+    """
+    if stated.shape != ids.shape or stated.dtype.kind not in "iuf":
+        given = f"distances are {stated.dtype} of shape {stated.shape}"
+        raise HashbenchError(f"{where}: {given}: one of each neighbour, of shape {ids.shape}, is expected")
+    sample = _drawn_queries(len(ids))
+    due = _exact(queries[sample], database, ids[sample], metric)
+    conventions = {
+        "l2": (due, due**2, due**2 / queries.shape[1]),
+        "cosine": (due, 1 - due),
+        "ip": (due, -due),
+    }
+    faults = [_differ(stated[sample], values) for values in conventions[metric]]
+    if all(are_wrong.any() for are_wrong in faults):
+        row, rank = np.argwhere(faults[0])[0]
+        given = (
+            f"query {sample[row]}: the distance of its neighbour number {rank + 1} is {stated[sample[row], rank]:.4g}"
+        )
+        others = {"l2": ", or their squares", "cosine": ", or cosines", "ip": ", or products"}[metric]
+        expected = f"the {metric} distance {due[row, rank]:.4g}: such distances{others}, are expected"
+        raise HashbenchError(f"{where}: {given}, and {expected}")
+
+
+def _differ(stated: NDArray[Any], due: Floats) -> NDArray[np.bool_]:
+    return np.asarray(np.abs(stated - due) > TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean())))
+
+
+def _drawn_queries(n_queries: int) -> NDArray[np.int64]:
+    """The queries that are compared, in order."""
+    return np.sort(np.random.default_rng(0).choice(n_queries, min(CHECKED, n_queries), replace=False))
 
 
 def _read(path: Path, metric: Metric) -> StoredNeighbours | None:

@@ -20,7 +20,9 @@ from hashbench.foundation import paths
 RNG = np.random.default_rng(6)
 N, Q, D = 200, 12, 8
 BASE, QUERIES = RNG.integers(0, 100, (N, D)), RNG.integers(0, 100, (Q, D))
-NEAREST = np.argsort(((QUERIES[:, None] - BASE) ** 2).sum(axis=2), axis=1, kind="stable")[:, :100]
+SQUARES = ((QUERIES[:, None] - BASE) ** 2).sum(axis=2)
+NEAREST = np.argsort(SQUARES, axis=1, kind="stable")[:, :100]
+DISTANCES = np.sqrt(np.take_along_axis(SQUARES, NEAREST, axis=1))
 Call = Callable[..., tuple[int, str, str]]
 
 
@@ -48,10 +50,10 @@ def bins(name: str, *arrays: np.ndarray) -> str:
     return name
 
 
-def ann(distance: str = "euclidean", ids: np.ndarray = NEAREST, base: np.ndarray = BASE) -> str:
+def ann(distance: str = "euclidean", ids: np.ndarray = NEAREST, distances: np.ndarray = DISTANCES) -> str:
     with h5py.File("ann.hdf5", "w") as file:
-        file["train"], file["test"], file["neighbors"] = base.astype("f4"), QUERIES.astype("f4"), ids.astype("i4")
-        file["distances"] = np.zeros(ids.shape, "f4")
+        file["train"], file["test"], file["neighbors"] = BASE.astype("f4"), QUERIES.astype("f4"), ids.astype("i4")
+        file["distances"] = distances.astype("f4")
         file.attrs["distance"] = distance
     return "ann.hdf5"
 
@@ -71,7 +73,7 @@ FILES = {
     "i8bin": lambda: [bins("b.i8bin", BASE.astype("i1")), "--queries", bins("q.i8bin", QUERIES.astype("i1"))],
     "u8bin and its neighbours": lambda: [
         *(bins("b.u8bin", BASE.astype("u1")), "--queries", bins("q.u8bin", QUERIES.astype("u1"))),
-        *("--neighbours", bins("n.ibin", NEAREST.astype("<i4"), np.zeros(NEAREST.shape, "<f4"))),
+        *("--neighbours", bins("n.ibin", NEAREST.astype("<i4"), (DISTANCES**2).astype("<f4"))),
     ],
     "ivecs of neighbours": lambda: [pair(), "--neighbours", vecs("n.ivecs", NEAREST, "<i4")],
 }
@@ -83,7 +85,8 @@ def test_a_file_of_vectors_is_added(kind: str, hashbench: Call, monkeypatch: pyt
         if "neighbours" in kind or kind == "ann-benchmarks":  # then none are computed
             patch.setattr(neighbours, "computed", None)
         code, _, err = hashbench("dataset", "add", "mine", *FILES[kind]())
-        assert (code, err.count("\n")) == (0, 1)
+        assert (code, err.count("\n")) == (0, 1 + (": neighbours of 12 of 12 queries were checked" in err))
+        assert ("were checked" in err) == ("neighbours" in kind or kind == "ann-benchmarks")
         assert "no labels: relevant are the nearest by l2" in err
         card = load_card("mine")
         np.testing.assert_array_equal(store.verify(card).items, np.concatenate([BASE, QUERIES]))
@@ -184,6 +187,16 @@ BAD = {
     "classes": (lambda: [npy("b", BASE), "--queries-per-class", "2"], "the vectors have no classes"),
     "other neighbours": (lambda: [ann(ids=(NEAREST + 1) % N)], "ann.hdf5: neighbors: query 0: its neighbour number"),
     "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "neighbour 200: the database has the items 0 to 199"),
+    "other distances": (
+        lambda: [ann(distances=DISTANCES * 1.5)],
+        "ann.hdf5: distances: query 0: the distance of its neighbour number 1 is",
+    ),
+    "distances of other queries": (lambda: [ann(distances=DISTANCES[::-1])], "such distances, or their squares, are"),
+    "too few distances": (lambda: [ann(distances=DISTANCES[1:])], "one of each neighbour, of shape (12, 100)"),
+    "distances in an ibin": (
+        lambda: [pair(), "--neighbours", bins("n.ibin", NEAREST.astype("<i4"), DISTANCES.astype("<f4") + 9)],
+        "n.ibin: distances: query 0",
+    ),
     "another metric": (lambda: [ann(), "--metric", "ip"], "has the ip distance"),
     "an unknown distance": (lambda: [ann("jaccard")], "distance jaccard: one of angular, cosine"),
     "labels and a metric": (lambda: [npy("b", BASE), "--labels", npy("l", BASE[:, 0]), "--metric", "l2"], "not both"),

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from hashbench.datasets import neighbours
-from hashbench.datasets.neighbours import StoredNeighbours, given_neighbours, nearest, stored_neighbours
+from hashbench.datasets.neighbours import (
+    StoredNeighbours,
+    check_distances,
+    given_neighbours,
+    nearest,
+    stored_neighbours,
+)
 from hashbench.datasets.protocol import Neighbours
 from hashbench.datasets.split import Split
 from hashbench.datasets.store import Dataset
@@ -154,3 +160,16 @@ def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
     for fault, others in wrong.items():
         with pytest.raises(HashbenchError, match=fault):
             given_neighbours("file", others, queries, items, "l2")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_distances_of_a_file_are_those_of_its_neighbours(metric: str) -> None:
+    vectors = VECTORS["normal"].astype(np.float32)
+    queries, items = vectors[:Q], vectors[Q:]
+    ids, due = nearest(queries, items, K, metric)
+    conventions = {"l2": (due, due**2, due**2 / D), "cosine": (due, 1 - due), "ip": (due, -due)}
+    for stated in conventions[metric]:
+        check_distances("file", stated, ids, queries, items, metric)
+        for wrong in (stated * 1.5, stated + 1, stated[:, ::-1], stated[:, 1:], stated[1:]):
+            with pytest.raises(HashbenchError, match="file: "):
+                check_distances("file", wrong, ids, queries, items, metric)

@@ -186,9 +186,11 @@ def _find_neighbours(card: Card, data: OwnData, found: list[StoredNeighbours], i
         return
     chosen, rule = _split(card, data.labels.labels), _rule(card)
     queries, database = StoredRows(items, chosen.query_ids), StoredRows(items, chosen.database_ids)
-    if data.given_neighbours is not None:
-        where, ids = data.given_neighbours.where, data.given_neighbours.whole()
-        nearest = neighbours.given_neighbours(where, ids, queries, database, rule.metric)
+    if (given := data.given_neighbours) is not None:
+        ids = given.ids.whole()
+        nearest = neighbours.given_neighbours(given.ids.where, ids, queries, database, rule.metric)
+        if (stated := given.distances) is not None:
+            neighbours.check_distances(stated.where, stated.whole(), ids, queries, database, rule.metric)
         if nearest.ids.shape[1] == neighbours.depth_of(rule, database.shape[0]):
             found.append(nearest)
             return

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray
+from hashbench.datasets.neighbours import CHECKED
 from hashbench.datasets.protocol import Metric
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError, counted, printable, quietly, retold
@@ -102,6 +103,20 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
+class GivenNeighbours:
+    """The nearest items of the queries as a file has them: rows of the database [q, k], and maybe their distances."""
+
+    ids: StoredArray
+    distances: StoredArray | None
+
+    def note(self, n_queries: int) -> str:
+        """How many of the queries were compared with what is computed."""
+        number = f"{min(CHECKED, n_queries):,} of {n_queries:,} queries"
+        too = "" if self.distances is None else ", with their distances"
+        return f"{self.ids.where}: neighbours of {number} were checked{too}"
+
+
+@dataclass(frozen=True, eq=False)
 class OwnData:
     """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
 
@@ -117,12 +132,14 @@ class OwnData:
     n_queries: int = 0
     spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
-    given_neighbours: StoredArray | None = None  # of the queries: rows of the database [q, k]
+    given_neighbours: GivenNeighbours | None = None
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
-        return [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
+        given = self.given_neighbours
+        checked = [] if given is None else [given.note(self.n_queries)]
+        return [*self.labels.notes, *self.spread.notes(str(self.paths[0])), *checked]
 
     @property
     def is_images(self) -> bool:

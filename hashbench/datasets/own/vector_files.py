@@ -37,8 +37,9 @@ def arrays_of(path: Path) -> Arrays:
         raise HashbenchError(f"{path}: no such file")
     if kind == PARQUET:
         return quietly(str(path), lambda: _columns(path), "not a readable .parquet file")
-    read = _vecs if kind in VECS else _bin
-    return {path.stem: lambda: quietly(str(path), lambda: read(path))}
+    if kind in VECS:
+        return {path.stem: lambda: quietly(str(path), lambda: _vecs(path))}
+    return quietly(str(path), lambda: _bins(path))
 
 
 def _vecs(path: Path) -> StoredArray:
@@ -60,21 +61,32 @@ def _vecs(path: Path) -> StoredArray:
     return StoredArray(str(path), path.stem, (size // row_bytes, d), values, read)
 
 
-def _bin(path: Path) -> StoredArray:
+def _bins(path: Path) -> Arrays:
+    """The one array in the file, or the ids of neighbours and their distances, float32, behind them."""
     size, values = path.stat().st_size, BINS[path.suffix.lower()]
     header = np.fromfile(path, "<u4", 2).astype(np.int64).tolist()
     n, d = header if len(header) == 2 else (0, 0)
     n_bytes = n * d * values.itemsize
-    has_distances = values.kind == "i" and values.itemsize == 4 and size == 8 + 2 * n_bytes  # behind ids of neighbours
+    has_distances = path.suffix.lower() == ".ibin" and size == 8 + 2 * n_bytes
     if not n_bytes or size not in (8 + n_bytes, 8 + 2 * n_bytes * has_distances):
         raise HashbenchError(f"{path}: {size:,} bytes are not {n:,} rows of {d:,} {values.name}, as its header says")
+    if not has_distances:
+        return {path.stem: lambda: _bin(path, path.stem, (n, d), values, 8)}
+    return {
+        "neighbours": lambda: _bin(path, "neighbours", (n, d), values, 8),
+        "distances": lambda: _bin(path, "distances", (n, d), BINS[".fbin"], 8 + n_bytes),
+    }
+
+
+def _bin(path: Path, name: str, shape: tuple[int, int], values: np.dtype[Any], offset: int) -> StoredArray:
+    n, d = shape
 
     def read(step: int) -> Iterator[NDArray[Any]]:
         for rows in slices(n, step):
-            start = 8 + rows.start * d * values.itemsize
+            start = offset + rows.start * d * values.itemsize
             yield np.fromfile(path, values, (rows.stop - rows.start) * d, offset=start).reshape(-1, d)
 
-    return StoredArray(str(path), path.stem, (n, d), values, read)
+    return StoredArray(f"{path}: {name}" if name != path.stem else str(path), name, shape, values, read)
 
 
 def _columns(path: Path) -> Arrays:

@@ -1,6 +1,7 @@
 """Vectors without labels in a file of the user: those that are nearest to a query are relevant to it."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -9,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import StoredArray, attributes_of, parted
+from hashbench.codes.files import Arrays, StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
 from hashbench.datasets.own import texts
-from hashbench.datasets.own.data import FileOptions, OwnData, OwnLabels, Spread
+from hashbench.datasets.own.data import FileOptions, GivenNeighbours, OwnData, OwnLabels, Spread
 from hashbench.datasets.own.files import ITEMS, key_of
 from hashbench.datasets.own.vector_files import arrays_of, vector_columns
 from hashbench.datasets.protocol import Metric
@@ -63,8 +64,10 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
     if others and others[0] != d:
         raise HashbenchError(f"{stored[1].where}: queries of {others[0]:,} numbers, and the database has {d:,}")
     if given is not None and not others:
-        raise HashbenchError(f"{given.where}: neighbours of queries that are not given: --queries FILE")
+        raise HashbenchError(f"{given.ids.where}: neighbours of queries that are not given: --queries FILE")
     metric, reason = _metric(stored, options.metric, attributes)
+    if given is not None and metric != DISTANCES.get(attributes.get("distance", metric).lower()):
+        given = replace(given, distances=None)  # they are by another metric
     note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
     spread = VectorSpread()
     blocks = [partial(_blocks, vectors, metric, spread) for vectors in stored]
@@ -82,7 +85,7 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
 
 def _arrays(
     paths: Sequence[Path], options: FileOptions
-) -> tuple[list[StoredArray], StoredArray | None, dict[str, str]]:
+) -> tuple[list[StoredArray], GivenNeighbours | None, dict[str, str]]:
     """The vectors (of the database and, if there are any, of the queries), their neighbours, and attributes."""
     given = None if options.neighbours is None else _neighbours_at(options.neighbours)
     if options.embed is not None:
@@ -98,7 +101,7 @@ def _arrays(
     else:
         stored = [_vectors_in(path, options.items) for path in paths]
     if given is None and len(stored) == 2 and len(paths) == 1:
-        given = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
+        given = next((_neighbours(arrays, by_name[key]) for key in NEIGHBOURS if key in by_name), None)
     return stored, given, attributes_of(paths[0]) if paths[0].suffix.lower() in (".h5", ".hdf5") else {}
 
 
@@ -110,10 +113,16 @@ def _vectors_in(path: Path, key: str | None) -> StoredArray:
     return arrays[key_of(path, arrays, key, ITEMS, "say --items KEY")]()
 
 
-def _neighbours_at(place: str) -> StoredArray:
+def _neighbours_at(place: str) -> GivenNeighbours:
     path, key = parted(place)
     arrays = arrays_of(path)
-    return arrays[key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY")]()
+    return _neighbours(arrays, key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY"))
+
+
+def _neighbours(arrays: Arrays, key: str) -> GivenNeighbours:
+    """The neighbours called ``key``, with their distances if the file has them."""
+    found = next((name for name in arrays if name.lower() == "distances"), None)
+    return GivenNeighbours(arrays[key](), None if found is None else arrays[found]())
 
 
 def _require_vectors(stored: StoredArray) -> None:

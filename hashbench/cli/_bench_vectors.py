@@ -158,6 +158,9 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
     factor = comparison.main_factor
     m = factor * k
     yield f"alone: the first {k} items by codes. {factor}x: the first {m}, ordered again by the floats, and so on."
+    whole = [f"{times}x" for times in comparison.factors if times * k >= (rule.n_database or math.inf)]
+    if whole:
+        yield f"{', '.join(whole)}: as many candidates as there are vectors, so the recall is 1 whatever the code."
     yield f"no floats: the first {m} by Hamming distance, ordered again by the query's numbers times the stored bits."
     yield "query: bits, by Hamming distance; float, the query's own numbers against the stored bits (asymmetric)."
     yield "bytes: all that is stored of a vector, factors too. The .csv has the seconds to fit, and more."

@@ -144,7 +144,8 @@ def _facts(card: "Card", data: "OwnData") -> Iterator[tuple[str, str]]:
     yield "protocol", f"{protocol}: {rule.title}: {sizes}"
     yield "data", str(path_of(card))
     yield "card", f"{paths.own_cards() / card.name}.toml"
-    yield "next", f"hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(shape))}"
+    train = f"hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(shape))}"
+    yield "next", f"hashbench bench {card.name}" if card.labels == "none" else train
 
 
 @app.command("remove", short_help="Remove a data set that was added.")

@@ -268,13 +268,12 @@ def answer(comparison: Comparison, lines: Sequence[Line], target: float, program
     if not reaching:
         best = max(lines, key=lambda line: (line.recalls[factor], -line.bytes_per_vector))
         found = f"{best.label} ({counted(best.bytes_per_vector, 'byte')}), finds {best.recalls[factor]:.3f}"
-        return f"No code here finds {target:g} {of}: the best, {found}: more candidates, or more bits, find more."
+        return f"None of these codes finds {target:g} {of}: the best, {found}: more candidates, or more bits, find more."
     line = reaching[0]
     command = shlex.join([*program, "encode", line.row.run, items, "--out", "codes.npz"])
     size = f"{counted(line.bytes_per_vector, 'byte')} a vector"
-    return (
-        f"The smallest code that finds {target:g} {of} is {line.label}: {size}, {line.recalls[factor]:.3f}: {command}"
-    )
+    found = f"{line.label}: {size}, {line.recalls[factor]:.3f}"
+    return f"The smallest of these codes that finds {target:g} {of} is {found}: {command}"
 
 
 def as_markdown(comparison: Comparison, lines: Sequence[Line], notes: Iterable[str]) -> str:

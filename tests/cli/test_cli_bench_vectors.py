@@ -37,7 +37,7 @@ def test_a_file_ends_in_a_table_a_picture_and_a_sentence_with_a_command_that_wor
     table, sentence = out[: out.index("results/bench")], out.splitlines()[-1]
     assert max(map(len, table.splitlines())) <= 120
     assert sentence.startswith(
-        "The smallest code that finds 0.3 of the 10 nearest after 4 x 10 candidates are rescored"
+        "The smallest of these codes that finds 0.3 of the 10 nearest after 4 x 10 candidates are rescored"
     )
     assert Path("results/bench/bench_mine.png").read_bytes()[1:4] == b"PNG"
     assert [(line["code"], line["bits"], line["query"]) for line in points() if line["code"] == "RaBitQ"] == [

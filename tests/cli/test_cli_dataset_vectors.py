@@ -104,7 +104,7 @@ def test_queries_are_drawn_and_vectors_of_cosine_have_norm_1(hashbench: Call) ->
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True) * 1.0005
     code, out, err = hashbench("dataset", "add", "mine", npy("unit", unit))
     assert code == 0 and "relevant are the nearest by cosine (all norms are 1 within 0.001)" in err
-    assert "20 queries, 180 in the database, 180 to train" in out
+    assert "20 queries, 180 in the database, 180 to train" in out and "next      hashbench bench mine\n" in out
     items = store.open_dataset(load_card("mine")).items
     np.testing.assert_allclose(np.linalg.norm(items, axis=1), 1, atol=1e-7)
     code, _, err = hashbench("dataset", "add", "mine", npy("v", vectors), "--metric", "cosine", "--replace")

@@ -96,14 +96,15 @@ def compare(
     target: float,
     items: str,
     program: Sequence[str],
+    warnings: Sequence[str],
     *,
     jobs: int | None,
     device: str,
 ) -> None:
     """Makes the runs of the declared ``table``, prints lines and answer, and writes them with a picture.
 
-    They are in results/bench/. Without ``jobs`` as many runs go at the same time as there are cores, if the vectors are
-    few. Raises CheckFailed if a run failed.
+    They are in results/bench/; ``warnings`` are of the neighbours. Without ``jobs`` as many runs go at the same time as
+    there are cores, if the vectors are few. Raises CheckFailed if a run failed.
     """
     from hashbench.figures import drawing_of_vectors, preview
     from hashbench.foundation.files import all_or_none, write_bytes, write_text
@@ -122,7 +123,7 @@ def compare(
     lines = vectors.measured(comparison, store)
     if not lines:
         raise CheckFailed(f"{table}: all runs failed: {failures[0]}")
-    text = vectors.as_markdown(comparison, lines, [*_notes(comparison), *failures])
+    text = vectors.as_markdown(comparison, lines, [*_notes(comparison), *warnings, *failures])
     answer = vectors.answer(comparison, lines, target, program, items)
     stem = store.folder / FOLDER / table
     with all_or_none():
@@ -161,8 +162,10 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
     whole = [f"{times}x" for times in comparison.factors if times * k >= (rule.n_database or math.inf)]
     if whole:
         yield f"{', '.join(whole)}: as many candidates as there are vectors, so the recall is 1 whatever the code."
-    yield f"no floats: the first {m} by Hamming distance, ordered again by the query's numbers times the stored bits."
-    yield "query: bits, by Hamming distance; float, the query's own numbers against the stored bits (asymmetric)."
+    if any(code.is_binary for code in comparison.codes):
+        yield f"no floats: the first {m} by Hamming distance, ordered again by the query's numbers times the bits."
+        yield "query: bits, by Hamming distance; float, the query's own numbers against the stored bits (asymmetric)."
+    yield "tie range: alone, in the worst and in the best order of items at the same distance; 0: no tie decides."
     yield "bytes: all that is stored of a vector, factors too. The .csv has the seconds to fit, and more."
     cpu = provenance.hardware("cpu")["cpu"]
     yield f"us to encode a vector, ms of an exhaustive search with {factor}x rescoring: here, on one thread of {cpu}."

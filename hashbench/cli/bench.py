@@ -115,7 +115,7 @@ def command(
             None if methods is None else _methods(methods),
             None if bits is None else _whole_numbers("--bits", bits),
             k,
-            FACTORS if rescore is None else sorted(_whole_numbers("--rescore", rescore, least=2)),
+            FACTORS if rescore is None else sorted({*_whole_numbers("--rescore", rescore)} - {1}),  # 1 is there anyway
             TARGET if target is None else target,
             protocol,
         )
@@ -181,7 +181,7 @@ def _compare_codes(
     declared = f"{MADE}\n{_bench_vectors.declared(comparison)}"
     _note_what_is_replaced(path, declared)
     _write(path, declared)
-    _bench_vectors.compare(comparison, stem, chosen.target, items, program, jobs=jobs, device=device)
+    _bench_vectors.compare(comparison, stem, chosen.target, items, program, warnings, jobs=jobs, device=device)
 
 
 def _note_what_is_replaced(path: Path, declared: str) -> None:
@@ -261,14 +261,14 @@ def _lengths(dataset: "Card", bits: str | None, features: str | None) -> list[in
     return _whole_numbers("--bits", bits)
 
 
-def _whole_numbers(option: str, text: str, least: int = 1) -> list[int]:
-    """The numbers in a text such as 16,32; HashbenchError unless each is whole, not below ``least``, and there once."""
+def _whole_numbers(option: str, text: str) -> list[int]:
+    """The numbers in a text such as 16,32; HashbenchError unless each is whole, above 0, and there once."""
     try:
         found = [int(each) for each in text.split(",")]
     except ValueError:
         found = []
-    if not found or min(found) < least or len(set(found)) < len(found):
-        fault = f"whole numbers from {least}, each once, are expected, such as {option} 4,8"
+    if not found or min(found) < 1 or len(set(found)) < len(found):
+        fault = f"whole numbers from 1, each once, are expected, such as {option} 4,8"
         raise HashbenchError(f"{option} {text}: {fault}")
     return found
 

@@ -1,6 +1,6 @@
 """Evaluates metrics: of a histogram, of rankings that come in blocks of queries, and of a bucket search."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -51,12 +51,14 @@ def evaluate_with_extremes(
     metrics: Metrics,
     policy: Policy = "expected",
     ordered: Iterable[Histogram] | None = None,
+    has_range: Callable[[NamedMetric], bool] = lambda _: True,
 ) -> dict[str, PerQuery]:
     """The values under a tie policy, and the smallest and largest values over the orders of tied items, by name.
 
-    ``ranked`` is iterated once. The policy ``order`` needs ``ordered``, the rankings that ``ties.in_order`` returns.
-    Metrics within a Hamming radius are the same in every order; ``pr_area@k``, which may cut a tie, is defined for the
-    policy ``expected`` only, and another one raises HashbenchError.
+    ``ranked`` is iterated once. Metrics that ``has_range`` refuses have no smallest and largest values. The policy
+    ``order`` needs ``ordered``, the rankings that ``ties.in_order`` returns. Metrics within a Hamming radius are the
+    same in every order; ``pr_area@k``, which may cut a tie, is defined for the policy ``expected`` only, and another
+    one raises HashbenchError.
     """
     by_radius, others = metrics.parted(lambda metric: metric.needs_radii)
     cut = [metric for metric in by_radius if metric.rank is not None]
@@ -64,7 +66,7 @@ def evaluate_with_extremes(
         raise HashbenchError(f"metric '{cut[0]}': rank k may cut a tie, so it is defined for ties 'expected' only")
     if not isinstance(ranked, Histogram):
         by_radius.refuse_radii("this ranking does")
-    ends = {metric: _ends(metric) for metric in others if not metric.entry.is_bound}
+    ends = {metric: _ends(metric) for metric in others if has_range(metric) and not metric.entry.is_bound}
     wanted: dict[Policy, list[NamedMetric]] = {"expected": [], "worst": [], "best": [], "order": []}
     for at, end in chain.from_iterable(ends.values()):
         wanted[at].append(end)

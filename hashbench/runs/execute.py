@@ -23,10 +23,10 @@ from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.methods import METHODS
-from hashbench.metrics import Metrics, MetricValue, Values
+from hashbench.metrics import Metrics, MetricValue
 from hashbench.runs import held_out
 from hashbench.runs.data import RunData, open_data
-from hashbench.runs.query_scores import QUERIES
+from hashbench.runs.query_scores import BEST, QUERIES, WORST
 from hashbench.runs.row import (
     ACCURACY,
     HEADINGS,
@@ -47,6 +47,7 @@ from hashbench.training.classifier import Predictions
 MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
 FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
+Ranges = Mapping[str, metrics.PerQuery]
 # the keys of a row that are those of the run's name
 OF_NAME = ("dataset", "protocol", "method", "budget", "seed", "split_seed", "config", "config_hash", "cell_hash")
 # The metrics in every row of codes; the saved histogram gives any other metric later, without a new run. Then those by
@@ -164,29 +165,33 @@ def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
     return Codes(words.numpy().view(np.uint64), n_bits)
 
 
-def score(evidence: Counted, ranked: Mapping[Ranked, Values], asked_for: Sequence[str]) -> Searches:
+def score(evidence: Counted, ranked: Mapping[Ranked, Ranges], asked_for: Sequence[str]) -> Searches:
     """The metrics of each search: of ``evidence``, with those ``asked_for``, and of the queries of rankings."""
     found: Searches = {
         "database": _metrics(evidence.database, asked_for),
         "test": _metrics(evidence.test, asked_for),
     }
     for search, values in ranked.items():
-        found[search] = {name: metrics.summarise(of_queries) for name, of_queries in values.items()}
+        found[search] = {name: metrics.summarise(of_queries.values) for name, of_queries in values.items()}
     return {search: found[search] for search in get_args(Search) if found.get(search)}
 
 
-def _of_queries(rankings: Iterable[Histogram], asked_for: Sequence[str]) -> Values:
-    """The metrics of each query by distances that are sorted."""
-    names = Metrics.parse([*OF_SORTED, *asked_for])
-    return metrics.evaluate(rankings, names.where(lambda metric: not metric.needs_radii))
+def _of_queries(rankings: Iterable[Histogram], asked_for: Sequence[str]) -> Ranges:
+    """The metrics of each query by distances that are sorted, of recalls with their range over the orders of ties."""
+    names = Metrics.parse([*OF_SORTED, *asked_for]).where(lambda metric: not metric.needs_radii)
+    return metrics.evaluate_with_extremes(rankings, names, has_range=lambda metric: metric.name.metric == "recall")
 
 
-def _keep_queries(folder: Path, ranked: Mapping[Ranked, Values], names: Sequence[str]) -> None:
-    """Writes what tables ask for of each query, float32[q] by the names of ``Row.all_metrics``."""
+def _keep_queries(folder: Path, ranked: Mapping[Ranked, Ranges], names: Sequence[str]) -> None:
+    """Writes what tables ask for of each query, float32[q] by the names of ``Row.all_metrics``, and of recalls ends."""
     kept: dict[str, NDArray[np.float32]] = {}
-    for search, values in ranked.items():
+    for search, ranges in ranked.items():
         for name in names:
-            kept[HEADINGS[search] + name] = values[name].astype(np.float32)
+            found, measure = ranges[name], HEADINGS[search] + name
+            kept[measure] = found.values.astype(np.float32)
+            if found.worst is not None and found.best is not None:
+                kept[measure + WORST] = found.worst.astype(np.float32)
+                kept[measure + BEST] = found.best.astype(np.float32)
     if kept:
         write_arrays(folder / QUERIES, **kept)
 

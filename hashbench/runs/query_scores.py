@@ -33,6 +33,7 @@ from hashbench.runs.run import Run
 from hashbench.runs.store import Store, lines_of
 
 QUERIES = "queries.npz"  # in the folder of a run: what tables ask for of each query by distances that are sorted
+WORST, BEST = " worst", " best"  # behind a measure in that file: the ends of its range over the orders of ties
 AP = "ap"  # the measure that needs no name in the file
 STEPS = 200  # between a value of 0 and of 1
 EMPTY = 255  # of a query without a relevant item
@@ -102,6 +103,20 @@ def load(run: str, store: Store | None = None, measure: str = AP) -> NDArray[np.
             raise CheckFailed(f"{path}: {run}: {misfit}: hashbench table {_table(path)} --write mends the file")
         return scores.with_mean_of(row)
     return None
+
+
+def range_of(row: Row, measure: str, store: Store) -> tuple[float, float] | None:
+    """The means of a measure by distances that are sorted in the worst and in the best order of ties; None if unknown.
+
+    They are in the folder of the run.
+    """
+    if _of_folder(row, measure, store) is None:
+        return None
+    with np.load(store.run_folder(row.run) / QUERIES, allow_pickle=False) as arrays:
+        if measure + WORST not in arrays or measure + BEST not in arrays:
+            return None
+        worst, best = arrays[measure + WORST], arrays[measure + BEST]
+    return float(np.nanmean(worst, dtype=np.float64)), float(np.nanmean(best, dtype=np.float64))
 
 
 def keep(table: str, runs: Iterable[Run], measures: Iterable[str], store: Store) -> Path | None:

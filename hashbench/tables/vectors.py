@@ -21,7 +21,8 @@ from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, evaluate_with_extremes, summarise
 from hashbench.runs.data import require_supervision
 from hashbench.runs.missing import require_pytorch
-from hashbench.runs.row import Row
+from hashbench.runs.query_scores import range_of
+from hashbench.runs.row import HEADINGS, Row
 from hashbench.runs.run import Run
 from hashbench.runs.search_cost import SearchCost, search_cost
 from hashbench.runs.settings import FORM, method_file
@@ -80,7 +81,7 @@ class Comparison:
     @property
     def main_factor(self) -> int:
         """The factor by which codes are chosen."""
-        return MAIN_FACTOR if MAIN_FACTOR in self.factors else max(self.factors)
+        return MAIN_FACTOR if MAIN_FACTOR in self.factors else max(self.factors, default=1)
 
     def metric(self, factor: int) -> str:
         """The metric of the codes alone (1), or with so many times k candidates."""
@@ -230,7 +231,8 @@ def measured(comparison: Comparison, store: Store) -> list[Line]:
         found = row.searches.get("asymmetric", {})
         values = {factor: found[comparison.metric(factor)].mean for factor in (1, *comparison.factors)}
         recalls = {factor: mean or 0.0 for factor, mean in values.items()}
-        lines.append(Line(code, "float", row, recalls, cost))
+        ends = range_of(row, HEADINGS["asymmetric"] + comparison.metric(1), store) or (None, None)
+        lines.append(Line(code, "float", row, recalls, cost, *ends))
     return sorted(lines, key=lambda line: (line.bytes_per_vector, -line.recalls[comparison.main_factor]))
 
 
@@ -268,7 +270,9 @@ def answer(comparison: Comparison, lines: Sequence[Line], target: float, program
     if not reaching:
         best = max(lines, key=lambda line: (line.recalls[factor], -line.bytes_per_vector))
         found = f"{best.label} ({counted(best.bytes_per_vector, 'byte')}), finds {best.recalls[factor]:.3f}"
-        return f"None of these codes finds {target:g} {of}: the best, {found}: more candidates, or more bits, find more."
+        return (
+            f"None of these codes finds {target:g} {of}: the best, {found}: more candidates, or more bits, find more."
+        )
     line = reaching[0]
     command = shlex.join([*program, "encode", line.row.run, items, "--out", "codes.npz"])
     size = f"{counted(line.bytes_per_vector, 'byte')} a vector"
@@ -283,18 +287,25 @@ def as_markdown(comparison: Comparison, lines: Sequence[Line], notes: Iterable[s
     for line in lines:
         for heading, text in _shown(comparison, line).items():
             columns[heading].append(text)
+    columns = {heading: cells for heading, cells in columns.items() if any(cells[1:])}
     blocks = [f"## {escape(comparison.title)}", *grids(labels, columns)]
     return "\n\n".join([*blocks, "\n".join(f"- {escape(note)}" for note in notes)]) + "\n"
 
 
 def _shown(comparison: Comparison, line: Line) -> dict[str, str]:
-    ends = "" if line.worst is None or line.best is None else f"[{_share(line.worst)}, {_share(line.best)}]"
     shown = {"bits": f"{line.code.bits:,}", "query": line.query, "bytes": f"{line.bytes_per_vector:,}"}
-    shown |= {"alone": _share(line.recalls[1]), "tie range": ends}
+    shown |= {"alone": _share(line.recalls[1]), "tie range": _range(line)}
     shown |= {f"{factor}x": _share(line.recalls[factor]) for factor in comparison.factors}
     shown["no floats"] = "" if line.reordered is None else _share(line.reordered)
     times = {"us": line.cost.encode_us, "ms": line.cost.query_ms[line.query]}
     return shown | {heading: f"{time:,.3g}" if time < 100 else f"{time:,.0f}" for heading, time in times.items()}
+
+
+def _range(line: Line) -> str:
+    """The ends of the recall by codes alone over the orders of ties; 0 where no tie decides, blank if not known."""
+    if line.worst is None or line.best is None:
+        return ""
+    return "0" if line.worst == line.best else f"[{_share(line.worst)}, {_share(line.best)}]"
 
 
 def _share(value: float) -> str:

@@ -101,7 +101,7 @@ def hashbench_data() -> Path:
         ("mine.npy", ["--methods", "sdh"], "sdh learns from class labels"),
         ("mine.npy", ["--methods", "nope"], "--methods: nope is no method"),
         ("mine.npy", ["--k", "361"], "--k 361: the database of mine has 360 items"),
-        ("mine.npy", ["--rescore", "1,2"], "--rescore 1,2: whole numbers from 2, each once, are expected"),
+        ("mine.npy", ["--rescore", "0,2"], "--rescore 0,2: whole numbers from 1, each once, are expected"),
         ("mine.npy", ["--name", "../x"], "--name ../x: letters, digits"),
         ("none.npy", [], "none.npy: no such file"),
         ("broken.npy", [], "broken.npy: "),
@@ -150,3 +150,21 @@ def test_a_data_set_that_was_made_of_the_file_with_options_is_another_one(hashbe
     assert hashbench("dataset", "remove", "mine")[0] == 0
     code, out, _ = hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")
     assert code == 0 and "Codes for the vectors of same" in out
+
+
+def test_repeated_vectors_tie_by_float_queries_too_and_candidates_may_be_the_whole_base(hashbench: Call) -> None:
+    vectors = np.load("mine.npy")
+    np.save("mine.npy", np.concatenate([vectors, vectors]))
+    options = ("--methods", "sign,pq", "--bits", "16", "--k", "1", "--rescore", "1,2,720")
+    code, out, err = hashbench("bench", "mine.npy", *options)
+    assert code == 0, err
+    for line in points():
+        worst, mean, best = (float(line[f"recall@1{end}"]) for end in ("_worst", "", "_best"))
+        assert worst < mean < best
+    assert [key for key in points()[0] if "after" in key] == [f"recall@1_after_{f}" for f in ("2x", "720x")] + [
+        "recall@1_after_720x_without_floats"
+    ]
+    assert "- 720x: as many candidates as there are vectors" in out
+    assert "queries have another item as near as number 1" in Path("results/bench/bench_mine.md").read_text()
+    code, out, err = hashbench("bench", "mine.npy", "--methods", "pq", "--bits", "16", "--rescore", "1")
+    assert code == 0 and "no floats" not in out and " 1x" not in out.splitlines()[2]

@@ -16,12 +16,17 @@ if TYPE_CHECKING:
 FONT = 5.5  # points
 STEPS = 24  # places around a dot that are tried for its name, at each distance
 DISTANCES = (4.0, 6.0, 8.0, 11.0, 15.0, 20.0, 26.0, 34.0, 44.0)  # points
+SIZE = 4.0  # points, of a dot
+LEAST_APART = 0.035  # of the length of the axis: between two labelled costs
 BESIDE = 6.0  # points; a name that is further from its dot has a line to it
 
 
 @dataclass(frozen=True)
 class Dot:
-    """What costs ``cost`` and gives ``gain``; ``name`` is written beside it, unless it is empty."""
+    """What costs ``cost`` and gives ``gain``; ``name`` is written beside it, unless it is empty.
+
+    It is drawn ``shift`` dots to the right, where it would cover another one.
+    """
 
     name: str
     cost: float
@@ -29,6 +34,7 @@ class Dot:
     look: Look
     is_on_front: bool
     is_hollow: bool = False
+    shift: int = 0
 
 
 def draw(
@@ -37,32 +43,49 @@ def draw(
     explanation: str,
     figure: Figure,
     samples: Mapping[str, Artist] | None = None,
-    base: int = 10,
+    *,
+    are_costs_labelled: bool = False,
 ) -> None:
     """Draws the dots, the front as steps, and the names; ``labels`` are those of cost and gain.
 
-    The legend has the ``samples``, if there are any. The axis of costs has the powers of ``base``.
+    The legend has the ``samples``, if there are any. The axis has the costs themselves, or powers of 10.
     """
-    from matplotlib.ticker import LogFormatter
+    from matplotlib.ticker import LogFormatter, NullLocator
+    from matplotlib.transforms import ScaledTranslation
 
     ax = figure.add_subplot()
     for dot in dots:
-        (drawn,) = ax.plot(dot.cost, dot.gain, dot.look["marker"], color=dot.look["color"], markersize=4)
+        (drawn,) = ax.plot(dot.cost, dot.gain, dot.look["marker"], color=dot.look["color"], markersize=SIZE)
+        moved = ScaledTranslation(dot.shift * SIZE / 72, 0, figure.dpi_scale_trans)
+        drawn.set_transform(ax.transData + moved)
         if dot.is_hollow:
             drawn.set(markerfacecolor="white", markeredgewidth=0.8)
     front = sorted((dot.cost, dot.gain) for dot in dots if dot.is_on_front)
     ax.step(*zip(*front, strict=True), where="post", color="0.6", linewidth=0.8, zorder=0)
     ax.set(xlabel=labels[0], ylabel=labels[1])
-    ax.set_xscale("log", base=base)
-    ax.xaxis.set_major_formatter("{x:g}")  # matplotlib's own labels are mathematics, which no figure reads
-    if base == 10:
+    ax.set_xscale("log")
+    if are_costs_labelled:
+        ax.set_xticks(_apart(sorted({dot.cost for dot in dots})))
+        ax.xaxis.set_minor_locator(NullLocator())
+    else:
         ax.xaxis.set_minor_formatter(LogFormatter())
+    ax.xaxis.set_major_formatter("{x:g}")  # matplotlib's own labels are mathematics, which no figure reads
     ax.margins(x=0.08, y=0.05)
     ax.grid()
     explain(figure, explanation)
     if samples is not None:
         legend(figure, samples)
     _name_dots(ax, dots, figure)
+
+
+def _apart(costs: Sequence[float]) -> list[float]:
+    """The ascending costs without those that are too near to the one before to be written beside it."""
+    least = (costs[-1] / costs[0]) ** LEAST_APART
+    kept = [costs[0]]
+    for cost in costs[1:]:
+        if cost >= kept[-1] * least:
+            kept.append(cost)
+    return kept
 
 
 def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
@@ -73,7 +96,8 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
     assert engine is not None
     engine.execute(figure)  # before it, nobody knows how far two dots are apart
     inside, pixels = ax.get_window_extent(), figure.dpi / 72
-    centres = [ax.transData.transform((dot.cost, dot.gain)) for dot in dots]
+    shifts = [np.array([dot.shift * SIZE * pixels, 0]) for dot in dots]
+    centres = [ax.transData.transform((dot.cost, dot.gain)) + shift for dot, shift in zip(dots, shifts, strict=True)]
     taken = [Bbox.from_bounds(x - 2.5 * pixels, y - 2.5 * pixels, 5 * pixels, 5 * pixels) for x, y in centres]
     taken += [Bbox([left, (right[0], left[1] + pixels)]) for left, right in pairwise(_front_of(dots, centres))]
     for dot, (x, y) in sorted(zip(dots, centres, strict=True), key=lambda pair: -pair[0].gain):

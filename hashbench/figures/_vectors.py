@@ -1,5 +1,6 @@
 """Recall after rescoring against the bytes of a vector: a dot for each code and query, named on the Pareto front."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,8 +12,10 @@ from hashbench.tables.vectors import Comparison, Line, on_front
 HEIGHT_IN = 4.0
 EXPLANATION = (
     "{title}, after the first {factor} x {k} items by codes are ordered again by the floats. Filled: the query is "
-    "floats; hollow: the query is a code. Grey: the Pareto front; no other code has as few bytes and finds as many."
+    "floats; hollow: a code. Dots of the same bytes stand side by side where they would cover each other. Grey: the "
+    "Pareto front; no other code has as few bytes and finds as many."
 )
+TOUCHING = 0.022  # of the range of recalls: dots that are nearer cover each other
 
 
 def drawing_of_vectors(comparison: Comparison, lines: Sequence[Line]) -> Drawing:
@@ -27,15 +30,35 @@ def _draw(comparison: Comparison, lines: Sequence[Line], figure: Figure) -> None
     factor, k = comparison.main_factor, comparison.rule.k
     looks = looks_of({line.code.title: line.code.run.name.method for line in lines})
     front = on_front(lines, factor)
-    dots = [_dot(line, factor, looks[line.code.title], is_on_front=line in front) for line in lines]
+    shifts = _shifts(lines, factor)
+    dots = [
+        _dot(line, factor, looks[line.code.title], shift, is_on_front=line in front)
+        for line, shift in zip(lines, shifts, strict=True)
+    ]
     samples: dict[str, Artist] = {}
     for title, look in looks.items():
         samples[title] = Line2D([], [], color=look["color"], marker=look["marker"], linestyle="none", markersize=4)
     explanation = EXPLANATION.format(title=comparison.title, factor=factor, k=k)
     labels = ("bytes of a vector", f"recall of the {k} nearest after {factor}x rescoring")
-    _front.draw(dots, labels, explanation, figure, samples, base=2)
+    _front.draw(dots, labels, explanation, figure, samples, are_costs_labelled=True)
 
 
-def _dot(line: Line, factor: int, look: Look, *, is_on_front: bool) -> _front.Dot:
+def _shifts(lines: Sequence[Line], factor: int) -> list[int]:
+    """How many dots to the right each line's dot is drawn, so that it covers none of the same bytes before it."""
+    recalls = [line.recalls[factor] for line in lines]
+    near = TOUCHING * (max(recalls) - min(recalls) or 1)
+    drawn: dict[tuple[int, int], list[float]] = defaultdict(list)
+    shifts: list[int] = []
+    for line, recall in zip(lines, recalls, strict=True):
+        shift = 0
+        while any(abs(recall - other) < near for other in drawn[line.bytes_per_vector, shift]):
+            shift += 1
+        drawn[line.bytes_per_vector, shift].append(recall)
+        shifts.append(shift)
+    return shifts
+
+
+def _dot(line: Line, factor: int, look: Look, shift: int, *, is_on_front: bool) -> _front.Dot:
     name = line.label if is_on_front else ""
-    return _front.Dot(name, line.bytes_per_vector, line.recalls[factor], look, is_on_front, line.query == "bits")
+    is_hollow = line.query == "bits"
+    return _front.Dot(name, line.bytes_per_vector, line.recalls[factor], look, is_on_front, is_hollow, shift)

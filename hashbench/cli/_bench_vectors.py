@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hashbench.tables.vectors import Comparison
 
 FOLDER = "bench"  # of the results
+ITEMS = "ITEMS.npy"  # in place of a file that is not known
 MOST_NUMBERS = 1 << 28  # of vectors that several processes hold: 1 GiB
 
 
@@ -51,14 +52,16 @@ def card_and_items(data: str) -> "Iterator[tuple[Card, str]]":
     """
     from hashbench.cli.catalogue import card_of
     from hashbench.datasets.own.add import remove
-    from hashbench.datasets.own.of_file import card_of_file
+    from hashbench.datasets.own.of_file import card_of_file, file_to_encode
 
     if not is_file(data):
-        yield card_of(data), "ITEMS.npy"
+        card = card_of(data)
+        place = file_to_encode(card)
+        yield card, ITEMS if place is None else paths.shown(place)
         return
     card, notes = card_of_file(Path(data))
     try:
-        yield card, data
+        yield card, ITEMS if file_to_encode(card) is None else data
     except HashbenchError:
         if notes is not None:
             remove(card.name)

@@ -150,6 +150,12 @@ def test_a_data_set_that_was_made_of_the_file_with_options_is_another_one(hashbe
     assert hashbench("dataset", "remove", "mine")[0] == 0
     code, out, _ = hashbench("bench", "mine.npy", "--methods", "sign", "--bits", "16")
     assert code == 0 and "Codes for the vectors of same" in out
+    code, out, _ = hashbench("bench", "few", "--methods", "sign", "--bits", "16", "--target", "0")
+    command = out.splitlines()[-1].partition("hashbench ")[2].split()
+    assert (code, command[0], Path(command[2]).resolve()) == (0, "encode", Path("mine.npy").resolve())
+    assert hashbench(*command)[0] == 0
+    Path("mine.npy").unlink()
+    assert " ITEMS.npy --out" in hashbench("bench", "few", "--methods", "sign", "--bits", "16", "--target", "0")[1]
 
 
 def test_repeated_vectors_tie_by_float_queries_too_and_candidates_may_be_the_whole_base(hashbench: Call) -> None:

@@ -10,6 +10,7 @@ from hashbench.datasets import store
 from hashbench.datasets.card import Card, card_files, load_card
 from hashbench.datasets.own import add
 from hashbench.datasets.own.data import FileOptions, OwnData, Rule
+from hashbench.datasets.own.files import find
 from hashbench.datasets.protocol import Neighbours
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
@@ -58,6 +59,19 @@ def _require_same(card: Card, data: OwnData, path: Path) -> None:
     if not same:
         again = f"hashbench dataset add {card.name} {card.made_from} --replace"
         raise HashbenchError(f"{path}: it has changed since it was added as {printable(card.name)}: {again}")
+
+
+def file_to_encode(card: Card) -> Path | None:
+    """The file that the data set was added from; None where it is not known, or is none of which items are encoded."""
+    words = shlex.split(card.made_from)
+    if not words:
+        return None
+    path = Path(words[0])
+    try:
+        items, _ = find(path)
+    except HashbenchError:
+        return None
+    return path if items.shape[1:] == tuple(card.item_shape) else None
 
 
 def with_k(card: Card, name: str, k: int) -> str:

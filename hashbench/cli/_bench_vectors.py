@@ -164,7 +164,7 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
     yield f"alone: the first {k} items by codes. {factor}x: the first {m}, ordered again by the floats, and so on."
     whole = [f"{times}x" for times in comparison.factors if times * k >= (rule.n_database or math.inf)]
     if whole:
-        yield f"{', '.join(whole)}: as many candidates as there are vectors, so the recall is 1 whatever the code."
+        yield f"{', '.join(whole)}: these candidates are the whole base, so the recall is 1 whatever the code."
     if any(code.is_binary for code in comparison.codes):
         yield f"no floats: the first {m} by Hamming distance, ordered again by the query's numbers times the bits."
         yield "query: bits, by Hamming distance; float, the query's own numbers against the stored bits (asymmetric)."

@@ -156,14 +156,19 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
         return found
     require_writable(path.parent, instead="--data")
     busy = f"{path}: another process computes it: waiting"
-    with locked(path.with_suffix(".lock"), wait=True, busy=busy, instead="--data"):
-        if (found := _read(path, rule.metric)) is not None:
+    lock = path.with_suffix(".lock")
+    try:
+        with locked(lock, wait=True, busy=busy, instead="--data"):
+            if (found := _read(path, rule.metric)) is None:
+                queries, database = (
+                    StoredRows(data.items, chosen.query_ids),
+                    StoredRows(data.items, chosen.database_ids),
+                )
+                found = computed(queries, database, rule, progress=progress)
+                write(path, found)
             return found
-        queries, database = StoredRows(data.items, chosen.query_ids), StoredRows(data.items, chosen.database_ids)
-        found = computed(queries, database, rule, progress=progress)
-        write(path, found)
-    path.with_suffix(".lock").unlink(missing_ok=True)
-    return found
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def depth_of(rule: Neighbours, n_database: int) -> int:

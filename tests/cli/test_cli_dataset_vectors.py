@@ -216,6 +216,14 @@ def test_bad_vectors_are_refused_in_one_line(case: str, hashbench: Call) -> None
     assert [path.name for path in paths.data().rglob("*") if path.is_file()] in ([], [".lock"])
 
 
+def test_what_is_refused_leaves_the_data_set_that_was_there(hashbench: Call) -> None:
+    assert hashbench("dataset", "add", "mine", npy("b", BASE))[0] == 0
+    before = {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()}
+    code, _, err = hashbench("dataset", "add", "mine", npy("b", BASE * 9e15), "--metric", "ip", "--replace")
+    assert code == 2 and "of a norm above 1e+18" in err
+    assert {path: path.read_bytes() for path in paths.data().rglob("*") if path.is_file()} == before
+
+
 class Lengths:
     """An embedder in the place of a network: the number of letters, of blanks and of each vowel."""
 

@@ -124,7 +124,9 @@ def test_they_are_computed_once_and_stored(data: tuple[Dataset, Split], monkeypa
     for other in others:
         stored_neighbours(*other)
     (folder,) = {path.parent for path in Path(neighbours.path_of(dataset, chosen, rule)).parent.glob("*.npz")}
-    assert len(list(folder.iterdir())) == 4
+    with pytest.raises(HashbenchError, match="a norm above"):
+        stored_neighbours(replace(dataset, items=dataset.items * np.float32(1e18), sha256="2" * 64), chosen, rule)
+    assert len(list(folder.iterdir())) == 4  # and no lock
     monkeypatch.setattr(neighbours, "nearest", None)  # nothing is computed again
     again = stored_neighbours(dataset, chosen, rule.model_copy(update={"k": 3}))
     np.testing.assert_array_equal(again.ids, found.ids)

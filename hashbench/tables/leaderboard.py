@@ -195,10 +195,7 @@ def leaderboard(table_of: TableOf, names: Sequence[str] = ()) -> list[Panel]:
 
 
 def _panel(name: str, file: PanelFile, table_of: TableOf) -> Panel:
-    cells_by_label = _cells_of_panel(name, file, table_of)
-    tasks: dict[Task, Sequence[int]] = {}
-    for cells in cells_by_label.values():
-        tasks |= {task: sorted({*tasks.get(task, ()), *by_bits}) for task, by_bits in cells.items()}
+    cells_by_label, tasks = _cells_of_panel(name, file, table_of)
     repeats = {task: _repeats_of(task, cells_by_label.values(), file.repeats) for task in tasks}
     not_ranked: dict[str, str] = {}
     for label, cells in cells_by_label.items():
@@ -226,9 +223,10 @@ def _not_below_best(lines: Sequence[Line], task: Task) -> list[str]:
     return [] if test is None else sorted(method for method, _ in test.best)
 
 
-def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> dict[str, Cells]:
-    """The cells of each row of the tables, by its label."""
+def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> tuple[dict[str, Cells], dict[Task, list[int]]]:
+    """The cells of each row of the tables, by its label, and the tasks in the order of the blocks, with their bits."""
     found: dict[str, Cells] = {}
+    tasks: dict[Task, list[int]] = {}
     methods: dict[str, str] = {}
     for block in file.blocks:
         cells = _cells_of_block(name, file, block, table_of(block.table, False))
@@ -239,9 +237,10 @@ def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> dict[str, 
             if methods.setdefault(of.row, of.method) != of.method:
                 where = f"{of.row!r} is {methods[of.row]}, and {of.method} in table {block.table}"
                 raise HashbenchError(f"{FILE}: panel {name}: {where}: a label of one method is expected")
-            by_bits = found.setdefault(of.row, {}).setdefault(Task(of.dataset, of.protocol), {})
-            by_bits[int(str(of.settings["bits"]))] = cell
-    return found
+            task, bits = Task(of.dataset, of.protocol), int(str(of.settings["bits"]))
+            found.setdefault(of.row, {}).setdefault(task, {})[bits] = cell
+            tasks[task] = sorted({*tasks.get(task, ()), bits})
+    return found, tasks
 
 
 def _group_of(method: str) -> str:

@@ -279,8 +279,21 @@ def test_an_export_encodes_and_searches(trained: hashbench.TrainedRun, exported:
     assert np.array_equal(np.take_along_axis(distances, nearest["ids"], axis=1), nearest["distances"])
     with pytest.raises(HashbenchError, match="has no codes to search: pass the codes that encode gave as database="):
         found.search(given)
-    with pytest.raises(HashbenchError, match="database: bits of 0 and 1 are expected"):
-        found.search(given, database=codes.astype(int) * 2 - 1)
+    packed = np.packbits(codes, axis=1)
+    np.save(tmp_path / "codes.npy", packed)
+    np.savez(tmp_path / "codes.npz", codes=codes)
+    for place in (tmp_path / "codes.npy", str(tmp_path / "codes.npz"), f"{tmp_path / 'codes.npz'}:codes"):
+        of_file = found.search(given[:7], 5, database=place).arrays
+        assert all(np.array_equal(of_file[name], nearest[name]) for name in nearest)
+    unpacked = r"numpy\.unpackbits\(database, axis=1, count=12\) unpacks bytes"
+    for database in (codes.astype(int) * 2 - 1, packed, codes[:, :11], codes[0]):
+        with pytest.raises(HashbenchError, match=rf"bits of 0 and 1 are expected, \[n, 12\], .*; {unpacked}"):
+            found.search(given, database=database)
+    with pytest.raises(HashbenchError, match="does not hold n_bits = 12"):
+        np.save(tmp_path / "other.npy", packed[:, :1])
+        found.search(given, database=tmp_path / "other.npy")
+    with pytest.raises(HashbenchError, match=r"^k = 0: 1 or more are expected$"):
+        found.search(given, 0, database=codes)
 
 
 def test_the_command_encodes_by_the_folder(

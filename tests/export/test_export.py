@@ -1,6 +1,8 @@
 """Exported hash functions give the bits of ``hashbench encode``, without hashbench; damaged ones are refused."""
 
 import json
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -87,7 +89,7 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
     with np.load(out) as saved:
         assert np.array_equal(np.load(tmp_path / "codes.npy"), saved["codes"])
     script = (exported / "encode.py").read_text()
-    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 43
+    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 37
 
 
 @pytest.mark.parametrize("dtype", ["float64", "uint8"])
@@ -95,10 +97,10 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
     ("items", "complaint"),
     [
         (np.zeros((2, 5)), r"items of shape \(2, 5\): \[n, 2, 2\] is expected"),
-        (np.zeros((0, 2, 2)), "items of shape"),
+        (np.zeros((0, 2, 2)), "no items: one or more are expected"),
         (np.full((1, 2, 2), 17), "values from 17 to 17: .*0 to 16"),
         (np.full((1, 2, 2), -1), "values from -1 to -1"),
-        (np.full((1, 2, 2), np.nan), "values from nan"),
+        (np.full((1, 2, 2), np.nan), "a value is NaN: .*0 to 16"),
     ],
 )
 def test_the_script_refuses_what_the_run_would_not_take(items: np.ndarray, complaint: str, dtype: str) -> None:
@@ -135,6 +137,8 @@ def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: h
     description = export(trained.row, HASHERS[name], "numpy", tmp_path / "numpy")
     read = numpy_form.read_steps(tmp_path / "numpy", description)
     np.testing.assert_array_equal(read.activations(items()), given.activations(items()))
+    written = runpy.run_path(str(tmp_path / "numpy" / "encode.py"))["activations"]
+    np.testing.assert_array_equal(written(items().astype(given.arithmetic)), given.activations(items()))
     assert 0.02 < (given.activations(items()) > 0).mean() < 0.98
 
 
@@ -217,20 +221,29 @@ def test_a_program_of_pytorch_gives_the_same_bits(trained: hashbench.TrainedRun,
 
 
 @pytest.mark.parametrize("form", ["numpy", "torch"])
-def test_the_script_refuses_a_damaged_file(
+def test_what_the_script_refuses_is_one_line(
     form: Form, trained: hashbench.TrainedRun, results: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch")
     folder = tmp_path / form
     export(trained.row, load_hasher(trained.row, Store(results)), form, folder)
     np.save(tmp_path / "items.npy", digits(9))
+    np.savez(tmp_path / "items.npz", items=digits(9))
     command = [sys.executable, str(folder / "encode.py"), str(tmp_path / "items.npy"), str(tmp_path / "codes.npy")]
     subprocess.run(command, check=True, capture_output=True)
     assert np.array_equal(np.load(tmp_path / "codes.npy"), trained.encode(digits(9)))
     (tmp_path / "codes.npy").unlink()
-    flip_a_byte(folder / ("hash.npz" if form == "numpy" else "hash.pt2"))
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 1 and "damaged: its SHA-256 is another" in done.stderr.splitlines()[-1]
+    for words, says in (
+        (command[:2], f"Codes of {trained.row.run}.*: python encode.py ITEMS.npy CODES.npy"),
+        ([*command[:2], "none.npy", "codes.npy"], "No such file or directory: 'none.npy'"),
+        ([*command[:2], "items.npz", "codes.npy"], "the magic string is not correct"),
+        (command, "damaged: its SHA-256 is another"),
+    ):
+        if words is command:
+            flip_a_byte(folder / ("hash.npz" if form == "numpy" else "hash.pt2"))
+        done = subprocess.run(words, check=False, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert re.search(says, done.stderr)
     assert not (tmp_path / "codes.npy").exists()
 
 
@@ -311,6 +324,10 @@ def test_the_command_encodes_by_the_folder(
             assert np.array_equal(whole["codes"], codes) and whole["labels"].shape == (60,)
     status, _, error = call(capsys, "encode", exported, "--out", tmp_path / "none.npz")
     assert status == 2 and error == "error: the folder of a hash function has no items: name your own after it\n"
+    np.save(tmp_path / "no_items.npy", given[:0])
+    for name in ("none.npz", "none.npy"):
+        status, _, error = call(capsys, "encode", exported, tmp_path / "no_items.npy", "--out", tmp_path / name)
+        assert status == 2 and error.endswith("no_items.npy: no items: one or more are expected\n")
     status, _, error = call(capsys, "encode", tmp_path, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
     assert status == 2 and "run.json is missing" in error and len(error.splitlines()) == 1
 
@@ -402,6 +419,7 @@ def test_a_damaged_export_is_one_line(
         (np.zeros((0, 64)), r"items: shape \(0, 64\); the hasher takes \[n, 8, 8, 1\]"),
         ([[None]], "items: a value is missing"),
         (np.zeros((2, 64)), r"items: shape \(2, 64\); the hasher takes \[n, 8, 8, 1\]"),
+        (np.full((2, 8, 8, 1), np.nan), "items: a value is NaN; 0 to 16 are expected"),
         (np.full((2, 8, 8, 1), 17), "items: values from 17 to 17; 0 to 16 are expected"),
         (["a", "b"], "a: no such file or folder"),
     ],

@@ -199,6 +199,12 @@ def test_a_model_of_onnx_takes_the_same_of_equal_anchors(tmp_path: Path) -> None
     assert np.array_equal(activations > 0, hasher.encode(given) > 0)
 
 
+def test_a_model_of_onnx_is_read_by_onnxruntime_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(HashbenchError, match=r"hash\.onnx: needs onnxruntime: pip install onnxruntime$"):
+        onnx_form.Session(tmp_path / "hash.onnx")
+
+
 @needs_onnx
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HASHERS)
@@ -216,6 +222,7 @@ def test_a_program_of_pytorch_gives_the_same_bits(trained: hashbench.TrainedRun,
     export(trained.row, load_hasher(trained.row, Store(results)), "torch", tmp_path / "torch")
     bits, _ = torch.export.load(tmp_path / "torch" / "hash.pt2").module()(torch.from_numpy(digits()))
     assert np.array_equal(bits.numpy(), trained.encode(digits()))
+    assert "items, a uint8 tensor" in (tmp_path / "torch" / "README.md").read_text()
     with pytest.raises(HashbenchError, match=r"in the form torch: torch\.export\.load opens it"):
         hashbench.load(tmp_path / "torch").encode(digits(3))
 
@@ -444,6 +451,13 @@ def test_the_command_writes_a_folder_or_nothing(
     before = sorted(tmp_path.rglob("*"))
     status, _, error = call(capsys, *first, run, "--to", "numpy")
     assert status == 2 and f"{run}-numpy: exists and is not empty: remove it, or name another with --out" in error
+    for words, says in (
+        ([run, "--to", "faiss"], "--to faiss: of codes, not of a hash function: add --codes"),
+        ([run, "--to", "onnx", "--codes"], "--to onnx: of a hash function, not of codes: leave --codes out"),
+        ([folder, "--to", "numpy"], f"{folder}: an export already: name the run, {run}"),
+        ([folder, "--to", "faiss", "--codes"], f"{folder}: an export already: name the run, {run}"),
+    ):
+        assert call(capsys, *first, *words, "--out", tmp_path / "new") == (2, "", f"error: {says}\n")
     monkeypatch.setattr("hashbench.export.onnx_form.missing", lambda extra: ["onnxruntime"])
     status, _, error = call(capsys, *first, run, "--to", "onnx", "--out", tmp_path / "new")
     assert status == 2 and "onnxruntime: not installed: ONNX needs the extra onnx: " in error

@@ -163,6 +163,22 @@ def test_the_names_of_own_items_are_beside(capsys: pytest.CaptureFixture[str], t
     assert 'np.load("names.npy")[ids]' in text and "ids.npy" not in text
 
 
+def test_the_paths_of_own_images_are_beside(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from PIL import Image
+
+    images = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 3), np.uint8)
+    for number, image in enumerate(images):
+        path = tmp_path / "images" / f"class{number % 3}" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+    assert call(capsys, "dataset", "add", "own", tmp_path / "images")[0] == 0
+    run = hashbench.train("itq", "own", bits=8, features="pixels")
+    assert call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", tmp_path / "out")[0] == 0
+    names = np.load(tmp_path / "out" / "names.npy")
+    of_paths = run.encode([tmp_path / "images" / name for name in names])
+    assert np.array_equal(np.load(tmp_path / "out" / "codes.npy"), np.packbits(of_paths, axis=1))
+
+
 @pytest.mark.parametrize("content", ["a file of one array", "a key", "queries and database", "positive"])
 def test_vectors_are_no_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str) -> None:
     vectors = np.random.default_rng(0).standard_normal((20, 12), np.float32)

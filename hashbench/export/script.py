@@ -27,10 +27,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-{imports}
+
 if __name__ == "__main__":
     sys.excepthook = lambda _, error, __: print(f"error: {{error}}", file=sys.stderr)  # one line
-FILE = Path(__file__).with_name("{file}")
+{imports}FILE = Path(__file__).with_name("{file}")
 if hashlib.sha256(FILE.read_bytes()).hexdigest() != "{sha256}":
     raise ValueError(f"{{FILE}}: damaged: its SHA-256 is another than that of the export: export the run again")
 {loaded}

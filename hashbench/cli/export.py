@@ -50,6 +50,7 @@ def command(
     them, and a README.md with a query.
     """
     first = program(context)
+    _require_run(source)
     if codes:
         from hashbench.codes.files import Explicit
 
@@ -60,23 +61,37 @@ def command(
     _export_function(source, to, out, first, as_json=as_json)
 
 
+def _require_run(source: str) -> None:
+    """Raises HashbenchError for the folder of an export."""
+    from hashbench.export.description import FILE, read
+
+    if (folder := Path(source)).joinpath(FILE).is_file():
+        raise HashbenchError(f"{source}: an export already: name the run, {read(folder).run}")
+
+
 def _export_codes(
     source: str, to: str, out: Path | None, explicit: "Explicit", program: Sequence[str], *, as_json: bool
 ) -> None:
     from hashbench.codes.files import parted
-    from hashbench.export.codes import export_codes
+    from hashbench.export.codes import TARGETS, export_codes
+    from hashbench.export.description import FORMS
 
+    if to in FORMS and to not in TARGETS:
+        raise HashbenchError(f"--to {to}: of a hash function, not of codes: leave --codes out")
     folder = out or Path(f"{Path(parted(source)[0]).stem}-{to}")
     written = export_codes(source, to, folder, explicit=explicit, program=program)
     echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
 
 
 def _export_function(run: str, to: str, out: Path | None, program: Sequence[str], *, as_json: bool) -> None:
-    from hashbench.export.description import form_called
+    from hashbench.export.codes import TARGETS
+    from hashbench.export.description import FORMS, form_called
     from hashbench.export.write import export
     from hashbench.runs.guard import load_hasher
     from hashbench.runs.store import Store
 
+    if to in TARGETS and to not in FORMS:
+        raise HashbenchError(f"--to {to}: of codes, not of a hash function: add --codes")
     form = form_called(to)
     store = Store.default()
     row = store.named(run)

@@ -36,9 +36,13 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
     >>> found.items, found.distances, found.first, found.last
     (array([1]), array([1]), array([1]), array([2]))
     """
-    if len(query) != 1 or query.n_bits != database.n_bits or k < 1:
-        given = f"{len(query)} queries of {query.n_bits} bits, {database.n_bits} in the database, k = {k}"
-        raise HashbenchError(f"{given}: one query of as many bits, and k of 1 or more, are expected")
+    if len(query) != 1:
+        raise HashbenchError(f"{len(query)} queries: one is expected")
+    if query.n_bits != database.n_bits:
+        both = f"{query.n_bits} bits in queries and {database.n_bits} in the database"
+        raise HashbenchError(f"{both}: as many are expected in both")
+    if k < 1:
+        raise HashbenchError(f"k = {k}: 1 or more are expected")
     # of all items, in the smallest type that holds them
     distances: NDArray[Any] = np.empty(len(database), np.uint8 if query.n_bits < 256 else np.int16)
     for rows in slices(len(database), max(1, BLOCK_WORDS // database.words.shape[1])):

@@ -57,8 +57,11 @@ def write_picture(path: Path, curve: Curve) -> None:
         _drawn([curve]).savefig(path, format="png", metadata={"Software": None})
 
 
-def write_picture_of_pairs(path: Path, pairs: "curves.Curve", radius: int | None) -> None:
-    """Writes the shares of pairs by Hamming radius as a PNG; a line marks the ``radius``, if there is one."""
+def write_picture_of_pairs(path: Path, pairs: "curves.Curve", precision: float | None, radius: int | None) -> None:
+    """Writes the shares of pairs by Hamming radius as a PNG.
+
+    A line marks the largest ``radius`` of the wished ``precision``, if there is one.
+    """
     from matplotlib.figure import Figure
 
     width, height = SIZE_IN
@@ -78,6 +81,8 @@ def write_picture_of_pairs(path: Path, pairs: "curves.Curve", radius: int | None
             axes.grid(alpha=0.3)
             if radius is not None:
                 axes.axvline(radius, color="#777777", linewidth=1, linestyle="--")
+        if radius is not None:
+            errors.set_title(f"Dashed: radius {radius}, the largest of precision {precision:g}", loc="left")
         shares.set_title("Pairs within a Hamming radius, taken for relevant", loc="left")
         figure.savefig(path, format="png", metadata={"Software": None})
 

@@ -1,6 +1,8 @@
 """The steps of a hash function as a file of arrays, and the script that runs them with NumPy alone."""
 
+import ast
 import inspect
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,13 +16,13 @@ from hashbench.steps import BLOCK, OPERATIONS, Step, Steps, Values, arguments_of
 FILE = "hash.npz"
 PROGRAM = Program(
     imports="",
-    loaded="Values = np.ndarray\nARRAYS = dict(np.load(FILE))",
+    loaded="ARRAYS = dict(np.load(FILE))",
     codes="(activations(block) > 0).astype(np.uint8)",
     needs=", by NumPy alone",
     n_at_once=BLOCK,
 )
 ACTIVATIONS = '''\
-def activations(x: Values) -> Values:
+def activations(x: np.ndarray) -> np.ndarray:
     """Activations [n, {bits}] of items [n, {shape}]."""
 {steps}
     return x.astype(np.float32)
@@ -69,17 +71,37 @@ def _step(file: "np.lib.npyio.NpzFile", step: NamedStep) -> Step:
 
 
 def script_of(description: Description, steps: Sequence[NamedStep], file: Path) -> str:
-    """The text of encode.py: with the source of the operations that the run needs, and the steps in turn.
+    """The text of encode.py: the steps in turn, and the source of the operations that are more than an expression.
 
     ``file`` is the file of arrays.
     """
-    needed = dict.fromkeys(step.operation for step in steps)
-    functions = [inspect.getsource(OPERATIONS[name]) for name in needed]
-    lines = "\n".join(f"    x = {_call(step)}" for step in steps)
+    functions: dict[str, str] = {}
+    lines = []
+    for step in steps:
+        source = inspect.getsource(OPERATIONS[step.operation])
+        expression = _expression(source, step)
+        if expression is None:
+            functions[step.operation] = re.sub(r"\bValues\b", "np.ndarray", source)
+            expression = _call(step)
+        lines.append(f"    x = {expression}")
     shape = ", ".join(map(str, description.input.shape))
-    functions.append(ACTIVATIONS.format(bits=description.bits, shape=shape, steps=lines))
-    text = "".join(f"{function.rstrip()}\n\n\n" for function in functions)
+    last = ACTIVATIONS.format(bits=description.bits, shape=shape, steps="\n".join(lines))
+    text = "".join(f"{function.rstrip()}\n\n\n" for function in [*functions.values(), last])
     return script(description.run, PROGRAM, file, description.input, description.arithmetic, text)
+
+
+def _expression(source: str, step: NamedStep) -> str | None:
+    """What an operation returns, of ``x`` and the arrays of the step; None where its ``source`` has more to it."""
+    (operation,) = ast.parse(source).body
+    assert isinstance(operation, ast.FunctionDef)
+    _docstring, *statements = operation.body
+    if len(statements) != 1 or not isinstance(statements[0], ast.Return) or statements[0].value is None:
+        return None
+    returned = statements[0].value
+    for node in ast.walk(returned):
+        if isinstance(node, ast.Name) and node.id in step.arrays:
+            node.id = f'ARRAYS["{step.arrays[node.id]}"]'
+    return ast.unparse(returned)
 
 
 def _call(step: NamedStep) -> str:

@@ -57,8 +57,8 @@ class Session:
     """A model of ONNX as ONNX Runtime computes it, on the CPU."""
 
     def __init__(self, path: Path) -> None:
-        require_extra()
-        import onnxruntime
+        with retold(lambda _: f"{path}: needs onnxruntime: pip install onnxruntime", ImportError):
+            import onnxruntime
 
         with retold(lambda cause: f"{path}: ONNX Runtime cannot read it: {cause}"):
             self._session: Any = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])

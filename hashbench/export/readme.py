@@ -46,5 +46,8 @@ def _of_features(description: Description) -> str:
 
 def _with_hashbench(description: Description) -> str:
     if description.form == "torch":
-        return '- In Python: torch.export.load("hash.pt2").module()(items) gives the bits and the activations.'
+        items = f"items, a {description.input.dtype} tensor"
+        return (
+            f'- In Python: torch.export.load("hash.pt2").module()(items) gives the bits and the activations of {items}.'
+        )
     return '- With hashbench: hashbench.load("THIS FOLDER").encode(items), .search(items, k, database=codes).'

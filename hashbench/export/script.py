@@ -27,8 +27,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-{imports}
-FILE = Path(__file__).with_name("{file}")
+
+if __name__ == "__main__":
+    sys.excepthook = lambda _, error, __: print(f"error: {{error}}", file=sys.stderr)  # one line
+{imports}FILE = Path(__file__).with_name("{file}")
 if hashlib.sha256(FILE.read_bytes()).hexdigest() != "{sha256}":
     raise ValueError(f"{{FILE}}: damaged: its SHA-256 is another than that of the export: export the run again")
 {loaded}
@@ -43,16 +45,21 @@ if hashlib.sha256(FILE.read_bytes()).hexdigest() != "{sha256}":
 
 
 if __name__ == "__main__":
-    np.save(sys.argv[2], encode(np.load(sys.argv[1])))
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    np.save(sys.argv[2], encode(np.lib.format.read_array(Path(sys.argv[1]).open("rb"))))
 '''
 CHECK = '''\
 def checked(items: np.ndarray) -> np.ndarray:
     """The items; ValueError where they are not such as the run takes."""
-    if items.shape[1:] != {shape} or not len(items):
+    if items.shape[1:] != {shape}:
         raise ValueError(f"items of shape {{items.shape}}: {expected} is expected")
+    if not len(items):
+        raise ValueError("no items: one or more are expected")
     low, high = items.min(), items.max()
     if not ({fits}):
-        raise ValueError(f"values from {{low:g}} to {{high:g}}: {values} are expected")
+        found = "a value is NaN" if np.isnan(low) else f"values from {{low:g}} to {{high:g}}"
+        raise ValueError(f"{{found}}: {values} are expected")
 {warning}    return items.astype("{dtype}")
 '''
 WARNING = """\

@@ -19,10 +19,10 @@ OF_EIGHT = (
     "structhash cgh bre splh itq agh spherical mdsh",
     "machash fasthash sth knnh sdh itq_cca ksh lsh",
     "fsdh hc_sdh cosdish lfh classifier_codes ce dfh dsdh",
-    "sparse_hash sparse_th sparse_vq exhaustive_search pq opq classifier random_ranking",
+    "sparse_hash sparse_th sparse_vq exhaustive_search random_ranking opq classifier pq",
     "bihalf_u greedyhash_u cibhash ssdh tbh imh isohash sgh",
-    "ok_means harmonious cbe bilinear density_sensitive sklsh spectral_hashing pca_sign",
-    "sign rabitq scalar turboquant",
+    "ok_means harmonious cbe bilinear density_sensitive sklsh sign pca_sign",
+    "spectral_hashing rabitq scalar turboquant",
 )
 METHODS = " ".join(OF_EIGHT).split()
 

@@ -9,6 +9,7 @@ from hashbench.figures._declared import FigureFile, FigureSpec, Kind
 from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
 from hashbench.figures._looks import look_of
 from hashbench.foundation.errors import unknown
+from hashbench.runs.query_scores import AP
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.leaderboard import Panel, declared, leaderboard, tables_of
@@ -17,10 +18,10 @@ from hashbench.tables.render_leaderboard import labels_of
 ROW_IN, AROUND_IN = 0.17, 1.4  # the height of a line, and of what is around the lines
 CERTAIN = 0.975  # the share from which a cell has no number: its colour says it
 EXPLANATION = (
-    "{tasks}. Order: Borda points on the AP of {datasets}, code lengths averaged. Left: the rank of each method in the "
-    "middle 95% of the resamples of data sets and repeats; the mark is its place in the order. Right: in how many "
-    "percent of the resamples the method of the row has more points than the one of the column; without a number: "
-    "nearly all (dark) or none. {rests_on}{not_ranked}"
+    "{tasks}. Order: Borda points on the {measure} of {datasets}, code lengths averaged. Left: the rank of each method "
+    "in the middle 95% of the resamples of data sets and repeats; the mark is its place in the order. Right: in how "
+    "many percent of the resamples the method of the row has more points than the one of the column; without a "
+    "number: nearly all (dark) or none. {rests_on}{not_ranked}"
 )
 
 
@@ -37,7 +38,7 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     points = []
     for place, line in enumerate(panel.lines, 1):
         ranks = {"place": place, "rank_low": line.low, "rank_high": line.high, "points": line.points}
-        points.append({"method": line.method, **ranks, **{task.title: line.ap(task) for task in panel.tasks}})
+        points.append({"method": line.method, **ranks, **{task.title: line.score(task) for task in panel.tasks}})
     size = (WIDTHS_IN[figure.file.width], AROUND_IN + ROW_IN * len(points))
     return Drawing(points, size, partial(_draw, panel), len(points))
 
@@ -73,7 +74,14 @@ def _draw(panel: Panel, figure: Figure) -> None:
     tasks = "; ".join(f"{task.title}: {', '.join(map(str, bits))} bits" for task, bits in panel.tasks.items())
     datasets = " and ".join(dict.fromkeys(task.dataset for task in panel.tasks))
     not_ranked = f" Not ranked, for lack of a task: {', '.join(panel.not_ranked)}." if panel.not_ranked else ""
-    texts = {"tasks": tasks, "datasets": datasets, "rests_on": panel.rests_on, "not_ranked": not_ranked}
+    measure = "AP" if panel.measure == AP else panel.measure
+    texts = {
+        "tasks": tasks,
+        "measure": measure,
+        "datasets": datasets,
+        "rests_on": panel.rests_on,
+        "not_ranked": not_ranked,
+    }
     explain(figure, EXPLANATION.format(**texts))
 
 

@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 
 from hashbench.contract import Arrays, Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram.estimates import estimated, pack_numbers
+from hashbench.foundation.parallel import slices
+from hashbench.histogram.estimates import estimated, pack_numbers, pack_tight, unpack_tight
 from hashbench.histogram.ranking import Distances
 from hashbench.methods._method import Method
 from hashbench.methods._quantiser import QuantiserSettings, QuantisingFunction, QuantisingHasher
 from hashbench.methods._shallow import shallow_method
 
 MOST_BITS = 8  # of a dimension: a number fits a byte
+DECODED = 1 << 22  # numbers of items that are decoded at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,26 +32,46 @@ class DimensionQuantiser(QuantisingFunction):
         """B, the bits of a dimension."""
         return len(self.levels).bit_length() - 1
 
+    @property
     @abstractmethod
-    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
-        """The numbers [n, d] of items, and by what their estimates are scaled [n] and what is added [n]."""
+    def n_features(self) -> int:
+        """d, the number of features of an item."""
+
+    @abstractmethod
+    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Arrays]:
+        """The numbers [n, d] of items with ``features`` [n, d], and the factors that are stored beside, float32[n]."""
+
+    @abstractmethod
+    def terms(self, items: Arrays) -> tuple[Floats, Floats]:
+        """By what the estimates of stored ``items`` are scaled [n], and what is added [n]."""
+
+    def numbers_of(self, items: Arrays) -> NDArray[np.uint8]:
+        """The numbers [n, d] of stored ``items``."""
+        return unpack_tight(items["codes"], self.bits, self.n_features)
 
     @abstractmethod
     def vectors(self, features: Floats) -> Floats:
         """The queries [q, d] as they are multiplied with the levels."""
 
     def of_items(self, features: Floats) -> Arrays:
-        """The packed numbers, and by what the estimates are scaled and what is added, in float32."""
-        numbers, scale, added = self.quantised(features)
-        packed = pack_numbers(numbers, self.bits)
-        return {"codes": packed, "scale": scale.astype(np.float32), "added": added.astype(np.float32)}
+        """The numbers, packed, and the factors in float32: ``bytes_per_item`` in all."""
+        numbers, factors = self.quantised(features)
+        return {"codes": pack_tight(numbers, self.bits)} | factors
 
     def of_queries(self, features: Floats) -> Arrays:
         """The vectors of the queries."""
         return {"vectors": self.vectors(features)}
 
     def distances(self, queries: Arrays, items: Arrays) -> Distances:
-        return estimated(queries["vectors"], items["codes"], self.levels, items["scale"], items["added"])
+        n_items = len(items["codes"])
+        scale, added = np.empty(n_items, np.float32), np.empty(n_items, np.float32)
+        packed = np.empty((n_items, -(-self.n_features // (8 // self.bits))), np.uint8)
+        for rows in slices(n_items, DECODED // self.n_features + 1):
+            block = {name: array[rows] for name, array in items.items()}
+            # where a byte holds whole numbers, both ways to pack are one
+            packed[rows] = block["codes"] if 8 % self.bits == 0 else pack_numbers(self.numbers_of(block), self.bits)
+            scale[rows], added[rows] = self.terms(block)
+        return estimated(queries["vectors"], packed, self.levels, scale, added)
 
 
 def dimension_method(

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Arrays, Floats, TrainingData
 from hashbench.methods._dimensions import DimensionQuantiser, dimension_method
 from hashbench.methods._quantiser import QuantiserSettings
 from hashbench.methods._shallow import random_rotation
@@ -41,7 +41,7 @@ class RaBitQ(DimensionQuantiser):
         """The number of features of an item."""
         return len(self.mean)
 
-    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
+    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Arrays]:
         """The numbers of y; -|r|^2 / <y, r>, twice for l2; and |r|^2 for l2, -<r, P c> for ip.
 
         An item at the mean, r = 0, is scaled by 0: its distance is known without an estimate.
@@ -51,9 +51,16 @@ class RaBitQ(DimensionQuantiser):
         norms = np.square(r).sum(axis=1)
         products = (self.levels[numbers] * r).sum(axis=1)
         scale = -np.divide(norms, products, out=np.zeros(len(r)), where=products > 0)
+        added = norms
         if self.metric == "ip":
-            return numbers, scale, -r @ (self.mean @ self.rotation)
-        return numbers, 2 * scale, norms
+            added = -r @ (self.mean @ self.rotation)
+        else:
+            scale *= 2
+        return numbers, {"scale": scale.astype(np.float32), "added": added.astype(np.float32)}
+
+    def terms(self, items: Arrays) -> tuple[Floats, Floats]:
+        """The two factors."""
+        return items["scale"], items["added"]
 
     def vectors(self, features: Floats) -> Floats:
         """The turned queries q', rounded to 16 values between the least and the largest of each if in 4 bits."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Arrays, Floats, TrainingData
 from hashbench.methods._dimensions import DimensionQuantiser, dimension_method
 from hashbench.methods._quantiser import QuantiserSettings
 
@@ -32,13 +32,18 @@ class Scalar(DimensionQuantiser):
         """The number of features of an item."""
         return len(self.low)
 
-    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
-        """The numbers of the nearest steps, and the terms of the distance to the rebuilt item: none is stored."""
+    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Arrays]:
+        """The numbers of the nearest steps, and nothing beside."""
         steps = np.divide(features - self.low, self.step, out=np.zeros(features.shape), where=self.step > 0)
         numbers = np.clip(np.rint(steps), 0, len(self.levels) - 1).astype(np.uint8)
+        return numbers, {}
+
+    def terms(self, items: Arrays) -> tuple[Floats, Floats]:
+        """Those of the distance to the rebuilt item, less what the query alone decides."""
+        n = len(items["codes"])
         if self.metric == "ip":
-            return numbers, np.full(len(features), -1.0), np.zeros(len(features))
-        return numbers, np.full(len(features), -2.0), np.square(self.step * numbers).sum(axis=1)
+            return np.full(n, -1.0), np.zeros(n)
+        return np.full(n, -2.0), np.square(self.step * self.numbers_of(items)).sum(axis=1)
 
     def vectors(self, features: Floats) -> Floats:
         """The queries, for l2 from the lowest step, times the steps."""

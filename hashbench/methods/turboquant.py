@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Arrays, Floats, TrainingData
 from hashbench.methods._dimensions import DimensionQuantiser, dimension_method
 from hashbench.methods._quantiser import QuantiserSettings
 from hashbench.methods._shallow import random_rotation
@@ -38,18 +38,21 @@ class TurboQuant(DimensionQuantiser):
         """The number of features of an item."""
         return len(self.centre)
 
-    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Floats, Floats]:
-        """The numbers of the nearest levels, and the terms of the distance to the rebuilt item, from code and norm."""
+    def quantised(self, features: Floats) -> tuple[NDArray[np.uint8], Arrays]:
+        """The numbers of the nearest levels, and |r| / sqrt(d)."""
         r = (features - self.centre) @ self.rotation
-        # the norm is stored in float32
-        deviation = (np.linalg.norm(r, axis=1) / np.sqrt(self.n_features)).astype(np.float32).astype(np.float64)
+        stored = (np.linalg.norm(r, axis=1) / np.sqrt(self.n_features)).astype(np.float32)
+        deviation = stored.astype(np.float64)
         normal = np.divide(r, deviation[:, None], out=np.zeros(r.shape), where=deviation[:, None] > 0)
         boundaries = (self.levels[1:] + self.levels[:-1]) / 2 * UNIT
-        numbers = np.searchsorted(boundaries, normal).astype(np.uint8)
-        scale = deviation * UNIT
+        return np.searchsorted(boundaries, normal).astype(np.uint8), {"deviation": stored}
+
+    def terms(self, items: Arrays) -> tuple[Floats, Floats]:
+        """Those of the distance to the rebuilt item, less what the query alone decides."""
+        scale = items["deviation"].astype(np.float64) * UNIT
         if self.metric == "ip":
-            return numbers, -scale, np.zeros(len(r))
-        return numbers, -2 * scale, np.square(scale) * np.square(self.levels[numbers]).sum(axis=1)
+            return -scale, np.zeros(len(scale))
+        return -2 * scale, np.square(scale) * np.square(self.levels[self.numbers_of(items)]).sum(axis=1)
 
     def vectors(self, features: Floats) -> Floats:
         """The turned queries, for l2 from the centre."""

@@ -15,6 +15,7 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import Strict, parse, read_toml
 from hashbench.foundation.errors import HashbenchError, counted, unknown
 from hashbench.methods import METHODS
+from hashbench.runs.query_scores import AP
 from hashbench.runs.row import Row
 from hashbench.runs.settings import TUNED
 from hashbench.runs.store import Store
@@ -26,22 +27,24 @@ from hashbench.tables.table import Section, Table, TableCell
 
 FILE = "leaderboard.toml"  # in experiments/
 EXPLANATION = (
-    "Only tuned settings are ranked, and only methods that have all tasks of a panel. AP: with ties, the mean over the "
-    "code lengths of a task and all repeats; tasks of one data set are averaged. Points (Borda): on each data set the "
-    "number of methods with a lower AP, averaged over data sets; they give the order, and a failed run is last. Rank: "
+    "Only tuned settings are ranked, or, where a panel says so, our defaults; and only methods that have all tasks of "
+    "a panel. A score is AP with ties, or what "
+    "the panel names: the mean over the code lengths of a task and all repeats; tasks of one data set are averaged. "
+    "Points (Borda): on each data set the number of methods with a lower score, averaged over data sets; they give the "
+    "order, and a failed run is last. Rank: "
     f"where the middle 95% of {SAMPLES:,} resamples place the method. A resample draws data sets with replacement and, "
     "within each, repeats, the same ones for all methods. Numbered columns: in how many percent of the resamples the "
     "method of the row has more points than the one of that number; equal points count half."
 )
-FAILED = -np.inf  # the AP of a failed run: below every other
+FAILED = -np.inf  # the score of a failed run: below every other
 
-Queries = NDArray[np.float32]  # the AP of each query [q]
+Queries = NDArray[np.float32]  # the score of each query [q]
 TableOf = Callable[[str, bool], Table]  # of a name; True: with the rows of the protocol's own split alone
-Values = Mapping[int | None, float]  # the AP of each repeat of a cell, by its split, or by its seed on one split
+Values = Mapping[int | None, float]  # the score of each repeat of a cell, by its split, or by its seed on one split
 
 
 class Block(Strict):
-    """The cells of a table that a panel ranks: the AP of one of its sections, of these numbers of bits."""
+    """The cells of a table that a panel ranks: those of one of its sections, of these numbers of bits."""
 
     table: str
     section: str
@@ -53,6 +56,7 @@ class PanelFile(Strict):
 
     question: str
     group: Literal["deep", "shallow"] | None = None
+    measure: str = AP  # the score of a query, such as asymmetric: recall@10
     repeats: int = Field(default=5, ge=1)  # the runs that each cell needs
     blocks: list[Block] = Field(min_length=1)
 
@@ -80,7 +84,7 @@ Cells = dict[Task, dict[int, TableCell]]  # of one row of the tables: by task an
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A ranked method: its cells, the AP of each repeat of a task, its points, and the range of its rank."""
+    """A ranked method: its cells, the score of each repeat of a task, its points, and the range of its rank."""
 
     method: str  # the label of its row in the tables
     name: str
@@ -95,8 +99,8 @@ class Line:
         """The range of its rank as text."""
         return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
 
-    def ap(self, task: Task) -> float | None:
-        """The mean AP over code lengths and repeats; None where a run failed."""
+    def score(self, task: Task) -> float | None:
+        """The mean score over code lengths and repeats; None where a run failed."""
         mean = float(self.scores[task].mean())
         return None if mean == FAILED else mean
 
@@ -110,7 +114,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A question, its tasks with their numbers of bits, the ranked lines, the best first, and who is not ranked, why.
+    """A question, its measure, its tasks with their numbers of bits, its lines, the best first, and who is not ranked.
 
     ``beats`` [lines, lines] is the share of the resamples in which the line of the row beats that of the column;
     ``n_splits`` is the number of splits of each task; ``tables`` are the tables that have its values.
@@ -118,23 +122,26 @@ class Panel:
 
     name: str
     question: str
+    measure: str
     tables: Sequence[str]
     tasks: Mapping[Task, Sequence[int]]
     lines: Sequence[Line]
     beats: Floats
     not_ranked: Mapping[str, str]
     n_splits: Mapping[Task, int]
-    not_below: Mapping[Task, Sequence[str]]  # by the paired test, of the tasks whose AP of each query is kept
+    not_below: Mapping[Task, Sequence[str]]  # by the paired test, of the tasks whose score of each query is kept
 
     @property
     def notes(self) -> Iterator[str]:
         """Its tasks, what its ranks rest on, and which methods lack a task, in sentences."""
         tasks = "; ".join(f"{task.title}: {', '.join(map(str, bits))} bits" for task, bits in self.tasks.items())
         yield f"Tasks: {tasks}."
+        if self.measure != AP:
+            yield f"Score: {self.measure}."
         yield self.rests_on
         for task, methods in self.not_below.items():
             test = "by the paired test over splits and queries, corrected by Holm"
-            yield f"{task.title}: not significantly below the highest AP, {test}: {', '.join(methods)}."
+            yield f"{task.title}: not significantly below the highest score, {test}: {', '.join(methods)}."
         if self.not_ranked:
             named = "; ".join(f"{method} {why}" for method, why in self.not_ranked.items())
             yield f"Not ranked: {named}."
@@ -163,7 +170,7 @@ def declared() -> dict[str, PanelFile]:
 
 
 def tables_of(rows: Iterable[Row], store: Store | None = None) -> TableOf:
-    """A function that collects a declared table from ``rows``, once; with the AP of each query that ``store`` keeps."""
+    """A function that collects a declared table from ``rows``, once; with what ``store`` keeps of each query."""
     stored = Rows(rows)
 
     @cache
@@ -188,10 +195,7 @@ def leaderboard(table_of: TableOf, names: Sequence[str] = ()) -> list[Panel]:
 
 
 def _panel(name: str, file: PanelFile, table_of: TableOf) -> Panel:
-    cells_by_label = _cells_of_panel(name, file, table_of)
-    tasks: dict[Task, Sequence[int]] = {}
-    for cells in cells_by_label.values():
-        tasks |= {task: sorted({*tasks.get(task, ()), *by_bits}) for task, by_bits in cells.items()}
+    cells_by_label, tasks = _cells_of_panel(name, file, table_of)
     repeats = {task: _repeats_of(task, cells_by_label.values(), file.repeats) for task in tasks}
     not_ranked: dict[str, str] = {}
     for label, cells in cells_by_label.items():
@@ -204,11 +208,11 @@ def _panel(name: str, file: PanelFile, table_of: TableOf) -> Panel:
     n_splits = {task: len(keys) if None in keys else 1 for task, keys in repeats.items()}  # None: the published split
     tests = {task: _not_below_best(lines, task) for task in tasks}
     not_below = {task: methods for task, methods in tests.items() if methods}
-    return Panel(name, file.question, tables, tasks, lines, beats, not_ranked, n_splits, not_below)
+    return Panel(name, file.question, file.measure, tables, tasks, lines, beats, not_ranked, n_splits, not_below)
 
 
 def _not_below_best(lines: Sequence[Line], task: Task) -> list[str]:
-    """The method with the highest AP on a task, and all that the paired test does not find below it; none untested."""
+    """The method with the highest score on a task, and all that the paired test does not find below it, or none."""
     scores_by_line: dict[Position, dict[str, Queries]] = {}
     for line in lines:
         by_length = [cell.measured.scores for cell in line.cells[task].values() if cell.measured]
@@ -219,22 +223,24 @@ def _not_below_best(lines: Sequence[Line], task: Task) -> list[str]:
     return [] if test is None else sorted(method for method, _ in test.best)
 
 
-def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> dict[str, Cells]:
-    """The cells of each row of the tables, by its label."""
+def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> tuple[dict[str, Cells], dict[Task, list[int]]]:
+    """The cells of each row of the tables, by its label, and the tasks in the order of the blocks, with their bits."""
     found: dict[str, Cells] = {}
+    tasks: dict[Task, list[int]] = {}
     methods: dict[str, str] = {}
     for block in file.blocks:
-        cells = _cells_of_block(name, file.group, block, table_of(block.table, False))
+        cells = _cells_of_block(name, file, block, table_of(block.table, False))
         if any(cell.measured.lacks_splits for cell in cells if cell.measured):  # then all are ranked on one split
-            cells = _cells_of_block(name, file.group, block, table_of(block.table, True))
+            cells = _cells_of_block(name, file, block, table_of(block.table, True))
         for cell in cells:
             of = cell.declared
             if methods.setdefault(of.row, of.method) != of.method:
                 where = f"{of.row!r} is {methods[of.row]}, and {of.method} in table {block.table}"
                 raise HashbenchError(f"{FILE}: panel {name}: {where}: a label of one method is expected")
-            by_bits = found.setdefault(of.row, {}).setdefault(Task(of.dataset, of.protocol), {})
-            by_bits[int(str(of.settings["bits"]))] = cell
-    return found
+            task, bits = Task(of.dataset, of.protocol), int(str(of.settings["bits"]))
+            found.setdefault(of.row, {}).setdefault(task, {})[bits] = cell
+            tasks[task] = sorted({*tasks.get(task, ()), bits})
+    return found, tasks
 
 
 def _group_of(method: str) -> str:
@@ -242,8 +248,8 @@ def _group_of(method: str) -> str:
     return METHODS.get(method).group if method in METHODS else ""
 
 
-def _cells_of_block(panel: str, group: str | None, block: Block, table: Table) -> list[TableCell]:
-    """The cells of AP of the section, of the numbers of bits and the group of methods.
+def _cells_of_block(panel: str, file: PanelFile, block: Block, table: Table) -> list[TableCell]:
+    """The cells of the section with the panel's measure, of the numbers of bits and the group of methods.
 
     Raises HashbenchError for a number of bits without any, and for settings that are not tuned.
     """
@@ -251,14 +257,14 @@ def _cells_of_block(panel: str, group: str | None, block: Block, table: Table) -
     sections: dict[str, Section] = {section.title: section for section in table.sections}
     if block.section not in sections:
         raise HashbenchError(f"{where}: {unknown('section', block.section, sections)}")
-    cells = [cell for cell in sections[block.section].cells.values() if cell.declared.is_ap]
+    cells = [cell for cell in sections[block.section].cells.values() if cell.declared.measure == file.measure]
     if other := next((cell for cell in cells if cell.declared.track != TUNED), None):
         raise HashbenchError(f"{where}: section {block.section!r}: {other.declared.track} settings; tuned are expected")
     lengths = {cell.declared.settings.get("bits") for cell in cells}
     if missing := next((bits for bits in block.bits if bits not in lengths), None):
-        raise HashbenchError(f"{where}: section {block.section!r} has no AP at {missing} bits")
+        raise HashbenchError(f"{where}: section {block.section!r} has no {file.measure} at {missing} bits")
     cells = [cell for cell in cells if cell.declared.settings.get("bits") in block.bits]
-    return [cell for cell in cells if group in (None, _group_of(cell.declared.method))]
+    return [cell for cell in cells if file.group in (None, _group_of(cell.declared.method))]
 
 
 def rows_of(cell: TableCell) -> tuple[Row, ...]:
@@ -267,7 +273,7 @@ def rows_of(cell: TableCell) -> tuple[Row, ...]:
 
 
 def values_of(cell: TableCell) -> Values:
-    """The AP of each repeat: of each split, or of each seed where all rows are of one split; FAILED of a failed run."""
+    """The score of each repeat: of each split, or of each seed where all rows are of one split; maybe FAILED."""
     measured = list(zip(rows_of(cell), cell.measured.values if cell.measured else (), strict=True))
     results = [*measured, *((row, FAILED) for row in cell.failed)]
     has_splits = len({row.split_seed for row, _ in results}) > 1
@@ -319,7 +325,7 @@ def _ranked(ranked: Mapping[str, Cells], repeats: Mapping[Task, Sequence[int | N
 
 
 def _scores_of(cells: Cells, repeats: Mapping[Task, Sequence[int | None]]) -> dict[Task, Floats]:
-    """The mean AP over code lengths of each repeat, [repeats], by task."""
+    """The mean score over code lengths of each repeat, [repeats], by task."""
     scores = {}
     for task, keys in repeats.items():
         values = [values_of(cell) for cell in cells[task].values()]

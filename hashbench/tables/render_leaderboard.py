@@ -18,13 +18,13 @@ Renderer = Callable[[str, Sequence[str], str, Sequence[str], Sequence[Columns]],
 
 
 def facts_of(panel: Panel) -> Columns:
-    """The columns of a panel: rank, points, the AP of each task, and seconds of training."""
+    """The columns of a panel: rank, points, the score of each task, and seconds of training."""
     facts: dict[str, list[tuple[str, float | None]]] = {
         "rank": [(line.ranks, float(line.low)) for line in panel.lines],
         "points": [(f"{line.points:.1f}", line.points) for line in panel.lines],
     }
     for task in panel.tasks:
-        facts[task.title] = [_ap(line.ap(task)) for line in panel.lines]
+        facts[task.title] = [_score(line.score(task)) for line in panel.lines]
     facts["train s"] = [_seconds(line.train_s) for line in panel.lines]
     return facts
 
@@ -56,7 +56,20 @@ def render(panels: Sequence[Panel], output: str) -> str:
     return "\n".join(texts)
 
 
-CSV = ("panel", "method", "name", "rank_low", "rank_high", "points", "train_s", "dataset", "protocol", "ap", "lacks")
+CSV = (
+    "panel",
+    "method",
+    "name",
+    "rank_low",
+    "rank_high",
+    "points",
+    "train_s",
+    "dataset",
+    "protocol",
+    "measure",
+    "score",
+    "lacks",
+)
 
 
 def _csv_lines(panel: Panel) -> Iterator[list[Any]]:
@@ -64,9 +77,9 @@ def _csv_lines(panel: Panel) -> Iterator[list[Any]]:
     for line in panel.lines:
         ranks = [panel.name, line.method, line.name, line.low, line.high, line.points, line.train_s]
         for task in panel.tasks:
-            yield [*ranks, *task, line.ap(task), None]
+            yield [*ranks, *task, panel.measure, line.score(task), None]
     for method, why in panel.not_ranked.items():
-        yield [panel.name, method, *[None] * 8, why]
+        yield [panel.name, method, *[None] * 9, why]
 
 
 def json_leaderboard(panels: Sequence[Panel]) -> dict[str, Any]:
@@ -83,13 +96,19 @@ def _json_panel(panel: Panel) -> dict[str, Any]:
     for line, shares in zip(panel.lines, panel.beats.tolist(), strict=True):
         beats = {other.method: share for other, share in zip(panel.lines, shares, strict=True) if other is not line}
         ranks = {"rank_low": line.low, "rank_high": line.high, "points": line.points, "train_s": line.train_s}
-        results = [{**task._asdict(), "ap": line.ap(task)} for task in panel.tasks]
+        results = [{**task._asdict(), "score": line.score(task)} for task in panel.tasks]
         lines.append({"method": line.method, "name": line.name, **ranks, "results": results, "beats": beats})
-    named = {"panel": panel.name, "question": panel.question, "notes": [*panel.notes], "tasks": tasks}
+    named = {
+        "panel": panel.name,
+        "question": panel.question,
+        "measure": panel.measure,
+        "notes": [*panel.notes],
+        "tasks": tasks,
+    }
     return {**named, "lines": lines, "not_ranked": dict(panel.not_ranked)}
 
 
-def _ap(mean: float | None) -> tuple[str, float | None]:
+def _score(mean: float | None) -> tuple[str, float | None]:
     return ("failed", None) if mean is None else (f"{mean:.3f}", mean)
 
 

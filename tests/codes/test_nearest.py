@@ -22,10 +22,18 @@ def test_ranks_are_the_places_an_item_takes_over_all_orders_of_tied_items(bits, 
     assert found.last.tolist() == [sum(d <= distances[item] for d in distances) for item in by_hand]
 
 
-@together(("n_queries", "bits", "k"), [(2, 4, 1), (0, 4, 1), (1, 5, 1), (1, 4, 0)])
-def test_what_is_no_question_is_refused(n_queries, bits, k):
+@together(
+    ("n_queries", "bits", "k", "says"),
+    [
+        (2, 4, 1, "2 queries: one is expected"),
+        (0, 4, 1, "0 queries: one is expected"),
+        (1, 5, 1, "5 bits in queries and 4 in the database: as many are expected in both"),
+        (1, 4, 0, "k = 0: 1 or more are expected"),
+    ],
+)
+def test_what_is_no_question_is_refused(n_queries: int, bits: int, k: int, says: str) -> None:
     query = pack(np.zeros((n_queries, bits), np.uint8))
-    with pytest.raises(HashbenchError, match="one query of as many bits, and k of 1 or more"):
+    with pytest.raises(HashbenchError, match=says):
         neighbours(query, pack(np.zeros((3, 4), np.uint8)), k)
 
 

@@ -73,7 +73,7 @@ def test_what_is_not_items_is_refused_in_one_line(tmp_path):
         file["a"] = file["b"] = ITEMS
     np.savez(tmp_path / "labels.npz", items=ITEMS, labels=[1, 2])
     refused(tmp_path / "wrong.npy", "shape (5, 2, 6, 3); the hasher takes [n, 4, 6, 3]")
-    refused(tmp_path / "empty.npy", "shape (0, 4, 6, 3); the hasher takes")
+    refused(tmp_path / "empty.npy", "no items: one or more are expected")
     refused(tmp_path / "objects.npy", "a pickle, which can run code")
     refused(tmp_path / "words.npy", "items must be numbers")
     refused(tmp_path / "nan.npy", "not finite")

@@ -1,6 +1,8 @@
 """Exported hash functions give the bits of ``hashbench encode``, without hashbench; damaged ones are refused."""
 
 import json
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -87,7 +89,7 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
     with np.load(out) as saved:
         assert np.array_equal(np.load(tmp_path / "codes.npy"), saved["codes"])
     script = (exported / "encode.py").read_text()
-    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 43
+    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 37
 
 
 @pytest.mark.parametrize("dtype", ["float64", "uint8"])
@@ -95,10 +97,10 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
     ("items", "complaint"),
     [
         (np.zeros((2, 5)), r"items of shape \(2, 5\): \[n, 2, 2\] is expected"),
-        (np.zeros((0, 2, 2)), "items of shape"),
+        (np.zeros((0, 2, 2)), "no items: one or more are expected"),
         (np.full((1, 2, 2), 17), "values from 17 to 17: .*0 to 16"),
         (np.full((1, 2, 2), -1), "values from -1 to -1"),
-        (np.full((1, 2, 2), np.nan), "values from nan"),
+        (np.full((1, 2, 2), np.nan), "a value is NaN: .*0 to 16"),
     ],
 )
 def test_the_script_refuses_what_the_run_would_not_take(items: np.ndarray, complaint: str, dtype: str) -> None:
@@ -135,6 +137,8 @@ def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: h
     description = export(trained.row, HASHERS[name], "numpy", tmp_path / "numpy")
     read = numpy_form.read_steps(tmp_path / "numpy", description)
     np.testing.assert_array_equal(read.activations(items()), given.activations(items()))
+    written = runpy.run_path(str(tmp_path / "numpy" / "encode.py"))["activations"]
+    np.testing.assert_array_equal(written(items().astype(given.arithmetic)), given.activations(items()))
     assert 0.02 < (given.activations(items()) > 0).mean() < 0.98
 
 
@@ -195,6 +199,12 @@ def test_a_model_of_onnx_takes_the_same_of_equal_anchors(tmp_path: Path) -> None
     assert np.array_equal(activations > 0, hasher.encode(given) > 0)
 
 
+def test_a_model_of_onnx_is_read_by_onnxruntime_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(HashbenchError, match=r"hash\.onnx: needs onnxruntime: pip install onnxruntime$"):
+        onnx_form.Session(tmp_path / "hash.onnx")
+
+
 @needs_onnx
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HASHERS)
@@ -212,25 +222,35 @@ def test_a_program_of_pytorch_gives_the_same_bits(trained: hashbench.TrainedRun,
     export(trained.row, load_hasher(trained.row, Store(results)), "torch", tmp_path / "torch")
     bits, _ = torch.export.load(tmp_path / "torch" / "hash.pt2").module()(torch.from_numpy(digits()))
     assert np.array_equal(bits.numpy(), trained.encode(digits()))
+    assert "items, a uint8 tensor" in (tmp_path / "torch" / "README.md").read_text()
     with pytest.raises(HashbenchError, match=r"in the form torch: torch\.export\.load opens it"):
         hashbench.load(tmp_path / "torch").encode(digits(3))
 
 
 @pytest.mark.parametrize("form", ["numpy", "torch"])
-def test_the_script_refuses_a_damaged_file(
+def test_what_the_script_refuses_is_one_line(
     form: Form, trained: hashbench.TrainedRun, results: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("torch")
     folder = tmp_path / form
     export(trained.row, load_hasher(trained.row, Store(results)), form, folder)
     np.save(tmp_path / "items.npy", digits(9))
+    np.savez(tmp_path / "items.npz", items=digits(9))
     command = [sys.executable, str(folder / "encode.py"), str(tmp_path / "items.npy"), str(tmp_path / "codes.npy")]
     subprocess.run(command, check=True, capture_output=True)
     assert np.array_equal(np.load(tmp_path / "codes.npy"), trained.encode(digits(9)))
     (tmp_path / "codes.npy").unlink()
-    flip_a_byte(folder / ("hash.npz" if form == "numpy" else "hash.pt2"))
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 1 and "damaged: its SHA-256 is another" in done.stderr.splitlines()[-1]
+    for words, says in (
+        (command[:2], f"Codes of {trained.row.run}.*: python encode.py ITEMS.npy CODES.npy"),
+        ([*command[:2], "none.npy", "codes.npy"], "No such file or directory: 'none.npy'"),
+        ([*command[:2], "items.npz", "codes.npy"], "the magic string is not correct"),
+        (command, "damaged: its SHA-256 is another"),
+    ):
+        if words is command:
+            flip_a_byte(folder / ("hash.npz" if form == "numpy" else "hash.pt2"))
+        done = subprocess.run(words, check=False, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert re.search(says, done.stderr)
     assert not (tmp_path / "codes.npy").exists()
 
 
@@ -279,8 +299,21 @@ def test_an_export_encodes_and_searches(trained: hashbench.TrainedRun, exported:
     assert np.array_equal(np.take_along_axis(distances, nearest["ids"], axis=1), nearest["distances"])
     with pytest.raises(HashbenchError, match="has no codes to search: pass the codes that encode gave as database="):
         found.search(given)
-    with pytest.raises(HashbenchError, match="database: bits of 0 and 1 are expected"):
-        found.search(given, database=codes.astype(int) * 2 - 1)
+    packed = np.packbits(codes, axis=1)
+    np.save(tmp_path / "codes.npy", packed)
+    np.savez(tmp_path / "codes.npz", codes=codes)
+    for place in (tmp_path / "codes.npy", str(tmp_path / "codes.npz"), f"{tmp_path / 'codes.npz'}:codes"):
+        of_file = found.search(given[:7], 5, database=place).arrays
+        assert all(np.array_equal(of_file[name], nearest[name]) for name in nearest)
+    unpacked = r"numpy\.unpackbits\(database, axis=1, count=12\) unpacks bytes"
+    for database in (codes.astype(int) * 2 - 1, packed, codes[:, :11], codes[0]):
+        with pytest.raises(HashbenchError, match=rf"bits of 0 and 1 are expected, \[n, 12\], .*; {unpacked}"):
+            found.search(given, database=database)
+    with pytest.raises(HashbenchError, match="does not hold n_bits = 12"):
+        np.save(tmp_path / "other.npy", packed[:, :1])
+        found.search(given, database=tmp_path / "other.npy")
+    with pytest.raises(HashbenchError, match=r"^k = 0: 1 or more are expected$"):
+        found.search(given, 0, database=codes)
 
 
 def test_the_command_encodes_by_the_folder(
@@ -298,6 +331,10 @@ def test_the_command_encodes_by_the_folder(
             assert np.array_equal(whole["codes"], codes) and whole["labels"].shape == (60,)
     status, _, error = call(capsys, "encode", exported, "--out", tmp_path / "none.npz")
     assert status == 2 and error == "error: the folder of a hash function has no items: name your own after it\n"
+    np.save(tmp_path / "no_items.npy", given[:0])
+    for name in ("none.npz", "none.npy"):
+        status, _, error = call(capsys, "encode", exported, tmp_path / "no_items.npy", "--out", tmp_path / name)
+        assert status == 2 and error.endswith("no_items.npy: no items: one or more are expected\n")
     status, _, error = call(capsys, "encode", tmp_path, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
     assert status == 2 and "run.json is missing" in error and len(error.splitlines()) == 1
 
@@ -389,6 +426,7 @@ def test_a_damaged_export_is_one_line(
         (np.zeros((0, 64)), r"items: shape \(0, 64\); the hasher takes \[n, 8, 8, 1\]"),
         ([[None]], "items: a value is missing"),
         (np.zeros((2, 64)), r"items: shape \(2, 64\); the hasher takes \[n, 8, 8, 1\]"),
+        (np.full((2, 8, 8, 1), np.nan), "items: a value is NaN; 0 to 16 are expected"),
         (np.full((2, 8, 8, 1), 17), "items: values from 17 to 17; 0 to 16 are expected"),
         (["a", "b"], "a: no such file or folder"),
     ],
@@ -413,6 +451,13 @@ def test_the_command_writes_a_folder_or_nothing(
     before = sorted(tmp_path.rglob("*"))
     status, _, error = call(capsys, *first, run, "--to", "numpy")
     assert status == 2 and f"{run}-numpy: exists and is not empty: remove it, or name another with --out" in error
+    for words, says in (
+        ([run, "--to", "faiss"], "--to faiss: of codes, not of a hash function: add --codes"),
+        ([run, "--to", "onnx", "--codes"], "--to onnx: of a hash function, not of codes: leave --codes out"),
+        ([folder, "--to", "numpy"], f"{folder}: an export already: name the run, {run}"),
+        ([folder, "--to", "faiss", "--codes"], f"{folder}: an export already: name the run, {run}"),
+    ):
+        assert call(capsys, *first, *words, "--out", tmp_path / "new") == (2, "", f"error: {says}\n")
     monkeypatch.setattr("hashbench.export.onnx_form.missing", lambda extra: ["onnxruntime"])
     status, _, error = call(capsys, *first, run, "--to", "onnx", "--out", tmp_path / "new")
     assert status == 2 and "onnxruntime: not installed: ONNX needs the extra onnx: " in error

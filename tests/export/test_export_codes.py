@@ -20,6 +20,7 @@ import hashbench
 from hashbench.codes import pack
 from hashbench.codes.nearest import neighbours_of
 from hashbench.export.codes import README, TARGETS
+from hashbench.export.codes._target import table_of
 from hashbench.foundation import paths
 from hashbench.foundation.extras import how_to_install
 
@@ -83,10 +84,12 @@ def test_the_real_system_finds_the_nearest(
     assert sorted(path.name for path in out.iterdir()) == sorted([TARGETS[target].file, README])
     assert ("the last 4 are 0" in (out / README).read_text()) == (n_bits == 12 and target != "pgvector")
     np.savez(out / "queries.npz", codes=queries)
-    if target == "pgvector":
-        script = [needed.pop("PSQL"), "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(out / "codes.sql")]
-        subprocess.run(script, check=True, env=os.environ | needed)
-    ids, distances = searched(out, needed)
+    psql = needed.pop("PSQL", "")
+    for _ in range(2):  # each README may be followed again
+        if target == "pgvector":
+            script = [psql, "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(out / "codes.sql")]
+            subprocess.run(script, check=True, env=os.environ | needed)
+        ids, distances = searched(out, needed)
     expected = neighbours_of(pack(queries), pack(database), TOP)
     assert distances.tolist() == [of.distances.tolist() for of in expected]
     assert (ids.shape, [len(set(found)) for found in ids.tolist()]) == ((Q, TOP), [TOP] * Q)
@@ -98,6 +101,14 @@ def test_the_real_system_finds_the_nearest(
             n_compared += 1
             assert sorted(found) == sorted(of.items.tolist())
     assert n_compared or n_bits == 12
+
+
+def test_other_codes_have_another_table() -> None:
+    codes = [pack(np.eye(9, n_bits, dtype=np.uint8)) for n_bits in (48, 12)]
+    tables = {table_of(name, codes[0]) for name in ("Codes of 2024", "codes", "数据", "x" * 99, "")}
+    tables.add(table_of("codes", codes[1]))
+    assert len(tables) == 5  # a name without a letter or digit is none
+    assert all(re.fullmatch("[a-z][a-z0-9_]{5,54}", table) for table in tables)
 
 
 def test_the_database_of_a_run_in_its_order(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -137,6 +148,35 @@ def test_the_run_is_named_in_full_and_the_ids_of_its_items_are_beside(
     assert (status, len(printed.split()), len(error.splitlines())) == (0, 2, 1)
     assert error.startswith("note: ids.npy, the ids of the items in the data set, is not written: ")
     assert "it is no id of a data set" in (tmp_path / "new" / README).read_text()
+
+
+def test_the_names_of_own_items_are_beside(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    items = np.random.default_rng(0).standard_normal((150, 20), np.float32)
+    store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
+    run = hashbench.train("itq", "toy", bits=12)
+    np.save(tmp_path / "items.npy", items[:9])
+    source, out = tmp_path / "own.npz", tmp_path / "out"
+    assert call(capsys, "encode", run.row.run, tmp_path / "items.npy", "--out", source)[0] == 0
+    assert call(capsys, "export", source, "--codes", "--to", "numpy", "--out", out)[0] == 0
+    assert np.load(out / "names.npy").tolist() == list(map(str, range(9)))
+    text = (out / README).read_text()
+    assert 'np.load("names.npy")[ids]' in text and "ids.npy" not in text
+
+
+def test_the_paths_of_own_images_are_beside(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from PIL import Image
+
+    images = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 3), np.uint8)
+    for number, image in enumerate(images):
+        path = tmp_path / "images" / f"class{number % 3}" / f"{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+    assert call(capsys, "dataset", "add", "own", tmp_path / "images")[0] == 0
+    run = hashbench.train("itq", "own", bits=8, features="pixels")
+    assert call(capsys, "export", run.row.run, "--codes", "--to", "numpy", "--out", tmp_path / "out")[0] == 0
+    names = np.load(tmp_path / "out" / "names.npy")
+    of_paths = run.encode([tmp_path / "images" / name for name in names])
+    assert np.array_equal(np.load(tmp_path / "out" / "codes.npy"), np.packbits(of_paths, axis=1))
 
 
 @pytest.mark.parametrize("content", ["a file of one array", "a key", "queries and database", "positive"])

@@ -10,7 +10,7 @@ from hashbench.contract import ItemRows, QuantisedOutput, SavedHasher, SearchIte
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import estimates
-from hashbench.histogram.estimates import estimated, pack_numbers
+from hashbench.histogram.estimates import estimated, pack_numbers, unpack_tight
 from hashbench.methods import METHODS
 from hashbench.methods.rabitq import nearest_numbers
 from hashbench.methods.turboquant import normal_levels
@@ -172,7 +172,7 @@ def test_queries_in_4_bits_are_at_most_half_a_step_away() -> None:
 def test_scalar_rebuilds_within_half_a_step_and_clips_what_is_outside(bits: int) -> None:
     function = fitted("scalar", ITEMS, 16 * bits, clipped=2.0).function
     low, high = np.percentile(ITEMS, [1, 99], axis=0)
-    numbers, _, _ = function.quantised(ITEMS)
+    numbers, _ = function.quantised(ITEMS)
     error = np.abs(function.low + function.step * numbers - np.clip(ITEMS, low, high))
     assert (error <= function.step / 2 * (1 + 1e-9)).all()
     far = np.stack([np.full(16, -1e6), np.full(16, 1e6)])
@@ -186,7 +186,7 @@ def test_scalar_rebuilds_within_half_a_step_and_clips_what_is_outside(bits: int)
 def test_distances_are_those_to_rebuilt_items(method: str, bits: int, metric: Metric) -> None:
     hasher = fitted(method, ITEMS, 16 * bits, metric=metric, **({"centre": "mean"} if method == "turboquant" else {}))
     function = hasher.function
-    numbers, _, _ = function.quantised(ITEMS)
+    numbers, _ = function.quantised(ITEMS)
     if method == "scalar":
         rebuilt = function.low + function.step * numbers
     else:
@@ -243,6 +243,18 @@ def test_product_quantisers_estimate_inner_products(method: str) -> None:
     turned = QUERIES if function.rotation is None else QUERIES @ function.rotation
     found = function.distances(function.of_queries(QUERIES), {"centroids": numbers})(slice(0, 6))
     np.testing.assert_allclose(found, -turned @ rebuilt.T, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ESTIMATING)
+@pytest.mark.parametrize("bits", range(16, 129, 16))
+@pytest.mark.parametrize("metric", ["l2", "ip"])
+def test_as_many_bytes_are_written_as_are_counted(method: str, bits: int, metric: Metric) -> None:
+    hasher = fitted(method, ITEMS[:, :15], 15 * (bits // 16), metric=metric)
+    stored = hasher.function.of_items(ITEMS[:7, :15])
+    counted = Run.resolve("digits", "s1", method, {"bits": 15 * (bits // 16)}).settings.bytes_per_item
+    assert sum(array.nbytes for array in stored.values()) == 7 * counted
+    numbers, _ = hasher.function.quantised(ITEMS[:7, :15])
+    np.testing.assert_array_equal(unpack_tight(stored["codes"], bits // 16, 15), numbers)
 
 
 @pytest.mark.parametrize("method", ESTIMATING)

@@ -62,7 +62,7 @@ def test_load_encodes_as_the_command_does(
         (lambda x: x + 30, "items: values from 30 to 4.; 0 to 16 are expected, as in the data set"),
         (
             lambda x: np.where(x == 0, np.nan, x),
-            "items: values from nan to nan; 0 to 16 are expected, as in the data set",
+            "items: a value is NaN; 0 to 16 are expected, as in the data set",
         ),
         (lambda x: x.astype(str), "items: items must be numbers, these are <U"),
         (lambda _: 5, r"items: shape \(\); the hasher takes"),

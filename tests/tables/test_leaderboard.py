@@ -122,11 +122,12 @@ def rows_by_cell() -> Mapping[str, list[dict[str, Any]]]:
 def repeats_of_rows(
     by_cell: Mapping[str, list[dict[str, Any]]], cell: Cell, table: TableSpec, n_splits: int
 ) -> list[float]:
-    """The AP of each seed on the protocol's own split; of several, that of seed r on split r."""
+    """The score of each seed on the protocol's own split; of several, that of seed r on split r."""
     repeats = [(seed, None) for seed in range(N_SPLITS)] if n_splits == 1 else repeats_of(cell, table, N_SPLITS)
     rows = [row for split in {split for _, split in repeats} for row in by_cell.get(cell_hash(cell, split), [])]
     rows = [row for row in rows if (row["seed"], row["split_seed"]) in repeats]
-    return [row["searches"]["database"]["ap"]["mean"] for row in sorted(rows, key=lambda row: row["seed"])]
+    rows.sort(key=lambda row: int(row["seed"]))
+    return [row["searches"][cell.evaluation][cell.metric]["mean"] for row in rows]
 
 
 def scores_of_rows(panel: Panel) -> Scores:
@@ -136,7 +137,7 @@ def scores_of_rows(panel: Panel) -> Scores:
     for block in file.blocks:
         table = spec.load(block.table)
         for cell in table.cells:
-            chosen = cell.section == block.section and cell.metric == "ap" and cell.evaluation == "database"
+            chosen = cell.section == block.section and cell.measure == file.measure
             if chosen and cell.settings["bits"] in block.bits and cell.row in ranked:
                 of_task = values.setdefault(cell.row, {}).setdefault((cell.dataset, cell.protocol), [])
                 n_splits = panel.n_splits[Task(cell.dataset, cell.protocol)]
@@ -152,12 +153,12 @@ def scores_of_rows(panel: Panel) -> Scores:
 @pytest.mark.parametrize("name", declared())
 def test_the_committed_panels_are_ranked_as_a_slow_script_ranks_their_rows(name: str) -> None:
     panel = next(panel for panel in committed_panels() if panel.name == name)
-    assert len(panel.lines) > 3
+    assert len(panel.lines) >= 3
     assert_ranked_by_hand(panel, scores_of_rows(panel))
     for line in panel.lines:
         for task, by_bits in line.cells.items():
             means = [cell.measured.mean for cell in by_bits.values() if cell.measured]
-            assert line.ap(task) == pytest.approx(fmean(means)), "the AP of a panel is not that of its table"
+            assert line.score(task) == pytest.approx(fmean(means)), "the score of a panel is not that of its table"
 
 
 def test_structhash_with_trees_is_ranked() -> None:
@@ -323,7 +324,7 @@ def test_a_failed_run_is_last_however_good_the_others_are(fill: Fill) -> None:
         values |= {("lsh", *task, bits): [0.9, None, 0.9] for bits in lengths}
     panel = fill(values)
     assert (panel.lines[-1].method, panel.lines[-1].points) == ("LSH", 0)
-    assert [panel.lines[-1].ap(task) for task in panel.tasks] == [None] * 3
+    assert [panel.lines[-1].score(task) for task in panel.tasks] == [None] * 3
     assert_ranked_by_hand(panel, scores_of(values))
     assert "failed" in render([panel], "markdown")
 
@@ -372,7 +373,7 @@ def test_the_paired_test_names_who_is_not_below_the_best(tmp_path: Path, monkeyp
     ("old", "new", "why"),
     [
         ('section = "tuned", bits = [16', 'section = "tuned!", bits = [16', "unknown section 'tuned!'"),
-        ("bits = [16, 32]", "bits = [16, 48]", "section 'tuned' has no AP at 48 bits"),
+        ("bits = [16, 32]", "bits = [16, 48]", "section 'tuned' has no ap at 48 bits"),
         ("panels.small", "panels.large", "unknown panel 'small'"),
         ("repeats = 3", "repeats = 0", "repeats"),
     ],
@@ -398,7 +399,7 @@ def test_all_formats_say_the_same(fill: Fill) -> None:
         line = lines[row["method"]]
         assert (int(row["rank_low"]), int(row["rank_high"])) == (line.low, line.high)
         (task,) = (task for task in panel.tasks if task == (row["dataset"], row["protocol"]))
-        assert float(row["ap"]) == pytest.approx(line.ap(task), abs=1e-6)
+        assert float(row["score"]) == pytest.approx(line.score(task), abs=1e-6)
     (of_json,) = json_leaderboard([panel])["panels"]
     assert [(line["rank_low"], line["rank_high"]) for line in of_json["lines"]] == [
         (line.low, line.high) for line in panel.lines

@@ -55,6 +55,7 @@ __all__ += [
     "load_database",
     "load_ids",
     "load_with_neighbours",
+    "names_in",
     "opened",
     "parted",
     "regrouped",
@@ -174,6 +175,15 @@ def ids_in(path: Path, n_items: int) -> Ids | None:
     """The ids of the ``n_items`` items of the database that the file at ``path`` has; None if it has none."""
     stored = arrays_in(path).get(IDS[1])
     return None if stored is None else checked_item_ids(stored(), n_items).whole()
+
+
+def names_in(path: Path, n_items: int) -> NDArray[np.str_] | None:
+    """The ``names`` of the ``n_items`` items in the file at ``path``, as ``hashbench encode`` writes them; or None."""
+    stored = arrays_in(path).get("names")
+    array = None if stored is None else stored()
+    if array is None or array.shape != (n_items,) or array.dtype.kind != "U":
+        return None
+    return array.whole()
 
 
 def file_meant(source: str) -> Path | None:

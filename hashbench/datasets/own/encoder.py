@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hashbench.codes.packed import Codes, pack
 from hashbench.datasets.own.given import of_any
 from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
     from hashbench.codes.search import Found
@@ -64,17 +66,27 @@ class Encoder(ABC):
     def search(self, query: Any, k: int = 10, database: Any = None) -> "Found":
         """The ``k`` items of the ``database`` that are nearest to each query by Hamming distance, all with the ties.
 
-        ``query`` is what ``encode`` takes. ``database`` are codes that ``encode`` gave, [n, bits]; None: the run's own.
+        ``query`` is what ``encode`` takes. ``database`` are codes that ``encode`` gave, [n, bits], or the path of a
+        file of codes, as ``hashbench encode`` writes it; None: the run's own.
         The ``arrays`` of the result are ``ids`` and ``distances`` [q, k], and the ranks that each item may take,
         ``first`` to ``last``.
         """
         from hashbench.codes.search import search  # encoding needs none of it
 
-        return search(self.codes(query), self.database() if database is None else _packed(database), k)
+        return search(self.codes(query), self.database() if database is None else self._read(database), k)
 
+    def _read(self, database: Any) -> Codes:
+        """The codes in ``database``: bits [n, bits], or the path of a file of codes."""
+        if isinstance(database, str | PathLike):
+            from hashbench.codes.files import Explicit, load_database
 
-def _packed(database: Any) -> Codes:
-    bits = as_array("database", database)
-    if bits.dtype.kind not in "bui" or not np.isin(bits, (0, 1)).all():
-        raise HashbenchError("database: bits of 0 and 1 are expected, [n, bits], as encode gives them")
-    return pack(bits)
+            codes, notes = load_database(str(database), explicit=Explicit(bits=self.n_bits, layout="items-by-bits"))
+            for line in notes:
+                note(f"note: {line}")
+            return codes
+        bits = as_array("database", database)
+        if bits.dtype.kind not in "bui" or bits.shape[1:] != (self.n_bits,) or not np.isin(bits, (0, 1)).all():
+            expected = f"bits of 0 and 1 are expected, [n, {self.n_bits}], as encode gives them, or a file of codes"
+            advice = f"numpy.unpackbits(database, axis=1, count={self.n_bits}) unpacks bytes"
+            raise HashbenchError(f"database: {bits.dtype} of shape {bits.shape}: {expected}; {advice}")
+        return pack(bits)

@@ -18,7 +18,9 @@ def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any
     if found == shape:
         expected = ", ".join(map(str, (1, *shape)))
         raise HashbenchError(f"{where}: shape {found} is that of one item: give [{expected}], as x[None] makes it")
-    if found[1:] != shape or found[:1] in ((), (0,)):
+    if found == (0, *shape):
+        raise HashbenchError(f"{where}: no items: one or more are expected")
+    if not found or found[1:] != shape:
         raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
     if dtype.kind not in "buif":
         raise HashbenchError(f"{where}: items must be numbers, these are {dtype}")
@@ -31,8 +33,8 @@ def require_range(where: Path | str, items: NDArray[Any], value_max: int | None)
         smallest, largest, why = 0, value_max, ", as in the data set"
     low, high = items.min(), items.max()
     if not (smallest <= low and high <= largest):  # NaN is in no range
-        expected = f"{smallest:g} to {largest:g} are expected{why}"
-        raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")
+        given = "a value is NaN" if np.isnan(low) else f"values from {low:g} to {high:g}"
+        raise HashbenchError(f"{where}: {given}; {smallest:g} to {largest:g} are expected{why}")
 
 
 def note_if_dark(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:

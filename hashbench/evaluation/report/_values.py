@@ -126,7 +126,7 @@ def write_pairs(folder: Path, found: Evaluation) -> None:
     columns = (map(_blank_nan, values.tolist()) for values in found.pairs.values())
     _write(folder / "pairs.csv", list(found.pairs), zip(*columns, strict=True))
     with atomic(folder / "pairs.png") as temporary:
-        write_picture_of_pairs(temporary, found.pairs, found.pair_radius)
+        write_picture_of_pairs(temporary, found.pairs, found.pair_precision, found.pair_radius)
 
 
 def write_curves(folder: Path, counted: Histogram) -> list[Path]:

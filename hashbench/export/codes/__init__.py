@@ -1,17 +1,21 @@
 """Codes in the form of systems that search them: a file a system, listed in ``TARGETS``."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench import __version__
 from hashbench.codes import Codes
-from hashbench.codes.files import Explicit, Ids, file_meant, ids_in, load_codes, load_database, parted
+from hashbench.codes.files import Explicit, file_meant, ids_in, load_codes, load_database, names_in, parted
 from hashbench.export.codes import faiss, milvus, numpy, pgvector, sentence_transformers, sqlite_vec, usearch
-from hashbench.export.codes._target import Target
+from hashbench.export.codes._target import Target, table_of
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import all_or_none, atomic, require_new, require_writable, write_text
 from hashbench.foundation.progress import note
@@ -21,7 +25,7 @@ from hashbench.runs.guard import codes_file
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 
-__all__ = ["README", "TARGETS", "Target", "export_codes", "write_codes"]
+__all__ = ["README", "TARGETS", "Target", "export_codes"]
 
 TARGETS = {
     "faiss": faiss.TARGET,
@@ -32,18 +36,18 @@ TARGETS = {
     "sqlite-vec": sqlite_vec.TARGET,
     "usearch": usearch.TARGET,
 }
-README, ITEM_IDS = "README.md", "ids.npy"
+README, IDS, NAMES = "README.md", "ids.npy", "names.npy"
 TEXT = """# $n codes of $bits bits for $target
 
-Written by hashbench $version from $source.
+Written by hashbench $version from $title.
 
 - `$file`: $about.
-- The id of a code is its row in the database of $source, from 0, as `hashbench search` prints it$items
+- The id of a code is its row in the database of $title, from 0, as `hashbench search` prints it$items.
 - $form
 $before
 ## Search
 
-`pip install numpy $needs`, and the codes of your queries: `hashbench encode RUN ITEMS --out queries.npz`
+`pip install $needs`, and the codes of your queries: `hashbench encode $run ITEMS --out queries.npz`
 
 ```python
 import numpy as np
@@ -52,13 +56,28 @@ queries = np.load("queries.npz")["codes"]  # [q, $bits], 0 and 1
 packed = np.packbits(queries, axis=1)
 $example```
 """
-WITH_ITEMS = """, and no id of the data set:
-  `np.load("ids.npy")[ids]` are the ids of these items there."""
-WITHOUT_ITEMS = "; it is no id of a data set."
+BESIDE = {
+    IDS: """, and no id of the data set:
+  `np.load("ids.npy")[ids]` are the ids of these items there""",
+    NAMES: """;
+  `np.load("names.npy")[ids]` are the names of these items""",
+}
+WITHOUT_IDS = "; it is no id of a data set"
 PACKED = "Bits are packed as by `numpy.packbits(bits, axis=1)`: bit 0 is the highest of the first byte."
 PADDED = (
     " A code of $bits bits takes $stored_bits: the last $n_padded are 0 in codes and queries, and change no distance."
 )
+
+
+@dataclass(frozen=True)
+class Database:
+    """The codes of a run, or of a file, and what a README says of them."""
+
+    codes: Codes
+    title: str  # what they are from, in Markdown
+    name: str  # of the run, or the stem of the file
+    run: str = "RUN"  # that encodes queries, where it is known
+    beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # file name -> an array [n] about the items
 
 
 def export_codes(
@@ -72,54 +91,56 @@ def export_codes(
     if target not in TARGETS:
         raise unknown("target", target, TARGETS)
     require_new(folder)
-    file = file_meant(str(parted(source)[0]))
-    if file is None:
+    path, _ = parted(source)
+    if file_meant(str(path)) is None:
         store = Store.default()
         row = store.named(source)
-        path = codes_file(row, store, program)
-        _, codes, notes = load_codes(path, explicit=explicit)
-        origin = f"the run `{row.run}`"
-        item_ids, notes_on_ids = _item_ids(row, path, len(codes))
-        notes += notes_on_ids
+        database, notes = _of_run(row, codes_file(row, store, program), explicit)
     else:
         codes, notes = load_database(source, explicit=explicit)
-        origin = f"`{source}`"
-        path = parted(source)[0]
-        item_ids = ids_in(path, len(codes)) if path.is_file() else None
+        beside = _beside(path, len(codes)) if path.is_file() else {}
+        database = Database(codes, f"`{source}`", path.stem, beside=beside)
     for line in notes:
         note(f"note: {line}")
-    return write_codes(codes, target, folder, origin, item_ids)
+    return write_codes(database, target, folder)
 
 
-def _item_ids(row: Row, path: Path, n_items: int) -> tuple[Ids | None, list[str]]:
-    """The ids in the data set of the database of a run, whose codes are in ``path``; None and a note where unknown."""
-    ids = ids_in(path, n_items)
-    if ids is not None:
-        return ids, []
+def _of_run(row: Row, path: Path, explicit: Explicit) -> tuple[Database, list[str]]:
+    """The database of a run, whose codes are in ``path``, and notes: where it is not here, on what is not written."""
+    _, codes, notes = load_codes(path, explicit=explicit)
+    beside = _beside(path, len(codes))
     try:
-        return split_of(row)[1].database_ids, []
+        dataset, split = split_of(row)
     except HashbenchError as fault:
-        return None, [f"{ITEM_IDS}, the ids of the items in the data set, is not written: {fault}"]
+        if IDS not in beside:
+            notes.append(f"{IDS}, the ids of the items in the data set, is not written: {fault}")
+    else:
+        ids = split.database_ids
+        beside.setdefault(IDS, ids)
+        if dataset.names is not None:
+            beside[NAMES] = np.array([os.fsdecode(name) for name in dataset.names[ids].tolist()])
+    return Database(codes, f"the run `{row.run}`", row.run, row.run, beside), notes
 
 
-def write_codes(codes: Codes, name: str, folder: Path, source: str, item_ids: Ids | None = None) -> list[Path]:
-    """Writes ``codes`` for the target called ``name``, and a README, into ``folder``: all of it or nothing.
+def _beside(path: Path, n_items: int) -> dict[str, NDArray[Any]]:
+    """The ids and the names of the items of the database in the file at ``path``, where it has them."""
+    found = {IDS: ids_in(path, n_items), NAMES: names_in(path, n_items)}
+    return {file: array for file, array in found.items() if array is not None}
 
-    ``item_ids`` [n] are the ids of the items in their data set, which get a file of their own.
-    """
+
+def write_codes(database: Database, name: str, folder: Path) -> list[Path]:
+    """Writes the codes for the target called ``name``, and a README, into ``folder``: all of it or nothing."""
     target, is_new = TARGETS[name], not folder.exists()
-    paths = [folder / target.file, folder / README]
-    if item_ids is not None:
-        paths.append(folder / ITEM_IDS)
+    paths = [folder / target.file, folder / README, *(folder / file for file in database.beside)]
     require_writable(folder, instead="--out")
     try:
         with all_or_none():
             with atomic(paths[0]) as temporary:
-                target.write(codes, temporary)
-            write_text(paths[1], readme(codes, name, source, has_item_ids=item_ids is not None))
-            if item_ids is not None:
-                with atomic(paths[2]) as temporary, temporary.open("wb") as file:
-                    np.save(file, item_ids)
+                target.write(database.codes, temporary, table_of(database.name, database.codes))
+            write_text(paths[1], readme(database, name))
+            for path, array in zip(paths[2:], database.beside.values(), strict=True):
+                with atomic(path) as temporary, temporary.open("wb") as file:
+                    np.save(file, array, allow_pickle=False)
     except BaseException:
         if is_new:
             with suppress(OSError):
@@ -128,18 +149,27 @@ def write_codes(codes: Codes, name: str, folder: Path, source: str, item_ids: Id
     return paths
 
 
-def readme(codes: Codes, name: str, source: str, *, has_item_ids: bool) -> str:
+def readme(database: Database, name: str) -> str:
     """The text of the README: what the file is, how bits lie in it, and a search by the target's own library."""
-    target, n_bits = TARGETS[name], codes.n_bits
-    stored_bits = 8 * -(-n_bits // 8)
-    sizes = {"bits": n_bits, "stored_bits": stored_bits, "n_padded": stored_bits - n_bits, "file": target.file}
+    target, codes = TARGETS[name], database.codes
+    stored_bits = 8 * -(-codes.n_bits // 8)
     form = "Each bit is a character, and nothing is padded."
     if target.padded:
-        form = PACKED if n_bits == stored_bits else PACKED + Template(PADDED).substitute(sizes)
-    about, before, example = (
-        Template(part).substitute(sizes) for part in (target.about, target.before, target.example)
-    )
-    made_by = {"n": f"{len(codes):,}", "target": name, "version": __version__, "source": source, "needs": target.needs}
-    texts = {"about": about, "before": before, "example": example, "form": form}
-    texts["items"] = WITH_ITEMS if has_item_ids else WITHOUT_ITEMS
-    return Template(TEXT).substitute(sizes, **texts, **made_by)
+        form = PACKED if codes.n_bits == stored_bits else PACKED + PADDED
+    facts = {
+        "bits": codes.n_bits,
+        "stored_bits": stored_bits,
+        "n_padded": stored_bits - codes.n_bits,
+        "file": target.file,
+        "table": table_of(database.name, codes),
+        "n": f"{len(codes):,}",
+        "target": name,
+        "version": __version__,
+        "title": database.title,
+        "run": database.run,
+        "needs": target.needs,
+        "items": "".join(BESIDE[file] for file in database.beside) or WITHOUT_IDS,
+    }
+    parts = {"about": target.about, "before": target.before, "example": target.example, "form": form}
+    filled = {part: Template(text).substitute(facts) for part, text in parts.items()}
+    return Template(TEXT).substitute(facts | filled)

@@ -1,34 +1,46 @@
 """The type ``Target``: a system that searches codes, and how codes are written for it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hashbench.codes import Codes
+from hashbench.codes.search import codes_sha256
 from hashbench.foundation.errors import retold
 from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.imports import imported
 
 BLOCK = 1 << 16  # codes that are made into text at a time
+NAME_CHARACTERS = 40  # of a run or a file in the name of a table; PostgreSQL cuts names after 63 bytes
 
 
 @dataclass(frozen=True)
 class Target:
     """A system that searches codes.
 
-    In the texts ``$bits`` is the code length, ``$stored_bits`` that of the bytes that hold a code, and ``$file`` the
-    file. The ``example`` begins where ``queries`` [q, bits] of 0 and 1 and ``packed``, their bytes, are known, and
-    gives ``ids`` and ``distances`` [q, 10].
+    In the texts ``$bits`` is the code length, ``$stored_bits`` that of the bytes that hold a code, ``$file`` the file,
+    and ``$table`` what ``table_of`` gives. The ``example`` begins where ``queries`` [q, bits] of 0 and 1 and
+    ``packed``, their bytes, are known, and gives ``ids`` and ``distances`` [q, 10], each time that it is run.
     """
 
     file: str
     about: str  # what the file is
-    write: Callable[[Codes, Path], None]
-    needs: str  # the packages of the example
+    write: Callable[[Codes, Path, str], None]  # the codes into a file, as the table of this name
+    needs: str  # the packages of the example, for a shell
     example: str
     padded: bool = True  # whether a code takes whole bytes
     before: str = ""  # Markdown between the description and the example
+
+
+def table_of(name: str, codes: Codes) -> str:
+    """The name of a table or collection for the ``codes`` of a run or file called ``name``: other codes have another.
+
+    It has at most 55 characters, all of them letters a to z, digits and _.
+    """
+    safe = re.sub("[^a-z0-9]+", "_", name.lower())[:NAME_CHARACTERS].strip("_")
+    return "_".join(filter(None, ["codes", safe, codes_sha256(codes)[:8]]))
 
 
 def library(module: str, target: str, extra: str) -> Any:

@@ -13,7 +13,7 @@ distances, ids = index.search(packed, 10)
 """
 
 
-def write(codes: Codes, path: Path) -> None:
+def write(codes: Codes, path: Path, _table: str) -> None:
     """Writes the index of all codes; its ids are their rows."""
     faiss = library("faiss", "faiss", "search")
     packed = codes.packbits()
@@ -26,6 +26,6 @@ TARGET = Target(
     file="codes.faiss",
     about="the file of an `IndexBinaryFlat` of $stored_bits bits, which compares a query with every code",
     write=write,
-    needs="faiss-cpu",
+    needs="numpy faiss-cpu",
     example=EXAMPLE,
 )

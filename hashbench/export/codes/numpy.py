@@ -18,7 +18,7 @@ for query in packed:
 """
 
 
-def write_array(codes: Codes, path: Path) -> None:
+def write_array(codes: Codes, path: Path, _table: str) -> None:
     """Writes the packed codes uint8[n, bytes] as .npy."""
     with path.open("wb") as file:
         np.save(file, codes.packbits())

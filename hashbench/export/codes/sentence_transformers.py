@@ -20,7 +20,7 @@ TARGET = Target(
     file="ubinary.npy",
     about="an array `uint8[n, bytes]` as `quantize_embeddings` of precision `ubinary` makes it",
     write=write_array,
-    needs="'sentence-transformers>=6' faiss-cpu",
+    needs="numpy 'sentence-transformers>=6' faiss-cpu",
     example=EXAMPLE,
     before=BEFORE,
 )

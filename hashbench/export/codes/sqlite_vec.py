@@ -23,7 +23,7 @@ The `sqlite3` of some builds of Python cannot load extensions; `apsw` always can
 """
 
 
-def write(codes: Codes, path: Path) -> None:
+def write(codes: Codes, path: Path, _table: str) -> None:
     """Writes the database; ``path`` must be an empty file or none."""
     # not the sqlite3 of Python: many builds of it load no extension
     apsw = library("apsw", "sqlite-vec", "sqlite-vec")
@@ -46,7 +46,7 @@ TARGET = Target(
     file="codes.db",
     about="a database of SQLite with the virtual table `codes` (`vec0`) of `id` and `code`, a `bit[$stored_bits]`",
     write=write,
-    needs="apsw sqlite-vec",
+    needs="numpy apsw sqlite-vec",
     example=EXAMPLE,
     before=BEFORE,
 )

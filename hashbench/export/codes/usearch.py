@@ -20,7 +20,7 @@ Without `exact=True` the search walks the graph of the index: it is faster, and 
 """
 
 
-def write(codes: Codes, path: Path) -> None:
+def write(codes: Codes, path: Path, _table: str) -> None:
     """Writes the index of all codes; its keys are their rows."""
     packed = codes.packbits()
     index = library("usearch.index", "usearch", "usearch").Index(ndim=8 * packed.shape[1], dtype="b1", metric="hamming")
@@ -32,7 +32,7 @@ TARGET = Target(
     file="codes.usearch",
     about='the file of an `Index(ndim=$stored_bits, dtype="b1", metric="hamming")`',
     write=write,
-    needs="usearch",
+    needs="numpy usearch",
     example=EXAMPLE,
     before=BEFORE,
 )

@@ -250,7 +250,8 @@ def test_each_line_of_a_txt_is_an_item(tmp_path: Path, content: bytes, says: str
         (["ff00", "fg00", "a0b0", "0000"], None, "'fg00': hexadecimal digits are expected in texts of codes"),
         (["ff00", "fé00", "a0b0", "0000"], None, "other characters than 0 to 9 and a to f"),
         (["ff00", "f000", "a0b0", "0000"], 4, "'ff00': 4 characters 0 and 1 are expected in texts of codes"),
-        (["ff00", "f000", "a0b0", "0000"], 12, "hold 16 bits as hexadecimal digits, or 4 as 0 and 1, not 12"),
+        (["fff0", "ff08", "a0b0", "0000"], 12, "'ff08': bits beyond n_bits = 12 are set: the last ones must be 0"),
+        (["ff00", "f000", "a0b0", "0000"], 8, "hold 16 bits as hexadecimal digits, or 4 as 0 and 1, not 8"),
     ],
 )
 def test_texts_that_are_no_codes_are_one_line(tmp_path: Path, texts: list[str], bits: int | None, says: str) -> None:
@@ -262,6 +263,17 @@ def test_texts_that_are_no_codes_are_one_line(tmp_path: Path, texts: list[str], 
     for caught in (in_file, in_python):
         assert says in str(caught.value)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("n_bits", "n_characters"), [(12, 3), (12, 4), (10, 3), (10, 4), (64, 16), (3, 1), (3, 2)])
+def test_texts_may_be_padded(tmp_path: Path, n_bits: int, n_characters: int) -> None:
+    bits = np.random.default_rng(5).integers(0, 2, (34, n_bits), np.uint8)
+    texts = np.array([text[:n_characters] for text in hexadecimal(bits)])
+    content = arrays(query_codes=texts[:4], database_codes=texts[4:])
+    read = files.load(npz(tmp_path, content), explicit=Explicit(bits=n_bits))
+    assert np.array_equal(np.vstack([read.query.bits(), read.database.bits()]), bits)
+    database, _ = files.load_database(f"{tmp_path / 'codes.npz'}:database_codes", explicit=Explicit(bits=n_bits))
+    assert np.array_equal(database.bits(), bits[4:])
 
 
 def test_texts_are_items_where_arrays_could_be_read_both_ways(tmp_path: Path) -> None:

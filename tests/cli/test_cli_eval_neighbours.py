@@ -29,6 +29,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarr
     np.savez("near.npz", three=near[:, :3], beyond=beyond, twice=twice, gap=gap, few=near[:9], none=near[:0])
     np.savez("real.npz", real=near.astype(np.float32), flat=near[0])
     np.save("near.npy", near)
+    np.c_[np.full(N_QUERIES, 100), near].astype("<i4").tofile("near.ivecs")
+    parts = np.array(near.shape, "<u4"), near.astype("<i4"), np.zeros(near.shape, "<f4")
+    Path("near.ibin").write_bytes(b"".join(part.tobytes() for part in parts))
     with h5py.File("near.hdf5", "w") as file:
         file["train"], file["neighbors"] = database, near
     return {"query": query, "database": database, "near": near}
@@ -39,6 +42,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, np.ndarr
     [
         (["near.npy"], 10),
         (["near.hdf5:neighbors"], 10),
+        (["near.ivecs"], 10),
+        (["near.ibin"], 10),
         (["near.npz:three"], 3),
         (["near.npy", "--k", 100], 100),
     ],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from hashbench.codes.files import faiss, h5, mat, npy, npz, pt, txt
+from hashbench.codes.files import faiss, h5, mat, npy, npz, pt, txt, vecs
 from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
@@ -70,6 +70,9 @@ def arrays_in(path: Path) -> Arrays:
     """The arrays in the file at ``path`` by key, of which no value is read; an .npy has its stem as its key."""
     if not path.is_file():
         raise HashbenchError(f"{path}: no such file")
+    if path.suffix.lower() in vecs.SUFFIXES:
+        found = quietly(str(path), lambda: vecs.arrays(path))
+        return {key: partial(quietly, str(path), one) for key, one in found.items()}
     name = quietly(str(path), lambda: _format(path))
     arrays = quietly(str(path), lambda: FORMATS[name].arrays(path), f"not a readable .{name} file")
     return {key: partial(quietly, f"{path}: {printable(key)}", one) for key, one in arrays.items()}

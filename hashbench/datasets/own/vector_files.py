@@ -1,4 +1,4 @@
-"""Arrays in the files of vectors: .fvecs, .bvecs, .ivecs; .fbin, .u8bin, .i8bin, .ibin; .parquet; and all others."""
+"""Arrays in the files of vectors: .parquet, and all that files of codes can be."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,77 +16,16 @@ if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Field
     from pyarrow.parquet import ParquetFile
 
-# a row is its length, int32, and so many values (http://corpus-texmex.irisa.fr)
-VECS: dict[str, np.dtype[Any]] = {".fvecs": np.dtype("<f4"), ".bvecs": np.dtype("u1"), ".ivecs": np.dtype("<i4")}
-# the number of rows and their length, uint32 each, and the values (https://big-ann-benchmarks.com)
-BINS: dict[str, np.dtype[Any]] = {
-    ".fbin": np.dtype("<f4"),
-    ".u8bin": np.dtype("u1"),
-    ".i8bin": np.dtype("i1"),
-    ".ibin": np.dtype("<i4"),
-}
 PARQUET = ".parquet"
 
 
 def arrays_of(path: Path) -> Arrays:
     """The arrays in the file at ``path`` by key; a file of one array has its stem as the key."""
-    kind = path.suffix.lower()
-    if kind not in (*VECS, *BINS, PARQUET):
+    if path.suffix.lower() != PARQUET:
         return arrays_in(path)
     if not path.is_file():
         raise HashbenchError(f"{path}: no such file")
-    if kind == PARQUET:
-        return quietly(str(path), lambda: _columns(path), "not a readable .parquet file")
-    if kind in VECS:
-        return {path.stem: lambda: quietly(str(path), lambda: _vecs(path))}
-    return quietly(str(path), lambda: _bins(path))
-
-
-def _vecs(path: Path) -> StoredArray:
-    size, values = path.stat().st_size, VECS[path.suffix.lower()]
-    length = np.fromfile(path, "<i4", 1)
-    d = int(length[0]) if length.size else 0
-    row_bytes = 4 + d * values.itemsize
-    if d < 1 or size % row_bytes:
-        raise HashbenchError(f"{path}: {size:,} bytes are not whole rows of {d:,} values, as its first row says")
-    row = np.dtype([("length", "<i4"), ("values", values, (d,))])
-
-    def read(n: int) -> Iterator[NDArray[Any]]:
-        for rows in slices(size // row_bytes, n):
-            block = np.fromfile(path, row, rows.stop - rows.start, offset=rows.start * row_bytes)
-            if (block["length"] != d).any():
-                raise HashbenchError(f"{path}: a row among {rows.start} to {rows.stop - 1} is not of {d:,} values")
-            yield np.ascontiguousarray(block["values"])
-
-    return StoredArray(str(path), path.stem, (size // row_bytes, d), values, read)
-
-
-def _bins(path: Path) -> Arrays:
-    """The one array in the file, or the ids of neighbours and their distances, float32, behind them."""
-    size, values = path.stat().st_size, BINS[path.suffix.lower()]
-    header = np.fromfile(path, "<u4", 2).astype(np.int64).tolist()
-    n, d = header if len(header) == 2 else (0, 0)
-    n_bytes = n * d * values.itemsize
-    has_distances = path.suffix.lower() == ".ibin" and size == 8 + 2 * n_bytes
-    if not n_bytes or size not in (8 + n_bytes, 8 + 2 * n_bytes * has_distances):
-        raise HashbenchError(f"{path}: {size:,} bytes are not {n:,} rows of {d:,} {values.name}, as its header says")
-    if not has_distances:
-        return {path.stem: lambda: _bin(path, path.stem, (n, d), values, 8)}
-    return {
-        "neighbours": lambda: _bin(path, "neighbours", (n, d), values, 8),
-        "distances": lambda: _bin(path, "distances", (n, d), BINS[".fbin"], 8 + n_bytes),
-    }
-
-
-def _bin(path: Path, name: str, shape: tuple[int, int], values: np.dtype[Any], offset: int) -> StoredArray:
-    n, d = shape
-
-    def read(step: int) -> Iterator[NDArray[Any]]:
-        for rows in slices(n, step):
-            start = offset + rows.start * d * values.itemsize
-            yield np.fromfile(path, values, (rows.stop - rows.start) * d, offset=start).reshape(-1, d)
-
-    return StoredArray(f"{path}: {name}" if name != path.stem else str(path), name, shape, values, read)
+    return quietly(str(path), lambda: _columns(path), "not a readable .parquet file")
 
 
 def _columns(path: Path) -> Arrays:

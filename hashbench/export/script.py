@@ -67,13 +67,23 @@ def script(run: str, program: Program, file: Path, taken: Input, dtype: str, fun
     return SCRIPT.format(run=run, **parts, **program._asdict())
 
 
+def values_of(taken: Input, dtype: str) -> str:
+    """The values of items such as ``taken``, which are given as ``dtype``, in the words of an error."""
+    low, high = _range(taken)
+    return f"whole numbers, {low:g} to {high:g}," if dtype == "uint8" else f"{low:g} to {high:g}"
+
+
+def _range(taken: Input) -> tuple[float, float]:
+    return (-LARGEST, LARGEST) if taken.value_max is None else (0, taken.value_max)
+
+
 def check(taken: Input, dtype: str) -> str:
     """The text of the function ``checked`` of encode.py, which gives items such as ``taken`` as ``dtype``."""
     shape, largest = tuple(taken.shape), taken.value_max
-    low, high = (-LARGEST, LARGEST) if largest is None else (0, largest)
-    fits, values = f"{low:g} <= low and high <= {high:g}", f"{low:g} to {high:g}"
+    low, high = _range(taken)
+    fits, values = f"{low:g} <= low and high <= {high:g}", values_of(taken, dtype)
     if dtype == "uint8":
-        fits, values = f"{fits} and (items == np.round(items)).all()", f"whole numbers, {values},"
+        fits = f"{fits} and (items == np.round(items)).all()"
     expected = f"[n, {', '.join(map(str, shape))}]"
     warning = WARNING if len(shape) == 3 and largest == BYTE_MAX else ""
     return CHECK.format(shape=shape, expected=expected, fits=fits, values=values, warning=warning, dtype=dtype)

@@ -25,6 +25,7 @@ from hashbench.datasets.own.inputs import read_blocks
 from hashbench.datasets.store import open_dataset
 from hashbench.export import numpy_form, onnx_form, script
 from hashbench.export.description import Form, Input
+from hashbench.export.load import ExportedRun
 from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
@@ -107,6 +108,17 @@ def test_the_script_refuses_what_the_run_would_not_take(items: np.ndarray, compl
     with pytest.raises(ValueError, match=complaint):
         names["checked"](items)
     assert names["checked"](np.full((1, 2, 2), 3.0)).dtype == dtype
+
+
+def test_a_model_of_whole_numbers_refuses_fractions_as_its_script_does(exported: Path) -> None:
+    run = hashbench.load(exported)
+    assert isinstance(run, ExportedRun)
+    of_onnx = ExportedRun(exported, run.description.model_copy(update={"form": "onnx"}))
+    names: dict[str, Any] = {"np": np}
+    exec(script.check(run.description.input, "uint8"), names)
+    for encode, error in ((of_onnx.encode, HashbenchError), (names["checked"], ValueError)):
+        with pytest.raises(error, match=r"values from 0 to 2\.5: whole numbers, 0 to 16, are expected"):
+            encode(np.array([0, 2.5]).repeat(64).reshape(2, 8, 8, 1))
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,9 @@ def arguments_of(operation: Callable[..., Values]) -> list[str]:
 
 
 def in_blocks(items: Values) -> Iterator[Values]:
-    """The rows of ``items`` in blocks of about ``BLOCK``."""
-    yield from np.array_split(items, max(1, len(items) // BLOCK))
+    """The rows of ``items`` in blocks of about ``BLOCK``, row by row in memory, as BLAS adds in the order of memory."""
+    for block in np.array_split(items, max(1, len(items) // BLOCK)):
+        yield np.ascontiguousarray(block)
 
 
 def apply(steps: Iterable[Step], values: Values) -> Values:

@@ -53,7 +53,7 @@ def checked(items: np.ndarray) -> np.ndarray:
     low, high = items.min(), items.max()
     if not ({fits}):
         raise ValueError(f"values from {{low:g}} to {{high:g}}: {values} are expected")
-{warning}    return items.astype("{dtype}")
+{warning}    return items.astype("{dtype}", "C")
 '''
 WARNING = """\
     if items.dtype.kind == "f" and high <= 1:

@@ -29,6 +29,7 @@ from hashbench.export.load import ExportedRun
 from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
+from hashbench.methods._shallow import Linear, Scaling, ShallowHasher
 from hashbench.runs.guard import load_hasher
 from hashbench.runs.store import Store
 
@@ -148,6 +149,27 @@ def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: h
     read = numpy_form.read_steps(tmp_path / "numpy", description)
     np.testing.assert_array_equal(read.activations(items()), given.activations(items()))
     assert 0.02 < (given.activations(items()) > 0).mean() < 0.98
+
+
+def test_the_order_of_items_in_memory_is_of_no_effect() -> None:
+    torch = pytest.importorskip("torch")
+    from hashbench.training.hasher import DeepHasher
+
+    random = np.random.default_rng(0)
+    given = random.standard_normal((999, 300))
+    by_rows, by_columns = given, np.asfortranarray(given)
+    linear = Linear(np.zeros(300), random.standard_normal((300, 40)))
+    shallow = ShallowHasher(linear, 1.0, Scaling(given.mean(axis=0)))
+    torch.manual_seed(0)
+    network = DeepHasher(settings(model="linear", normalise="channel"), (300,), 1.0)
+    for encode in (shallow.encode, shallow.as_steps().activations, network.encode):
+        np.testing.assert_array_equal(encode(by_columns), encode(by_rows))
+
+
+def test_the_script_takes_items_row_by_row() -> None:
+    names: dict[str, Any] = {"np": np}
+    exec(script.check(Input(shape=[D], dtype="float32", value_max=None), "float64"), names)
+    assert names["checked"](np.asfortranarray(items())).flags.c_contiguous
 
 
 @pytest.mark.parametrize("name", HASHERS)

@@ -150,7 +150,8 @@ class ShallowHasher(FeatureHasher, BinaryHasher):
         return self.function.weights
 
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
-        with np.errstate(over="ignore"):  # an infinite activation is refused where it is made a code, in one line
+        # an activation that is not finite is refused where it is made a code, in one line
+        with np.errstate(over="ignore", invalid="ignore"):
             return np.concatenate([self.function.activations(each).astype(np.float32) for each in self.blocks(items)])
 
     def as_steps(self) -> Steps:

@@ -19,6 +19,7 @@ from support.small_training import settings
 import hashbench
 from hashbench import steps
 from hashbench.codes import binarize
+from hashbench.contract import BinaryHasher
 from hashbench.datasets.card import load_card
 from hashbench.datasets.own.given import of_any
 from hashbench.datasets.own.inputs import read_blocks
@@ -290,6 +291,38 @@ def test_small_encoders_have_steps(changes: dict[str, str]) -> None:
     assert found is not None and found.arithmetic == "float32"
     expected = hasher.encode(given)
     np.testing.assert_allclose(found.activations(given), expected, atol=1e-5 * np.abs(expected).max())
+
+
+def of_small_features() -> tuple[BinaryHasher, NDArray[np.float32]]:
+    """A network of features that are divided by a small deviation, and these features."""
+    torch = pytest.importorskip("torch")
+    from hashbench.training.hasher import DeepHasher
+
+    torch.manual_seed(0)
+    hasher = DeepHasher(settings(model="mlp", normalise="channel_unit_norm"), (512,), 1.0)
+    given = (np.random.default_rng(0).standard_normal((50, 512)) / 1000).astype(np.float32)
+    hasher.start(torch.from_numpy(given))
+    return hasher, given
+
+
+def test_items_whose_norm_overflows_are_refused() -> None:
+    hasher, given = of_small_features()
+    found = hasher.as_steps()
+    assert found is not None and found.arithmetic == "float32"
+    for activations in (hasher.encode, found.activations):
+        assert np.isfinite(activations(given * np.float32(1e15))).all()
+        with pytest.raises(HashbenchError, match=r"not finite .* items that are too large"):
+            binarize(activations(given * np.float32(1e18)))
+
+
+@needs_onnx
+def test_a_model_of_onnx_refuses_them_too(tmp_path: Path) -> None:
+    from hashbench.export.torch_form import WholeHashFunction
+
+    hasher, given = of_small_features()
+    onnx_form.write(WholeHashFunction(hasher, None), given[:2], tmp_path / "hash.onnx")
+    with pytest.raises(HashbenchError, match=r"not finite .* items that are too large"):
+        binarize(onnx_form.Session(tmp_path / "hash.onnx").activations(given * np.float32(1e18)))
 
 
 def test_a_network_of_other_layers_has_none() -> None:

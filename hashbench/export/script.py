@@ -50,7 +50,7 @@ def checked(items: np.ndarray) -> np.ndarray:
     """The items; ValueError where they are not such as the run takes."""
     if items.shape[1:] != {shape} or not len(items):
         raise ValueError(f"items of shape {{items.shape}}: {expected} is expected")
-    low, high = items.min(), items.max()
+    low, high = float(items.min()), float(items.max())
     if not ({fits}):
         raise ValueError(f"values from {{low:g}} to {{high:g}}: {values} are expected")
 {warning}    return items.astype("{dtype}", "C")

@@ -13,6 +13,7 @@ from hashbench.datasets.protocol import Neighbours, Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.foundation.array_like import native
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.once import once
@@ -143,6 +144,7 @@ def _features(
 
 def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:
     """The user's own ``items`` [n, ...], in the form that the hasher of a run takes."""
+    items = native(items)
     if run.settings.features != PIXELS:
         from hashbench.features import features_of_items
 

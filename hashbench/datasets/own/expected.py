@@ -29,7 +29,7 @@ def require_range(where: Path | str, items: NDArray[Any], value_max: int | None)
     smallest, largest, why = -LARGEST, LARGEST, ""
     if value_max is not None:
         smallest, largest, why = 0, value_max, ", as in the data set"
-    low, high = items.min(), items.max()
+    low, high = float(items.min()), float(items.max())
     if not (smallest <= low and high <= largest):  # NaN is in no range
         expected = f"{smallest:g} to {largest:g} are expected{why}"
         raise HashbenchError(f"{where}: values from {low:g} to {high:g}; {expected}")

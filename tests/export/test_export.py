@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from hashbench.export.load import ExportedRun
 from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
+from hashbench.foundation.files import file_sha256
 from hashbench.methods._shallow import Linear, Scaling, ShallowHasher
 from hashbench.runs.guard import load_hasher
 from hashbench.runs.store import Store
@@ -143,11 +145,17 @@ def test_images_of_values_to_1_are_noted(
     assert all("no value is above 1, and images of values 0 to 255 are expected" in line for line in lines)
 
 
+def written_and_read(trained: hashbench.TrainedRun, hasher: OfSteps, folder: Path) -> steps.Steps:
+    """The steps of a hasher of items [D] as they come back from the ``folder`` that they are written to."""
+    description = export(trained.row, hasher, "numpy", folder)
+    of_vectors = description.input.model_copy(update={"shape": [D]})
+    return numpy_form.read_steps(folder, description.model_copy(update={"input": of_vectors}))
+
+
 @pytest.mark.parametrize("name", HASHERS)
 def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: hashbench.TrainedRun) -> None:
     given = HASHERS[name].as_steps()
-    description = export(trained.row, HASHERS[name], "numpy", tmp_path / "numpy")
-    read = numpy_form.read_steps(tmp_path / "numpy", description)
+    read = written_and_read(trained, HASHERS[name], tmp_path / "numpy")
     np.testing.assert_array_equal(read.activations(items()), given.activations(items()))
     assert 0.02 < (given.activations(items()) > 0).mean() < 0.98
 
@@ -215,8 +223,8 @@ def test_all_forms_take_the_same_of_equal_anchors(trained: hashbench.TrainedRun,
 
     hasher, given = of_equal_anchors()
     expected = hasher.encode(given) > 0
-    description = export(trained.row, hasher, "numpy", tmp_path / "numpy")
-    assert np.array_equal(numpy_form.read_steps(tmp_path / "numpy", description).activations(given) > 0, expected)
+    read = written_and_read(trained, hasher, tmp_path / "numpy")
+    assert np.array_equal(read.activations(given) > 0, expected)
     assert np.array_equal(WholeHashFunction(hasher, None)(torch.from_numpy(given))[0].numpy(), expected)
 
 
@@ -418,6 +426,33 @@ def edit(key: str, value: object) -> Callable[[Path], None]:
     return change
 
 
+def edit_input(key: str, value: object) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        described = json.loads((folder / "hashbench.json").read_text())["input"]
+        edit("input", {**described, key: value})(folder)
+
+    return change
+
+
+def replaced(folder: Path, content: bytes) -> None:
+    """Puts other ``content`` in the place of hash.npz, with its checksum."""
+    (folder / "hash.npz").write_bytes(content)
+    sums = json.loads((folder / "hashbench.json").read_text())["sha256"]
+    edit("sha256", {**sums, "hash.npz": file_sha256(folder / "hash.npz")})(folder)
+
+
+def damage_arrays(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Changes the arrays of this name, with a right checksum."""
+    file = BytesIO()
+    with np.load(folder / "hash.npz") as arrays:
+        np.savez(file, **{key: change(arrays[key]) if key.endswith(name) else arrays[key] for key in arrays})
+    replaced(folder, file.getvalue())
+
+
+def edit_weights(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Path], None]:
+    return lambda folder: damage_arrays(folder, "_weights", change)
+
+
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
@@ -430,9 +465,25 @@ def edit(key: str, value: object) -> Callable[[Path], None]:
         (edit("format", "other"), "describes no export of hashbench"),
         (edit("bits", 0), r"hashbench\.json: damaged: bits: "),
         (edit("bits", 13), "damaged: it gives 12 bits, not 13"),
-        (edit("steps", [{"operation": "eval", "arrays": {}}]), "unknown operation 'eval'"),
-        (edit("steps", [{"operation": "add", "arrays": {"by": "away"}}]), r"hash\.npz: not a whole hash function"),
-        (edit("steps", [{"operation": "add", "arrays": {}}]), "add takes the arrays by"),
+        (edit("steps", [{"operation": "eval", "arrays": {}}]), r"hash\.npz: damaged: unknown operation 'eval'"),
+        (edit("steps", [{"operation": "add", "arrays": {"by": "away"}}]), r"hash\.npz: damaged: 'away is not a file"),
+        (edit("steps", [{"operation": "add", "arrays": {}}]), r"hash\.npz: damaged: add takes the arrays by"),
+        (edit("version", True), r"hashbench\.json: damaged: version: "),
+        (edit("version", 1.0), r"hashbench\.json: damaged: version: "),
+        (edit_input("value_max", 10**400), r"hashbench\.json: damaged: input\.value_max: "),
+        (edit_input("shape", []), r"hashbench\.json: damaged: input\.shape: "),
+        (edit_input("shape", [1 << 15, 1 << 15]), r"hashbench\.json: damaged: input\.shape: at most"),
+        (edit_input("dtype", "object"), r"hashbench\.json: damaged: input\.dtype: "),
+        (edit_weights(lambda x: x * 1j), "damaged: weights of project: complex128: float32 or float64 is expected"),
+        (edit_weights(lambda x: x > 0), "damaged: weights of project: bool: "),
+        (edit_weights(lambda x: (9 * x).astype(int)), "damaged: weights of project: int64: "),
+        (edit_weights(lambda x: x * np.nan), "damaged: weights of project: not finite"),
+        (edit_weights(lambda x: x / np.zeros(12)), "damaged: weights of project: not finite"),
+        (edit_weights(lambda x: x[:, 0]), r"damaged: project gives shape \(1,\) for 1 items"),
+        (edit_weights(lambda x: np.stack([x, x])), r"damaged: project gives shape \(2, 1, 12\) for 1 items"),
+        (edit_weights(lambda x: x[:9]), r"hash\.npz: damaged: matmul: "),
+        (lambda folder: damage_arrays(folder, "by", lambda x: np.zeros((3, 1))), r"gives shape \(3, 64\) for 1 items"),
+        (lambda folder: replaced(folder, b"no zip file"), r"hash\.npz: damaged: File is not a zip file"),
         (edit("sha256", {}), r"damaged: an export in the form numpy has hash\.npz"),
         (lambda folder: (folder / "hashbench.json").write_text("{"), r"hashbench\.json: damaged: "),
     ],
@@ -442,10 +493,11 @@ def test_a_damaged_export_is_one_line(
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(exported, folder)
-    damage(folder)
+    with np.errstate(all="ignore"):
+        damage(folder)
     with pytest.raises(HashbenchError, match=complaint) as raised:
         hashbench.load(folder).encode(digits(3))
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(raised.value) and str(raised.value).startswith(str(folder))
 
 
 @pytest.mark.parametrize(

@@ -390,6 +390,15 @@ def test_none_items_and_bfloat16(trained: hashbench.TrainedRun, exported: Path) 
             encoder.search(given, database=encoder.encode(given[:0]))
 
 
+@pytest.mark.parametrize(("k", "complaint"), [(2.5, "k: 2.5"), ("3", "k: '3'"), (None, "k: None"), (0, "k = 0")])
+def test_a_wrong_number_of_neighbours_is_one_line(exported: Path, k: Any, complaint: str) -> None:
+    found, given = hashbench.load(exported), digits(9)
+    codes = found.encode(given)
+    assert found.search(given, np.int64(2), database=codes).arrays["ids"].shape == (9, 2)
+    with pytest.raises(HashbenchError, match=complaint):
+        found.search(given, k, database=codes)
+
+
 def test_a_run_searches_its_own_database(trained: hashbench.TrainedRun) -> None:
     given = digits(9)
     own = trained.search(given, 4)

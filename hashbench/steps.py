@@ -48,7 +48,8 @@ class Steps:
 
     def activations(self, items: Values) -> NDArray[np.float32]:
         """The activations float32[n, bits] of ``items`` [n, ...], some thousands at a time."""
-        with np.errstate(over="ignore"):  # an infinite activation is refused where it is made a code, in one line
+        # an activation that is not finite is refused where it is made a code, in one line
+        with np.errstate(over="ignore", invalid="ignore"):
             blocks = (apply(self.steps, block.astype(self.arithmetic)) for block in in_blocks(items))
             return np.concatenate([block.astype(np.float32) for block in blocks])
 
@@ -59,8 +60,9 @@ def arguments_of(operation: Callable[..., Values]) -> list[str]:
 
 
 def in_blocks(items: Values) -> Iterator[Values]:
-    """The rows of ``items`` in blocks of about ``BLOCK``."""
-    yield from np.array_split(items, max(1, len(items) // BLOCK))
+    """The rows of ``items`` in blocks of about ``BLOCK``, row by row in memory, as BLAS adds in the order of memory."""
+    for block in np.array_split(items, max(1, len(items) // BLOCK)):
+        yield np.ascontiguousarray(block)
 
 
 def apply(steps: Iterable[Step], values: Values) -> Values:
@@ -101,8 +103,9 @@ def multiply(x: Values, by: Values) -> Values:
 
 
 def unit_norm(x: Values) -> Values:
-    """Each item [d] divided by its norm; 0 stays 0."""
-    return x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    """Each item [d] divided by its norm; 0 stays 0, and an item whose norm overflows becomes NaN."""
+    norms = np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-12)
+    return x / np.where(np.isinf(norms), np.nan, norms)
 
 
 def project(x: Values, weights: Values) -> Values:

@@ -74,7 +74,7 @@ def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
 def binarize(activations: NDArray[np.floating]) -> Codes:
     """The codes of ``activations`` float[n, bits]: a bit is set where the activation is > 0, not at exactly 0."""
     if not np.isfinite(activations).all():
-        raise HashbenchError("activations: not finite (NaN or inf); codes cannot be made of them")
+        raise HashbenchError("activations: not finite (NaN or inf), as of items that are too large: no codes")
     return pack(activations > 0)
 
 

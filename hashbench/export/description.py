@@ -1,11 +1,13 @@
 """The description of an exported hash function, hashbench.json: what it takes, what it gives, and what made it."""
 
+from math import prod
 from pathlib import Path
 from typing import Annotated, Final, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from hashbench.codes import MAX_BITS
+from hashbench.datasets.own.expected import BYTE_MAX
 from hashbench.foundation.config import Strict, Text, json_object, parse, read_text
 from hashbench.foundation.errors import HashbenchError, printable, retold, unknown
 from hashbench.foundation.files import file_sha256
@@ -14,6 +16,7 @@ from hashbench.foundation.provenance import Code
 FILE = "hashbench.json"
 FORMAT: Final = "hashbench-export"
 VERSION: Final = 1
+MOST_VALUES = 1 << 28  # of one item, as a card may state
 
 Form = Literal["numpy", "onnx", "torch"]
 FORMS: dict[str, Form] = {form: form for form in get_args(Form)}
@@ -38,10 +41,18 @@ class FeatureNetwork(Strict):
 class Input(Strict):
     """An item as the file takes it: of the data set, or its features."""
 
-    shape: list[Annotated[int, Field(ge=1)]]
-    dtype: Name
-    value_max: int | None  # values are from 0 to it; None: any number
+    shape: Annotated[list[Annotated[int, Field(ge=1)]], Field(min_length=1)]
+    dtype: Annotated[str, Field(pattern="^(uint8|float16|float32)$")]
+    value_max: Annotated[int, Field(ge=1, le=BYTE_MAX)] | None  # values are from 0 to it; None: any number
     features: FeatureNetwork | None = None
+    unit_norm: bool = False  # whether it is a vector with norm 1
+
+    @field_validator("shape")
+    @classmethod
+    def _fits_into_memory(cls, shape: list[int]) -> list[int]:
+        if prod(shape) > MOST_VALUES:
+            raise ValueError(f"at most {MOST_VALUES} values of an item are possible")
+        return shape
 
 
 class NamedStep(Strict):
@@ -55,7 +66,7 @@ class Description(Strict):
     """All that a program needs to know; ``sha256`` has the checksum of each file but this one and README.md."""
 
     format: Literal["hashbench-export"]
-    version: Literal[1]
+    version: Annotated[int, Field(ge=VERSION, le=VERSION)]  # Literal[1] would take 1.0 and true
     form: Form
     run: Text
     method: Text

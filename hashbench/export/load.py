@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
 from hashbench.datasets.own.encoder import Encoder, ItemForm
+from hashbench.datasets.own.expected import of_unit_norm
 from hashbench.export import description as descriptions
+from hashbench.export import script
 from hashbench.export.description import Description
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError, retold
@@ -62,15 +64,25 @@ class ExportedRun(Encoder):
 
     def codes_of(self, items: NDArray[Any]) -> Codes:
         """The packed codes of ``items``, by the function in the folder."""
-        array = items
-        if self.description.form == "onnx":
-            array = array.astype(self.description.input.dtype, copy=False)
+        if self.description.input.unit_norm:
+            items = of_unit_norm(items)
+        array = self._as_stored(items) if self.description.form == "onnx" else items
         function = self._function
         with retold(lambda cause: f"{self.folder}: damaged: {cause}"):
             found = binarize(function.activations(array))
         if found.n_bits != self.description.bits:
             raise HashbenchError(f"{self.folder}: damaged: it gives {found.n_bits} bits, not {self.description.bits}")
         return found
+
+    def _as_stored(self, items: NDArray[Any]) -> NDArray[Any]:
+        """The ``items`` in the type of the input; HashbenchError for fractions where it holds whole numbers alone."""
+        taken = self.description.input
+        stored = items.astype(taken.dtype, copy=False)
+        if stored.dtype.kind == "u" and not np.array_equal(stored, items):
+            low, high = items.min(), items.max()
+            expected = f"{script.values_of(taken, taken.dtype)} are expected"
+            raise HashbenchError(f"items: values from {low:g} to {high:g}: {expected}")
+        return stored
 
     def database(self) -> Codes:
         """Raises HashbenchError: a hash function was exported, without codes."""

@@ -56,15 +56,21 @@ def checked(items: np.ndarray) -> np.ndarray:
         raise ValueError(f"items of shape {{items.shape}}: {expected} is expected")
     if not len(items):
         raise ValueError("no items: one or more are expected")
-    low, high = items.min(), items.max()
+    low, high = float(items.min()), float(items.max())
     if not ({fits}):
         found = "a value is NaN" if np.isnan(low) else f"values from {{low:g}} to {{high:g}}"
         raise ValueError(f"{{found}}: {values} are expected")
-{warning}    return items.astype("{dtype}")
+{warning}{scaled}    return items.astype("{dtype}", "C")
 '''
 WARNING = """\
     if items.dtype.kind == "f" and high <= 1:
         print("warning: no value is above 1, and images of values 0 to 255 are expected", file=sys.stderr)
+"""
+SCALED = """\
+    items = items.astype("float32", copy=False)
+    norms = np.sqrt(np.einsum("nd,nd->n", items, items, dtype="float64"))
+    norms[abs(norms - 1) <= 1e-6] = 1
+    items = (items / norms[:, None]).astype("float32")  # as for cosine
 """
 
 
@@ -74,13 +80,25 @@ def script(run: str, program: Program, file: Path, taken: Input, dtype: str, fun
     return SCRIPT.format(run=run, **parts, **program._asdict())
 
 
+def values_of(taken: Input, dtype: str) -> str:
+    """The values of items such as ``taken``, which are given as ``dtype``, in the words of an error."""
+    low, high = _range(taken)
+    return f"whole numbers, {low:g} to {high:g}," if dtype == "uint8" else f"{low:g} to {high:g}"
+
+
+def _range(taken: Input) -> tuple[float, float]:
+    return (-LARGEST, LARGEST) if taken.value_max is None else (0, taken.value_max)
+
+
 def check(taken: Input, dtype: str) -> str:
     """The text of the function ``checked`` of encode.py, which gives items such as ``taken`` as ``dtype``."""
     shape, largest = tuple(taken.shape), taken.value_max
-    low, high = (-LARGEST, LARGEST) if largest is None else (0, largest)
-    fits, values = f"{low:g} <= low and high <= {high:g}", f"{low:g} to {high:g}"
+    low, high = _range(taken)
+    fits, values = f"{low:g} <= low and high <= {high:g}", values_of(taken, dtype)
     if dtype == "uint8":
-        fits, values = f"{fits} and (items == np.round(items)).all()", f"whole numbers, {values},"
+        fits = f"{fits} and (items == np.round(items)).all()"
     expected = f"[n, {', '.join(map(str, shape))}]"
     warning = WARNING if len(shape) == 3 and largest == BYTE_MAX else ""
-    return CHECK.format(shape=shape, expected=expected, fits=fits, values=values, warning=warning, dtype=dtype)
+    scaled = SCALED if taken.unit_norm else ""
+    checks = {"expected": expected, "fits": fits, "values": values, "warning": warning, "scaled": scaled}
+    return CHECK.format(shape=shape, dtype=dtype, **checks)

@@ -85,8 +85,9 @@ class StepsModule(nn.Module):
 
 
 def unit_norm(x: Tensor) -> Tensor:
-    """Each item [d] divided by its norm; 0 stays 0."""
-    return x / x.square().sum(dim=1, keepdim=True).sqrt().clamp_min(1e-12)
+    """Each item [d] divided by its norm; 0 stays 0, and an item whose norm overflows becomes NaN."""
+    norms = x.square().sum(dim=1, keepdim=True).sqrt()
+    return x / norms.clamp_min(1e-12).masked_fill(norms.isinf(), torch.nan)  # ONNX clamps infinity too
 
 
 def squared_distances(x: Tensor, others: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from hashbench.export.script import script
 from hashbench.foundation import __version__
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import file_sha256, part_prefix, require_new, resolved, write_arrays
+from hashbench.runs.data import has_unit_norm
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.steps import Steps
@@ -132,7 +133,8 @@ def _input(run: Run, form: Form, features: "FeatureModule | None") -> Input:
     """An item of the data set, or its features, which NumPy does not compute."""
     card = run.card
     if features is None:
-        return Input(shape=card.item_shape, dtype=str(card.dtype), value_max=card.value_max)
+        dtype = str(card.dtype)
+        return Input(shape=card.item_shape, dtype=dtype, value_max=card.value_max, unit_norm=has_unit_norm(run))
     is_inside = form != "numpy"
     sha256 = features.constants.get("weights_sha256")
     network = FeatureNetwork(name=run.settings.features, weights_sha256=sha256, is_inside=is_inside)
@@ -145,6 +147,8 @@ def _outside(run: Run, taken: Input) -> str | None:
     """What must be done to items before they are given to the file; None if nothing is."""
     if taken.features is not None and not taken.features.is_inside:
         return f"the features {taken.features.name} of items, from a network with the weights of this checksum"
+    if taken.unit_norm:
+        return "each vector is divided by its norm"
     if run.card.kind != "images":
         return None
     height_and_width = " x ".join(map(str, run.card.item_shape[:2]))

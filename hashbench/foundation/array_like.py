@@ -32,6 +32,12 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
     return _of_objects(name, array) if array.dtype.kind == "O" else array
 
 
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """The ``array`` in the byte order of this machine, long doubles as float64: PyTorch takes no others."""
+    is_long = array.dtype.kind == "f" and array.dtype.itemsize > 8
+    return array.astype(np.float64 if is_long else array.dtype.newbyteorder("="), copy=False)
+
+
 def require_values(name: str, tensor: Any) -> None:
     """Raises HashbenchError for a tensor without values, or with another layout than NumPy's."""
     if tensor.is_meta:

@@ -19,10 +19,13 @@ from dataclasses import dataclass
 from functools import cache
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.progress import note
+
+if TYPE_CHECKING:
+    from numpy.lib.npyio import NpzFile
 
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 MOST_LINKS = 40  # as Linux follows them
@@ -188,8 +191,19 @@ def write_arrays(path: Path, how: Literal["compressed", "plain"] = "compressed",
         (np.savez_compressed if how == "compressed" and not is_xz else np.savez)(file, allow_pickle=False, **arrays)
 
 
-def open_arrays(path: Path) -> IO[bytes]:
-    """The open file that ``write_arrays`` wrote, for NumPy, which does not close one of its own that is damaged."""
+@contextmanager
+def open_arrays(path: Path) -> Iterator["NpzFile"]:
+    """The arrays that ``write_arrays`` wrote; raises BadZipFile for a file that is no .npz.
+
+    Of such a file ``numpy.load`` would say how to open it unsafely, and it does not close one that is damaged.
+    """
+    from numpy.lib.npyio import NpzFile
+
+    with _unpacked(path) as file, NpzFile(file, allow_pickle=False) as arrays:
+        yield arrays
+
+
+def _unpacked(path: Path) -> IO[bytes]:
     if path.suffix != ".xz":
         return path.open("rb")
     with lzma.open(path) as file:  # a .npz is read from its end: unpacked as a whole, it is unpacked once

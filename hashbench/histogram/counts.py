@@ -83,7 +83,7 @@ class Histogram:
     def load(path: Path) -> "Histogram":
         """The histogram that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         damaged = retold(lambda cause: f"{path}: not a readable histogram: {cause}")
-        with damaged, open_arrays(path) as file, np.load(file, allow_pickle=False) as archive:
+        with damaged, open_arrays(path) as archive:
             return Histogram(archive["counts"], archive["levels"])
 
 

@@ -69,7 +69,7 @@ class Retrieval:
     def load(path: Path) -> "Retrieval":
         """The retrieval that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         try:
-            with open_arrays(path) as file, np.load(file, allow_pickle=False) as archive:
+            with open_arrays(path) as archive:
                 found = {k: Reranked(*(archive[f"{name}_{k}"] for name in Reranked._fields)) for k in CUTOFFS}
                 counts, n_items = archive["contingency"], operator.index(archive["n_items"].item())
                 return Retrieval(n_items, found, counts if counts.size else None)

@@ -21,7 +21,7 @@ from hashbench.contract import (
     TrainingData,
 )
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.files import write_arrays
+from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.methods._method import Method, Requirement, require_usable
 from hashbench.steps import (
@@ -150,7 +150,8 @@ class ShallowHasher(FeatureHasher, BinaryHasher):
         return self.function.weights
 
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
-        with np.errstate(over="ignore"):  # an infinite activation is refused where it is made a code, in one line
+        # an activation that is not finite is refused where it is made a code, in one line
+        with np.errstate(over="ignore", invalid="ignore"):
             return np.concatenate([self.function.activations(each).astype(np.float32) for each in self.blocks(items)])
 
     def as_steps(self) -> Steps:
@@ -209,7 +210,7 @@ def shallow_method(
     def load(chosen: FeatureSettings, stored: SavedHasher) -> Hasher:  # noqa: ARG001
         path = stored.folder / FILE
         damaged = retold(lambda cause: f"{path}: not a whole hasher ({cause})", by=DamagedHasher)
-        with damaged, path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        with damaged, open_arrays(path) as archive:
             function = by_name[str(archive["function"])]
             arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
             scales = [archive[name] for name in (AVERAGE, DEVIATION) if name in archive]

@@ -17,7 +17,7 @@ from pydantic import Field
 from hashbench.codes import Codes, binarize, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, DamagedHasher, Hasher, SavedHasher, SearchItems, TrainingData
 from hashbench.foundation.errors import retold
-from hashbench.foundation.files import write_arrays
+from hashbench.foundation.files import open_arrays, write_arrays
 from hashbench.methods._method import Objective, Supervision, deep_method, load
 from hashbench.steps import Steps
 from hashbench.training.settings import DeepSettings
@@ -90,7 +90,7 @@ def _load(settings: Settings, stored: SavedHasher) -> Hasher:
         return network
     path = stored.folder / LEARNT
     told = retold(lambda cause: f"{path}: {cause}", Exception, by=DamagedHasher)  # an archive can raise nearly anything
-    with told, path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+    with told, open_arrays(path) as archive:
         return LearntHasher(network, archive["ids"], pack(archive["codes"]))
 
 

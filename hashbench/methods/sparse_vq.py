@@ -15,7 +15,7 @@ from pydantic import Field
 from hashbench.contract import DamagedHasher, SavedHasher, TrainingData
 from hashbench.foundation.config import derive_seed, json_object
 from hashbench.foundation.errors import retold
-from hashbench.foundation.files import write_arrays, write_text
+from hashbench.foundation.files import open_arrays, write_arrays, write_text
 from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
 from hashbench.sparse import quantise
 from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
@@ -71,7 +71,7 @@ def _load(settings: Settings, stored: SavedHasher, base: ExhaustiveSearch) -> Ce
         seed = int(json_object(path.read_text())["seed"])
         if settings.fit_on == "train":
             path = stored.folder / CENTROIDS
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            with open_arrays(path) as archive:
                 centroids = Centroids(archive["centres"])
     return CentroidHasher(base, settings.k, settings, seed, centroids)
 

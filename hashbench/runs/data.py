@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
 from hashbench.datasets.card import Card
+from hashbench.datasets.own.expected import of_unit_norm
 from hashbench.datasets.protocol import Neighbours, Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split
 from hashbench.datasets.store import Dataset, open_dataset
+from hashbench.foundation.array_like import native
 from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.once import once
@@ -143,11 +145,20 @@ def _features(
 
 def own_rows(run: Run, items: NDArray[Any], device: str = "auto", labels: NDArray[Any] | None = None) -> ItemRows:
     """The user's own ``items`` [n, ...], in the form that the hasher of a run takes."""
+    if has_unit_norm(run):
+        items = of_unit_norm(items)
+    items = native(items)
     if run.settings.features != PIXELS:
         from hashbench.features import features_of_items
 
         items = features_of_items(items, run.settings.features, run.card.value_max, device=device)
     return ItemRows(items, np.arange(len(items)), labels)
+
+
+def has_unit_norm(run: Run) -> bool:
+    """Whether the items are vectors that are stored with norm 1, for neighbours by cosine."""
+    rule = run.protocol.relevance
+    return isinstance(rule, Neighbours) and rule.metric == "cosine" and run.settings.features == PIXELS
 
 
 def require_supervision(run: Run) -> None:

@@ -21,6 +21,7 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 from hashbench import metrics
@@ -265,7 +266,7 @@ def _unpacked(path: Path) -> dict[Key, Scores]:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
             raise ValueError(f"more than {MOST_BYTES >> 20} MiB unpacked")
-        with np.load(BytesIO(content), allow_pickle=False) as arrays:
+        with NpzFile(BytesIO(content), allow_pickle=False) as arrays:
             return _by_run({name: arrays[name] for name in arrays.files})
 
 

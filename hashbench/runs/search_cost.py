@@ -72,7 +72,7 @@ def _read(path: Path) -> SearchCost | None:
 
 def _measured(data: RunData, hasher: Hasher, codes: Path, rule: Neighbours, candidates: int) -> SearchCost:
     """The times, and the recall of the reordered candidates, of the codes that the run has saved."""
-    with open_arrays(codes) as file, np.load(file, allow_pickle=False) as stored:
+    with open_arrays(codes) as stored:
         arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
     queries = StoredRows(data.compared.items, data.ids.query_ids)
     database = StoredRows(data.compared.items, data.ids.database_ids)

@@ -160,7 +160,7 @@ class DeepHasher(BinaryHasher, nn.Module):
         found = []
         with exactly, progress_bar("encode", "item", len(items), shown=progress) as bar:
             for part in slices(len(items), step):
-                batch = torch.from_numpy(items[part]).to(device)
+                batch = torch.from_numpy(np.ascontiguousarray(items[part])).to(device)
                 found.append(self(self.normalised(batch)).float().cpu().numpy())
                 bar.update(len(batch))
         return np.concatenate(found)

@@ -81,7 +81,11 @@ class UnitNormalisation(MeanSubtraction):
 
 
 def _of_unit_norm(values: Tensor) -> Tensor:
-    return F.normalize(values.flatten(1), eps=1e-12).view_as(values)
+    """Each item divided by its norm; 0 stays 0, and an item whose norm overflows becomes NaN."""
+    items = values.flatten(1)
+    norms = torch.linalg.vector_norm(items, dim=1, keepdim=True)
+    divisors = norms.clamp_min(1e-12).masked_fill(norms.isinf(), torch.nan)  # ONNX clamps infinity too
+    return (items / divisors).view_as(values)
 
 
 def _blocks(items: Tensor) -> Iterator[Tensor]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,19 @@ from support.small_training import settings
 import hashbench
 from hashbench import steps
 from hashbench.codes import binarize
+from hashbench.contract import BinaryHasher
 from hashbench.datasets.card import load_card
 from hashbench.datasets.own.given import of_any
 from hashbench.datasets.own.inputs import read_blocks
 from hashbench.datasets.store import open_dataset
 from hashbench.export import numpy_form, onnx_form, script
 from hashbench.export.description import Form, Input
+from hashbench.export.load import ExportedRun
 from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.extras import missing
+from hashbench.foundation.files import file_sha256
+from hashbench.methods._shallow import Linear, Scaling, ShallowHasher
 from hashbench.runs.guard import load_hasher
 from hashbench.runs.store import Store
 
@@ -105,10 +110,21 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
 )
 def test_the_script_refuses_what_the_run_would_not_take(items: np.ndarray, complaint: str, dtype: str) -> None:
     names: dict[str, Any] = {"np": np}
-    exec(script.check(Input(shape=[2, 2], dtype=dtype, value_max=16), dtype), names)
+    exec(script.check(Input(shape=[2, 2], dtype="uint8", value_max=16), dtype), names)
     with pytest.raises(ValueError, match=complaint):
         names["checked"](items)
     assert names["checked"](np.full((1, 2, 2), 3.0)).dtype == dtype
+
+
+def test_a_model_of_whole_numbers_refuses_fractions_as_its_script_does(exported: Path) -> None:
+    run = hashbench.load(exported)
+    assert isinstance(run, ExportedRun)
+    of_onnx = ExportedRun(exported, run.description.model_copy(update={"form": "onnx"}))
+    names: dict[str, Any] = {"np": np}
+    exec(script.check(run.description.input, "uint8"), names)
+    for encode, error in ((of_onnx.encode, HashbenchError), (names["checked"], ValueError)):
+        with pytest.raises(error, match=r"values from 0 to 2\.5: whole numbers, 0 to 16, are expected"):
+            encode(np.array([0, 2.5]).repeat(64).reshape(2, 8, 8, 1))
 
 
 @pytest.mark.parametrize(
@@ -131,15 +147,42 @@ def test_images_of_values_to_1_are_noted(
     assert all("no value is above 1, and images of values 0 to 255 are expected" in line for line in lines)
 
 
+def written_and_read(trained: hashbench.TrainedRun, hasher: OfSteps, folder: Path) -> steps.Steps:
+    """The steps of a hasher of items [D] as they come back from the ``folder`` that they are written to."""
+    description = export(trained.row, hasher, "numpy", folder)
+    of_vectors = description.input.model_copy(update={"shape": [D]})
+    return numpy_form.read_steps(folder, description.model_copy(update={"input": of_vectors}))
+
+
 @pytest.mark.parametrize("name", HASHERS)
 def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: hashbench.TrainedRun) -> None:
     given = HASHERS[name].as_steps()
-    description = export(trained.row, HASHERS[name], "numpy", tmp_path / "numpy")
-    read = numpy_form.read_steps(tmp_path / "numpy", description)
+    read = written_and_read(trained, HASHERS[name], tmp_path / "numpy")
     np.testing.assert_array_equal(read.activations(items()), given.activations(items()))
     written = runpy.run_path(str(tmp_path / "numpy" / "encode.py"))["activations"]
     np.testing.assert_array_equal(written(items().astype(given.arithmetic)), given.activations(items()))
     assert 0.02 < (given.activations(items()) > 0).mean() < 0.98
+
+
+def test_the_order_of_items_in_memory_is_of_no_effect() -> None:
+    torch = pytest.importorskip("torch")
+    from hashbench.training.hasher import DeepHasher
+
+    random = np.random.default_rng(0)
+    given = random.standard_normal((999, 300))
+    by_rows, by_columns = given, np.asfortranarray(given)
+    linear = Linear(np.zeros(300), random.standard_normal((300, 40)))
+    shallow = ShallowHasher(linear, 1.0, Scaling(given.mean(axis=0)))
+    torch.manual_seed(0)
+    network = DeepHasher(settings(model="linear", normalise="channel"), (300,), 1.0)
+    for encode in (shallow.encode, shallow.as_steps().activations, network.encode):
+        np.testing.assert_array_equal(encode(by_columns), encode(by_rows))
+
+
+def test_the_script_takes_items_row_by_row() -> None:
+    names: dict[str, Any] = {"np": np}
+    exec(script.check(Input(shape=[D], dtype="float32", value_max=None), "float64"), names)
+    assert names["checked"](np.asfortranarray(items())).flags.c_contiguous
 
 
 @pytest.mark.parametrize("name", HASHERS)
@@ -184,8 +227,8 @@ def test_all_forms_take_the_same_of_equal_anchors(trained: hashbench.TrainedRun,
 
     hasher, given = of_equal_anchors()
     expected = hasher.encode(given) > 0
-    description = export(trained.row, hasher, "numpy", tmp_path / "numpy")
-    assert np.array_equal(numpy_form.read_steps(tmp_path / "numpy", description).activations(given) > 0, expected)
+    read = written_and_read(trained, hasher, tmp_path / "numpy")
+    assert np.array_equal(read.activations(given) > 0, expected)
     assert np.array_equal(WholeHashFunction(hasher, None)(torch.from_numpy(given))[0].numpy(), expected)
 
 
@@ -278,6 +321,38 @@ def test_small_encoders_have_steps(changes: dict[str, str]) -> None:
     np.testing.assert_allclose(found.activations(given), expected, atol=1e-5 * np.abs(expected).max())
 
 
+def of_small_features() -> tuple[BinaryHasher, NDArray[np.float32]]:
+    """A network of features that are divided by a small deviation, and these features."""
+    torch = pytest.importorskip("torch")
+    from hashbench.training.hasher import DeepHasher
+
+    torch.manual_seed(0)
+    hasher = DeepHasher(settings(model="mlp", normalise="channel_unit_norm"), (512,), 1.0)
+    given = (np.random.default_rng(0).standard_normal((50, 512)) / 1000).astype(np.float32)
+    hasher.start(torch.from_numpy(given))
+    return hasher, given
+
+
+def test_items_whose_norm_overflows_are_refused() -> None:
+    hasher, given = of_small_features()
+    found = hasher.as_steps()
+    assert found is not None and found.arithmetic == "float32"
+    for activations in (hasher.encode, found.activations):
+        assert np.isfinite(activations(given * np.float32(1e15))).all()
+        with pytest.raises(HashbenchError, match=r"not finite .* items that are too large"):
+            binarize(activations(given * np.float32(1e18)))
+
+
+@needs_onnx
+def test_a_model_of_onnx_refuses_them_too(tmp_path: Path) -> None:
+    from hashbench.export.torch_form import WholeHashFunction
+
+    hasher, given = of_small_features()
+    onnx_form.write(WholeHashFunction(hasher, None), given[:2], tmp_path / "hash.onnx")
+    with pytest.raises(HashbenchError, match=r"not finite .* items that are too large"):
+        binarize(onnx_form.Session(tmp_path / "hash.onnx").activations(given * np.float32(1e18)))
+
+
 def test_a_network_of_other_layers_has_none() -> None:
     pytest.importorskip("torch")
     from hashbench.training.hasher import DeepHasher
@@ -352,6 +427,15 @@ def test_none_items_and_bfloat16(trained: hashbench.TrainedRun, exported: Path) 
             encoder.search(given, database=encoder.encode(given[:0]))
 
 
+@pytest.mark.parametrize(("k", "complaint"), [(2.5, "k: 2.5"), ("3", "k: '3'"), (None, "k: None"), (0, "k = 0")])
+def test_a_wrong_number_of_neighbours_is_one_line(exported: Path, k: Any, complaint: str) -> None:
+    found, given = hashbench.load(exported), digits(9)
+    codes = found.encode(given)
+    assert found.search(given, np.int64(2), database=codes).arrays["ids"].shape == (9, 2)
+    with pytest.raises(HashbenchError, match=complaint):
+        found.search(given, k, database=codes)
+
+
 def test_a_run_searches_its_own_database(trained: hashbench.TrainedRun) -> None:
     given = digits(9)
     own = trained.search(given, 4)
@@ -388,6 +472,33 @@ def edit(key: str, value: object) -> Callable[[Path], None]:
     return change
 
 
+def edit_input(key: str, value: object) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        described = json.loads((folder / "hashbench.json").read_text())["input"]
+        edit("input", {**described, key: value})(folder)
+
+    return change
+
+
+def replaced(folder: Path, content: bytes) -> None:
+    """Puts other ``content`` in the place of hash.npz, with its checksum."""
+    (folder / "hash.npz").write_bytes(content)
+    sums = json.loads((folder / "hashbench.json").read_text())["sha256"]
+    edit("sha256", {**sums, "hash.npz": file_sha256(folder / "hash.npz")})(folder)
+
+
+def damage_arrays(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Changes the arrays of this name, with a right checksum."""
+    file = BytesIO()
+    with np.load(folder / "hash.npz") as arrays:
+        np.savez(file, **{key: change(arrays[key]) if key.endswith(name) else arrays[key] for key in arrays})
+    replaced(folder, file.getvalue())
+
+
+def edit_weights(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Path], None]:
+    return lambda folder: damage_arrays(folder, "_weights", change)
+
+
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
@@ -400,9 +511,25 @@ def edit(key: str, value: object) -> Callable[[Path], None]:
         (edit("format", "other"), "describes no export of hashbench"),
         (edit("bits", 0), r"hashbench\.json: damaged: bits: "),
         (edit("bits", 13), "damaged: it gives 12 bits, not 13"),
-        (edit("steps", [{"operation": "eval", "arrays": {}}]), "unknown operation 'eval'"),
-        (edit("steps", [{"operation": "add", "arrays": {"by": "away"}}]), r"hash\.npz: not a whole hash function"),
-        (edit("steps", [{"operation": "add", "arrays": {}}]), "add takes the arrays by"),
+        (edit("steps", [{"operation": "eval", "arrays": {}}]), r"hash\.npz: damaged: unknown operation 'eval'"),
+        (edit("steps", [{"operation": "add", "arrays": {"by": "away"}}]), r"hash\.npz: damaged: 'away is not a file"),
+        (edit("steps", [{"operation": "add", "arrays": {}}]), r"hash\.npz: damaged: add takes the arrays by"),
+        (edit("version", True), r"hashbench\.json: damaged: version: "),
+        (edit("version", 1.0), r"hashbench\.json: damaged: version: "),
+        (edit_input("value_max", 10**400), r"hashbench\.json: damaged: input\.value_max: "),
+        (edit_input("shape", []), r"hashbench\.json: damaged: input\.shape: "),
+        (edit_input("shape", [1 << 15, 1 << 15]), r"hashbench\.json: damaged: input\.shape: at most"),
+        (edit_input("dtype", "object"), r"hashbench\.json: damaged: input\.dtype: "),
+        (edit_weights(lambda x: x * 1j), "damaged: weights of project: complex128: float32 or float64 is expected"),
+        (edit_weights(lambda x: x > 0), "damaged: weights of project: bool: "),
+        (edit_weights(lambda x: (9 * x).astype(int)), "damaged: weights of project: int64: "),
+        (edit_weights(lambda x: x * np.nan), "damaged: weights of project: not finite"),
+        (edit_weights(lambda x: x / np.zeros(12)), "damaged: weights of project: not finite"),
+        (edit_weights(lambda x: x[:, 0]), r"damaged: project gives shape \(1,\) for 1 items"),
+        (edit_weights(lambda x: np.stack([x, x])), r"damaged: project gives shape \(2, 1, 12\) for 1 items"),
+        (edit_weights(lambda x: x[:9]), r"hash\.npz: damaged: matmul: "),
+        (lambda folder: damage_arrays(folder, "by", lambda x: np.zeros((3, 1))), r"gives shape \(3, 64\) for 1 items"),
+        (lambda folder: replaced(folder, b"no zip file"), r"hash\.npz: damaged: File is not a zip file"),
         (edit("sha256", {}), r"damaged: an export in the form numpy has hash\.npz"),
         (lambda folder: (folder / "hashbench.json").write_text("{"), r"hashbench\.json: damaged: "),
     ],
@@ -412,10 +539,11 @@ def test_a_damaged_export_is_one_line(
 ) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(exported, folder)
-    damage(folder)
+    with np.errstate(all="ignore"):
+        damage(folder)
     with pytest.raises(HashbenchError, match=complaint) as raised:
         hashbench.load(folder).encode(digits(3))
-    assert "\n" not in str(raised.value)
+    assert "\n" not in str(raised.value) and str(raised.value).startswith(str(folder))
 
 
 @pytest.mark.parametrize(

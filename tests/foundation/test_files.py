@@ -1,5 +1,6 @@
 """Outputs: regular files are written whole; a device, a pipe or a descriptor is written to; a link is followed."""
 
+import lzma
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import BadZipFile
 
 import h5py
 import numpy as np
@@ -18,7 +20,16 @@ from support.limits import file_size_limit
 from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import all_or_none, atomic, part_prefix, require_output, sweep_parts, write_text
+from hashbench.foundation.files import (
+    all_or_none,
+    atomic,
+    open_arrays,
+    part_prefix,
+    require_output,
+    sweep_parts,
+    write_arrays,
+    write_text,
+)
 
 
 def left(folder: Path) -> list[str]:
@@ -318,3 +329,14 @@ def test_a_file_that_is_written_twice_has_its_last_content(tmp_path: Path) -> No
         write_text(tmp_path / "file", "first")
         write_text(tmp_path / "file", "second")
     assert (left(tmp_path), (tmp_path / "file").read_text()) == (["file"], "second")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npz.xz"])
+def test_a_file_that_is_no_npz_is_refused_without_advice_to_trust_it(tmp_path: Path, suffix: str) -> None:
+    sound, other = tmp_path / f"sound{suffix}", tmp_path / f"other{suffix}"
+    write_arrays(sound, x=np.arange(3))
+    with open_arrays(sound) as arrays:
+        assert arrays["x"].tolist() == [0, 1, 2]
+    other.write_bytes(lzma.compress(b"\x80\x04K\x01.") if suffix.endswith("xz") else b"\x80\x04K\x01.")
+    with pytest.raises(BadZipFile, match=r"^File is not a zip file$"), open_arrays(other):
+        pass

@@ -21,6 +21,11 @@ def run(tmp_path: Path) -> str:
     return hashbench.train("itq", "toy", bits=12).row.run
 
 
+@pytest.fixture
+def network(run: str) -> hashbench.TrainedRun:
+    return hashbench.train("csq", "toy", bits=12, epochs=1)
+
+
 def test_the_bits_are_those_of_the_whole(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,3 +69,17 @@ def test_what_cannot_be_encoded_is_one_line_and_no_file(
     assert (code, printed, len(error.splitlines())) == (2, "", 1)
     assert said in error
     assert not out.exists()
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i2", np.uint16, np.float16, np.longdouble])
+def test_a_network_takes_items_of_any_type(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, network: hashbench.TrainedRun, dtype: str | type
+) -> None:
+    items = np.random.default_rng(1).integers(0, 9, (70, D))
+    expected = network.encode(items.astype(np.float32))
+    assert 0 < expected.mean() < 1
+    assert np.array_equal(network.encode(items.astype(dtype)), expected)
+    np.save(tmp_path / "items.npy", items.astype(dtype))
+    out = tmp_path / "codes.npy"
+    assert call(capsys, "encode", network.row.run, tmp_path / "items.npy", "--out", out)[0] == 0
+    assert np.array_equal(np.load(out), np.packbits(expected, axis=1))

@@ -30,6 +30,8 @@ def _stored(path: Path) -> StoredArray:
     if kind != FLAT:
         shown = printable(kind.decode("latin-1"))
         raise HashbenchError(f"{path}: an index of faiss of the kind {shown}: that of an IndexBinaryFlat is read")
+    if n_items == 0:
+        raise HashbenchError(f"{path}: no codes: an index of one or more is expected")
     size = path.stat().st_size - HEADER.size
     if n_items < 1 or width < 1 or n_bits != 8 * width or not n_items * width == n_bytes == size:
         raise HashbenchError(

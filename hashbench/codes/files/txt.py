@@ -10,13 +10,13 @@ from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import slices
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
-LINES = re.compile(rb"[0-9A-Fa-f]+(\r?\n[0-9A-Fa-f]*)*\r?")
+LINES = re.compile(rb"[0-9A-Fa-f]+[ \t]*(\r?\n[0-9A-Fa-f]*[ \t]*)*\r?")
 TEXT = re.compile(rb"[0-9A-Fa-f]+")
 MOST_BYTES = 1 << 30
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` has lines of hexadecimal digits."""
+    """Whether a file that begins with ``head`` has lines of hexadecimal digits; spaces may end a line."""
     return LINES.fullmatch(head.removeprefix(BYTE_ORDER_MARK)) is not None
 
 
@@ -28,7 +28,8 @@ def arrays(path: Path) -> Arrays:
 def _stored(path: Path) -> StoredArray:
     if path.stat().st_size > MOST_BYTES:
         raise HashbenchError(f"{path}: lines are read from files of at most {MOST_BYTES >> 20} MiB: save an .npz")
-    texts = path.read_bytes().removeprefix(BYTE_ORDER_MARK).rstrip().splitlines()
+    content = path.read_bytes().removeprefix(BYTE_ORDER_MARK)
+    texts = [line.rstrip(b" \t") for line in content.rstrip().splitlines()]
     for number, text in enumerate(texts, 1):  # a line is an item: an id is the number of a line
         if TEXT.fullmatch(text) is None:
             shown = printable(text.decode("utf-8", "replace")) or "an empty line"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes, pack
 from hashbench.datasets.own.given import of_any
+from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
@@ -63,6 +64,7 @@ class Encoder(ABC):
         """
         return self.codes(items).bits()
 
+    @checked_arguments
     def search(self, query: Any, k: int = 10, database: Any = None) -> "Found":
         """The ``k`` items of the ``database`` that are nearest to each query by Hamming distance, all with the ties.
 

@@ -11,6 +11,7 @@ from hashbench.foundation.progress import note
 from hashbench.steps import LARGEST
 
 BYTE_MAX = 255
+ROUNDING = 1e-6  # a norm that differs from 1 by no more is 1, so that a vector of norm 1 stays as it is
 
 
 def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
@@ -31,10 +32,25 @@ def require_range(where: Path | str, items: NDArray[Any], value_max: int | None)
     smallest, largest, why = -LARGEST, LARGEST, ""
     if value_max is not None:
         smallest, largest, why = 0, value_max, ", as in the data set"
-    low, high = items.min(), items.max()
+    low, high = float(items.min()), float(items.max())
     if not (smallest <= low and high <= largest):  # NaN is in no range
         given = "a value is NaN" if np.isnan(low) else f"values from {low:g} to {high:g}"
         raise HashbenchError(f"{where}: {given}; {smallest:g} to {largest:g} are expected{why}")
+
+
+def norms_of(vectors: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The norms of ``vectors`` [n, d]."""
+    return np.sqrt(np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64))
+
+
+def of_unit_norm(items: NDArray[Any]) -> NDArray[np.float32]:
+    """The vectors [n, d] with norm 1, as a data set stores them for cosine; HashbenchError if one has the norm 0."""
+    vectors = items.astype(np.float32, copy=False)
+    norms = norms_of(vectors)
+    norms[np.abs(norms - 1) <= ROUNDING] = 1
+    if not norms.all():
+        raise HashbenchError(f"items: row {int(np.argmin(norms))} has norm 0, and no cosine: leave it out")
+    return (vectors / norms[:, None]).astype(np.float32)
 
 
 def note_if_dark(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:

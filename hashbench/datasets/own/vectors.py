@@ -14,6 +14,7 @@ from hashbench.codes.files import Arrays, StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
 from hashbench.datasets.own import texts
 from hashbench.datasets.own.data import FileOptions, GivenNeighbours, OwnData, OwnLabels, Spread
+from hashbench.datasets.own.expected import norms_of, of_unit_norm
 from hashbench.datasets.own.files import ITEMS, key_of
 from hashbench.datasets.own.vector_files import arrays_of, vector_columns
 from hashbench.datasets.protocol import Metric
@@ -148,7 +149,7 @@ def _metric(stored: Sequence[StoredArray], asked: Metric | None, attributes: dic
         return DISTANCES[stated.lower()], f"its distance is {printable(stated)}"
     for vectors in stored:
         for block in _float32_blocks(vectors):
-            if (np.abs(_norms(block) - 1) > UNIT).any():
+            if (np.abs(norms_of(block) - 1) > UNIT).any():
                 return "l2", f"not all norms are 1 within {UNIT}"
     return "cosine", f"all norms are 1 within {UNIT}"
 
@@ -159,7 +160,7 @@ def _blocks(stored: StoredArray, metric: Metric, spread: VectorSpread) -> Iterat
     for vectors in _float32_blocks(stored):
         block = vectors
         if metric == "cosine":
-            norms = _norms(vectors)
+            norms = norms_of(vectors)
             if not norms.all():
                 row = first + int(np.argmin(norms))
                 raise HashbenchError(
@@ -167,7 +168,7 @@ def _blocks(stored: StoredArray, metric: Metric, spread: VectorSpread) -> Iterat
                 )
             spread.lowest = min(spread.lowest, float(norms.min()))
             spread.highest = max(spread.highest, float(norms.max()))
-            block = (vectors / norms[:, None]).astype(np.float32)
+            block = of_unit_norm(vectors)
         first += len(block)
         yield block
 
@@ -175,7 +176,3 @@ def _blocks(stored: StoredArray, metric: Metric, spread: VectorSpread) -> Iterat
 def _float32_blocks(stored: StoredArray) -> Iterator[NDArray[np.float32]]:
     for slab in (slab for _, slab in stored.slabs()) if stored.by_rows else iter([stored.whole()]):
         yield as_float32(stored.where, slab)
-
-
-def _norms(block: NDArray[np.float32]) -> NDArray[np.float64]:
-    return np.sqrt(np.einsum("nd,nd->n", block, block, dtype=np.float64))

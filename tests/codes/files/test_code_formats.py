@@ -237,7 +237,7 @@ def test_each_line_of_a_txt_is_an_item(tmp_path: Path, content: bytes, says: str
         txt_reader.arrays(path)["query_codes"]()
     number, _, rest = says.removeprefix("line ").partition(":")
     assert str(caught.value) == f"{path}: line {3000 + int(number)}:{rest}"
-    for sound in (b"ff00", b"\xef\xbb\xbfff00\r\na0b0\r\n\n"):
+    for sound in (b"ff00", b"\xef\xbb\xbfff00\r\na0b0\r\n\n", b"ff00 \na0b0\t \r\n"):
         path.write_bytes(sound)
         assert txt_reader.recognises(sound)
         assert txt_reader.arrays(path)["query_codes"]().whole()[0] == b"ff00"

@@ -43,6 +43,13 @@ def test_the_file_of_faiss_itself(tmp_path: Path) -> None:
     assert np.array_equal(codes.words, pack(BITS.reshape(9, 2, 8)[:, :, ::-1].reshape(9, 16)).words)
 
 
+def test_an_empty_index_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "database_codes.faiss"
+    path.write_bytes(index(n=0, n_bytes=0)[: -len(BITS) * 2])
+    with pytest.raises(HashbenchError, match=r"database_codes\.faiss: no codes: an index of one or more is expected"):
+        files.load_database(str(path))
+
+
 @pytest.mark.parametrize(
     "content",
     [

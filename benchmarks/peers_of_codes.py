@@ -38,6 +38,7 @@ from hashbench.runs.run import Run
 
 K = 10
 ORDERS = 200  # of ties that are drawn
+RESCORED = 10  # queries at a time: the bits of all candidates of each are int64, 60 MB of 20,000 items
 CANDIDATES = (10, 20, 40, 100)
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -250,16 +251,19 @@ def sentence_transformers_binary(compared: Comparison, *, rescore: bool) -> Peer
 
         codes = quantize_embeddings(compared.items, precision="ubinary")
         n_candidates = len(codes) // K if rescore else 1
-        found, _ = semantic_search_faiss(
-            compared.queries,
-            corpus_embeddings=codes,
-            corpus_precision="ubinary",
-            top_k=K,
-            rescore=rescore,
-            rescore_multiplier=n_candidates,
-            exact=True,
-        )
-        return np.array([[hit["corpus_id"] for hit in hits] for hits in found])
+        nearest_items = []
+        for queries in np.array_split(compared.queries, -(-len(compared.queries) // RESCORED)):
+            found, _ = semantic_search_faiss(
+                queries,
+                corpus_embeddings=codes,
+                corpus_precision="ubinary",
+                top_k=K,
+                rescore=rescore,
+                rescore_multiplier=n_candidates,
+                exact=True,
+            )
+            nearest_items += [[hit["corpus_id"] for hit in hits] for hits in found]
+        return np.array(nearest_items)
 
     return lambda _: of_any_seed()
 

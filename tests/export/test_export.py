@@ -640,3 +640,27 @@ def test_a_run_by_its_name_is_found_without_what_encodes_and_trains(
     later = "('hashbench.methods', 'hashbench.runs.execute', 'hashbench.codes.files', 'hashbench.codes.search')"
     command = [sys.executable, "-c", f"{code}; print([name for name in {later} if name in sys.modules])"]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_vectors_of_cosine_are_scaled_as_the_data_set_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = 5 * np.random.default_rng(0).standard_normal((400, 12)).astype(np.float32) + 1
+    np.save(tmp_path / "raw.npy", vectors)
+    added = ("dataset", "add", "own_cosine", tmp_path / "raw.npy", "--metric", "cosine", "--queries", "40")
+    assert call(capsys, *added)[0] == 0
+    trained = hashbench.train("itq", "own_cosine", bits=8)
+    folder = tmp_path / "exported"
+    assert call(capsys, "export", trained.row.run, "--to", "numpy", "--out", folder)[0] == 0
+    codes = trained.encode(vectors)
+    assert np.array_equal(hashbench.load(folder).encode(vectors), codes)
+    assert np.array_equal(runpy.run_path(str(folder / "encode.py"))["encode"](vectors), codes)
+    of_database = trained.database().bits()
+    ids = np.load(codes_with_ids(trained, tmp_path, capsys) / "ids.npy")
+    assert np.array_equal(codes[ids], of_database)
+    with pytest.raises(HashbenchError, match="row 1 has norm 0, and no cosine"):
+        trained.encode(np.array([vectors[0], vectors[0] * 0]))
+
+
+def codes_with_ids(trained: hashbench.TrainedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    folder = tmp_path / "codes"
+    assert call(capsys, "export", trained.row.run, "--codes", "--to", "numpy", "--out", folder)[0] == 0
+    return folder

@@ -37,8 +37,9 @@ LEFT_OUT = {
     "hashbench dataset add mine glove-100-angular.hdf5": OWN,
     "hashbench dataset add mine base.fvecs --queries query.fvecs --neighbours groundtruth.ivecs": OWN,
     "hashbench dataset add mine corpus.jsonl --items text --embed sentence-transformers:all-MiniLM-L6-v2": NETWORK,
-    "hashbench encode digits-s1-talr_ap-32b-s0 items.npy --out codes.npy": OWN,  # test_encode_file
-    "hashbench encode digits-s1-talr_ap-32b-s0 items.h5 --out codes.h5": OWN,
+    "hashbench export own_codes.npz --codes --to pgvector --out for_pgvector": OWN,  # test_export_codes
+    "hashbench encode digits-s1-itq-48b items.npy --out packed.npy": OWN,  # test_encode_file
+    "hashbench encode itq items.npy --out packed.h5": OWN,
     "hashbench train talr-ap digits --protocol s1 --bits 32 --model small_cnn --track tensorboard": OWN,
     "hashbench bench vectors.npy": OWN,  # test_cli_bench_vectors
     "hashbench eval codes.npz --neighbours glove.hdf5:neighbors --k 10": OWN,  # test_cli_eval_neighbours
@@ -91,7 +92,7 @@ NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
 }
 NEEDS_EXTRA = {  # the module of it
     "hashbench search codes.npz --method ivf --index lists.npz --out near.npz": "faiss",
-    "hashbench export digits-s1-talr_ap-32b-s0 --codes --to faiss --out for_faiss": "faiss",
+    "hashbench export digits-s1-itq-48b --codes --to faiss --out for_faiss": "faiss",
 }
 # what comes of a training, which another processor rounds in another way: all figures, and whether two bits are equal
 BITS_OF_A_TRAINING = re.compile(r"(?<=dead: |cate: )(none|[\d, as]+( and \d+ more)?)(?=;)")

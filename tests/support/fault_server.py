@@ -136,8 +136,8 @@ class _Handler(BaseHTTPRequestHandler):
                 if self.server.closing.wait(answer.drip_s):
                     return
         elif piece:
+            request.sent += len(piece)  # before the client has it, and reads the sum
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if answer.chunked else piece)
-            request.sent += len(piece)
 
 
 class FtpServer(socketserver.ThreadingTCPServer):

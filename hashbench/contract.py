@@ -282,7 +282,7 @@ class QuantisedOutput:
         arrays |= {f"database_{name}": array for name, array in self.items.items()}
         for of, rows in (("query", self.data.queries), ("database", self.data.database)):
             arrays |= {f"{of}_ids": rows.ids} if rows.labels is None else {f"{of}_labels": rows.labels}
-        write_arrays(path, **arrays)
+        write_arrays(path, "plain", **arrays)  # such numbers hardly compress
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The rankings by asymmetric distances; nothing is counted by Hamming distance."""

@@ -62,7 +62,8 @@ class DimensionQuantiser(QuantisingFunction):
         """The vectors of the queries."""
         return {"vectors": self.vectors(features)}
 
-    def distances(self, queries: Arrays, items: Arrays) -> Distances:
+    def prepared(self, items: Arrays) -> Arrays:
+        """The packed numbers as estimates take them, and the terms of each item."""
         n_items = len(items["codes"])
         scale, added = np.empty(n_items, np.float32), np.empty(n_items, np.float32)
         packed = np.empty((n_items, -(-self.n_features // (8 // self.bits))), np.uint8)
@@ -71,7 +72,10 @@ class DimensionQuantiser(QuantisingFunction):
             # where a byte holds whole numbers, both ways to pack are one
             packed[rows] = block["codes"] if 8 % self.bits == 0 else pack_numbers(self.numbers_of(block), self.bits)
             scale[rows], added[rows] = self.terms(block)
-        return estimated(queries["vectors"], packed, self.levels, scale, added)
+        return {"packed": packed, "scale": scale, "added": added}
+
+    def distances(self, queries: Arrays, prepared: Arrays) -> Distances:
+        return estimated(queries["vectors"], levels=self.levels, **prepared)
 
 
 def dimension_method(

@@ -52,8 +52,8 @@ class Quantiser(QuantisingFunction):
         products = [part @ centroids.T for part, centroids in zip(self._parts(features), self.centroids, strict=True)]
         return {"tables": -np.stack(products, axis=1)}
 
-    def distances(self, queries: Arrays, items: Arrays) -> Distances:
-        return by_tables(queries["tables"], items["centroids"])
+    def distances(self, queries: Arrays, prepared: Arrays) -> Distances:
+        return by_tables(queries["tables"], prepared["centroids"])
 
     def squared_distances(self, features: Floats) -> Floats:
         """The squared distances float64[n, bytes, 256] of ``features`` [n, d] to the centroids of each part."""

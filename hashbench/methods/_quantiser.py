@@ -51,9 +51,13 @@ class QuantisingFunction(FittedFunction):
     def of_queries(self, features: Floats) -> Arrays:
         """What the distances need of queries with ``features`` [q, d], by name; each array has q rows."""
 
+    def prepared(self, items: Arrays) -> Arrays:
+        """What a search keeps in memory of stored ``items``, computed once: they themselves."""
+        return items
+
     @abstractmethod
-    def distances(self, queries: Arrays, items: Arrays) -> Distances:
-        """Squared distances, or (ip) minus inner products, up to a constant of the query."""
+    def distances(self, queries: Arrays, prepared: Arrays) -> Distances:
+        """Squared distances, or (ip) minus inner products, to ``prepared`` items, up to a constant of the query."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,8 @@ class QuantisingHasher(FeatureHasher):
         """What the distances of the queries to the database need, and what is stored of the database."""
         queries = self._arrays(data.queries, self.function.of_queries, progress=progress)
         items = self._arrays(data.database, self.function.of_items, progress=progress)
-        return QuantisedOutput(queries, items, self.function.distances(queries, items), data)
+        distances = self.function.distances(queries, self.function.prepared(items))
+        return QuantisedOutput(queries, items, distances, data)
 
     def _arrays(self, rows: ItemRows, encode: Callable[[Floats], Arrays], *, progress: bool) -> Arrays:
         """What ``encode`` makes of the features of all ``rows``, block by block."""

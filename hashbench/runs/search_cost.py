@@ -126,11 +126,12 @@ def _asymmetric(query: Codes, database: Codes, activations: Array) -> Callable[[
 def _estimates(hasher: QuantisingHasher, arrays: dict[str, Array]) -> Callable[[int], Array]:
     """The estimates of one query: of several together the items would be decoded once."""
     items = {name.removeprefix("database_"): array for name, array in arrays.items() if name.startswith("database_")}
+    prepared = hasher.function.prepared(items)
     queries = {name.removeprefix("query_"): array for name, array in arrays.items() if name.startswith("query_")}
 
     def distances(number: int) -> Array:
         one = {name: array[number : number + 1] for name, array in queries.items()}
-        return hasher.function.distances(one, items)(slice(0, 1))[0]
+        return hasher.function.distances(one, prepared)(slice(0, 1))[0]
 
     return distances
 

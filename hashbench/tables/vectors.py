@@ -184,6 +184,8 @@ def _codes(
         given["normalise"] = "none"
     given |= {} if features is None else {"features": features}
     for title, variant in VARIANTS.get(method, {method_file(method).title: {}}).items():
+        if variant and bits < width:
+            continue  # a variant is compared where a vector has a bit a number
         settings = {**given, **variant}
         run = Run.resolve(card.name, protocol, method, settings)
         if run.settings.bytes_per_item is None:

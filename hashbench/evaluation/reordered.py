@@ -38,7 +38,8 @@ def reordered_recall(
     ]
     n_neighbours = (neighbours >= 0).sum(axis=1)
     k = neighbours.shape[1]
-    found = np.array([_probabilities(of_query, k).sum() for of_query in pairs])
+    query_of_pair = np.repeat(np.arange(len(query)), [len(of_query) for of_query in pairs])
+    found = np.bincount(query_of_pair, _probabilities(np.concatenate(pairs), k), minlength=len(query))
     return np.divide(found, n_neighbours, out=np.full(len(query), np.nan), where=n_neighbours > 0)
 
 
@@ -50,7 +51,7 @@ def _pairs_of_query(
     candidates: int,
 ) -> NDArray[np.int64]:
     """Of each neighbour that may be a candidate: is it tied; nearer and tied items ahead of it; g; s. int64[n, 5]."""
-    last = np.partition(distances, candidates - 1)[candidates - 1]
+    last = np.searchsorted(np.cumsum(np.bincount(distances)), candidates)
     items = np.flatnonzero(distances <= last)
     is_tied = distances[items] == last
     n_tied = int(is_tied.sum())

@@ -10,6 +10,7 @@ from hashbench.histogram.ranking import Array, Distances, by_tables
 PAIRS = 1 << 24  # query-item pairs estimated at a time: 128 MB
 NUMBERS = 1 << 21  # decoded at a time: 16 MB
 FEW = 4  # queries for which bytes of several numbers are not decoded, but looked up, which gives the same sums
+MOST_BITS = 8  # of a number
 EXACT_BITS = 52  # whole float64 of so many bits are added without rounding
 SIGNS = np.array([-1.0, 1.0])  # the levels of a bit
 
@@ -22,6 +23,8 @@ def pack_tight(numbers: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
 
 def unpack_tight(packed: NDArray[np.uint8], bits: int, d: int) -> NDArray[np.uint8]:
     """The numbers [n, d] that :func:`pack_tight` packed."""
+    if bits == MOST_BITS:
+        return packed
     each = np.unpackbits(packed, axis=1, count=d * bits, bitorder="little").reshape(len(packed), d, bits)
     return np.packbits(each, axis=2, bitorder="little")[:, :, 0]
 

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 from hashbench.contract import Arrays, Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
-from hashbench.histogram.estimates import estimated, pack_numbers, pack_tight, unpack_tight
+from hashbench.histogram.estimates import MOST_BITS, estimated, pack_numbers, pack_tight, unpack_tight
 from hashbench.histogram.ranking import Distances
 from hashbench.methods._method import Method
 from hashbench.methods._quantiser import QuantiserSettings, QuantisingFunction, QuantisingHasher
 from hashbench.methods._shallow import shallow_method
 
-MOST_BITS = 8  # of a dimension: a number fits a byte
 DECODED = 1 << 22  # numbers of items that are decoded at a time
 
 

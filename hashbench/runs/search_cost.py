@@ -45,7 +45,7 @@ class SearchCost(Strict):
     candidates: int
     encode_us: float
     query_ms: dict[str, float]
-    reordered: float | None  # the recall at k of the candidates by Hamming distance, ordered by query times bits
+    reordered: float | None = None  # the recall at k of the candidates by Hamming distance, ordered by query times bits
 
 
 def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost:
@@ -56,8 +56,11 @@ def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost
     if (kept := _read(path)) is not None and (kept.k, kept.candidates) == (rule.k, candidates):
         return kept
     data, hasher = open_data(run), load_hasher(row, store, run=run)
+    with open_arrays(path.with_name(CODES)) as stored:
+        arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
+    reordered = _reordered(data, arrays, candidates) if isinstance(hasher, BinaryHasher) else None
     with training_threads(1):
-        found = _measured(data, hasher, path.with_name(CODES), rule, candidates)
+        found = _measured(data, hasher, arrays, rule, candidates).model_copy(update={"reordered": reordered})
     write_text(path, json.dumps(found.model_dump()) + "\n")
     return found
 
@@ -70,29 +73,28 @@ def _read(path: Path) -> SearchCost | None:
         return None
 
 
-def _measured(data: RunData, hasher: Hasher, codes: Path, rule: Neighbours, candidates: int) -> SearchCost:
-    """The times, and the recall of the reordered candidates, of the codes that the run has saved."""
-    with open_arrays(codes) as stored:
-        arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
+def _reordered(data: RunData, arrays: dict[str, Array], candidates: int) -> float:
+    """The recall of the candidates by Hamming distance, ordered by query times bits, of the codes that are saved."""
+    query, items, z = pack(arrays["query_codes"]), pack(arrays["database_codes"]), arrays[QUERY_ACTIVATIONS]
+    relevance = data.relevance
+    assert isinstance(relevance, NeighbourRelevance)
+    return float(np.nanmean(reordered_recall(query, items, z, relevance.ids, candidates)))
+
+
+def _measured(data: RunData, hasher: Hasher, arrays: dict[str, Array], rule: Neighbours, candidates: int) -> SearchCost:
+    """The times of the codes that the run has saved."""
     queries = StoredRows(data.compared.items, data.ids.query_ids)
     database = StoredRows(data.compared.items, data.ids.database_ids)
     floats = _Floats(queries, database, rule, candidates)
-    reordered = None
     if isinstance(hasher, BinaryHasher):
         query, items, z = pack(arrays["query_codes"]), pack(arrays["database_codes"]), arrays[QUERY_ACTIVATIONS]
-        relevance = data.relevance
-        assert isinstance(relevance, NeighbourRelevance)
-        recalls = reordered_recall(query, items, z, relevance.ids, candidates)
-        reordered = float(np.nanmean(recalls))
         by_query = {"bits": _hamming(query, items), "float": _asymmetric(query, items, z)}
     else:
         by_query = {"float": _estimates(cast("QuantisingHasher", hasher), arrays)}
     query_ms = {name: floats.milliseconds(distances) for name, distances in by_query.items()}
     encode_us = _encode_us(data, hasher)
     cpu = str(provenance.hardware("cpu")["cpu"])
-    return SearchCost(
-        cpu=cpu, k=rule.k, candidates=candidates, encode_us=encode_us, query_ms=query_ms, reordered=reordered
-    )
+    return SearchCost(cpu=cpu, k=rule.k, candidates=candidates, encode_us=encode_us, query_ms=query_ms)
 
 
 def _encode_us(data: RunData, hasher: Hasher) -> float:

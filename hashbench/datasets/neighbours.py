@@ -212,7 +212,7 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
     sample = _drawn_queries(n_queries)
     due = _nearest(queries[sample], database, k, metric)[1]
     stated = np.sort(distances[sample], axis=1)
-    is_wrong = stated > due + TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean()))
+    is_wrong = stated > due + _tolerances(due)
     if is_wrong.any():
         row, rank = np.argwhere(is_wrong)[0]
         given = (
@@ -261,7 +261,12 @@ def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, d
 
 
 def _differ(stated: NDArray[Any], due: Floats) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(stated - due) > TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean())))
+    return np.asarray(np.abs(stated - due) > _tolerances(due))
+
+
+def _tolerances(due: Floats) -> Floats:
+    """How far each stated distance may be from the computed one: a share of it, or of the mean if that is more."""
+    return np.asarray(TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean())))
 
 
 def _drawn_queries(n_queries: int) -> NDArray[np.int64]:

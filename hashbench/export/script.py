@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from hashbench.datasets.own.expected import BYTE_MAX
+from hashbench.datasets.own.expected import BYTE_MAX, ROUNDING
 from hashbench.export.description import Input
 from hashbench.foundation.files import file_sha256
 from hashbench.steps import LARGEST
@@ -66,10 +66,10 @@ WARNING = """\
     if items.dtype.kind == "f" and high <= 1:
         print("warning: no value is above 1, and images of values 0 to 255 are expected", file=sys.stderr)
 """
-SCALED = """\
+SCALED = f"""\
     items = items.astype("float32", copy=False)
     norms = np.sqrt(np.einsum("nd,nd->n", items, items, dtype="float64"))
-    norms[abs(norms - 1) <= 1e-6] = 1
+    norms[abs(norms - 1) <= {ROUNDING:g}] = 1
     items = (items / norms[:, None]).astype("float32")  # as for cosine
 """
 

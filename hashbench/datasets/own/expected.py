@@ -47,10 +47,15 @@ def of_unit_norm(items: NDArray[Any]) -> NDArray[np.float32]:
     """The vectors [n, d] with norm 1, as a data set stores them for cosine; HashbenchError if one has the norm 0."""
     vectors = items.astype(np.float32, copy=False)
     norms = norms_of(vectors)
-    norms[np.abs(norms - 1) <= ROUNDING] = 1
     if not norms.all():
         raise HashbenchError(f"items: row {int(np.argmin(norms))} has norm 0, and no cosine: leave it out")
-    return (vectors / norms[:, None]).astype(np.float32)
+    return divided(vectors, norms)
+
+
+def divided(vectors: NDArray[np.float32], norms: NDArray[np.float64]) -> NDArray[np.float32]:
+    """The ``vectors`` [n, d] over their ``norms`` [n]; one whose norm is 1 stays as it is."""
+    divisors = np.where(np.abs(norms - 1) <= ROUNDING, 1, norms)
+    return (vectors / divisors[:, None]).astype(np.float32)
 
 
 def note_if_dark(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:

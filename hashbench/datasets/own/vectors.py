@@ -14,7 +14,7 @@ from hashbench.codes.files import Arrays, StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
 from hashbench.datasets.own import texts
 from hashbench.datasets.own.data import FileOptions, GivenNeighbours, OwnData, OwnLabels, Spread
-from hashbench.datasets.own.expected import norms_of, of_unit_norm
+from hashbench.datasets.own.expected import divided, norms_of
 from hashbench.datasets.own.files import ITEMS, key_of
 from hashbench.datasets.own.vector_files import arrays_of, vector_columns
 from hashbench.datasets.protocol import Metric
@@ -168,7 +168,7 @@ def _blocks(stored: StoredArray, metric: Metric, spread: VectorSpread) -> Iterat
                 )
             spread.lowest = min(spread.lowest, float(norms.min()))
             spread.highest = max(spread.highest, float(norms.max()))
-            block = of_unit_norm(vectors)
+            block = divided(vectors, norms)
         first += len(block)
         yield block
 

@@ -349,9 +349,9 @@ class _Candidates:
         first = database[slice(0, min(TILE_ITEMS, database.shape[0]))]
         self.centre = first.mean(axis=0, dtype=np.float64).astype(np.float32) if metric == "l2" else None
         self.queries, self.query_norms = self._prepared(queries)
+        if metric == "l2":  # 1 after the change of sign: it meets half the squared norm at the end of an item
+            self.queries[:, -1] = -1
         self.queries *= -1
-        if metric == "l2":  # the product with an item that has half its squared norm at the end
-            self.queries[:, -1] = 1
         self.largest = 0.0  # norm of an item
         self.values = np.full((len(queries), _room(n)), np.inf, np.float32)
         self.ids = np.full(self.values.shape, -1, np.int32)

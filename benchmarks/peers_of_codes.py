@@ -4,10 +4,10 @@ Run `python benchmarks/peers_of_codes.py [DATASET] [--items 20000] [--queries 50
 vectors are drawn from a data set without labels (wordnet_minilm by default), or, for DATASET drawn, around random
 centres. Recall is the share of the 10 nearest items by floats that are among the 10 nearest by codes, the mean over all
 orders of ties for codes of hashbench; a library has its own order. The row of neighbours has the share of queries whose
-10 nearest are those of faiss.knn. The last rows are hashbench's recall@m beside that of a search that rescores m
+10 nearest are those of faiss.knn. The next rows are hashbench's recall@m beside that of a search that rescores m
 candidates, the mean and its standard error over 200 drawn orders of the ties. A library that is not installed is
 skipped: faiss-cpu, rabitqlib and sentence-transformers are looked for. Writes
-results/benchmarks/peers-of-codes-MACHINE.json.
+results/benchmarks/peers-of-codes-MACHINE.json; an interruption keeps the rows that are done.
 """
 
 # ruff: noqa: PLC0415 (a library is imported where its codes are made)
@@ -289,7 +289,7 @@ def codes(compared: Comparison) -> Iterator[Compared]:
         yield Compared(name, "scalar", bits * d, peer, given={"clipped": 0.0}, is_random=False)
     for parts in (8, 16, 32, 64):
         yield Compared(f"pq: PQ{parts} of faiss", "pq", 8 * parts, faiss_index(compared, f"PQ{parts}np"))
-        opq = faiss_index(compared, f"OPQ{parts},PQ{parts}np")
+        opq = cache(faiss_index(compared, f"OPQ{parts},PQ{parts}np"))
         for start in ("none", "random") if parts == 8 else ("none",):
             given: dict[str, Setting] = {"start": start}
             yield Compared(f"opq, start {start}: OPQ{parts} of faiss", "opq", 8 * parts, opq, given=given)
@@ -327,15 +327,17 @@ def main() -> None:
     what = f"{chosen.dataset}: {len(items):,} x {items.shape[1]}, {len(queries)} queries, {chosen.metric}"
     print(f"{what}, {chosen.seeds} seeds: recall@{K}")
     print(f"{'code, and the peer':<44} {'bits':>5}  {'hashbench':<17}  {'peer':<17}  difference")
-    if "neighbours".startswith(chosen.only):
-        compared.compare_neighbours()
-    for code in codes(compared):
-        if code.name.startswith(chosen.only):
-            compared.compare(code)
-    if "recall".startswith(chosen.only):
-        compared.compare_rescoring(64)
-    if not chosen.only:
-        _record.write("peers-of-codes", {**vars(chosen), "k": K, "rows": compared.rows})
+    try:
+        if "neighbours".startswith(chosen.only):
+            compared.compare_neighbours()
+        if "recall".startswith(chosen.only):
+            compared.compare_rescoring(64)
+        for code in codes(compared):
+            if code.name.startswith(chosen.only):
+                compared.compare(code)
+    finally:  # OPQ takes an hour: an interruption keeps the rows that are done
+        if not chosen.only:
+            _record.write("peers-of-codes", {**vars(chosen), "k": K, "rows": compared.rows})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Context, Option, echo
 
@@ -16,7 +16,7 @@ from hashbench.foundation.files import require_apart, require_output, write_arra
 if TYPE_CHECKING:
     from hashbench.codes import Codes
     from hashbench.codes.files import Explicit
-    from hashbench.codes.search import Found
+    from hashbench.codes.search import SearchResult
 
 SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most images, the most queries, the default
 LINES = 10  # of more queries there is a line each only if their number was asked for
@@ -43,14 +43,6 @@ def command(
         int | None, Option(min=1, help="Queries, spread evenly. [default: 8 on a sheet, of at most 100; else all]")
     ] = None,
     as_json: AsJson = False,
-    method: Annotated[
-        Literal["exhaustive", "ivf"],
-        Option(help="Compare a query with all items; or with some lists of faiss's inverted file (the extra search)."),
-    ] = "exhaustive",
-    probes: Annotated[int | None, Option(min=1, help="ivf: lists that a query looks into. [default: 32]")] = None,
-    lists: Annotated[int | None, Option(min=1, help="ivf: lists. [default: the root of the number of items]")] = None,
-    index: Annotated[Path | None, Option(metavar="FILE.npz", help="ivf: the file that keeps the lists.")] = None,
-    check: Annotated[int | None, Option(min=0, help="ivf: queries searched exhaustively too. [default: 100]")] = None,
     query_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the queries.")] = None,
     database_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the database.")] = None,
     bits: Bits = None,
@@ -74,15 +66,12 @@ def command(
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
-    of_lists = {"probes": probes, "lists": lists, "index": index, "check": check}
-    if method != "ivf" and (found := given(of_lists)):
-        raise HashbenchError(f"{found}: can be used with --method ivf only")
     if out is not None and out.suffix != ".npz":
         if file is not None:
             raise HashbenchError(f"{out}: a file of codes has no images to draw: name a FILE.npz for ids and distances")
         of_codes = {"query-codes": query_codes, "database-codes": database_codes, "bits": bits, "bit-order": bit_order}
         require_apart([] if items is None else [items], [out])
-        _check_sheet({"json": as_json, "method ivf": method == "ivf", **of_codes, "layout": layout}, top, queries)
+        _check_sheet({"json": as_json, **of_codes, "layout": layout}, top, queries)
         from hashbench.runs import contact_sheet
 
         n, run, first = queries or SHOWN_QUERIES, str(source), program(context)
@@ -94,14 +83,13 @@ def command(
     if file is None:
         store = Store.default()
         sources = [codes_file(store.named(str(source)), store, program(context))]
-    query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
-    options = search.ListSearch(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
+    query, database = _load(sources, explicit, [] if out is None else [out])
     names: list[str] = []
     if items is not None:
         query, names = _encoded(context, str(source), items, device)
     if top > len(database):
         print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
-    nearest = search.search(query, database, top, queries, options if method == "ivf" else None)
+    nearest = search.search(query, database, top, queries)
     if out is not None:
         write_arrays(out, **nearest.arrays)
     name = ", ".join(map(str, sources or (query_codes, database_codes)))
@@ -162,11 +150,13 @@ def _encoded(context: Context, name: str, items: Path, device: str) -> "tuple[Co
     return binarize(hasher.encode(own_rows(run, own.items, device).whole())), own.names
 
 
-def _as_text(name: str, found: "Found", names: list[str], *, each: bool) -> Iterator[str]:
+def _as_text(name: str, found: "SearchResult", names: list[str], *, each: bool) -> Iterator[str]:
     """The sizes, how it was searched, and a line of ``each`` query, or one for each rank over all queries."""
     summary, arrays = found.summary, found.arrays
     sizes = f"{summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
-    yield from (f"{name}: {sizes}", _method(summary))
+    yield f"{name}: {sizes}"
+    n_cut_ties, seconds = summary["n_cut_ties"], summary["search_s"]
+    yield f"exhaustive: {n_cut_ties:,} queries have more items as near as the last one shown; {seconds:.3g} s"
     if not each:
         yield "rank  distance: smallest, median, largest over the queries"
         for rank in sorted({1, (1 + summary["top"]) // 2, summary["top"]}):
@@ -180,14 +170,3 @@ def _as_text(name: str, found: "Found", names: list[str], *, each: bool) -> Iter
     for query, ids, distances in zip(shown, arrays["ids"], arrays["distances"], strict=True):
         near = (f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
         yield f"{query:>{width}}  {'  '.join(near)}"
-
-
-def _method(summary: dict[str, Any]) -> str:
-    seconds = f"{summary['search_s']:.3g} s"
-    if summary["method"] == "exhaustive":
-        return f"exhaustive: {summary['n_cut_ties']:,} queries have more items as near as the last one shown; {seconds}"
-    lists = f"approximate: {summary['probes']:,} of {summary['lists']:,} lists searched"
-    if "recall" not in summary:
-        return f"{lists}; {seconds}"
-    recall = f"recall@{summary['top']} {summary['recall']:.4f} on {summary['n_checked']:,} queries"
-    return f"{lists}, {recall}; {seconds}, exhaustively about {summary['exhaustive_s']:.3g} s"

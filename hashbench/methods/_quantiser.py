@@ -4,14 +4,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import NO_CODES, Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
-from hashbench.foundation.errors import HashbenchError
+from hashbench.contract import Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.histogram.ranking import Distances
@@ -96,7 +95,3 @@ class QuantisingHasher(FeatureHasher):
         labels = {} if rows.labels is None else {"labels": rows.labels}
         stored = self._arrays(rows, self.function.of_items, progress=True)
         write_arrays(path, **stored, names=np.array(names), **labels)
-
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: neighbours are shown by Hamming distance."""
-        raise HashbenchError(f"{folder.name}: {NO_CODES}")

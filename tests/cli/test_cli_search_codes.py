@@ -107,7 +107,7 @@ def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{codes}", "--out", "sheet.png"], "sheet.png: a file of codes has no images to draw: name a FILE.npz"),
+        (["{codes}", "--out", "a.png"], "a.png: ids and distances are written to an .npz: name a FILE.npz"),
         (["{codes}", "--out", "{codes}"], "{codes}: named twice, as an input or an output"),
         (
             ["{codes}", "images"],
@@ -117,13 +117,6 @@ def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path
         (["none.npy"], "none.npy: no such file"),
         ([], "nothing to search: name a run or codes, or use --query-codes and --database-codes"),
         (["--query-codes", "{codes}"], "nothing to search: name a run or codes"),
-        (["run", "--out", "a.png", "--json"], "--json: cannot be used with a sheet of images: use --out FILE.npz or"),
-        (
-            ["run", "--out", "a.png", "--bits", 8],
-            "--bits: cannot be used with a sheet of images: use --out FILE.npz or",
-        ),
-        (["run", "--out", "a.png", "--top", 51], "--top 51: a sheet shows at most 50"),
-        (["run", "--out", "a.png", "--queries", 101], "--queries 101: a sheet shows at most 100"),
     ],
 )
 def test_a_wrong_question_is_one_line(

@@ -21,7 +21,8 @@ def add_below(
 ) -> None:  # fmt: skip
     """Adds those of the first ``n_items`` of ``products`` [q, n] below the bound of their query to its kept ones."""
     for q in range(len(products)):
-        bound, kept = bounds[q], n_kept[q]
+        bound = bounds[q]
+        kept = n_kept[q]
         for start in range(0, n_items, WIDTH):
             stop = min(start + WIDTH, n_items)
             if _least(products[q, start:stop]) < bound:

@@ -49,7 +49,8 @@ class Audit:
 def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed: int) -> Audit:
     """A report on a split, with duplicates between lists; CheckFailed unless it is the one that the card states."""
     _require_stated(data.name, chosen, protocol, seed)
-    lists, items = chosen.lists(), data.items if isinstance(data, Dataset) else None
+    lists = chosen.lists()
+    items = data.items if isinstance(data, Dataset) else None
     keys: dict[str, Keys] = {} if items is None else {"bytes": byte_keys(items)}
     if data.names is not None:
         keys["file name"] = data.names

@@ -135,7 +135,9 @@ class Card(Strict):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Card":
-        is_image, n_classes, counts = self.kind == "images", self.n_classes, self.class_counts
+        is_image = self.kind == "images"
+        n_classes = self.n_classes
+        counts = self.class_counts
         faults = {
             "own data have no sources and no reader: hashbench dataset add stored them": self.own
             and bool(self.embedded or self.sources or self.reader),
@@ -214,7 +216,8 @@ def card_files() -> dict[str, Path]:
 @read_once
 def load_card(name: str) -> Card:
     """The card of the data set named ``name``; raises HashbenchError for an unknown name or an invalid card."""
-    stem, files = canonical(name), card_files()
+    stem = canonical(name)
+    files = card_files()
     if stem not in files:
         raise unknown("dataset", name, files)
     values = read_toml(files[stem])

@@ -96,7 +96,8 @@ def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
 
 def _in_threads(sources: Sequence[Source], folder: Path) -> list[HashbenchError | None]:
     """The result of ``_fetched`` for each source; no thread keeps the process alive where a server sends nothing."""
-    stop, turn = Event(), Semaphore(AT_ONCE)
+    stop = Event()
+    turn = Semaphore(AT_ONCE)
 
     def fetched(source: Source) -> HashbenchError | None:
         with turn:
@@ -117,7 +118,8 @@ def _by_hand(source: Source) -> str:
 
 def _fetched(source: Source, folder: Path, stop: Event) -> HashbenchError | None:
     """The error that says why the file could not be downloaded; None if it is in place."""
-    path, reasons = folder / source.file, []
+    path = folder / source.file
+    reasons = []
     try:
         verify_file(path, source)
     except HashbenchError as error:
@@ -155,12 +157,17 @@ class _Download:
     """The download of the file of one source to ``path``."""
 
     def __init__(self, source: Source, path: Path, bar: Bar, stop: Event):
-        self.source, self.path, self.bar, self.stop = source, path, bar, stop
-        self.part, self.checked = PartialFile(path), bool(source.checksums)
+        self.source = source
+        self.path = path
+        self.bar = bar
+        self.stop = stop
+        self.part = PartialFile(path)
+        self.checked = bool(source.checksums)
 
     def download_from(self, url: str) -> None:
         """Downloads the file at ``url``; raises MirrorError after ``TRIES`` fruitless attempts in a row."""
-        reached, fruitless = self.part.size_bytes, 0
+        reached = self.part.size_bytes
+        fruitless = 0
         while True:
             began = time.monotonic()
             try:
@@ -179,7 +186,8 @@ class _Download:
 
     def _try(self, url: str) -> None:
         """Makes one request, unless all bytes are there already, and then verifies the file and moves it into place."""
-        begun, start = self.part.origin, self.part.size_bytes
+        begun = self.part.origin
+        start = self.part.size_bytes
         if begun is None or begun.total != start or not start:
             with ask(url, start, checked=self.checked) as reply:
                 self._receive(reply)
@@ -192,7 +200,9 @@ class _Download:
 
     def _receive(self, reply: Reply) -> None:
         """Appends the reply to the partial file, if it has the expected size and is of the same file."""
-        stated, due, begun = reply.origin.total, self.source.size_bytes, self.part.origin
+        stated = reply.origin.total
+        due = self.source.size_bytes
+        begun = self.part.origin
         # the server that sent the first bytes may be wrong about ranges alone, and right from the first byte on
         began_here = reply.start and begun is not None and begun.url == reply.origin.url
         refused = StaleError if began_here else MirrorError
@@ -205,7 +215,8 @@ class _Download:
             raise StaleError("the file on the server is another one than before")
         if not reply.start:
             self.part.begin(reply.origin)
-        size_bytes, total = reply.start, due or stated
+        size_bytes = reply.start
+        total = due or stated
         require_writable(self.path.parent, (total or 0) - size_bytes + SPARE_BYTES, instead="--data")
         self.bar.reset(total)
         self.bar.initial = self.bar.n = size_bytes

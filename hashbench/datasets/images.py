@@ -105,7 +105,8 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
     if None in found:
         archives = [source for source in card.sources if source.images]
         steps = [f"unpack {one.file} ({'; '.join(one.manual) or one.urls[0]})" for one in archives]
-        missing, first = f"{found.count(None):,} of {len(paths):,} images", printable_name(paths[found.index(None)])
+        missing = f"{found.count(None):,} of {len(paths):,} images"
+        first = printable_name(paths[found.index(None)])
         advice = "name the folder with --from-dir, or convert the labels alone with --labels-only"
         here = f"{missing} are not in {folder}, the first is {first}"
         raise HashbenchError(f"{card.name}: {here}: {', '.join(steps)} and {advice}")

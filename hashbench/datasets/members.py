@@ -168,7 +168,9 @@ UNPACK: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
 def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: Path | None) -> Iterator[IO[bytes]]:
     """The decompressed bytes of the member in an unnamed file; raises HashbenchError if there are too many."""
     unpack = UNPACK[Path(name).suffix] if _is_packed(name, member) else nullcontext
-    limit, size_bytes, piece = member.limit_bytes if member.size_bytes is None else member.size_bytes, 0, b"-"
+    limit = member.limit_bytes if member.size_bytes is None else member.size_bytes
+    size_bytes = 0
+    piece = b"-"
     with tempfile.TemporaryFile(dir=scratch) as copy, unpack(packed) as unpacked:
         while piece:
             with warnings.catch_warnings(action="error"):  # uncompresspy warns if a file ends inside a code

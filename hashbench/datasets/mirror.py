@@ -104,7 +104,9 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
 
 def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """The bytes, each piece as soon as ``read`` has any; raises MirrorError if they come too slowly for ``CRAWL_S``."""
-    waited_s, size_bytes, began = 0.0, 0, time.monotonic()
+    waited_s = 0.0
+    size_bytes = 0
+    began = time.monotonic()
     with _network_errors(begun=True):
         while piece := read(PIECE):
             waited_s += time.monotonic() - began
@@ -112,7 +114,8 @@ def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
             if waited_s >= CRAWL_S:
                 if size_bytes < SLOWEST_BYTES_S * waited_s:
                     raise MirrorError(f"it came at less than {SLOWEST_BYTES_S:,g} bytes a second for {CRAWL_S:g} s")
-                waited_s, size_bytes = 0.0, 0
+                waited_s = 0.0
+                size_bytes = 0
             yield piece
             began = time.monotonic()
 
@@ -128,7 +131,8 @@ def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
     session.headers.update({"User-Agent": f"hashbench/{__version__}", "Accept-Encoding": "identity"})
     if start:
         session.headers["Range"] = f"bytes={start}-"
-    at, timeout = url, (CONNECT_S, STALL_S)
+    at = url
+    timeout = (CONNECT_S, STALL_S)
     for _ in range(MAX_REDIRECTS):
         response = stack.enter_context(session.get(at, stream=True, timeout=timeout, allow_redirects=False))
         if not response.is_redirect:
@@ -159,7 +163,8 @@ def redirected(url: str, target: str, *, checked: bool) -> str:
 
 def _require_file(response: requests.Response, url: str) -> None:
     """Raises MirrorError for an error, for a web page, and for a body compressed in transfer, whose bytes differ."""
-    status, headers = response.status_code, response.headers
+    status = response.status_code
+    headers = response.headers
     if status == 416:
         raise StaleError("its file is no longer than the part already downloaded")
     if status not in {200, 206}:
@@ -201,7 +206,9 @@ class _Ftp(ftplib.FTP):
 
 def _ask_ftp(url: str, start: int, stack: ExitStack) -> Reply:
     address = urlsplit(url)
-    path, total, modified = unquote(address.path), None, None
+    path = unquote(address.path)
+    total = None
+    modified = None
     server = stack.enter_context(closing(_Ftp(timeout=STALL_S)))  # the files are public
     server.connect(address.hostname or "", address.port or ftplib.FTP_PORT)
     server.login()

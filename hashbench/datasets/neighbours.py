@@ -105,7 +105,8 @@ class StoredNeighbours:
         """
         if self.metric == "ip":
             return float("nan")
-        kth, median = self.distances[:, k - 1], self.median
+        kth = self.distances[:, k - 1]
+        median = self.median
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = kth / median
         shares = np.sqrt(shares) if self.metric == "cosine" else shares  # half the squared distance of unit vectors
@@ -160,10 +161,8 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
     try:
         with locked(lock, wait=True, busy=busy, instead="--data"):
             if (found := _read(path, rule.metric)) is None:
-                queries, database = (
-                    StoredRows(data.items, chosen.query_ids),
-                    StoredRows(data.items, chosen.database_ids),
-                )
+                queries = StoredRows(data.items, chosen.query_ids)
+                database = StoredRows(data.items, chosen.database_ids)
                 found = computed(queries, database, rule, progress=progress)
                 write(path, found)
             return found
@@ -197,7 +196,8 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
     Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
     some queries' neighbours are not those of the nearest items.
     """
-    n_queries, n_database = queries.shape[0], database.shape[0]
+    n_queries = queries.shape[0]
+    n_database = database.shape[0]
     if ids.ndim != 2 or ids.dtype.kind not in "iu" or len(ids) != n_queries or not 1 <= ids.shape[1] <= n_database:
         expected = f"whole numbers [{n_queries:,}, k], at most {n_database:,} a query, are expected"
         raise HashbenchError(f"{where}: neighbours are {ids.dtype} of shape {ids.shape}: {expected}")
@@ -221,7 +221,8 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
         expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
         raise HashbenchError(f"{where}: {given}, and {expected}")
     order = np.argsort(distances, axis=1, kind="stable")
-    kept, beyond = order[:, :DEPTH], order[:, DEPTH : DEPTH + 1]
+    kept = order[:, :DEPTH]
+    beyond = order[:, DEPTH : DEPTH + 1]
     unknown = np.full((n_queries, 1), np.inf if k == n_database else np.nan)
     return StoredNeighbours(
         ids=np.take_along_axis(ids, kept, axis=1).astype(np.int32),
@@ -283,7 +284,8 @@ def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
 
 def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool = False) -> StoredNeighbours:
     """The nearest items of each query, as many as are stored."""
-    depth, metric = depth_of(rule, database.shape[0]), rule.metric
+    depth = depth_of(rule, database.shape[0])
+    metric = rule.metric
     has_more = depth < database.shape[0]
     ids, distances = nearest(queries, database, depth + has_more, metric, progress=progress)
     beyond = distances[:, depth] if has_more else np.full(len(ids), np.inf, np.float32)
@@ -313,9 +315,12 @@ def _nearest(
         raise HashbenchError(f"vectors of shapes {queries.shape} and {database.shape}: [n, d], of one width")
     if not 1 <= k <= database.shape[0]:
         raise HashbenchError(f"k = {k:,} neighbours: the database has {database.shape[0]:,} items")
-    n_queries, n_items = queries.shape[0], database.shape[0]
-    ids, distances = np.empty((n_queries, k), np.int64), np.empty((n_queries, k))
-    open_rows, n_candidates = np.arange(n_queries), k + MARGIN
+    n_queries = queries.shape[0]
+    n_items = database.shape[0]
+    ids = np.empty((n_queries, k), np.int64)
+    distances = np.empty((n_queries, k))
+    open_rows = np.arange(n_queries)
+    n_candidates = k + MARGIN
     with bar("neighbours", "pair", n_queries * n_items, shown=progress, scaled=True) as done:
         while open_rows.size:
             n_candidates = min(n_items, n_candidates)
@@ -345,7 +350,9 @@ class _Candidates:
     """
 
     def __init__(self, queries: NDArray[Any], database: Rows, n: int, metric: Metric) -> None:
-        self.database, self.metric, self.n = database, metric, n
+        self.database = database
+        self.metric = metric
+        self.n = n
         first = database[slice(0, min(TILE_ITEMS, database.shape[0]))]
         self.centre = first.mean(axis=0, dtype=np.float64).astype(np.float32) if metric == "l2" else None
         self.queries, self.query_norms = self._prepared(queries)
@@ -407,7 +414,8 @@ class _Candidates:
         """Whether no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
         if self.n == self.database.shape[0]:
             return np.ones(len(kth), np.bool_)
-        norms, largest = self.query_norms, self.largest
+        norms = self.query_norms
+        largest = self.largest
         value = {"l2": (kth**2 - norms**2) / 2, "cosine": kth - 1, "ip": kth}[self.metric]
         scale = {"l2": norms * largest + largest**2 / 2, "cosine": np.ones(1), "ip": norms * largest}[self.metric]
         # a sum in any order, and vectors in float32; below the smallest normal number there is no relative error
@@ -432,10 +440,12 @@ class _Candidates:
 
     def _drop(self, rows: slice) -> None:
         """Keeps the ``n`` smallest values of each query, the largest of which is its bound."""
-        n, filled = self.n, int(self.n_kept[rows].max())
+        n = self.n
+        filled = int(self.n_kept[rows].max())
         if filled <= n:
             return
-        values, ids = self.values[rows], self.ids[rows]
+        values = self.values[rows]
+        ids = self.ids[rows]
         order = np.argpartition(values[:, :filled], n - 1, axis=1)[:, :n]
         values[:, :n] = np.take_along_axis(values, order, axis=1)
         ids[:, :n] = np.take_along_axis(ids, order, axis=1)

@@ -113,7 +113,8 @@ class _Protocol(Strict):
             raise ValueError('database = "rest_without_train" needs training items to leave out')
         for held_out, role in product(("query", "validation"), RANGES[:-1]):
             if held_out != role and {held_out, role} <= self.ranges.keys():
-                held, within = self.ranges[held_out], self.ranges[role]
+                held = self.ranges[held_out]
+                within = self.ranges[role]
                 if max(held[0], within[0]) < min(held[1], within[1]):
                     raise ValueError(f"held out {held} and {role} {within} share ids")
         return self

@@ -23,7 +23,8 @@ BLOCK = 1 << 12  # items whose features are in memory at once
 SAMPLE_ROWS = 1 << 10  # examples whose distances to the sample are in memory at once
 SAMPLE = 5000  # training examples by whose distances the nearest of all of them are told, at most
 # the levels of relevance among training examples by neighbours: those of the examples nearest to an example, in percent
-NEAREST_PERCENT, NEAREST_LEVELS = (5.0, 1.0, 0.2), (1, 2, 5)
+NEAREST_PERCENT = (5.0, 1.0, 0.2)
+NEAREST_LEVELS = (1, 2, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,8 @@ def nearest_in_training(rule: Neighbours, data: Dataset, chosen: Split) -> Dista
     items = query
     if rule.metric == "ip":
         largest = max(float(squared_norms(train[rows]).max()) for rows in slices(n, BLOCK))
-        query, items = LiftedRows(train), LiftedRows(train, largest)
+        query = LiftedRows(train)
+        items = LiftedRows(train, largest)
     sampled = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
     sample = items[sampled]
     ranks = np.array([max(1, round((len(sample) - 1) * percent / 100)) for percent in NEAREST_PERCENT])

@@ -53,7 +53,8 @@ def canonical_bytes(ids: Ids) -> bytes:
 
 def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, seed: int | None = None) -> Split:
     """The split, always the same, of class ids [n] or labels [n, labels]; raises HashbenchError if there is none."""
-    dataset, protocol_name = canonical(dataset), canonical(protocol_name)
+    dataset = canonical(dataset)
+    protocol_name = canonical(protocol_name)
     seed = protocol.seed if seed is None else seed
     of_labels = f"{labels.dtype} {labels.shape} {hashlib.sha256(labels.tobytes()).hexdigest()}"
     salt = f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}"
@@ -141,8 +142,10 @@ def _per_label(protocol: rules.PerLabel, labels: Labels, salt: str, _seed: int) 
     """Labels are drawn for in descending order of frequency; equally frequent ones in the order of their columns."""
     if labels.ndim != 2 or not labels.shape[1]:
         raise HashbenchError("splits by label need several labels an item")
-    n_queries, needed = protocol.queries_per_label, protocol.queries_per_label + protocol.train_per_label
-    free, drawn = np.ones(len(labels), np.bool_), []
+    n_queries = protocol.queries_per_label
+    needed = protocol.queries_per_label + protocol.train_per_label
+    free = np.ones(len(labels), np.bool_)
+    drawn = []
     for label in np.argsort(-labels.sum(axis=0, dtype=np.int64), kind="stable"):
         carrying = _order(np.flatnonzero(free & (labels[:, label] > 0)), salt)
         if len(carrying) < needed:
@@ -163,7 +166,8 @@ def _parts(protocol: rules.Parts, labels: Labels, _salt: str, _seed: int) -> Spl
 
 @draw.register
 def _listed(protocol: rules.Listed, labels: Labels, _salt: str, _seed: int) -> Split:
-    n, queries = len(labels), np.unique(protocol.query_ids)
+    n = len(labels)
+    queries = np.unique(protocol.query_ids)
     if len(queries) < len(protocol.query_ids) or len(queries) == n or queries[-1] >= n:
         raise HashbenchError(f"query_ids: some of the ids 0 to {n - 1}, each once, are expected")
     return _split(np.arange(n), queries, queries[:0])
@@ -207,7 +211,8 @@ def _held_out(protocol: rules.HeldOut, labels: Labels, salt: str, _seed: int) ->
     database, train = (
         np.setdiff1d(ids, seen) for ids in (splits[protocol.of].database_ids, splits[protocol.of].train_ids)
     )
-    n_queries, untrained = min(protocol.queries, len(database) // 5), np.setdiff1d(database, train)
+    n_queries = min(protocol.queries, len(database) // 5)
+    untrained = np.setdiff1d(database, train)
     if not n_queries or not train.size:
         left = f"{len(database)} items of the database and {len(train)} training items"
         raise HashbenchError(f"{left} are no query of {', '.join(protocol.rules)}: too few to hold queries out")
@@ -244,7 +249,8 @@ def queries_of_splits(labels: Labels, rule: Protocol, dataset: str, name: str, n
 
 def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "rest") -> Split:
     """The sorted ids of each role among ``items``; if ``train`` is empty, the whole database is trained on."""
-    query, train = np.sort(queries), np.sort(train)
+    query = np.sort(queries)
+    train = np.sort(train)
     rest = np.setdiff1d(items, query, assume_unique=True)
     if database == "rest_without_train":
         rest = np.setdiff1d(rest, train, assume_unique=True)

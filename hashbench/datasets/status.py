@@ -45,7 +45,8 @@ def dataset_status(card: Card) -> DatasetStatus:
     found = DatasetStatus(card.name, "embedded", card.n_items, kept_bytes=kept)
     if card.embedded:
         return found
-    path, steps = next(filter(Path.is_file, (path_of(card), labels_path_of(card))), None), download_steps(card)
+    path = next(filter(Path.is_file, (path_of(card), labels_path_of(card))), None)
+    steps = download_steps(card)
     if path is None:
         return replace(found, state="missing", steps=steps)
     found = replace(found, size_bytes=path.stat().st_size)

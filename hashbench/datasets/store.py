@@ -162,7 +162,10 @@ def _fitting(card: Card) -> AbstractContextManager[None]:
 def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:
     """The checksum of the content, after the blocks were written one by one and compared with the card."""
     items = None if labels_only else file.create_dataset("items", (card.n_items, *card.item_shape), card.dtype)
-    digest, labels, names, n = hashlib.sha256(), stored_file.empty_labels(card), [], 0
+    digest = hashlib.sha256()
+    labels = stored_file.empty_labels(card)
+    names = []
+    n = 0
     digest.update(b"" if items is None else stored_file.head(items))
     for block in _within(card, blocks):
         end = n + len(block.labels)

@@ -58,7 +58,8 @@ class Copies:
 
 def square(item: int, copy: int, height: int, width: int) -> tuple[int, int, int, bool]:
     """Top, left and side of the square of an image, and whether it is flipped."""
-    drawn, shorter = np.random.default_rng((SEED, item, copy)), min(height, width)
+    drawn = np.random.default_rng((SEED, item, copy))
+    shorter = min(height, width)
     side = int(drawn.integers(ceil(SMALLEST * shorter), shorter + 1))
     top, left = (int(drawn.integers(all_ - side + 1)) for all_ in (height, width))
     return top, left, side, bool(drawn.integers(2))
@@ -67,7 +68,10 @@ def square(item: int, copy: int, height: int, width: int) -> tuple[int, int, int
 class _NetworkOfCopies(nn.Module):
     def __init__(self, prepared: Preprocessor, backbone: nn.Module, copies: Copies, items: NDArray[Any]) -> None:
         super().__init__()
-        self.prepared, self.backbone, self.copies, self.items = prepared, backbone, copies, items
+        self.prepared = prepared
+        self.backbone = backbone
+        self.copies = copies
+        self.items = items
 
     def forward(self, rows: Tensor) -> Tensor:
         numbers = rows.cpu().numpy()

@@ -65,7 +65,9 @@ def extract(
         from hashbench.features._copies import Copies
 
         copied = Copies(*copies)
-        built, items, stem = copied.module(built, items), copied.rows, f"{stem}_{copied.name}"
+        built = copied.module(built, items)
+        items = copied.rows
+        stem = f"{stem}_{copied.name}"
     identity = {  # all that decides the features; the last digits depend on the device
         "dataset": data.name,
         "data_sha256": data.sha256,
@@ -74,7 +76,8 @@ def extract(
         "device": chosen.type,
         "version": __version__,
     }
-    path, shape = _store.path_of(card.name, stem), (len(items), built.width)
+    path = _store.path_of(card.name, stem)
+    shape = (len(items), built.width)
     kept = ExtractionResult(path, shape, built.stored, 0, 0.0)
     if _store.is_whole(card.name, stem, identity):
         return kept
@@ -85,7 +88,9 @@ def extract(
         if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
             return kept
         with _store.writing(path, identity, shape, dtype) as part:
-            began, started, told = part.rows, time.perf_counter(), not progress
+            began = part.rows
+            started = time.perf_counter()
+            told = not progress
             timed: tuple[int, float] | None = None  # after the first batch, in which a GPU also loads its kernels
             with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
                 for found in _in_order(built, items, began, batch or extractor.batch, chosen):
@@ -94,7 +99,8 @@ def extract(
                     if timed is None:
                         timed = part.rows, time.perf_counter()
                     elif not told and (passed_s := time.perf_counter() - timed[1]) > KNOWN_AFTER_S:
-                        told, left_s = True, passed_s * (shape[0] - part.rows) / (part.rows - timed[0])
+                        told = True
+                        left_s = passed_s * (shape[0] - part.rows) / (part.rows - timed[0])
                         left = extracted.format_interval(left_s)
                         note(f"note: {stem} of {card.name} is extracted once, in {left} here; later runs read it")
             return ExtractionResult(path, shape, built.stored, shape[0] - began, time.perf_counter() - started)
@@ -128,7 +134,8 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
     if weights is not None and _catalogue.is_own(stem):
         own = find(weights)
         return f"{stem}_{own.sha256[:N_SHOWN]}", _network.own_extractor(stem, own)
-    named, official = stored_name(name, weights), MODELS.get(stem).pretrained
+    named = stored_name(name, weights)
+    official = MODELS.get(stem).pretrained
     if weights not in (None, RANDOM_WEIGHTS) and official is not None:
         file = identify(stem, official.weights, Path(weights))
         named = named if file.official else f"{named}_{str(file.sha256)[:N_SHOWN]}"
@@ -143,7 +150,8 @@ def _in_order(
 
     from hashbench.training.device import is_out_of_memory, one_thread
 
-    module, stored = built.module.to(device), getattr(torch, built.stored)
+    module = built.module.to(device)
+    stored = getattr(torch, built.stored)
 
     def features(first: int) -> NDArray[Any]:
         with torch.inference_mode():  # it holds for a thread

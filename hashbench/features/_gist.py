@@ -40,7 +40,8 @@ class Gist(nn.Module):
 
     def __init__(self, size: tuple[int, int], side: int, scales: int, orientations: int, grid: int) -> None:
         super().__init__()
-        padded, cut = side + 2 * BOUNDARY, slice(BOUNDARY, BOUNDARY + side)
+        padded = side + 2 * BOUNDARY
+        cut = slice(BOUNDARY, BOUNDARY + side)
         rows, columns = _square(size, side)
         pad = mirror(side + 2 * PREFILTER_PAD, 0, side % 2) @ mirror(side, PREFILTER_PAD, PREFILTER_PAD)
         kept: dict[str, NDArray[Any]] = {"rows": rows, "columns": columns.T, "cells": cells(side, grid)}
@@ -49,7 +50,8 @@ class Gist(nn.Module):
         kept["transform"] = np.fft.fftshift(np.fft.fft(np.eye(padded)), 0) @ mirror(side, BOUNDARY, BOUNDARY)
         kept["inverse"] = np.fft.fftshift(np.fft.ifft(np.eye(padded))[cut], 1)
         filters = transfer(scales, orientations, padded)
-        self.side, self.passed = side, [_passed(each) for each in filters]
+        self.side = side
+        self.passed = [_passed(each) for each in filters]
         kept |= {f"filter{k}": each[self.passed[k]] for k, each in enumerate(filters)}
         for name, matrix in kept.items():  # buffers move with the module
             dtype = torch.complex64 if np.iscomplexobj(matrix) else torch.float32
@@ -126,7 +128,8 @@ def transfer(scales: int, orientations: int, n: int) -> Matrix:
 
 def cells(n: int, grid: int) -> Matrix:
     """The matrix [grid, n] that averages a line over cells, which begin at floor(i n / grid)."""
-    edge, pixel = np.arange(grid + 1) * n // grid, np.arange(n)
+    edge = np.arange(grid + 1) * n // grid
+    pixel = np.arange(n)
     inside = (pixel >= edge[:-1, None]) & (pixel < edge[1:, None])
     return inside / inside.sum(axis=1, keepdims=True)
 

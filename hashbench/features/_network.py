@@ -16,7 +16,8 @@ from hashbench.training.weights import BackboneFile
 
 # images of ImageNet's size, and small ones. The activations of 16 stay in a core's cache: EfficientNet-Lite0 at 128
 # pixels is twice as fast as with 64 (benchmarks/features.py)
-BATCH, OWN_BATCH = 16, 250
+BATCH = 16
+OWN_BATCH = 250
 
 
 class Network(nn.Module):
@@ -24,7 +25,8 @@ class Network(nn.Module):
 
     def __init__(self, prepared: nn.Module, backbone: nn.Module) -> None:
         super().__init__()
-        self.prepared, self.backbone = prepared, backbone.to(memory_format=torch.channels_last)
+        self.prepared = prepared
+        self.backbone = backbone.to(memory_format=torch.channels_last)
 
     def forward(self, items: Tensor) -> Tensor:
         """The activations; the images are channels last, in which convolutions are faster."""

@@ -138,7 +138,8 @@ def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int], 
     import h5py
 
     with suppress(*DAMAGE), h5py.File(part, "r") as file:
-        stored, rows = file["features"], int(file.attrs["rows"])
+        stored = file["features"]
+        rows = int(file.attrs["rows"])
         return (
             str(file.attrs["identity"]) == canonical_json(dict(identity))
             and (stored.shape, stored.dtype) == (shape, dtype)

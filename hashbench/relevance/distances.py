@@ -51,7 +51,8 @@ class DistanceRelevance:
 
     def __post_init__(self) -> None:
         require_alike(self.query_features, self.database_features)
-        bounds, rises = self._bounds, all(np.diff((0, *self.values)) > 0)
+        bounds = self._bounds
+        rises = all(np.diff((0, *self.values)) > 0)
         differences = np.diff(bounds, axis=0)
         falls = bool((differences < 0).all() or (bounds.shape[1] > 1 and (differences <= 0).all()))
         falls &= bool((bounds[-1:] >= 0).all())
@@ -115,7 +116,8 @@ def _level(query: Floats, items: Floats, bounds: Floats) -> Levels:
     """The levels of all pairs, by a matrix product; from the differences where its rounding could change a level."""
     squared = squared_distances(query, items)
     wrong_by = rounding(query.shape[1], squared_norms(query)[:, None], squared_norms(items))
-    level, doubtful = np.zeros(squared.shape, np.uint16), np.zeros(squared.shape, bool)
+    level = np.zeros(squared.shape, np.uint16)
+    doubtful = np.zeros(squared.shape, bool)
     for bound in bounds[:, :, None] ** 2:
         level += squared <= bound
         doubtful |= np.abs(squared - bound) <= wrong_by + 4 * EPS * bound

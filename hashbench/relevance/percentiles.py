@@ -31,7 +31,8 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
     >>> percentiles(np.array([[0.0], [1.0], [3.0]]), [50])
     (2.0,)
     """
-    n, m = features.shape[0], features.shape[0] * (features.shape[0] - 1) // 2
+    n = features.shape[0]
+    m = features.shape[0] * (features.shape[0] - 1) // 2
     if not m:
         raise HashbenchError(f"percentiles: {n} rows have no pair; at least 2 are needed")
     by_distance.require_alike(features, features)
@@ -67,7 +68,9 @@ class _Intervals:
 
     def __init__(self, n_intervals: int) -> None:
         self.n_below = np.zeros(n_intervals, np.int64)
-        self.interval, self.distance, self.n_equal = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
+        self.interval = np.empty(0, np.int64)
+        self.distance = np.empty(0)
+        self.n_equal = np.empty(0, np.int64)
 
     def add(
         self, query: Floats, items: Floats, squared: Floats, low: Floats, high: Floats, interval: int | None = None
@@ -81,14 +84,18 @@ class _Intervals:
             self._keep(rows if interval is None else np.full_like(rows, interval), distance)
 
     def _keep(self, interval: Ints, distance: Floats) -> None:
-        intervals, distances = np.concatenate([self.interval, interval]), np.concatenate([self.distance, distance])
+        intervals = np.concatenate([self.interval, interval])
+        distances = np.concatenate([self.distance, distance])
         order = np.lexsort((distances, intervals))
-        intervals, distances = intervals[order], distances[order]
+        intervals = intervals[order]
+        distances = distances[order]
         is_new = np.ones(len(intervals), np.bool_)
         is_new[1:] = (np.diff(intervals) != 0) | (np.diff(distances) != 0)
         first = np.flatnonzero(is_new)
         n_equal = np.concatenate([self.n_equal, np.ones(len(interval), np.int64)])[order]
-        self.interval, self.distance, self.n_equal = intervals[first], distances[first], np.add.reduceat(n_equal, first)
+        self.interval = intervals[first]
+        self.distance = distances[first]
+        self.n_equal = np.add.reduceat(n_equal, first)
 
     def at(self, ranks: Ints) -> Floats:
         """For each interval the distance with its rank, counted from 1 among all pairs; float64[intervals]."""
@@ -100,10 +107,12 @@ class _Intervals:
 
 
 def _nearest(query: Floats, database: Rows, k: int) -> Floats:
-    found, ranks = _Intervals(len(query)), np.full(len(query), k, np.int64)
+    found = _Intervals(len(query))
+    ranks = np.full(len(query), k, np.int64)
     near, wrong_by = _near(query, database, k)
     # wide enough for the rounding of the product and of the differences, on either side
-    low, high = (near - 4 * wrong_by)[:, None], (near + 4 * wrong_by)[:, None]
+    low = (near - 4 * wrong_by)[:, None]
+    high = (near + 4 * wrong_by)[:, None]
     for items in _tiles(database):
         found.add(query, items, by_distance.squared_distances(query, items), low, high)
     return found.at(ranks)
@@ -111,7 +120,9 @@ def _nearest(query: Floats, database: Rows, k: int) -> Floats:
 
 def _near(query: Floats, database: Rows, k: int) -> tuple[Floats, Floats]:
     """(the ``k``-th smallest squared distance, the largest rounding error of one), float64[q] each."""
-    nearest, filled, largest = np.empty((len(query), _width(k))), 0, 0.0
+    nearest = np.empty((len(query), _width(k)))
+    filled = 0
+    largest = 0.0
     for items in _tiles(database):
         if filled + len(items) > nearest.shape[1]:
             nearest[:, :filled].partition(k - 1, axis=1)

@@ -53,7 +53,8 @@ def require_name(name: str, *, replace: bool) -> str:
         raise HashbenchError(
             f"{printable(name)}: Windows has a device of this name, and no folder: another is expected"
         )
-    card, place = card_files().get(stem), paths.data() / stem
+    card = card_files().get(stem)
+    place = paths.data() / stem
     if card is not None and card != _card_path(stem):
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
     if card is not None and not replace:
@@ -184,8 +185,10 @@ def _find_neighbours(card: Card, data: OwnData, found: list[StoredNeighbours], i
     """
     if data.metric is None:
         return
-    chosen, rule = _split(card, data.labels.labels), _rule(card)
-    queries, database = StoredRows(items, chosen.query_ids), StoredRows(items, chosen.database_ids)
+    chosen = _split(card, data.labels.labels)
+    rule = _rule(card)
+    queries = StoredRows(items, chosen.query_ids)
+    database = StoredRows(items, chosen.database_ids)
     if (given := data.given_neighbours) is not None:
         ids = given.ids.whole()
         nearest = neighbours.given_neighbours(given.ids.where, ids, queries, database, rule.metric)
@@ -201,7 +204,8 @@ def _find_neighbours(card: Card, data: OwnData, found: list[StoredNeighbours], i
 def remove(name: str) -> list[Path]:
     """The paths of a data set of the user, with its features and splits, after they were removed; rows remain."""
     stem = canonical(name)
-    card, place = _card_path(stem), paths.data() / stem
+    card = _card_path(stem)
+    place = paths.data() / stem
     if not card.exists():
         known = ", ".join(sorted(paths.toml_files([paths.own_cards()]))) or "none"
         raise HashbenchError(f"{printable(name)}: not a data set that hashbench dataset add made; these are: {known}")

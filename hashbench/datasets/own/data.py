@@ -98,7 +98,8 @@ class Spread:
         """What is odd about the features, a line each."""
         if self.ends is None or not self.n_constant:
             return []
-        n, d = self.n_constant, self.ends.shape[1]
+        n = self.n_constant
+        d = self.ends.shape[1]
         return [f"{where}: {n:,} of {d:,} features are the same for all items, and tell none apart"]
 
 
@@ -185,11 +186,15 @@ class Rule:
         if self.query_ids is not None or data.n_queries:
             return self._given(data)
         if self._of_all or (labels.is_multi and self.queries_per_class is self.train_per_class is None):
-            queries, train, each = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10)), self.train, ""
+            queries = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10))
+            train = self.train
+            each = ""
             drawn = {"draw": "random", "queries": queries, "train": train or 0}
         else:
-            each, train = " a label" if labels.is_multi else " a class", self.train_per_class
-            queries, of = self.queries_per_class or _tenth(labels), each[3:]
+            each = " a label" if labels.is_multi else " a class"
+            train = self.train_per_class
+            queries = self.queries_per_class or _tenth(labels)
+            of = each[3:]
             drawn = {"draw": f"per_{of}", f"queries_per_{of}": queries, f"train_per_{of}": train or 0}
         trained = f"{train:,} training items{each} in the database" if train else "the whole database is trained on"
         return {**drawn, "title": f"{queries:,} queries{each}; {trained}", "seed": self.seed}
@@ -216,7 +221,8 @@ class Rule:
         """The protocol whose queries the data have, or a file of ids; all others are the database, and trained on."""
         if self != Rule(query_ids=self.query_ids) or (self.query_ids is not None and data.n_queries):
             raise HashbenchError("the queries are given: no other option draws queries or training items")
-        n, title = data.n_items, "{:,} queries, which are given; the whole database is trained on"
+        n = data.n_items
+        title = "{:,} queries, which are given; the whole database is trained on"
         if self.query_ids is None:
             rest = [0, n - data.n_queries]
             ranges = {"query": [rest[1], n], "database": rest, "train": rest}
@@ -296,7 +302,8 @@ def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
         return _of_values(
             where, np.where(text == "", "-1", text).astype(np.int64), "a negative number or an empty text"
         )
-    labels, note = class_ids(text, classes), combinations_note(classes.tolist())
+    labels = class_ids(text, classes)
+    note = combinations_note(classes.tolist())
     notes = _without_class(where, labels, "an empty text")
     return OwnLabels(labels, classes.tolist(), notes if note is None else (*notes, f"{where}: {note}"))
 
@@ -305,7 +312,8 @@ def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
     if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1) | (raw == -1)).all():
         expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
         raise HashbenchError(f"{where}: {expected}: others are in it")
-    columns, n_negative = (raw == 1).astype(np.uint8), int((raw == -1).sum())
+    columns = (raw == 1).astype(np.uint8)
+    n_negative = int((raw == -1).sum())
     notes = [f"{where}: {n_negative} labels are -1, read as absent"] if n_negative else []
     if n_without := int((~columns.any(axis=1)).sum()):
         whose = f"{counted(n_without, 'item')} of {len(columns):,}"

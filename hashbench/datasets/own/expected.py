@@ -29,10 +29,15 @@ def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any
 
 def require_range(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
     """Raises HashbenchError for a value outside 0 .. ``value_max``, or, without one, beyond ``LARGEST`` or NaN."""
-    smallest, largest, why = -LARGEST, LARGEST, ""
+    smallest = -LARGEST
+    largest = LARGEST
+    why = ""
     if value_max is not None:
-        smallest, largest, why = 0, value_max, ", as in the data set"
-    low, high = float(items.min()), float(items.max())
+        smallest = 0
+        largest = value_max
+        why = ", as in the data set"
+    low = float(items.min())
+    high = float(items.max())
     if not (smallest <= low and high <= largest):  # NaN is in no range
         given = "a value is NaN" if np.isnan(low) else f"values from {low:g} to {high:g}"
         raise HashbenchError(f"{where}: {given}; {smallest:g} to {largest:g} are expected{why}")

@@ -69,7 +69,8 @@ def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, va
 
 def _joined(where: str, labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The labels of the database and, from ``where``, of the queries, one after the other."""
-    first, last = labels[0], labels[-1]
+    first = labels[0]
+    last = labels[-1]
     if first.shape[1:] != last.shape[1:] or (first.dtype.kind in "SU") != (last.dtype.kind in "SU"):
         given = f"labels are {last.dtype} of shape {last.shape}, and those of the database {first.dtype} {first.shape}"
         raise HashbenchError(f"{where}: {given}: the same kind is expected")
@@ -138,7 +139,9 @@ def _values(arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:
 
 
 def _require_items(stored: StoredArray) -> None:
-    shape, kind, fault = stored.shape, stored.dtype.kind, None
+    shape = stored.shape
+    kind = stored.dtype.kind
+    fault = None
     if len(shape) not in (2, 3, 4) or 0 in shape:
         fault = f"shape {shape}: features [n, d] or images [n, height, width, channels] are expected"
     elif kind not in "biuf":
@@ -156,7 +159,8 @@ def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iter
         if len(shape) == 1:
             yield as_float32(stored.where, slab)
             continue
-        low, high = slab.min(), slab.max()
+        low = slab.min()
+        high = slab.max()
         if low < 0 or high > value_max:
             raise HashbenchError(f"{stored.where}: values from {low} to {high}: 0 to {value_max} are expected")
         yield slab.astype(np.uint8).reshape(-1, *shape)
@@ -170,11 +174,13 @@ def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) ->
     The rows of a second file are the queries.
     """
     parts = [_text(path, labels, header) for path in paths]
-    names, features = parts[0][1], [part[0] for part in parts]
+    names = parts[0][1]
+    features = [part[0] for part in parts]
     if parts[-1][1] != names or features[-1].shape[1] != features[0].shape[1]:
         columns = f"{features[-1].shape[1]} features, labels {names}"
         raise HashbenchError(f"{paths[-1]}: {columns}: the columns of {paths[0]} are expected")
-    items, n_queries = np.concatenate(features), sum(map(len, features[1:]))
+    items = np.concatenate(features)
+    n_queries = sum(map(len, features[1:]))
     raw = _joined(str(paths[-1]), [part[2] for part in parts])
     found = read_labels(str(paths[0]), raw, len(items), names)
     return OwnData(paths, items.shape[1:], found, lambda: iter([items]), n_queries=n_queries)
@@ -233,7 +239,8 @@ def _table(
 
     form: dict[str, Any] = {"sep": separator, "header": None, "skiprows": int(header), "names": range(n_columns)}
     form |= {"index_col": False, "dtype": str, "keep_default_na": False, "skipinitialspace": True}
-    size, parts = path.stat().st_size, []
+    size = path.stat().st_size
+    parts = []
     with warnings.catch_warnings(), path.open("rb") as file, bar(f"read {path.name}", "B", size, scaled=True) as done:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a row that is longer than the first
         for rows in pd.read_csv(file, encoding="utf-8-sig", chunksize=max(1, CELLS // n_columns), **form):
@@ -256,7 +263,8 @@ def _numbers_and_labels(
     faults = np.argwhere(~is_usable), np.argwhere(rows[labels].isna().to_numpy())
     for found, columns in zip(faults, (list(numbers.columns), labels), strict=True):
         if found.size:
-            row, column = int(found[0][0]), columns[int(found[0][1])]
+            row = int(found[0][0])
+            column = columns[int(found[0][1])]
             where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
             cell = rows.iat[row, column]  # NaN, a float, if it is missing
             given = printable(cell) if isinstance(cell, str) and cell else "nothing"

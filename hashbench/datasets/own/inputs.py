@@ -85,7 +85,8 @@ def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:
     """The class ids of ``labels`` that are all names of classes; otherwise ``labels``."""
     if labels.ndim != 1:
         return labels
-    text, ids = [str(label) for label in labels.tolist()], {name: number for number, name in enumerate(class_names)}
+    text = [str(label) for label in labels.tolist()]
+    ids = {name: number for number, name in enumerate(class_names)}
     return np.array([ids[name] for name in text], np.int64) if ids.keys() >= set(text) else labels
 
 

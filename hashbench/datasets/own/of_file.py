@@ -42,7 +42,8 @@ def card_of_file(path: Path) -> tuple[Card, list[str] | None]:
 
 def _made_from(path: Path) -> Card | None:
     """The data set that was added from this file without options; that of its name, if there are several."""
-    stem, made_from = canonical(path.stem), add.arguments_of([path], Rule(), FileOptions())
+    stem = canonical(path.stem)
+    made_from = add.arguments_of([path], Rule(), FileOptions())
     names = sorted(paths.toml_files([paths.own_cards()]), key=lambda name: name != stem)
     cards = (load_card(name) for name in names)
     return next((card for card in cards if card.made_from == made_from), None)

@@ -44,7 +44,8 @@ def _column(path: Path, file: "ParquetFile", field: "Field") -> StoredArray:
     from pyarrow import types
 
     where = f"{path}: {printable(field.name)}"
-    n_rows, kind = file.metadata.num_rows, field.type
+    n_rows = file.metadata.num_rows
+    kind = field.type
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     of_value = kind.value_type if is_list else kind
     if types.is_string(of_value) or types.is_large_string(of_value):

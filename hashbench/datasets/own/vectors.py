@@ -35,7 +35,8 @@ class VectorSpread(Spread):
     def __init__(self) -> None:
         super().__init__()
         self.keys: list[NDArray[np.uint64]] = []
-        self.lowest, self.highest = np.inf, 0.0
+        self.lowest = np.inf
+        self.highest = 0.0
 
     def add(self, items: NDArray[Any]) -> None:
         """Adds a block [n, d]."""
@@ -127,7 +128,9 @@ def _neighbours(arrays: Arrays, key: str) -> GivenNeighbours:
 
 
 def _require_vectors(stored: StoredArray) -> None:
-    shape, kind, fault = stored.shape, stored.dtype.kind, None
+    shape = stored.shape
+    kind = stored.dtype.kind
+    fault = None
     if len(shape) > 2:
         fault = f"images of shape {shape} need labels: name them with --labels KEY or --labels FILE"
     elif len(shape) != 2 or 0 in shape:

@@ -16,7 +16,9 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 
 BLOCK = 8192  # items; 33 MB of 1,024 features
-NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
+NPY = b"\x93NUMPY"
+HDF5 = b"\x89HDF\r\n\x1a\n"
+MAT = b"MATLAB 5.0"
 MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
 NUMBERS = ("float32", "float64", "uint8")
 FAULTS = (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError)  # of a damaged file

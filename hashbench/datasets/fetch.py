@@ -41,7 +41,9 @@ class PartialFile:
     @property
     def size_bytes(self) -> int:
         """The number of bytes so far; 0 if their origin is unknown."""
-        return self.path.stat().st_size if self.path.is_file() and self.origin is not None else 0
+        if self.path.is_file() and self.origin is not None:
+            return self.path.stat().st_size
+        return 0
 
     @property
     def origin(self) -> Origin | None:
@@ -88,8 +90,8 @@ def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
     left = sum(max(0, (source.size_bytes or 0) - PartialFile(folder / source.file).size_bytes) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
     with folder_lock(folder):
-        found = _in_threads(sources, folder)
-    if errors := [str(error) for error in found if error is not None]:
+        results = _in_threads(sources, folder)
+    if errors := [str(error) for error in results if error is not None]:
         raise HashbenchError("; ".join(errors))
     return [folder / source.file for source in sources]
 
@@ -113,7 +115,9 @@ def _in_threads(sources: Sequence[Source], folder: Path) -> list[HashbenchError 
 
 def _by_hand(source: Source) -> str:
     steps = "; ".join(step.rstrip(".") for step in source.manual) or "fetch it by other means"
-    return steps if "--from-dir" in steps else f"{steps} and name its folder with --from-dir"
+    if "--from-dir" in steps:
+        return steps
+    return f"{steps} and name its folder with --from-dir"
 
 
 def _fetched(source: Source, folder: Path, stop: Event) -> HashbenchError | None:
@@ -145,11 +149,15 @@ def _fetched(source: Source, folder: Path, stop: Event) -> HashbenchError | None
 
 def _disk_error(source: Source, path: Path, error: OSError) -> HashbenchError:
     part = PartialFile(path)
-    total = source.size_bytes or (part.origin.total if part.origin is not None else None)
-    needed = f", {total - part.size_bytes:,} more are needed" if total else ""
-    is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-    advice = "make room or name another folder with --data" if is_full else "check the disk"
-    reason = f"{error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}"
+    total = source.size_bytes
+    if total is None and part.origin is not None:
+        total = part.origin.total
+    reason = f"{error.strerror or one_line(error)} after {part.size_bytes:,} bytes"
+    if total:
+        reason += f", {total - part.size_bytes:,} more are needed"
+    advice = "check the disk"
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        advice = "make room or name another folder with --data"
     return HashbenchError(f"{path}: {reason}: {advice}")
 
 
@@ -176,12 +184,15 @@ class _Download:
                 if isinstance(error, StaleError):
                     self.part.discard()
                 gained = self.part.size_bytes - reached  # a byte before each stall would keep it going for ever
-                fruitful = gained > 0 and gained >= mirror.SLOWEST_BYTES_S * (time.monotonic() - began)
-                fruitless = 0 if fruitful else fruitless + 1
+                fruitless += 1
+                if gained > 0 and gained >= mirror.SLOWEST_BYTES_S * (time.monotonic() - began):
+                    fruitless = 0
                 reached = max(reached, self.part.size_bytes)
                 if fruitless == TRIES:
                     raise MirrorError(f"{error}, {TRIES} times in a row") from None
-                wait_s = BACKOFF_S * 2**fruitless if error.wait_s is None else error.wait_s
+                wait_s = error.wait_s
+                if wait_s is None:
+                    wait_s = BACKOFF_S * 2**fruitless
                 self.stop.wait(min(wait_s, LONGEST_WAIT_S))
 
     def _try(self, url: str) -> None:
@@ -195,7 +206,10 @@ class _Download:
             verify_file(self.part.path, self.source)
         except HashbenchError as error:  # if the file came in several attempts, bytes of the earlier ones may be wrong
             self.part.discard()
-            raise (StaleError if start else MirrorError)(str(error).removeprefix(f"{self.part.path}: ")) from None
+            fault = str(error).removeprefix(f"{self.part.path}: ")
+            if start:
+                raise StaleError(fault) from None
+            raise MirrorError(fault) from None
         self.part.finish(self.path)
 
     def _receive(self, reply: Reply) -> None:

@@ -66,8 +66,10 @@ class Origin(Strict):
         """Whether a download that began with this origin can continue with ``now``; ``checked``: it has a checksum."""
         if self.total is None or self.total != now.total:
             return False
-        marks = (self.etag, self.modified)
-        return checked if self.url != now.url else marks == (now.etag, now.modified) and (checked or any(marks))
+        if self.url != now.url:
+            return checked
+        is_marked = bool(self.etag or self.modified)
+        return (self.etag, self.modified) == (now.etag, now.modified) and (checked or is_marked)
 
 
 class Reply(NamedTuple):
@@ -89,11 +91,13 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
             scheme = urlsplit(url).scheme
             if scheme not in {"http", "https", "ftp"}:
                 raise MirrorError("only http, https and ftp are supported")
-            get = partial(_ask_ftp, url, start) if scheme == "ftp" else partial(_ask_http, url, start, checked)
-            asked = in_daemon_thread(partial(get, stack))
-            if not wait([asked], ANSWER_S).done:  # a server may send its headers byte by byte
+            if scheme == "ftp":
+                answer = in_daemon_thread(partial(_ask_ftp, url, start, stack))
+            else:
+                answer = in_daemon_thread(partial(_ask_http, url, start, checked, stack))
+            if not wait([answer], ANSWER_S).done:  # a server may send its headers byte by byte
                 raise MirrorError(f"no answer within {ANSWER_S:g} s")
-            reply = asked.result()
+            reply = answer.result()
         head = b""  # a web page or a stall is noticed here, before anything is written
         while len(head) < HEAD_BYTES and (piece := next(reply.pieces, b"")):
             head += piece
@@ -186,10 +190,12 @@ def _extent(response: requests.Response, start: int) -> tuple[int, int | None]:
     """The position of the first byte sent, and the length of the whole file; None if the server does not state it."""
     if response.status_code == 200:
         return 0, response.raw.length_remaining
-    found = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", response.headers.get("Content-Range", ""))
-    if found is None or int(found[1]) != start:
+    stated = response.headers.get("Content-Range", "")
+    content_range = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", stated)
+    if content_range is None or int(content_range[1]) != start:
         raise StaleError("sends another range than the request names")
-    return start, None if found[2] == "*" else int(found[2])
+    total = None if content_range[2] == "*" else int(content_range[2])
+    return start, total
 
 
 class _Ftp(ftplib.FTP):
@@ -242,8 +248,9 @@ def _network_errors(*, begun: bool = False) -> Iterator[None]:
             raise TemporaryError("the connection was cut") from None
         if isinstance(cause, ValueError):
             raise MirrorError(f"no address ({_printable(cause)})") from None
-        passes = isinstance(cause, ftplib.Error) and not isinstance(cause, ftplib.error_perm)
-        raise (TemporaryError if passes else MirrorError)(_printable(cause)) from None
+        if isinstance(cause, ftplib.Error) and not isinstance(cause, ftplib.error_perm):
+            raise TemporaryError(_printable(cause)) from None
+        raise MirrorError(_printable(cause)) from None
 
 
 def _printable(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable, write_arrays
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
+from hashbench.relevance.distances import RowNumbers, Rows
 
 FOLDER = "neighbours"  # of a data set
 DEPTH = 100  # neighbours of a query that are stored, or as many as a rule asks for
@@ -44,17 +45,7 @@ TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
 NOISE = 0.85  # above it the k-th nearest is about as far as any item
 
 Floats = NDArray[np.float64]
-Ids = NDArray[np.integer[Any]]
-
-
-class Rows(Protocol):
-    """Vectors [n, d] that are read some rows at a time: an array, or an object that computes the rows on demand."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(items, dimensions)."""
-
-    def __getitem__(self, rows: slice | Ids, /) -> NDArray[Any]: ...
+Ids = RowNumbers
 
 
 @dataclass(frozen=True, eq=False)

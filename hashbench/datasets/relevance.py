@@ -14,7 +14,7 @@ from hashbench.datasets.store import Dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.relevance import percentiles
-from hashbench.relevance.distances import DistanceRelevance, euclidean, squared_distances, squared_norms
+from hashbench.relevance.distances import DistanceRelevance, RowNumbers, euclidean, squared_distances, squared_norms
 from hashbench.relevance.labels import LabelRelevance, from_labels
 from hashbench.relevance.neighbours import NeighbourRelevance
 
@@ -40,7 +40,7 @@ class FeatureRows:
         """(items, dimensions)."""
         return len(self.ids), math.prod(self.items.shape[1:])
 
-    def __getitem__(self, rows: slice | Ids) -> Floats:
+    def __getitem__(self, rows: slice | RowNumbers) -> Floats:
         """The features of the items in ``rows``, float64[rows, f]."""
         chosen = self.ids[rows]
         features = self.items[chosen].reshape(len(chosen), -1).astype(np.float64)
@@ -67,7 +67,7 @@ class LiftedRows:
         """(items, dimensions)."""
         return self.rows.shape[0], self.rows.shape[1] + 1
 
-    def __getitem__(self, rows: slice | Ids) -> Floats:
+    def __getitem__(self, rows: slice | RowNumbers) -> Floats:
         """The features of the items in ``rows``, float64[rows, f + 1]."""
         features = self.rows[rows]
         squared = 0.0 if self.largest is None else self.largest - squared_norms(features)

@@ -13,6 +13,7 @@ from hashbench.foundation.parallel import slices
 Features = NDArray[np.floating]
 Floats = NDArray[np.float64]
 Levels = NDArray[np.uint16]
+RowNumbers = NDArray[np.integer[Any]]
 
 PAIRS = 1 << 18  # distances in memory at a time: 2 MiB
 ROWS = 1 << 12  # items whose features are in memory at a time
@@ -28,7 +29,7 @@ class Rows(Protocol):
     def shape(self) -> tuple[int, ...]:
         """(items, dimensions)."""
 
-    def __getitem__(self, rows: slice | NDArray[np.integer[Any]], /) -> NDArray[Any]: ...
+    def __getitem__(self, rows: slice | RowNumbers, /) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,7 +64,7 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
             pairs = find_duplicates(keys_of_items, lists[role], lists[inside], same_bytes_of)
             if pairs:
                 leaks.append(Leak(role, inside, by, len(pairs), pairs[:N_SHOWN]))
-    n_classes = int(data.labels.max(initial=-1)) + 1
+    n_classes = len(label_counts(data.labels))
     return Audit(
         sizes={role: len(ids) for role, ids in lists.items()},
         checksums={role: hashlib.sha256(canonical_bytes(ids)).hexdigest() for role, ids in lists.items()},

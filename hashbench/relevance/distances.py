@@ -56,7 +56,8 @@ class DistanceRelevance:
         levels_rise = all(np.diff((0, *self.values)) > 0)
         steps = np.diff(bounds, axis=0)
         bounds_fall = (steps < 0).all() or (bounds.shape[1] > 1 and (steps <= 0).all())
-        if not len(bounds) == len(self.values) > 0 or not levels_rise or not bounds_fall or (bounds[-1] < 0).any():
+        are_distances = bool((bounds >= 0).all())
+        if not len(bounds) == len(self.values) > 0 or not levels_rise or not bounds_fall or not are_distances:
             expected = "as many of each, distances descending to no less than 0 and levels ascending from 1"
             raise HashbenchError(f"thresholds {self.thresholds} and values {self.values}: {expected}")
         if bounds.shape[1] not in (1, self.shape[0]):

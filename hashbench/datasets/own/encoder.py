@@ -49,7 +49,9 @@ class Encoder(ABC):
     def codes(self, items: Any) -> Codes:
         """The packed codes of ``items``, as ``encode`` takes them."""
         array = of_any(items, self.form.shape, self.form.value_max)
-        return self.codes_of(array) if len(array) else pack(np.zeros((0, self.n_bits), np.uint8))
+        if not len(array):
+            return pack(np.zeros((0, self.n_bits), np.uint8))
+        return self.codes_of(array)
 
     @abstractmethod
     def database(self) -> Codes:
@@ -75,7 +77,8 @@ class Encoder(ABC):
         """
         from hashbench.codes.search import search  # encoding needs none of it
 
-        return search(self.codes(query), self.database() if database is None else self._read(database), k)
+        codes = self.database() if database is None else self._read(database)
+        return search(self.codes(query), codes, k)
 
     def _read(self, database: Any) -> Codes:
         """The codes in ``database``: bits [n, bits], or the path of a file of codes."""

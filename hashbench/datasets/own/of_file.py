@@ -51,15 +51,21 @@ def _made_from(path: Path) -> Card | None:
 
 def _require_same(card: Card, data: OwnData, path: Path) -> None:
     """Raises HashbenchError unless the stored items are those of the file."""
+    if not _is_stored(card, data):
+        fault = f"it has changed since it was added as {printable(card.name)}"
+        raise HashbenchError(f"{path}: {fault}: {card.how_to_get}")
+
+
+def _is_stored(card: Card, data: OwnData) -> bool:
     stored = store.open_dataset(card).items
-    same = card.labels == "none" and data.n_items == len(stored) and data.shape == stored.shape[1:]
+    if card.labels != "none" or data.n_items != len(stored) or data.shape != stored.shape[1:]:
+        return False
     first = 0
-    for block in data.blocks() if same else ():
-        same = same and np.array_equal(block, stored[first : first + len(block)])
+    for block in data.blocks():
+        if not np.array_equal(block, stored[first : first + len(block)]):
+            return False
         first += len(block)
-    if not same:
-        again = f"hashbench dataset add {card.name} {card.made_from} --replace"
-        raise HashbenchError(f"{path}: it has changed since it was added as {printable(card.name)}: {again}")
+    return True
 
 
 def file_to_encode(card: Card) -> Path | None:

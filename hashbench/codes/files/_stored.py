@@ -73,6 +73,13 @@ class StoredArray:
         if start != n_lines:
             raise HashbenchError(f"{self.where}: cannot be read: {start} of {n_lines} rows are there")
 
+    def row_slabs(self) -> Iterator[NDArray[Any]]:
+        """Slabs of whole rows; the whole array at once where the file does not store it row by row."""
+        if self.by_rows:
+            yield from (slab for _, slab in self.slabs())
+        else:
+            yield self.whole()
+
     def whole(self, dtype: DTypeLike | None = None, order: Literal["C", "F"] = "C") -> NDArray[Any]:
         """The array in memory, of its own type in native byte order or of ``dtype``; F is faster for columns."""
         array = np.empty(self.shape or (1,), dtype or self.dtype.newbyteorder("="), order)

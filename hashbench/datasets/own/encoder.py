@@ -77,8 +77,7 @@ class Encoder(ABC):
         """
         from hashbench.codes.search import search  # encoding needs none of it
 
-        codes = self.database() if database is None else self._read(database)
-        return search(self.codes(query), codes, k)
+        return search(self.codes(query), self.database() if database is None else self._read(database), k)
 
     def _read(self, database: Any) -> Codes:
         """The codes in ``database``: bits [n, bits], or the path of a file of codes."""

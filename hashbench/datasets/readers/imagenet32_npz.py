@@ -61,11 +61,10 @@ def _passes(path: str, labels: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
 
 def _images(card: Card, file: IO[bytes], labels: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Iterator[Block]:
     row = prod(card.item_shape)
-    found = header(file)
-    due = ((len(labels), row), False, np.dtype(np.uint8))
-    if found != due:
-        order = " stored by columns" if found[1] else ""
-        raise ValueError(f"data are {found[2]} {found[0]}{order}, not {due[2]} {due[0]}")
+    shape, by_columns, dtype = header(file)
+    if shape != (len(labels), row) or by_columns or dtype != np.uint8:
+        order = " stored by columns" if by_columns else ""
+        raise ValueError(f"data are {dtype} {shape}{order}, not uint8 {(len(labels), row)}")
     for rows in slices(len(labels), BLOCK):
         data = file.read(len(labels[rows]) * row)
         if len(data) != len(labels[rows]) * row:

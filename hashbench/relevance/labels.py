@@ -83,7 +83,8 @@ class SharedLabelRelevance(_OfLabels):
     def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
         """Indices into ``levels``, uint16[q, n]."""
         # float32 goes through BLAS, exact below 2^24; BLAS may flag an invalid value over the padding of its buffers
-        query, items = self.query_labels[queries].astype(np.float32), self.database_labels[database].astype(np.float32)
+        query = self.query_labels[queries].astype(np.float32)
+        items = self.database_labels[database].astype(np.float32)
         with np.errstate(invalid="ignore"):
             return (query @ items.T).astype(np.uint16)
 

@@ -49,7 +49,9 @@ class Encoder(ABC):
     def codes(self, items: Any) -> Codes:
         """The packed codes of ``items``, as ``encode`` takes them."""
         array = of_any(items, self.form.shape, self.form.value_max)
-        return self.codes_of(array) if len(array) else pack(np.zeros((0, self.n_bits), np.uint8))
+        if not len(array):
+            return pack(np.zeros((0, self.n_bits), np.uint8))
+        return self.codes_of(array)
 
     @abstractmethod
     def database(self) -> Codes:

@@ -77,7 +77,7 @@ class QuantisingHasher(FeatureHasher):
         whole: Arrays = {}
         first = 0
         encoded = ((len(block), encode(block)) for items in rows.blocks() for block in self.blocks(items))
-        for n, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda each: each[0]):
+        for n, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda block: block[0]):
             for name, array in arrays.items():
                 if name not in whole:
                     whole[name] = np.empty((len(rows), *array.shape[1:]), array.dtype)
@@ -92,6 +92,8 @@ class QuantisingHasher(FeatureHasher):
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes what is stored of the items, ``names`` [n], and ``labels`` if the items have any."""
-        labels = {} if rows.labels is None else {"labels": rows.labels}
         stored = self._arrays(rows, self.function.of_items, progress=True)
-        write_arrays(path, **stored, names=np.array(names), **labels)
+        stored["names"] = np.array(names)
+        if rows.labels is not None:
+            stored["labels"] = rows.labels
+        write_arrays(path, **stored)

@@ -69,6 +69,8 @@ class HashObjective(_InRounds):
     share: the r-th unit of flow costs 2 lambda r in the paper, and plamb r in the released code.
     """
 
+    uses_cpu = True
+
     def __init__(
         self, labels: Tensor, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
     ) -> None:

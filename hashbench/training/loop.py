@@ -273,7 +273,8 @@ class Trainer:
         n_steps = self.settings.epochs * n_examples / self.settings.batch_size
         if recorder is None or not self.data.group.is_alone or n_steps < graphs.LEAST_STEPS:
             return None
-        is_static = type(self.objective).after_epoch is RowObjective.after_epoch
+        has_own_steps = type(self.objective).after_epoch is not RowObjective.after_epoch
+        is_static = not has_own_steps and not self.objective.uses_cpu
         return RecordedSteps(
             StepParts(self.hasher.encoder, self.objective, is_static, self._codes, self._loss), recorder
         )

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import pytest
 import torch
 from support import two_processes
@@ -11,8 +12,11 @@ from support.recorder import FakeRecorder, Work
 from support.together import together
 from torch import Tensor
 
+from hashbench.contract import TrainingData
 from hashbench.foundation.parallel import ALONE
-from hashbench.training import graphs
+from hashbench.runs.run import Run
+from hashbench.sparse.objectives import HashObjective
+from hashbench.training import graphs, loop
 
 # what is recorded of a step of three parts: an objective that waits for the GPU, draws or solves in between is not
 ALL, NOT_THE_OBJECTIVE = 3, 2
@@ -108,3 +112,27 @@ def test_a_short_run_and_a_run_on_a_cpu_are_not_recorded(tmp_path: Path, monkeyp
     monkeypatch.setattr(graphs, "recorder_for", lambda device: recorder)
     fit(tmp_path)
     assert recorder.asked == []
+
+
+@pytest.mark.parametrize("base", ["triplet", "npairs"])
+def test_a_flow_is_solved_between_the_replays(
+    base: Literal["triplet", "npairs"], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def trained(folder: Path) -> str:
+        labels = np.arange(24) % 4
+        given = {"base": base, "d": 8, "width": 0.1, "epochs": 2, "steps_per_epoch": 3, "batch_size": 6}
+        settings: Any = Run.resolve(
+            "cifar100", "sparse_hash", "sparse_hash", {**given, "classes_per_batch": 3}
+        ).settings
+        items = np.random.default_rng(0).integers(0, 256, (24, 8, 8, 3), np.uint8)
+        folder.mkdir()
+        objective = HashObjective(
+            torch.from_numpy(labels), base, k=1, lam=0.5, variant="released", margin=1.0, l2=0.003
+        )
+        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, device="cpu")
+        return loop.train(settings, objective, data, "sparse_hash").checksum()
+
+    plain = trained(tmp_path / "plain")
+    recorder = with_recorder(monkeypatch, FakeRecorder())
+    assert trained(tmp_path / "recorded") == plain
+    assert recorder.asked == ["warm up", "waits", *["record"] * 2, *["replay"] * (2 * 4)]

@@ -73,7 +73,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     (height, width, _), width_in = sheet.shape, WIDTHS_IN[file.width]
     points = [line for place, example in enumerate(examples, 1) for line in example.lines(place)]
     draw = partial(_draw, sheet, boxes, f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}. {marks}")
-    return Drawing(points, (width_in, width_in * height / width + BELOW_IN), draw, len(points))
+    size_in = width_in, width_in * height / width + BELOW_IN
+    return Drawing(points, size_in, draw, len(points), has_photographs=True)
 
 
 def _check(figure: FigureSpec) -> None:

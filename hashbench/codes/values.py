@@ -1,4 +1,4 @@
-"""What the values of codes are, and whether they can be bits: the one check of files, arrays and tensors."""
+"""The values of codes are counted, and refused where they cannot be bits: the one check of files, arrays and tensors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

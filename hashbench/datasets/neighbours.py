@@ -110,7 +110,7 @@ class StoredNeighbours:
         return float(np.median(shares))
 
     def warnings(self, k: int) -> list[str]:
-        """What a reader of results by the ``k`` nearest must know, a line each."""
+        """Warnings for a reader of results by the ``k`` nearest, a line each."""
         lines = []
         n_queries = len(self.ids)
         if n_tied := self.n_tied_at(k):
@@ -262,7 +262,7 @@ def _differ(stated: NDArray[Any], due: Floats) -> NDArray[np.bool_]:
 
 
 def _tolerances(due: Floats) -> Floats:
-    """How far each stated distance may be from the computed one: a share of it, or of the mean if that is more."""
+    """The largest error of each stated distance that is accepted: a share of it, or of the mean if that is more."""
     return np.asarray(TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean())))
 
 
@@ -308,7 +308,7 @@ def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32
 def _nearest(
     queries: Rows, database: Rows, k: int, metric: Metric, *, progress: bool = False
 ) -> tuple[NDArray[np.int64], Floats]:
-    """The same in int64 and float64."""
+    """The ids and distances that :func:`nearest` gives, in int64 and float64."""
     if len(queries.shape) != 2 or len(database.shape) != 2 or queries.shape[1] != database.shape[1]:
         raise HashbenchError(f"vectors of shapes {queries.shape} and {database.shape}: [n, d], of one width")
     if not 1 <= k <= database.shape[0]:
@@ -399,7 +399,7 @@ class _Candidates:
             list(pool.map(self._drop, tiles))
 
     def _items(self, part: slice) -> NDArray[np.float32]:
-        """Some items as the product takes them."""
+        """Prepares some items for the product."""
         items, norms = self._prepared(self.database[part])
         self.largest = max(self.largest, float(norms.max()))
         if self.metric == "l2":
@@ -411,7 +411,7 @@ class _Candidates:
         return self.ids[:, : self.n]
 
     def are_certain(self, kth: Floats) -> NDArray[np.bool_]:
-        """Whether no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
+        """True where no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
         if self.n == self.database.shape[0]:
             return np.ones(len(kth), np.bool_)
         norms = self.query_norms

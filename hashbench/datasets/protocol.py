@@ -195,7 +195,7 @@ class RandomValidation(_Validation):
 
 
 class PerClassValidation(_Validation):
-    """As :class:`RandomValidation`, but of each class; ``train_per_class`` 0: trained on the whole database."""
+    """Queries are held out as by :class:`RandomValidation`, but of each class; ``train_per_class`` 0: trained on the whole database."""
 
     draw: Literal["per_class_validation"]
     of: str

@@ -97,12 +97,12 @@ class Explicit:
 
     @property
     def names_no_array(self) -> bool:
-        """Whether all arrays are to be found by their names."""
+        """True where all arrays are to be found by their names."""
         return all(getattr(self, role) is None for role in (*ROLES, *IDS))
 
 
 def is_whole(source: Path, with_labels: bool = True) -> bool:
-    """Whether ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
+    """True where ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
     roles = ROLES if with_labels else CODE_ROLES
     try:
         find([source], {}, roles)
@@ -254,7 +254,7 @@ def opened(
     held_bytes: int | None = None,  # None: ``HELD_BYTES``
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Like ``load``, or, if ``streamed``, with a database that is read piece by piece, where its file allows that."""
+    """Reads as ``load`` does, or, if ``streamed``, leaves a database to be read piece by piece, where its file allows it."""
     saved = _open(sources, explicit, training, with_ids=with_ids)
     database = saved.codes.database
     labels = saved.codes.labels[1]

@@ -65,7 +65,7 @@ def require_name(name: str, *, replace: bool) -> str:
 
 
 def _is_left_over(place: Path) -> bool:
-    """Whether an interrupted command may have left the folder: it holds no more than the file of the data set."""
+    """True where an interrupted command may have left the folder: it holds no more than the file of the data set."""
     its_file = re.compile(rf"{place.name}\.h5$|\.{place.name}\.h5\.")
     return place.is_dir() and all(its_file.match(path.name) for path in place.iterdir())
 
@@ -175,7 +175,7 @@ def nearest_of(card: Card) -> StoredNeighbours:
 
 
 def warnings_of(card: Card) -> list[str]:
-    """What is odd about these nearest items, of which as many count as the protocol says."""
+    """Warnings about these nearest items, of which as many count as the protocol says."""
     return nearest_of(card).warnings(_rule(card).k)
 
 

@@ -55,7 +55,7 @@ class OwnLabels:
 
     @property
     def is_multi(self) -> bool:
-        """Whether items have several labels."""
+        """True where items have several labels."""
         return self.kind == "multi"
 
     @property
@@ -101,7 +101,7 @@ class Spread:
         return int((lowest == highest).sum())
 
     def notes(self, where: str) -> list[str]:
-        """What is odd about the features, a line each."""
+        """Notes about features that tell no items apart, a line each."""
         if self.ends is None or not self.n_constant:
             return []
         n = self.n_constant
@@ -117,7 +117,7 @@ class GivenNeighbours:
     distances: StoredArray | None
 
     def note(self, n_queries: int) -> str:
-        """How many of the queries were compared with what is computed."""
+        """The note that says how many queries were compared with computed neighbours."""
         note = f"{self.ids.where}: neighbours of {min(CHECKED, n_queries):,} of {n_queries:,} queries were checked"
         if self.distances is None:
             return note
@@ -152,7 +152,7 @@ class OwnData:
 
     @property
     def is_images(self) -> bool:
-        """Whether the items are images."""
+        """True where the items are images."""
         return len(self.shape) == 3
 
     @property

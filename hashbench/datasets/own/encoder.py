@@ -1,4 +1,4 @@
-"""What encodes items and finds the nearest of those that were encoded before: a trained run, or an exported one."""
+"""An encoder gives items their codes and finds the nearest of those that were encoded before."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -30,7 +30,7 @@ DISTANCES |= {"euclidean": "l2", "l2": "l2", "ip": "ip", "dot": "ip"}
 
 
 class VectorSpread(Spread):
-    """The same, with the norms before they became 1, and a key of each vector to find repeated ones."""
+    """Keeps the norms before they became 1 too, and a key of each vector to find repeated ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class VectorSpread(Spread):
         self.keys.append(byte_keys(items))
 
     def notes(self, where: str) -> list[str]:
-        """What is odd about the vectors, a line each."""
+        """Notes about constant features, repeated vectors and other norms than 1, a line each."""
         lines = super().notes(where)
         keys = np.concatenate(self.keys)
         if n_repeated := len(keys) - len(np.unique(keys)):

@@ -1,4 +1,4 @@
-"""The values of codes are counted, and refused where they cannot be bits: the one check of files, arrays and tensors."""
+"""Counts the values of codes, and refuses those that cannot be bits: the one check of files, arrays and tensors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -254,7 +254,7 @@ def opened(
     held_bytes: int | None = None,  # None: ``HELD_BYTES``
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Reads as ``load`` does, or, if ``streamed``, leaves a database to be read piece by piece, where its file allows it."""
+    """Reads as ``load`` does, or, if ``streamed``, leaves the database to be read piece by piece, if its file can."""
     saved = _open(sources, explicit, training, with_ids=with_ids)
     database = saved.codes.database
     labels = saved.codes.labels[1]

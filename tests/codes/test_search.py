@@ -14,7 +14,8 @@ from hashbench.foundation.errors import HashbenchError
 
 faiss = pytest.importorskip("faiss", reason="needs the extra search")
 
-CLUSTERS, EACH = 30, 40
+CLUSTERS = 30
+EACH = 40
 
 
 def planted(bits: int) -> tuple[Codes, Codes]:
@@ -108,7 +109,8 @@ def kept(tmp_path: Path) -> tuple[Path, Codes]:
 
 def test_lists_that_were_kept_come_back(kept: tuple[Path, Codes]) -> None:
     path, database = kept
-    made, again = make_lists(database, 9), search.load(path, database)
+    made = make_lists(database, 9)
+    again = search.load(path, database)
     assert again.centroids.words.tolist() == made.centroids.words.tolist()
     assert again.list_of.tolist() == made.list_of.tolist()
 

@@ -61,8 +61,6 @@ class ComputeOptions:
 
     # float32, bfloat16, auto (bfloat16 on a GPU, float32 on a CPU), or fastest (on a CPU, what a short timing finds)
     precision: str = "auto"
-    compiled: bool = False  # whether torch.compile compiles the encoder
-    channels_last: bool = True  # PyTorch's memory format of the images
     threads: int = 1  # of OpenMP and PyTorch on a CPU; BLAS has one
 
     def __post_init__(self) -> None:

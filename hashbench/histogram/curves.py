@@ -24,7 +24,8 @@ def radius_curve(histogram: Histogram) -> Curve:
         raise HashbenchError(NO_QUERY)
     retrieved = histogram.at_distance[kept].cumsum(axis=1)
     found = histogram.relevant[kept].cumsum(axis=1)
-    precision, n_with = found / np.maximum(retrieved, 1), (retrieved > 0).sum(axis=0)
+    precision = found / np.maximum(retrieved, 1)
+    n_with = (retrieved > 0).sum(axis=0)
     of_found = np.full(len(n_with), np.nan)
     return {
         "radius": np.arange(histogram.n_bits + 1),
@@ -45,7 +46,8 @@ def rank_curve(histogram: Histogram, most: int = N_RANKS) -> Curve:
     kept = histogram.n_relevant > 0
     if not kept.any():
         raise HashbenchError(NO_QUERY)
-    items, relevant = histogram.at_distance[kept], histogram.relevant[kept]
+    items = histogram.at_distance[kept]
+    relevant = histogram.relevant[kept]
     last = min(most, int(items[0].sum()))
     after = np.minimum(items.cumsum(axis=1), last)
     before = np.concatenate([np.zeros_like(after[:, :1]), after[:, :-1]], axis=1)

@@ -51,7 +51,8 @@ def estimated(
     2, at most 2^-51 of the largest possible product, so that products are exact: items of equal codes and factors tie,
     whatever is computed beside them.
     """
-    n_items, n_features = len(packed), vectors.shape[1]
+    n_items = len(packed)
+    n_features = vectors.shape[1]
     largest = np.abs(vectors).max(axis=1, initial=0) * np.abs(levels).max() * n_features
     unit = np.ldexp(1.0, np.frexp(largest)[1] - EXACT_BITS)[:, None]
     whole = np.rint(vectors / unit)

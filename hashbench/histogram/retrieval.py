@@ -71,7 +71,8 @@ class Retrieval:
         try:
             with open_arrays(path) as archive:
                 found = {k: Reranked(*(archive[f"{name}_{k}"] for name in Reranked._fields)) for k in CUTOFFS}
-                counts, n_items = archive["contingency"], operator.index(archive["n_items"].item())
+                counts = archive["contingency"]
+                n_items = operator.index(archive["n_items"].item())
                 return Retrieval(n_items, found, counts if counts.size else None)
         except FileNotFoundError:
             raise HashbenchError(f"{path}: no such file") from None

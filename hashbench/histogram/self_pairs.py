@@ -20,9 +20,12 @@ class SelfPairs:
     """The pairs of a query with itself in a database that comes in pieces; ``own`` [q] are its rows there, -1 none."""
 
     def __init__(self, query: Codes, own: Ints | None) -> None:
-        self.query, self.own = query, np.full(len(query), -1) if own is None else own
-        self._n_seen, self._same_so_far = 0, True
-        self._distance, self._level = np.zeros(len(query), np.int64), np.zeros(len(query), np.int64)
+        self.query = query
+        self.own = np.full(len(query), -1) if own is None else own
+        self._n_seen = 0
+        self._same_so_far = True
+        self._distance = np.zeros(len(query), np.int64)
+        self._level = np.zeros(len(query), np.int64)
 
     def add(self, database: Codes, relevance: PairRelevance) -> None:
         """Reads the next piece of the database."""

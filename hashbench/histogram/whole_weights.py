@@ -105,7 +105,8 @@ def _fractions(weights: NDArray[Any]) -> list[Fraction] | None:
     """The weights over the largest of them, as fractions that differ from them by rounding errors only."""
     rounding = NOISE * Fraction(float(np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64).eps))
     most = int(float(rounding) ** (-1 / 3))  # by chance some 10^-5 of float64 are so near to such a fraction
-    largest, found = Fraction(weights.max().item()), {}
+    largest = Fraction(weights.max().item())
+    found = {}
     for value in set(weights.tolist()):
         ratio = Fraction(value) / largest
         found[value] = ratio.limit_denominator(most)

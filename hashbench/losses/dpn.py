@@ -18,7 +18,8 @@ class Objective(CentreObjective):
 
     def __init__(self, classes: ClassSupervision, centres: Signs, *, margin: float, decay: float = 0.0) -> None:
         super().__init__(classes, centres)
-        self.margin, self.decay = margin, decay
+        self.margin = margin
+        self.decay = decay
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, of activations [M, bits] before the sign; float64."""

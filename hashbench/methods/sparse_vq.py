@@ -21,7 +21,8 @@ from hashbench.sparse import quantise
 from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
 from hashbench.sparse.quantise import Centroids
 
-FILE, CENTROIDS = "hasher.json", "centroids.npz"
+FILE = "hasher.json"
+CENTROIDS = "centroids.npz"
 
 
 class Settings(SparseSettings):
@@ -66,7 +67,8 @@ def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> Cent
 
 
 def _load(settings: Settings, stored: SavedHasher, base: ExhaustiveSearch) -> CentroidHasher:
-    path, centroids = stored.folder / FILE, None
+    path = stored.folder / FILE
+    centroids = None
     with retold(lambda cause: f"{path}: {cause}", Exception, by=DamagedHasher):  # an archive can raise nearly anything
         seed = int(json_object(path.read_text())["seed"])
         if settings.fit_on == "train":

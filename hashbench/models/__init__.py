@@ -49,7 +49,8 @@ __all__ += [
 ]
 __all__ += ["at_any_size", "canonical_model", "keep_statistics", "resize_matrix", "whole_network"]
 
-TORCHVISION, TIMM = "torchvision:", _timm.PREFIX
+TORCHVISION = "torchvision:"
+TIMM = _timm.PREFIX
 MOST_PIXELS = 1024  # the side of an image
 
 

@@ -91,7 +91,8 @@ class Preprocessor(Prepared):
 
     def set_mean(self, average: Tensor) -> None:
         if average.shape[0] != 3 or average.shape[1:] not in (self.mean.shape[1:], (1, 1)):
-            shape, size = tuple(average.shape), tuple(self.mean.shape)
+            shape = tuple(average.shape)
+            size = tuple(self.mean.shape)
             raise HashbenchError(f"an average image of shape {shape}: {size} is expected, or three means")
         self.mean.copy_(average)
 
@@ -100,15 +101,18 @@ class Preprocessor(Prepared):
         if self.spare is None:
             return self.resized(items, self.rows, self.columns)
         _, height, width = self.shape
-        top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
+        top = (items.shape[1] - height) // 2
+        left = (items.shape[2] - width) // 2
         window = items[:, top : top + height, left : left + width]
         return (self.gain * window.permute(0, 3, 1, 2).to(self.mean.dtype) - self.mean) / self.std
 
     def of_squares(self, items: Tensor, squares: list[tuple[int, int, int]]) -> Tensor:
         """The preprocessed squares (top, left, side) of ``items`` [n, h, w, channels], one of each."""
         height, width = self.shape[1:]
-        (n, h, w), dtype = items.shape[:3], self.mean.dtype
-        rows, columns = np.zeros((n, 1, height, h)), np.zeros((n, 1, w, width))
+        (n, h, w) = items.shape[:3]
+        dtype = self.mean.dtype
+        rows = np.zeros((n, 1, height, h))
+        columns = np.zeros((n, 1, w, width))
         for item, (top, left, side) in enumerate(squares):
             rows[item, 0, :, top : top + side] = self.gain * resize_matrix(side, height)
             columns[item, 0, left : left + side] = resize_matrix(side, width).T
@@ -237,7 +241,8 @@ class SamePadding(nn.Module):
 
     def __init__(self, kernel: int, stride: int) -> None:
         super().__init__()
-        self.kernel, self.stride = kernel, stride
+        self.kernel = kernel
+        self.stride = stride
 
     def forward(self, images: Tensor) -> Tensor:
         """Padded images [n, c, height, width]."""

@@ -146,9 +146,11 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
     for layer in layers:
         if isinstance(layer, Conv | Full):
             filters, biases = _weights_of(found[layer.name], f"{path}: layer {layer.name}")
-            filters, stem = filters.transpose(3, 2, 0, 1), layer.name
+            filters = filters.transpose(3, 2, 0, 1)
+            stem = layer.name
             if isinstance(layer, Full):
-                filters, stem = filters.reshape(len(filters), -1), f"{stem}.full"
+                filters = filters.reshape(len(filters), -1)
+                stem = f"{stem}.full"
             tensors[f"{stem}.weight"] = torch.from_numpy(np.array(filters, np.float32, order="C"))
             tensors[f"{stem}.bias"] = torch.from_numpy(np.array(biases.reshape(-1), np.float32))
     return tensors
@@ -164,7 +166,8 @@ def _compare(layers: tuple[Layer, ...], found: dict[str, dict[str, Any]], path: 
         raise HashbenchError(f"{path}: layers {' '.join(kinds[: len(expected)])}, not {' '.join(expected)}")
     for layer in layers:
         if isinstance(layer, Norm):
-            needed, param = layer[1:], found[layer.name].get("param")
+            needed = layer[1:]
+            param = found[layer.name].get("param")
             if not isinstance(param, np.ndarray) or param.size != 4 or not np.allclose(param, needed, 1e-3, 0):
                 given = param.ravel().tolist() if isinstance(param, np.ndarray) else "missing"
                 raise HashbenchError(f"{path}: layer {layer.name}: param is {given}, not {list(needed)}")

@@ -35,7 +35,8 @@ def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepa
         pretrained.weights.fetch(path)
     found = identify(name, pretrained.weights, path, is_given=given is not None)
     if given is None and not found.official:
-        official, checksum = pretrained.weights, pretrained.weights.md5 or pretrained.weights.sha256
+        official = pretrained.weights
+        checksum = pretrained.weights.md5 or pretrained.weights.sha256
         remedy = f"{official.remedy}, or name it with --weights if it is meant"
         raise HashbenchError(f"{path}: not the official file, whose checksum is {checksum}: {remedy}")
     tensors = _read(path, pretrained.weights)

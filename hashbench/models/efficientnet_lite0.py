@@ -16,7 +16,8 @@ from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 if TYPE_CHECKING:
     from torch import nn
 
-STEM, HEAD = 32, 1280  # channels
+STEM = 32  # channels
+HEAD = 1280
 # of each stage: blocks, side of the depthwise kernel, stride of the first block, expansion, channels
 STAGES: tuple[tuple[int, ...], ...] = (
     (1, 3, 1, 1, 16),
@@ -29,7 +30,8 @@ STAGES: tuple[tuple[int, ...], ...] = (
 )
 SMALLEST = 32  # pixels: the side is halved five times
 # from a name in the file to ours
-BLOCK, OUTSIDE = re.compile(r"_blocks\.(\d+)\.(_\w+)"), re.compile(r"(_\w+)")
+BLOCK = re.compile(r"_blocks\.(\d+)\.(_\w+)")
+OUTSIDE = re.compile(r"(_\w+)")
 IN_BLOCK = {"_expand_conv": "expand.0", "_bn0": "expand.1", "_depthwise_conv": "depthwise.1", "_bn1": "depthwise.2"}
 IN_BLOCK |= {"_project_conv": "project.0", "_bn2": "project.1"}
 OTHERS = {"_conv_stem": "stem.1", "_bn0": "stem.2", "_conv_head": "head.0", "_bn1": "head.1"}
@@ -49,7 +51,8 @@ def efficientnet_lite0(shape: tuple[int, ...]) -> Backbone:
     before = STEM
     for blocks, kernel, first_stride, expansion, after in STAGES:
         for block in range(blocks):
-            stride, inner = (first_stride if block == 0 else 1), expansion * before
+            stride = first_stride if block == 0 else 1
+            inner = expansion * before
             parts: OrderedDict[str, nn.Module] = OrderedDict()
             if expansion != 1:
                 parts["expand"] = nn.Sequential(nn.Conv2d(before, inner, 1, bias=False), _norm(inner), nn.ReLU6())

@@ -224,8 +224,7 @@ def row_with(data: RunData, options: Options, **result: Any) -> Row:
 
         device = str(pick_device(options.device))
     precision = run.settings.precision_on(device, compute)
-    how: dict[str, Any] = {key: getattr(compute, key) for key in ("compiled", "channels_last")}
-    arithmetic = precision and Arithmetic(precision=precision, **how, processes=options.group.size)
+    arithmetic = precision and Arithmetic(precision=precision, processes=options.group.size)
     return Row(
         schema=SCHEMA,
         run=str(name),

@@ -56,5 +56,5 @@ def test_the_mean_and_rotation_are_those_of_the_components() -> None:
 
 def test_more_bits_than_components_are_refused() -> None:
     data = TrainingData(X, np.zeros(300, np.int64), 1.0, 0, Path())
-    with pytest.raises(HashbenchError, match=r"4 bits from 3 principal components .*: at most 3 bits"):
+    with pytest.raises(HashbenchError, match="4 bits from 3 features: at most 3 bits"):
         METHOD.fit(Settings(bits=4, features="pixels", iterations=3), data)

@@ -17,7 +17,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
-    from hashbench.codes.search import Found
+    from hashbench.codes.search import SearchResult
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Encoder(ABC):
         return self.codes(items).bits()
 
     @checked_arguments
-    def search(self, query: Any, k: int = 10, database: Any = None) -> "Found":
+    def search(self, query: Any, k: int = 10, database: Any = None) -> "SearchResult":
         """The ``k`` items of the ``database`` that are nearest to each query by Hamming distance, all with the ties.
 
         ``query`` is what ``encode`` takes. ``database`` are codes that ``encode`` gave, [n, bits], or the path of a

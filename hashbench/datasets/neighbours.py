@@ -193,7 +193,7 @@ def write(path: Path, nearest: StoredNeighbours) -> None:
     )
 
 
-def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
+def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
     """The neighbours that came with the vectors, from the file ``where``, as ``ids`` [q, k] of rows of the database.
 
     Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
@@ -206,15 +206,7 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
         raise HashbenchError(f"{where}: a query has the neighbour -1: as many neighbours of each query are expected")
     k = ids.shape[1]
     distances = _exact(queries, database, ids, metric)
-    sample = _drawn_queries(n_queries)
-    due = _nearest(queries[sample], database, k, metric)[1]
-    stated = np.sort(distances[sample], axis=1)
-    is_wrong = stated > due + _tolerances(due)
-    if is_wrong.any():
-        row, rank = np.argwhere(is_wrong)[0]
-        fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
-        expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
-        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
+    _require_nearest(where, distances, queries, database, metric)
     order = np.argsort(distances, axis=1, kind="stable")
     ids = np.take_along_axis(ids, order, axis=1)
     distances = np.take_along_axis(distances, order, axis=1)
@@ -229,6 +221,19 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
         median=_median(queries, database, metric),
         metric=metric,
     )
+
+
+def _require_nearest(where: str, distances: Floats, queries: Rows, database: Rows, metric: Metric) -> None:
+    """Raises HashbenchError where the ``distances`` of a sample of the queries are not those of the nearest items."""
+    sample = _drawn_queries(queries.shape[0])
+    _, due = _nearest(queries[sample], database, distances.shape[1], metric)
+    stated = np.sort(distances[sample], axis=1)
+    is_wrong = stated > due + _tolerances(due)
+    if is_wrong.any():
+        row, rank = np.argwhere(is_wrong)[0]
+        fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
+        expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
+        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
 
 
 def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, database: Rows, metric: Metric) -> None:

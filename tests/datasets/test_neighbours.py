@@ -11,9 +11,9 @@ from hashbench.datasets import neighbours
 from hashbench.datasets.neighbours import (
     StoredNeighbours,
     check_distances,
-    given_neighbours,
     nearest,
     stored_neighbours,
+    verified_neighbours,
 )
 from hashbench.datasets.protocol import Neighbours
 from hashbench.datasets.split import Split
@@ -157,7 +157,7 @@ def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
     items = vectors[Q:]
     ids = np.argsort(by_hand(queries, items[::-1], "l2"), axis=1)[:, :K]
     ids = N - 1 - ids  # other items than ours where distances are equal
-    stored = given_neighbours("file", ids, queries, items, "l2")
+    stored = verified_neighbours("file", ids, queries, items, "l2")
     np.testing.assert_allclose(stored.distances, nearest(queries, items, K, "l2")[1])
     wrong = {
         "there is no row 3000: the database has rows 0 to 2999": np.where(ids == ids[3, 2], N, ids),
@@ -168,7 +168,7 @@ def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
     }
     for fault, others in wrong.items():
         with pytest.raises(HashbenchError, match=fault):
-            given_neighbours("file", others, queries, items, "l2")
+            verified_neighbours("file", others, queries, items, "l2")
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -29,7 +29,7 @@ from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import checked_ids as checked_item_ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange, is_text
-from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes, regrouped
+from hashbench.codes.files._saved import CodeStream, SavedCodes, UnreadCodes, regrouped
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
 from hashbench.foundation.errors import HashbenchError, retold
@@ -286,7 +286,7 @@ def _open(
     *,
     with_ids: bool = True,
     with_labels: bool = True,
-) -> Opened:
+) -> UnreadCodes:
     paths = _paths(sources)
     needed: tuple[str, ...] = CODE_ROLES
     may_be_named: tuple[str, ...] = CODE_ROLES
@@ -312,7 +312,7 @@ def _open(
         notes.append(f"{where}: labels are labels x items")
     if training is not None or not with_ids:
         ids = [None, None]
-    return Opened(codes, ids, notes, explicit.bit_order)
+    return UnreadCodes(codes, ids, notes, explicit.bit_order)
 
 
 def _paths(sources: Sources) -> list[Path]:

@@ -127,7 +127,7 @@ class CodeStream(_QueriesById):
 
 
 @dataclass(frozen=True)
-class Opened:
+class UnreadCodes:
     """Codes, labels and ids (of queries and database) in their files, before any value is read; notes on the layout."""
 
     codes: StoredCodes

@@ -110,7 +110,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenNeighbours:
+class NeighbourArrays:
     """The nearest items of the queries as a file has them: rows of the database [q, k], and maybe their distances."""
 
     ids: StoredArray
@@ -140,14 +140,14 @@ class OwnData:
     n_queries: int = 0
     spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
-    given_neighbours: GivenNeighbours | None = None
+    neighbours: NeighbourArrays | None = None
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
         notes = [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
-        if self.given_neighbours is not None:
-            notes.append(self.given_neighbours.note(self.n_queries))
+        if self.neighbours is not None:
+            notes.append(self.neighbours.note(self.n_queries))
         return notes
 
     @property

@@ -50,7 +50,7 @@ def size_of(path: Path) -> tuple[int, int, int]:
 
 
 def is_image(path: Path) -> bool:
-    """Whether the file is taken for an image, by its suffix."""
+    """True where the file is taken for an image, by its suffix."""
     return path.suffix.lower() in SUFFIXES and path.is_file()
 
 

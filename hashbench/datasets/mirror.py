@@ -63,7 +63,7 @@ class Origin(Strict):
     total: int | None = None
 
     def is_same_file(self, now: "Origin", *, checked: bool) -> bool:
-        """Whether a download that began with this origin can continue with ``now``; ``checked``: it has a checksum."""
+        """True where a download that began here can continue with ``now``; ``checked``: it has a checksum."""
         if self.total is None or self.total != now.total:
             return False
         if self.url != now.url:

@@ -110,7 +110,7 @@ class StoredNeighbours:
         return float(np.median(shares))
 
     def warnings(self, k: int) -> list[str]:
-        """What a reader of results by the ``k`` nearest must know, a line each."""
+        """Warnings for a reader of results by the ``k`` nearest, a line each."""
         lines = []
         n_queries = len(self.ids)
         if n_tied := self.n_tied_at(k):
@@ -193,7 +193,7 @@ def write(path: Path, nearest: StoredNeighbours) -> None:
     )
 
 
-def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
+def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
     """The neighbours that came with the vectors, from the file ``where``, as ``ids`` [q, k] of rows of the database.
 
     Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
@@ -206,15 +206,7 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
         raise HashbenchError(f"{where}: a query has the neighbour -1: as many neighbours of each query are expected")
     k = ids.shape[1]
     distances = _exact(queries, database, ids, metric)
-    sample = _drawn_queries(n_queries)
-    due = _nearest(queries[sample], database, k, metric)[1]
-    stated = np.sort(distances[sample], axis=1)
-    is_wrong = stated > due + _tolerances(due)
-    if is_wrong.any():
-        row, rank = np.argwhere(is_wrong)[0]
-        fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
-        expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
-        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
+    _require_nearest(where, distances, queries, database, metric)
     order = np.argsort(distances, axis=1, kind="stable")
     ids = np.take_along_axis(ids, order, axis=1)
     distances = np.take_along_axis(distances, order, axis=1)
@@ -229,6 +221,19 @@ def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric
         median=_median(queries, database, metric),
         metric=metric,
     )
+
+
+def _require_nearest(where: str, distances: Floats, queries: Rows, database: Rows, metric: Metric) -> None:
+    """Raises HashbenchError where the ``distances`` of a sample of the queries are not those of the nearest items."""
+    sample = _drawn_queries(queries.shape[0])
+    _, due = _nearest(queries[sample], database, distances.shape[1], metric)
+    stated = np.sort(distances[sample], axis=1)
+    is_wrong = stated > due + _tolerances(due)
+    if is_wrong.any():
+        row, rank = np.argwhere(is_wrong)[0]
+        fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
+        expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
+        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
 
 
 def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, database: Rows, metric: Metric) -> None:
@@ -262,7 +267,7 @@ def _differ(stated: NDArray[Any], due: Floats) -> NDArray[np.bool_]:
 
 
 def _tolerances(due: Floats) -> Floats:
-    """How far each stated distance may be from the computed one: a share of it, or of the mean if that is more."""
+    """The largest error of each stated distance that is accepted: a share of it, or of the mean if that is more."""
     return np.asarray(TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean())))
 
 
@@ -308,7 +313,7 @@ def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32
 def _nearest(
     queries: Rows, database: Rows, k: int, metric: Metric, *, progress: bool = False
 ) -> tuple[NDArray[np.int64], Floats]:
-    """The same in int64 and float64."""
+    """The ids and distances that :func:`nearest` gives, in int64 and float64."""
     if len(queries.shape) != 2 or len(database.shape) != 2 or queries.shape[1] != database.shape[1]:
         raise HashbenchError(f"vectors of shapes {queries.shape} and {database.shape}: [n, d], of one width")
     if not 1 <= k <= database.shape[0]:
@@ -399,7 +404,7 @@ class _Candidates:
             list(pool.map(self._drop, tiles))
 
     def _items(self, part: slice) -> NDArray[np.float32]:
-        """Some items as the product takes them."""
+        """Prepares some items for the product."""
         items, norms = self._prepared(self.database[part])
         self.largest = max(self.largest, float(norms.max()))
         if self.metric == "l2":
@@ -411,7 +416,7 @@ class _Candidates:
         return self.ids[:, : self.n]
 
     def are_certain(self, kth: Floats) -> NDArray[np.bool_]:
-        """Whether no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
+        """True where no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
         if self.n == self.database.shape[0]:
             return np.ones(len(kth), np.bool_)
         norms = self.query_norms

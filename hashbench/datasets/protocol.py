@@ -195,7 +195,7 @@ class RandomValidation(_Validation):
 
 
 class PerClassValidation(_Validation):
-    """As :class:`RandomValidation`, but of each class; ``train_per_class`` 0: trained on the whole database."""
+    """Queries held out of each class, as by :class:`RandomValidation`; ``train_per_class`` 0: all are trained on."""
 
     draw: Literal["per_class_validation"]
     of: str

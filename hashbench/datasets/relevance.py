@@ -79,7 +79,7 @@ class LiftedRows:
 def relevance_of(
     data: Dataset, chosen: Split, protocol: Protocol, *, progress: bool = False
 ) -> LabelRelevance | DistanceRelevance | NeighbourRelevance:
-    """How relevant the items of the split's database are to its queries; HashbenchError without labels or a rule.
+    """The relevance of the split's database to its queries; HashbenchError without labels or a rule.
 
     With ``progress`` there is a bar while neighbours are computed, which are not stored yet.
     """
@@ -101,7 +101,7 @@ def relevance_of(
 
 
 def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceRelevance | None:
-    """How relevant the training examples are to each other; None unless by percentiles or by neighbours."""
+    """The relevance of the training examples to each other; None unless by percentiles or by neighbours."""
     rule = protocol.relevance
     if isinstance(rule, Neighbours):
         return nearest_in_training(rule, data, chosen)

@@ -67,7 +67,7 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
 
 @dataclass(frozen=True)
 class _Request:
-    """All that decides a split; two are equal if their splits are."""
+    """Everything that decides a split; two are equal if their splits are."""
 
     salt: str
     seed: int

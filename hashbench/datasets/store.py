@@ -198,7 +198,7 @@ def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: b
 
 
 def _within(card: Card, blocks: Iterable[Block]) -> Iterator[Block]:
-    """The same blocks; raises HashbenchError if they have more items than the card states."""
+    """Passes the blocks on; raises HashbenchError if they have more items than the card states."""
     n = 0
     for block in blocks:
         n += len(block.labels)

@@ -58,7 +58,7 @@ def split_checksum(name: str) -> tuple[str, str | None]:
 
 
 def is_own(model: str) -> bool:
-    """Whether ``hashbench pretrain`` makes weights of ``model``, which has no official ones."""
+    """True where ``hashbench pretrain`` makes weights of ``model``, which has no official ones."""
     return model in MODELS.names and MODELS.get(model).pretrained is None
 
 

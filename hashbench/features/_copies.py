@@ -39,7 +39,7 @@ class Copies:
 
     @property
     def name(self) -> str:
-        """What the name of the features ends in."""
+        """The end of the name of the features."""
         return f"copies{self.number}_{self.sha256[:N_SHOWN]}"
 
     @property
@@ -48,7 +48,7 @@ class Copies:
         return hashlib.sha256(np.ascontiguousarray(self.ids, "<i8").data).hexdigest()
 
     def module(self, built: FeatureModule, items: NDArray[Any]) -> FeatureModule:
-        """From rows [n] to the features of these copies, by the network of ``built``."""
+        """The module that maps rows [n] to the features of these copies, by the network of ``built``."""
         if not isinstance(built.module, Network) or not isinstance(built.module.prepared, Preprocessor):
             raise HashbenchError("copies are for features of a network that has seen ImageNet: copies = 0")
         constants = {**built.constants, "copies": self.number, "ids_sha256": self.sha256, "smallest": SMALLEST}

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,15 +80,15 @@ def extract(
     }
     path = _store.path_of(card.name, stem)
     shape = (len(items), built.width)
-    kept = ExtractionResult(path, shape, built.stored, 0, 0.0)
+    stored = ExtractionResult(path, shape, built.stored, 0, 0.0)
     if _store.is_whole(card.name, stem, identity):
-        return kept
+        return stored
     dtype = np.dtype(built.stored).newbyteorder("<")
-    require_writable(path.parent, shape[0] * shape[1] * dtype.itemsize + (1 << 20), instead="--data")
+    require_writable(path.parent, prod(shape) * dtype.itemsize + (1 << 20), instead="--data")
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
-            return kept
+            return stored
         with _store.writing(path, identity, shape, dtype) as part:
             began = part.rows
             started = time.perf_counter()

@@ -130,7 +130,7 @@ def writing(
 
 
 def is_whole(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
-    """Whether undamaged features with this ``identity`` are stored."""
+    """True where undamaged features with this ``identity`` are stored."""
     with suppress(HashbenchError):
         features = read(dataset, name)
         features.verify()

@@ -17,7 +17,7 @@ Rows = NDArray[np.integer]
 
 
 class Relevance(Protocol):
-    """How relevant each database item is to each query, block by block: the full matrix is never built."""
+    """The relevance of each database item to each query, block by block: the full matrix is never built."""
 
     @property
     def levels(self) -> NDArray[np.int64]:
@@ -42,7 +42,7 @@ class _OfLabels:
         return len(self.query_labels), len(self.database_labels)
 
     def are_same(self, queries: slice) -> bool:
-        """Whether these queries have the labels of the items, in their order."""
+        """True where these queries have the labels of the items, in their order."""
         return np.array_equal(self.query_labels[queries], self.database_labels)
 
 
@@ -139,7 +139,7 @@ def class_names(names: NDArray[np.str_]) -> NDArray[np.str_]:
 
 
 def combinations_note(names: Sequence[str]) -> str | None:
-    """What to say of names of classes that look like several labels each: some share a part; None if none do.
+    """A note about names of classes that look like several labels each: some share a part; None if none do.
 
     >>> combinations_note(["cat", "sky cat"])
     'names such as sky cat are read as one class each; for several labels an item, give a column of 0 and 1 a label'

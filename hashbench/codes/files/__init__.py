@@ -29,7 +29,7 @@ from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import checked_ids as checked_item_ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange, is_text
-from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes, regrouped
+from hashbench.codes.files._saved import CodeStream, SavedCodes, UnreadCodes, regrouped
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
 from hashbench.foundation.errors import HashbenchError, retold
@@ -97,12 +97,12 @@ class Explicit:
 
     @property
     def names_no_array(self) -> bool:
-        """Whether all arrays are to be found by their names."""
+        """True where all arrays are to be found by their names."""
         return all(getattr(self, role) is None for role in (*ROLES, *IDS))
 
 
 def is_whole(source: Path, with_labels: bool = True) -> bool:
-    """Whether ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
+    """True where ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
     roles = ROLES if with_labels else CODE_ROLES
     try:
         find([source], {}, roles)
@@ -254,7 +254,7 @@ def opened(
     held_bytes: int | None = None,  # None: ``HELD_BYTES``
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Like ``load``, or, if ``streamed``, with a database that is read piece by piece, where its file allows that."""
+    """Reads as ``load`` does, or, if ``streamed``, leaves the database to be read piece by piece, if its file can."""
     saved = _open(sources, explicit, training, with_ids=with_ids)
     database = saved.codes.database
     labels = saved.codes.labels[1]
@@ -286,7 +286,7 @@ def _open(
     *,
     with_ids: bool = True,
     with_labels: bool = True,
-) -> Opened:
+) -> UnreadCodes:
     paths = _paths(sources)
     needed: tuple[str, ...] = CODE_ROLES
     may_be_named: tuple[str, ...] = CODE_ROLES
@@ -312,7 +312,7 @@ def _open(
         notes.append(f"{where}: labels are labels x items")
     if training is not None or not with_ids:
         ids = [None, None]
-    return Opened(codes, ids, notes, explicit.bit_order)
+    return UnreadCodes(codes, ids, notes, explicit.bit_order)
 
 
 def _paths(sources: Sources) -> list[Path]:

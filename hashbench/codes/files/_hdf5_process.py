@@ -62,7 +62,7 @@ class Reader:
         return {"attributes": texts}, None
 
     def head(self, path: str, name: str) -> Answer:
-        """All that is known of a data set without its values; of what is none only ``kind``: link or other."""
+        """Describes a data set without its values; of anything else only ``kind`` is said: link or other."""
         self._require_same(path)
         with _opened(path) as file:
             if not isinstance(file.get(name, getlink=True), h5py.HardLink):

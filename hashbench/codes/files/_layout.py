@@ -146,12 +146,12 @@ def _bits(stored: StoredArray, n_bits: int | None) -> int:
 
 
 def is_text(stored: StoredArray) -> bool:
-    """Whether the array holds texts: names of classes."""
+    """True where the array holds texts: names of classes."""
     return stored.dtype.kind in "US"
 
 
 def is_packed(stored: StoredArray, n_bits: int) -> bool:
-    """Whether codes, items x bytes, are ``n_bits`` packed eight to a byte (one bit reads the same packed or not)."""
+    """True where codes, items x bytes, are ``n_bits`` packed eight to a byte (one bit reads the same packed or not)."""
     is_bytes = stored.dtype == np.uint8 or (stored.dtype == np.int8 and n_bits > 1)
     return is_bytes and stored.shape[1] == -(-n_bits // 8)
 

@@ -127,7 +127,7 @@ class CodeStream(_QueriesById):
 
 
 @dataclass(frozen=True)
-class Opened:
+class UnreadCodes:
     """Codes, labels and ids (of queries and database) in their files, before any value is read; notes on the layout."""
 
     codes: StoredCodes
@@ -188,7 +188,7 @@ def _whole_ids(stored: StoredArray | None, n_items: int) -> Ids | None:
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:
-    """The same rows in pieces of ``n``; the last piece may be shorter."""
+    """Regroups rows into pieces of ``n``; the last piece may be shorter."""
     held: list[NDArray[Any]] = []
     missing = n
     for piece in pieces:

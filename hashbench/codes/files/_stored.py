@@ -37,7 +37,7 @@ class StoredArray:
 
     @property
     def by_rows(self) -> bool:
-        """Whether ``slabs`` are whole rows of ``shape``; else they are whole columns."""
+        """True where ``slabs`` are whole rows of ``shape``; else they are whole columns."""
         if not self.is_transposed or len(self.file_shape) < 2:
             return True
         return len(self.file_shape) == 2 and self.read_columns is not None

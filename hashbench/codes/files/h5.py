@@ -23,7 +23,7 @@ MATLAB_NUMBERS = {"double", "single", "logical", *MATLAB_INTEGERS}
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is HDF5, perhaps after a block of the user's."""
+    """True where a file that begins with ``head`` is HDF5, perhaps after a block of the user's."""
     return any(head[start:].startswith(SIGNATURE) for start in (0, 512, 1024, 2048))
 
 

@@ -306,7 +306,7 @@ def _byte_order(header: bytes) -> str:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is of version 5 to 7."""
+    """True where a file that begins with ``head`` is of version 5 to 7."""
     return head.startswith(b"MATLAB 5.0") and len(head) >= HEADER_BYTES
 
 

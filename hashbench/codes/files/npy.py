@@ -18,7 +18,7 @@ AS_PLAIN = "numpy.save('plain.npy', numpy.array(a.tolist()))"
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is an .npy."""
+    """True where a file that begins with ``head`` is an .npy."""
     return head.startswith(b"\x93NUMPY")
 
 

@@ -18,7 +18,7 @@ SUFFIXES = (".pkl", ".pickle")  # where the first bytes say nothing
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is one of PyTorch, or a pickle."""
+    """True where a file that begins with ``head`` is one of PyTorch, or a pickle."""
     return _is_of_torch(head) or head.startswith(PICKLES)
 
 
@@ -42,7 +42,7 @@ def arrays(path: Path) -> Arrays:
 
 
 def load(path: Path, advice: str) -> Any:
-    """What ``torch.save`` wrote; raises HashbenchError where it is damaged, or holds more than plain tensors."""
+    """Reads what ``torch.save`` wrote; raises HashbenchError where it is damaged, or holds more than plain tensors."""
     try:
         import torch
     except ImportError:

@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +64,7 @@ def require_name(name: str, *, replace: bool) -> str:
 
 
 def _is_left_over(place: Path) -> bool:
-    """Whether an interrupted command may have left the folder: it holds no more than the file of the data set."""
+    """True where an interrupted command may have left the folder: it holds no more than the file of the data set."""
     its_file = re.compile(rf"{place.name}\.h5$|\.{place.name}\.h5\.")
     return place.is_dir() and all(its_file.match(path.name) for path in place.iterdir())
 
@@ -147,9 +146,13 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
             with atomic(_card_path(stem)) as temporary:
                 # a full disk is met before old data are replaced; the checksum has the length that it will have
                 temporary.write_text(card_text(values | {"content_sha256": "0" * 64}), encoding="utf-8")
-                nearest_items: list[StoredNeighbours] = []
-                check = partial(_find_neighbours, card, data, nearest_items)
-                store.write(card, _blocks(data, f"{stem}: convert"), {}, check=check)
+                nearest: StoredNeighbours | None = None
+
+                def find_neighbours(items: Items) -> None:
+                    nonlocal nearest
+                    nearest = _neighbours(card, data, items)
+
+                store.write(card, _blocks(data, f"{stem}: convert"), {}, check=find_neighbours)
                 values["content_sha256"] = store.stated_sha256(card)
                 temporary.write_text(card_text(values), encoding="utf-8")
         except BaseException:
@@ -162,7 +165,7 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
         card = parse(Card, {**values, "name": stem}, stem)
-        for nearest in nearest_items:
+        if nearest is not None:
             stored = store.open_dataset(card)
             neighbours.write(neighbours.path_of(stored, _split(card, stored.labels), _rule(card)), nearest)
         return card
@@ -175,7 +178,7 @@ def nearest_of(card: Card) -> StoredNeighbours:
 
 
 def warnings_of(card: Card) -> list[str]:
-    """What is odd about these nearest items, of which as many count as the protocol says."""
+    """Warnings about these nearest items, of which as many count as the protocol says."""
     return nearest_of(card).warnings(_rule(card).k)
 
 
@@ -189,28 +192,27 @@ def _rule(card: Card) -> Neighbours:
     return rule
 
 
-def _find_neighbours(card: Card, data: OwnData, results: list[StoredNeighbours], items: Items) -> None:
-    """Appends the nearest items of the queries to ``results``, of data without labels; they may come with the vectors.
+def _neighbours(card: Card, data: OwnData, items: Items) -> StoredNeighbours | None:
+    """The nearest items of the queries, which may come with the vectors; None of data with labels.
 
     Raises HashbenchError for vectors that cannot be compared, and if those that came are not the nearest.
     """
     if data.metric is None:
-        return
+        return None
     chosen = _split(card, data.labels.labels)
     rule = _rule(card)
     queries = StoredRows(items, chosen.query_ids)
     database = StoredRows(items, chosen.database_ids)
-    if data.given_neighbours is not None:
-        stored_ids = data.given_neighbours.ids
+    if data.neighbours is not None:
+        stored_ids = data.neighbours.ids
         ids = stored_ids.whole()
-        nearest = neighbours.given_neighbours(stored_ids.where, ids, queries, database, rule.metric)
-        if (stated := data.given_neighbours.distances) is not None:
+        nearest = neighbours.verified_neighbours(stored_ids.where, ids, queries, database, rule.metric)
+        if (stated := data.neighbours.distances) is not None:
             neighbours.check_distances(stated.where, stated.whole(), ids, queries, database, rule.metric)
         if nearest.ids.shape[1] == neighbours.depth_of(rule, database.shape[0]):
-            results.append(nearest)
-            return
+            return nearest
     with retold(lambda fault: f"{data.paths[0]}: {fault}", HashbenchError):
-        results.append(neighbours.computed(queries, database, rule, progress=True))
+        return neighbours.computed(queries, database, rule, progress=True)
 
 
 def remove(name: str) -> list[Path]:

@@ -55,7 +55,7 @@ class OwnLabels:
 
     @property
     def is_multi(self) -> bool:
-        """Whether items have several labels."""
+        """True where items have several labels."""
         return self.kind == "multi"
 
     @property
@@ -101,7 +101,7 @@ class Spread:
         return int((lowest == highest).sum())
 
     def notes(self, where: str) -> list[str]:
-        """What is odd about the features, a line each."""
+        """Notes about features that tell no items apart, a line each."""
         if self.ends is None or not self.n_constant:
             return []
         n = self.n_constant
@@ -110,14 +110,14 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenNeighbours:
+class NeighbourArrays:
     """The nearest items of the queries as a file has them: rows of the database [q, k], and maybe their distances."""
 
     ids: StoredArray
     distances: StoredArray | None
 
     def note(self, n_queries: int) -> str:
-        """How many of the queries were compared with what is computed."""
+        """The note that says how many queries were compared with computed neighbours."""
         note = f"{self.ids.where}: neighbours of {min(CHECKED, n_queries):,} of {n_queries:,} queries were checked"
         if self.distances is None:
             return note
@@ -140,19 +140,19 @@ class OwnData:
     n_queries: int = 0
     spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
-    given_neighbours: GivenNeighbours | None = None
+    neighbours: NeighbourArrays | None = None
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
         notes = [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
-        if self.given_neighbours is not None:
-            notes.append(self.given_neighbours.note(self.n_queries))
+        if self.neighbours is not None:
+            notes.append(self.neighbours.note(self.n_queries))
         return notes
 
     @property
     def is_images(self) -> bool:
-        """Whether the items are images."""
+        """True where the items are images."""
         return len(self.shape) == 3
 
     @property

@@ -1,4 +1,4 @@
-"""What encodes items and finds the nearest of those that were encoded before: a trained run, or an exported one."""
+"""An encoder gives items their codes and finds the nearest of those that were encoded before."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes, pack
-from hashbench.datasets.own.given import of_any
+from hashbench.datasets.own.from_python import array_of
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError
@@ -48,7 +48,7 @@ class Encoder(ABC):
 
     def codes(self, items: Any) -> Codes:
         """The packed codes of ``items``, as ``encode`` takes them."""
-        array = of_any(items, self.form.shape, self.form.value_max)
+        array = array_of(items, self.form.shape, self.form.value_max)
         if not len(array):
             return pack(np.zeros((0, self.n_bits), np.uint8))
         return self.codes_of(array)

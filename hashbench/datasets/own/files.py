@@ -94,7 +94,7 @@ def _joined(where: str, labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def has_labels(path: Path, labels: str | None) -> bool:
-    """Whether a file of items has labels: an array with a name of labels, or ``labels`` says where they are."""
+    """True where a file of items has labels: an array with a name of labels, or ``labels`` says where they are."""
     return labels is not None or any(key.lower() in {*LABELS, "train_labels", "y_train"} for key in arrays_of(path))
 
 
@@ -274,7 +274,7 @@ def _table(
 def _numbers_and_labels(
     path: Path, rows: "DataFrame", labels: list[int], header: bool
 ) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
-    """The same for some rows; raises HashbenchError for a cell that is missing or is no finite number."""
+    """Parses some rows; raises HashbenchError for a cell that is missing or is no finite number."""
     import pandas as pd
 
     numbers = rows.drop(columns=labels)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hashbench.codes.files import Arrays, StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
 from hashbench.datasets.own import texts
-from hashbench.datasets.own.data import FileOptions, GivenNeighbours, OwnData, OwnLabels, Spread
+from hashbench.datasets.own.data import FileOptions, NeighbourArrays, OwnData, OwnLabels, Spread
 from hashbench.datasets.own.expected import divided, norms_of
 from hashbench.datasets.own.files import ITEMS, key_of
 from hashbench.datasets.own.vector_files import arrays_of, vector_columns
@@ -30,7 +30,7 @@ DISTANCES |= {"euclidean": "l2", "l2": "l2", "ip": "ip", "dot": "ip"}
 
 
 class VectorSpread(Spread):
-    """The same, with the norms before they became 1, and a key of each vector to find repeated ones."""
+    """Keeps the norms before they became 1 too, and a key of each vector to find repeated ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class VectorSpread(Spread):
         self.keys.append(byte_keys(items))
 
     def notes(self, where: str) -> list[str]:
-        """What is odd about the vectors, a line each."""
+        """Notes about constant features, repeated vectors and other norms than 1, a line each."""
         lines = super().notes(where)
         keys = np.concatenate(self.keys)
         if n_repeated := len(keys) - len(np.unique(keys)):
@@ -85,13 +85,13 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
         n_queries=n_queries,
         spread=spread,
         metric=metric,
-        given_neighbours=neighbours,
+        neighbours=neighbours,
     )
 
 
 def _arrays(
     paths: Sequence[Path], options: FileOptions
-) -> tuple[list[StoredArray], GivenNeighbours | None, dict[str, str]]:
+) -> tuple[list[StoredArray], NeighbourArrays | None, dict[str, str]]:
     """The vectors (of the database and, if there are any, of the queries), their neighbours, and attributes."""
     neighbours = None
     if options.neighbours is not None:
@@ -126,10 +126,10 @@ def _vectors_in(path: Path, key: str | None) -> StoredArray:
     return arrays[key_of(path, arrays, key, ITEMS, "say --items KEY")]()
 
 
-def _neighbours(arrays: Arrays, key: str) -> GivenNeighbours:
+def _neighbours(arrays: Arrays, key: str) -> NeighbourArrays:
     """The neighbours called ``key``, with their distances if the file has them."""
     distances = next((array() for name, array in arrays.items() if name.lower() == "distances"), None)
-    return GivenNeighbours(arrays[key](), distances)
+    return NeighbourArrays(arrays[key](), distances)
 
 
 def _require_vectors(stored: StoredArray) -> None:

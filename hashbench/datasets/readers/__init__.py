@@ -19,7 +19,7 @@ Items = NDArray[np.uint8] | NDArray[np.float32]
 
 
 class Block(NamedTuple):
-    """Some items, in the order of their ids, as in a data set; no ``items`` if only labels are read."""
+    """A block of items in the order of their ids; no ``items`` if only labels are read."""
 
     items: Items | None
     labels: Labels

@@ -11,7 +11,7 @@ from hashbench.datasets.own.expected import note_if_dark, require_range, require
 from hashbench.foundation.array_like import as_array
 
 
-def of_any(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
+def array_of(items: Any, shape: tuple[int, ...], value_max: int | None = None) -> NDArray[Any]:
     """The array [n, *shape] of ``items``, maybe none: an array, a tensor or a list; a path, or a list of paths."""
     if isinstance(items, str | PathLike):
         return _read(items, shape, value_max)

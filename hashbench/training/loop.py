@@ -125,6 +125,8 @@ class Trainer:
         for step, batch in enumerate(rows, first):
             losses.append(self.step(epoch, step, batch, generators))
             bar.update(len(batch))
+            if self.data.after_step is not None:
+                self.data.after_step(self.hasher, len(batch))
         found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
         self.epochs_done, last = epoch + 1, first + len(batches) - 1
         for step, loss in enumerate(found, first):

@@ -306,6 +306,8 @@ class TrainingData:
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes
     given_seed: int = 0
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name
+    # called after each step, with the network and the number of its items: a clock, which may end the training
+    after_step: Callable[[Any, int], None] | None = None
 
 
 class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingFailed is what happened)

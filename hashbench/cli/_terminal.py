@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hashbench.runs.store import Store
 
 COLUMNS = 80  # where the output is a file or a pipe
+KEPT = "\u00a0"  # a space at which no line is cut
 NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
 
 
@@ -38,6 +39,11 @@ def wrapped(lead: str, text: str) -> Iterator[str]:
     yield from textwrap.wrap(
         text, width(), initial_indent=lead, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     ) or [lead]
+
+
+def kept(text: str) -> str:
+    """``text`` whose spaces are ``KEPT``: a command that stays on one line, until they are made spaces again."""
+    return text.replace(" ", KEPT)
 
 
 def in_columns(lines: Iterable[tuple[str, str]], indent: str = "") -> Iterator[str]:

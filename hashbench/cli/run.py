@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hashbench.runs.run_all import Outcome
     from hashbench.runs.store import Store
 
-NOTHING_READY = "no run can begin: nothing was tried; meanwhile hashbench run digits needs no download"
+MEANWHILE = "meanwhile hashbench run digits needs no download"
 ELSEWHERE = "its codes were made elsewhere: hashbench results import makes its rows"
 
 
@@ -101,14 +101,12 @@ def command(
         note(f"left out: {line}")  # once for each data set, method and reason
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     _note_what_is_stored(stored.measured, left)
-    not_tried = _not_tried(todo)
+    not_tried = _not_tried(todo, dry_run=dry_run)
     waiting = {str(run.name) for run, _ in not_tried}
     ready = [run for run in todo if str(run.name) not in waiting]
     if dry_run:
         _dry_run(todo, store, jobs)
         return
-    if waiting and not ready:
-        raise HashbenchError(NOTHING_READY)
     failed = [(run, "it failed in an earlier call") for run in left]
     try:
         if ready:
@@ -132,25 +130,31 @@ def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
         note(f"note: {failures}: --retry-failed runs them again")
 
 
-def _not_tried(todo: "list[Run]") -> "list[tuple[Run, str]]":
-    """The runs whose inputs are not here, each with what is missing; lines say how to get it, and what is run."""
-    from hashbench.runs.missing import lines_of, missing_inputs
+def _not_tried(todo: "list[Run]", *, dry_run: bool) -> "list[tuple[Run, str]]":
+    """The runs whose inputs are not here, each with what is missing; lines say how to get it, and what is run.
+
+    HashbenchError, with how to get it, where no run can begin.
+    """
+    from hashbench.runs.needs import lines_of, missing_inputs
 
     missing_by_run = missing_inputs(todo)
     not_tried = [(run, lines_of(missing)[0]) for run in todo if (missing := missing_by_run[str(run.name)])]
     if not_tried:
         missing_line, remedy = lines_of(each for inputs in missing_by_run.values() for each in inputs)
         note(f"{missing_line} ({len(not_tried)} of {len(todo)} runs need it)")
+        n_ready = len(todo) - len(not_tried)
+        if not (n_ready or dry_run):
+            raise HashbenchError(f"no run can begin; {remedy}; {MEANWHILE}")
         note(remedy)
-        if n_ready := len(todo) - len(not_tried):
+        if n_ready:
             note(f"meanwhile: the {n_ready} other runs, which need none of it")
     return not_tried
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
-    from hashbench.tables.status import PastSeconds
+    from hashbench.runs.past import Past
 
-    past = PastSeconds.of(store.rows(damaged=lambda _: None))
+    past = Past.of(store.rows(damaged=lambda _: None))
     for run in todo:
         echo(str(run.name))
     known = [each for each in map(past.of_run, todo) if each is not None]

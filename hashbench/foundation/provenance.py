@@ -126,6 +126,15 @@ def peak_memory() -> int | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
+def gpu_memory(device: str) -> int | None:
+    """The most memory that PyTorch has held on the GPU ``device`` so far, in bytes; None where that is no GPU."""
+    if not device.startswith("cuda"):
+        return None
+    import torch
+
+    return torch.cuda.max_memory_allocated(device)
+
+
 def gpu_name() -> str | None:
     """The name of torch's first GPU; None if there is no GPU."""
     import torch

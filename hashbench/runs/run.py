@@ -43,8 +43,6 @@ class Options:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise HashbenchError(f"device {self.device!r}: one of auto, cpu, cuda, cuda:N")
-        if self.compute.precision == "fastest" and not self.group.is_alone:
-            raise HashbenchError("--precision fastest times one process, and there are several: float32 or bfloat16")
 
 
 DEFAULT_OPTIONS = Options()

@@ -125,6 +125,8 @@ class Trainer:
             losses.append(loss)
             n_trained += n_examples
             bar.update(n_examples)
+            if self.data.after_step is not None:
+                self.data.after_step(self.hasher, n_examples)
         found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
         self.epochs_done, first, last = epoch + 1, epoch * len(losses), (epoch + 1) * len(losses) - 1
         for step, value in enumerate(found, first):

@@ -23,8 +23,10 @@ from hashbench.bundle.archive import NAME, Sha256
 from hashbench.foundation import provenance
 from hashbench.foundation.config import Count, Strict, canonical_json, digest, json_object, parse, read_text
 from hashbench.foundation.errors import HashbenchError, counted, printable, retold
-from hashbench.foundation.files import all_or_none, atomic, require_writable, write_bytes, write_text
+from hashbench.foundation.files import all_or_none, atomic, locked, require_writable, write_bytes, write_text
+from hashbench.foundation.progress import note
 from hashbench.foundation.provenance import Code
+from hashbench.foundation.registry import each_usable
 from hashbench.runs.execute import FITTED
 from hashbench.runs.interrupted import CHECKPOINT, CONFIG, DAMAGES, row_without_results
 from hashbench.runs.run import Run
@@ -34,7 +36,9 @@ STATE = "state.json"
 ROWS, RUNS = "rows", "runs"  # in the packed state as in a folder of results
 SCHEMA: Literal[1] = 1
 MEGABYTE = 1_000_000
-MOST_FILES = 50_000
+MOST_PARTS = 9999
+MOST_BYTES = 16 * MEGABYTE  # of state.json: about 80,000 files
+LOCK = ".lock"  # of the process that packs
 PIECE = 1 << 20
 PART = re.compile(r"part-\d{4}-[0-9a-f]{12}\.bin")
 _FILE = rf"^({ROWS}/{NAME}\.jsonl|{RUNS}/{NAME}/{NAME})$"
@@ -54,6 +58,10 @@ class Part(Strict):
     n_bytes: Count
     sha256: Sha256
 
+    def name(self, number: int) -> str:
+        """The name of its file, as the one of this ``number`` in the state."""
+        return f"part-{number:04d}-{self.sha256[:12]}.bin"
+
 
 class State(Strict):
     """The content of state.json; ``sha256`` is the digest of all the rest."""
@@ -61,18 +69,14 @@ class State(Strict):
     schema_version: Literal[1] = Field(alias="schema")
     code: Code
     sources: Sha256  # of the code that packed it
-    files: Annotated[list[PackedFile], Field(max_length=MOST_FILES)]
-    parts: Annotated[list[Part], Field(max_length=9999)]
+    files: list[PackedFile]
+    parts: Annotated[list[Part], Field(max_length=MOST_PARTS)]
     sha256: Sha256
-
-    def content(self) -> str:
-        """Its text."""
-        return canonical_json(self.model_dump(mode="json", by_alias=True)) + "\n"
 
     @property
     def part_names(self) -> list[str]:
         """The names of the parts, in their order."""
-        return [f"part-{number:04d}-{part.sha256[:12]}.bin" for number, part in enumerate(self.parts, 1)]
+        return [part.name(number) for number, part in enumerate(self.parts, 1)]
 
 
 @dataclass(frozen=True)
@@ -94,21 +98,36 @@ def pack(store: Store, begins: Sequence[str], folder: Path, part_bytes: int) -> 
     _require_own(folder)
     runs = _chosen(store, begins)
     with ExitStack() as locks:
+        busy = f"{folder}: another process packs into it: name another folder"
+        locks.enter_context(locked(folder / LOCK, wait=False, busy=busy, instead="--out"))
         for run in runs:
             locks.enter_context(store.run_lock(run, wait=False))
         writer = _Parts(folder, part_bytes)
         files = [writer.add(name, source) for name, source in _sources(store, runs)]
         writer.end()
-    values = {"schema": SCHEMA, "code": provenance.code().model_dump(), "sources": provenance.sources()}
-    values |= {"files": [each.model_dump() for each in files], "parts": [each.model_dump() for each in writer.parts]}
-    state = State.model_validate({**values, "sha256": digest(values)})
-    write_text(folder / STATE, state.content())
-    for path in folder.iterdir():
-        if PART.fullmatch(path.name) and path.name not in state.part_names:
-            path.unlink()  # of an older state, or of a packing that was killed
+        _finish(folder, files, writer.parts)
     finished = {line.run for line in store.lines()}
     unfinished = [run for run in runs if run not in finished]
     return PackedRuns(runs, unfinished, len(writer.parts), sum(part.n_bytes for part in writer.parts))
+
+
+def _finish(folder: Path, files: Sequence[PackedFile], parts: Sequence[Part]) -> None:
+    """Writes state.json, which makes the parts a state, and removes the parts of others."""
+    values = {
+        "schema": SCHEMA,
+        "code": provenance.code().model_dump(),
+        "sources": provenance.sources(),
+        "files": [each.model_dump() for each in files],
+        "parts": [each.model_dump() for each in parts],
+    }
+    text = canonical_json({**values, "sha256": digest(values)}) + "\n"
+    if len(text) > MOST_BYTES:
+        raise HashbenchError(f"{folder}: {len(files):,} files are too many for one state: name fewer runs")
+    write_text(folder / STATE, text)
+    names = {part.name(number) for number, part in enumerate(parts, 1)}
+    for path in folder.iterdir():
+        if PART.fullmatch(path.name) and path.name not in names:
+            path.unlink()  # of an older state, or of a packing that was killed
 
 
 def _require_own(folder: Path) -> None:
@@ -123,36 +142,34 @@ def _require_own(folder: Path) -> None:
 
 def _chosen(store: Store, begins: Sequence[str]) -> list[str]:
     """The runs to pack, those that others start from first; HashbenchError if there are none."""
-    there = sorted(path.parent.name for path in store.run_folder("").glob(f"*/{CONFIG}"))
+    folders = sorted(path.parent for path in store.run_folder("").glob(f"*/{CONFIG}"))
     for begin in begins:
-        if not any(run.startswith(begin) for run in there):
+        if not any(folder.name.startswith(begin) for folder in folders):
             raise HashbenchError(f"{store.run_folder('')}: no working state of a run that begins with {begin!r}")
-    if not there:
+    named = [folder for folder in folders if not begins or folder.name.startswith(tuple(begins))]
+    chosen: list[str] = []
+    for _, run in each_usable(named, _run_of, lambda error: note(f"left out: {error}")):
+        chosen += [*_bases(run), str(run.name)]
+    there = {folder.name for folder in folders}
+    if not chosen:
         raise HashbenchError(f"{store.run_folder('')}: no working state of a run: hashbench run TABLE makes it")
-    chosen = [run for run in there if not begins or run.startswith(tuple(begins))]
-    bases = [base for run in chosen for base in _bases(run, store)]
-    return [run for run in dict.fromkeys([*bases, *chosen]) if run in there]
+    return [run for run in dict.fromkeys(chosen) if run in there]
 
 
-def _bases(run: str, store: Store) -> list[str]:
+def _bases(run: Run) -> list[str]:
     """The names of the runs that a run starts from, the first one first."""
-    base = _run_of(store.run_folder(run)).base
-    names: list[str] = []
-    while base is not None:
-        names.insert(0, str(base.name))
-        base = base.base
-    return names
+    return [] if run.base is None else [*_bases(run.base), str(run.base.name)]
 
 
 def _run_of(folder: Path) -> Run:
     """The run whose working state is in ``folder``; HashbenchError if it is another one, or none that is known here."""
-    where = folder / CONFIG
+    where = f"{folder.name}: {CONFIG}"
     with retold(lambda cause: f"{where}: damaged: {printable(cause)}", *DAMAGES):
         row = row_without_results(folder)
     with retold(lambda cause: f"{folder.name}: {printable(cause, 200)}: --root names where its files are"):
         run = Run.from_row(row)
     if str(run.name) != folder.name:
-        raise HashbenchError(f"{where}: the configuration of {run.name}, which is another run than {folder.name}")
+        raise HashbenchError(f"{where}: the configuration of {run.name}, which is another run")
     return run
 
 
@@ -167,7 +184,7 @@ def _sources(store: Store, runs: Sequence[str]) -> Iterator[tuple[str, bytes | P
     for run in runs:
         folder = store.run_folder(run)
         for path in files_of_run(folder):
-            if not path.name.startswith("checkpoint"):
+            if re.fullmatch(NAME, path.name) and not path.name.startswith("checkpoint"):
                 yield f"{RUNS}/{run}/{path.name}", path
         if (last := _last_checkpoint(folder)) is not None:
             yield f"{RUNS}/{run}/{CHECKPOINT}", last
@@ -212,7 +229,9 @@ class _Parts:
             del self.buffer[: self.part_bytes]
             part = Part(n_bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
             self.parts.append(part)
-            write_bytes(self.folder / f"part-{len(self.parts):04d}-{part.sha256[:12]}.bin", content)
+            if len(self.parts) > MOST_PARTS:
+                raise HashbenchError(f"--part-size: more than {MOST_PARTS:,} parts: a larger size is needed")
+            write_bytes(self.folder / part.name(len(self.parts)), content)
 
 
 def is_packed_state(folder: Path) -> bool:
@@ -238,6 +257,8 @@ def results_in(folder: Path) -> Iterator[Path]:
 def _read(folder: Path) -> State:
     where = folder / STATE
     with retold(lambda _: f"{where}: missing: the state was not packed to its end: pack it again", FileNotFoundError):
+        if where.stat().st_size > MOST_BYTES:
+            raise HashbenchError(f"{where}: not a state that hashbench packed: more than {MOST_BYTES:,} bytes")
         text = read_text(where, "packed state")
     with retold(lambda cause: f"{where}: damaged: {printable(cause, 200)}", ValueError, RecursionError):
         values = json_object(text)
@@ -259,7 +280,8 @@ def _read(folder: Path) -> State:
 
 
 def _shown(code: Code, sources: str) -> str:
-    return f"{code.version} ({(code.commit or 'no commit')[:10]}, sources {sources[:10]})"
+    commit = (code.commit or "no commit")[:10]
+    return f"{printable(code.version)} ({printable(commit)}, sources {sources[:10]})"
 
 
 def _extract(state: State, folder: Path, into: Path) -> None:

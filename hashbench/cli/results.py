@@ -229,7 +229,7 @@ def pack_state(
     runs: Annotated[
         list[str] | None, Argument(metavar="RUN...", help="How names of runs begin. Default: all in results/runs.")
     ] = None,
-    part_size: Annotated[float, Option(metavar="MB", min=0.001, max=2000, help="The most a file may have.")] = 16.0,
+    part_size: Annotated[float, Option(metavar="MB", min=0.001, max=500, help="The most a file may have.")] = 16.0,
 ) -> None:
     """Pack the working state of runs into files of limited size, so that another machine goes on with them.
 

@@ -59,6 +59,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def unlocked(folder: Path) -> dict[str, bytes]:
+    """Without the files of the lock."""
+    return {name: content for name, content in contents(folder).items() if "lock" not in name}
+
+
 def refused(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     """The one line that refuses the state; nothing is written."""
     results = tmp_path / "results"
@@ -103,16 +108,20 @@ def test_the_state_that_came_further_stays(run: Run, tmp_path: Path, capsys: pyt
     folder = packed(run, tmp_path)
     further = tmp_path / "results"
     assert stopped(run, Store(further)) and stopped(run, Store(further))
-    before = contents(further / "runs")
+    before = unlocked(further / "runs")
     assert "of 2 as much or more is here" in call(capsys, "--results", further, "results", "merge", folder)[1]
-    assert {name: content for name, content in contents(further / "runs").items() if "lock" not in name} == {
-        name: content for name, content in before.items() if "lock" not in name
-    }
-    for name in (checkpoint.FILE, checkpoint.BEFORE):
-        for path in further.glob(f"runs/*/{name}"):
-            path.write_bytes(path.read_bytes()[:100])  # damaged: less than what was packed
-    said = call(capsys, "--results", further, "results", "merge", folder, "--dry-run")[1]
-    assert "1 run taken up" not in said
+    assert unlocked(further / "runs") == before
+
+
+def test_a_damaged_checkpoint_is_replaced(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, own = packed(run, tmp_path), Store(tmp_path / "results")
+    stopped(run, own)
+    (path,) = own.folder.glob("runs/*/checkpoint*.pt")
+    path.write_bytes(path.read_bytes()[:100])
+    for dry_run in (["--dry-run"], []):
+        said = call(capsys, "results", "merge", folder, *dry_run)[1]
+        assert "  the working state of 1 run taken up; of 1 as much or more is here" in said
+    assert row_of(run, own, Options(device="cpu")).status == "ok"
 
 
 def test_every_flipped_byte_is_refused(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,3 +267,37 @@ def test_a_folder_of_something_else_is_not_packed_into(
     assert (code, err.count("\n"), "hashbench run TABLE makes it" in err) == (2, 1, True)
     with pytest.raises(HashbenchError, match="no working state"):
         state.pack(Store(tmp_path / "none"), [], tmp_path / "new", PART_BYTES)
+
+
+def test_a_taking_up_that_is_killed_leaves_the_run_as_it_was(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, own = packed(run, tmp_path, n_slices=2), Store(tmp_path / "results")
+    stopped(run, own)
+    before = unlocked(own.run_folder(str(run.name)))
+    copy = state.copyfile
+
+    def copy_or_die(source: Path, target: Path) -> None:
+        if source.name == checkpoint.FILE:
+            raise KeyboardInterrupt
+        copy(source, target)
+
+    with state.results_in(folder) as results:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(state, "copyfile", copy_or_die)
+            state.take_up(Store(results), own)
+        assert unlocked(own.run_folder(str(run.name))) == before
+        assert state.take_up(Store(results), own)[str(run.name)]
+    assert row_of(run, own, Options(device="cpu")).status == "ok"
+
+
+def test_a_folder_that_nobody_knows_is_left_out(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "results"
+    stopped(run, Store(results))
+    stale = results / "runs" / OTHER
+    stale.mkdir()
+    (stale / "config.json").write_text("{")
+    code, out, err = call(capsys, "results", "pack-state", "--out", tmp_path / "state")
+    assert (code, err.count("\n")) == (0, 1)
+    assert err.startswith(f"left out: {OTHER}: config.json: damaged: ")
+    assert out.startswith("2 runs packed, 2 of them unfinished: ")

@@ -6,7 +6,7 @@ from statistics import fmean
 
 from hashbench.foundation.errors import counted
 from hashbench.runs.row import Row, processor_of
-from hashbench.tables.render_markdown import escape
+from hashbench.showing.inks.markdown import escape
 from hashbench.tables.tracks import Task
 
 REFERENCES = ("itq", "random_ranking", "classifier_codes")

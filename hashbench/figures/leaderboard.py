@@ -13,7 +13,7 @@ from hashbench.runs.query_scores import AP
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.leaderboard import Panel, declared, leaderboard, tables_of
-from hashbench.tables.render_leaderboard import labels_of
+from hashbench.tables.leaderboard_sheet import labels_of
 
 ROW_IN, AROUND_IN = 0.17, 1.4  # the height of a line, and of what is around the lines
 CERTAIN = 0.975  # the share from which a cell has no number: its colour says it
@@ -56,7 +56,7 @@ def _draw(panel: Panel, figure: Figure) -> None:
         look = look_of(line.name)
         ranks.plot((line.low, line.high), (place, place), color=look["color"], linewidth=1.6, solid_capstyle="butt")
         ranks.plot([place + 1], [place], look["marker"], color=look["color"], markersize=5, markeredgewidth=0)
-    ranks.set_yticks(range(n), labels_of(panel))
+    ranks.set_yticks(range(n), labels_of(panel, {}))
     ranks.set(xlabel="rank, 1 is the best", xlim=(0.4, n + 0.6), ylim=(n - 0.5, -0.5), axisbelow=True)
     ranks.locator_params(axis="x", integer=True)
     ranks.grid()

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from hashbench.showing.inks.html import Html, escape, sorted_by
 from hashbench.tables.leaderboard import EXPLANATION, Panel
-from hashbench.tables.render_html import escape, sorted_by
-from hashbench.tables.render_leaderboard import Columns, facts_of, pairs_of
+from hashbench.tables.leaderboard_sheet import pairs, ranking
 
 NAME = "leaderboard"
 
@@ -13,6 +13,7 @@ Cell = str | tuple[float | None, str]  # text, or a number with what is shown of
 
 def render_board(panels: Sequence[Panel], cards: Mapping[str, str]) -> Iterator[str]:
     """The section of the leaderboard; ``cards`` has the address of the card of a method."""
+    ink = Html()
     yield f'<section id="{NAME}"><h2>Leaderboard</h2><p class="legend">{escape(EXPLANATION)}</p>'
     for panel in panels:
         yield f'<h3 id="{NAME}.{escape(panel.name)}">{escape(panel.question)}</h3>'
@@ -20,19 +21,11 @@ def render_board(panels: Sequence[Panel], cards: Mapping[str, str]) -> Iterator[
         tables = ", ".join(f'<a href="#{escape(table)}">{escape(table)}</a>' for table in panel.tables)
         yield f'<p class="legend">Its values are those of {tables}.</p>'
         if panel.lines:
-            yield _grid(panel, facts_of(panel), cards)
-            yield f"<details><summary>Who beats whom</summary>{_grid(panel, pairs_of(panel), cards)}</details>"
+            yield from ink.grid(ranking(panel, cards))
+            yield "<details><summary>Who beats whom</summary>"
+            yield from ink.grid(pairs(panel, cards))
+            yield "</details>"
     yield "</section>"
-
-
-def _grid(panel: Panel, columns: Columns, cards: Mapping[str, str]) -> str:
-    lines: list[list[Cell]] = []
-    for place, line in enumerate(panel.lines):
-        card = cards.get(line.name)
-        method = f'<a href="{escape(card)}">{escape(line.method)}</a>' if card else escape(line.method)
-        texts = [of_column[place] for of_column in columns.values()]
-        lines.append([f"{place + 1}. {method}", *((value, escape(text)) for text, value in texts)])
-    return grid(["method", *map(escape, columns)], lines)
 
 
 def grid(heads: Sequence[str], lines: Iterable[Sequence[Cell]], *, sortable: bool = False) -> str:

@@ -18,10 +18,10 @@ from hashbench.report.page import Beside, figure, head
 from hashbench.report.provenance import Provenance
 from hashbench.runs.declared import other_values_of, settings_of
 from hashbench.runs.settings import method_file
+from hashbench.showing.inks.html import Html, escape
 from hashbench.tables.leaderboard import Line, Panel
+from hashbench.tables.leaderboard_sheet import ranking
 from hashbench.tables.papers import VENUE, Paper, cited
-from hashbench.tables.render_html import escape
-from hashbench.tables.render_leaderboard import facts_of
 from hashbench.tables.tracks import NEEDS
 from hashbench.tables.verdicts import Verdict, verdicts
 
@@ -106,11 +106,12 @@ class Cards:
         lines: list[list[Cell]] = []
         for panel, line in self._lines_of(name):
             question = f'<a href="{PAGE}#{BOARD}.{escape(panel.name)}">{escape(panel.question)}</a>'
-            facts = facts_of(panel)
-            texts = {head: cells[panel.lines.index(line)][0] for head, cells in facts.items()}
+            grid_of_panel = ranking(panel)
+            row = grid_of_panel.rows[panel.lines.index(line)]
+            texts = dict(zip(grid_of_panel.columns, map(Html().cell, row), strict=True))
             aps = "; ".join(f"{task.title} {texts[task.title]}" for task in panel.tasks)
             ranks = f"{line.ranks} of {len(panel.lines)}"
-            lines.append([question, escape(line.method), ranks, texts["points"], escape(aps), texts["train s"]])
+            lines.append([question, escape(line.method), ranks, texts["points"], aps, texts["train s"]])
         if lines:
             yield grid(["panel", "line", "rank", "points", "AP with ties", "train s"], lines)
         else:

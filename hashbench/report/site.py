@@ -15,7 +15,7 @@ from hashbench.report.cards import Cards
 from hashbench.report.contents import Contents
 from hashbench.report.page import DATA, SCRIPT, STYLE, Beside, compose, provenance_of
 from hashbench.runs.settings import method_file
-from hashbench.tables.render_html import escape
+from hashbench.showing.inks.html import escape
 
 HOW_TO_ADD = (
     "<p>None is in <code>results/bundles</code>. "

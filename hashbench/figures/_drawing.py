@@ -13,8 +13,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hashbench.evaluation.curves import own_style
+from hashbench.showing.inks.csv import csv_of
+from hashbench.showing.sheet import Value
 from hashbench.tables import notation
-from hashbench.tables.render_csv import Value, csv_lines
 
 if TYPE_CHECKING:
     from matplotlib import artist, axes, figure
@@ -108,7 +109,7 @@ def _legend_columns(width_in: float) -> int:
 
 def csv_text(drawing: Drawing) -> str:
     """The points as CSV, a line each, numbers with six decimals; empty where there is nothing to draw."""
-    return csv_lines(drawing.points[0], (point.values() for point in drawing.points)) if drawing.points else ""
+    return csv_of(drawing.points[0], (point.values() for point in drawing.points)) if drawing.points else ""
 
 
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:

@@ -20,8 +20,8 @@ from hashbench.runs.data import split_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables.cell_runs import cell_hash
-from hashbench.tables.render_csv import Value
 
 FALSE = "#D62728"
 BELOW_IN = 0.2  # for the explanation

@@ -11,12 +11,12 @@ from hashbench.report.board import render_board
 from hashbench.report.contents import Contents, MissingRun, Picture, ReportedTable
 from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, input_of, machine_of
 from hashbench.report.readme import methods_measured
-from hashbench.tables import render_leaderboard
+from hashbench.showing.ink import write
+from hashbench.showing.inks.html import element_attributes, escape, sorted_by
 from hashbench.tables.papers import Paper, cited, papers
-from hashbench.tables.render_html import element_attributes, escape, render_html, sorted_by
+from hashbench.tables.sheet import sheet_of
 from hashbench.tables.tracks import Kind
-from hashbench.tables.verdicts import render as verdicts_text
-from hashbench.tables.verdicts import verdicts
+from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
@@ -104,7 +104,7 @@ def _overview(contents: Contents, documentation: str | None) -> Iterator[str]:
     if contents.board:
         yield from render_board(contents.board)
     if found := verdicts(each.table for each in contents.tables):
-        yield f'<section id="verdicts">{verdicts_text(found, render_leaderboard.html)}</section>'
+        yield f'<section id="verdicts">{write(sheet_of_verdicts(found), "html")}</section>'
 
 
 def _tables(contents: Contents) -> Iterator[str]:
@@ -124,7 +124,7 @@ def _tables(contents: Contents) -> Iterator[str]:
 
 def _table(each: ReportedTable, provenance: Provenance) -> str:
     """The table, and below it its picture, where there is one."""
-    text = render_html(each.table, counts=True, attributes=provenance.add(each))
+    text = write(sheet_of(each.table, counts=True, attributes=provenance.add(each)), "html")
     if each.picture is None:
         return text
     address, size = each.picture

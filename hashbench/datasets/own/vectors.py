@@ -30,10 +30,14 @@ DISTANCES |= {"euclidean": "l2", "l2": "l2", "ip": "ip", "dot": "ip"}
 
 
 class VectorSpread(Spread):
-    """Keeps the norms before they became 1 too, and a key of each vector to find repeated ones."""
+    """Keeps the norms before they became 1 too, and a key of each vector to find repeated ones.
 
-    def __init__(self) -> None:
+    The last ``n_queries`` vectors are queries.
+    """
+
+    def __init__(self, n_queries: int) -> None:
         super().__init__()
+        self.n_queries = n_queries
         self.keys: list[NDArray[np.uint64]] = []
         self.lowest = np.inf
         self.highest = 0.0
@@ -47,8 +51,13 @@ class VectorSpread(Spread):
         """Notes about constant features, repeated vectors and other norms than 1, a line each."""
         lines = super().notes(where)
         keys = np.concatenate(self.keys)
-        if n_repeated := len(keys) - len(np.unique(keys)):
-            lines.append(f"{where}: {counted(n_repeated, 'vector')} of {len(keys):,} repeat another: they tie")
+        n_base = len(keys) - self.n_queries
+        base = np.unique(keys[:n_base])
+        if n_repeated := n_base - len(base):
+            lines.append(f"{where}: {n_repeated:,} of {counted(n_base, 'vector')} repeat another: they tie")
+        if n_shared := np.isin(keys[n_base:], base).sum():
+            fault = "are vectors of the database, the nearest to themselves: other queries tell more"
+            lines.append(f"{where}: {n_shared:,} of the {self.n_queries:,} queries {fault}")
         if self.lowest < 1 - UNIT or self.highest > 1 + UNIT:
             lines.append(f"{where}: norms from {self.lowest:.4g} to {self.highest:.4g}: stored with norm 1, for cosine")
         return lines
@@ -75,7 +84,7 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
     if neighbours is not None and metric != DISTANCES.get(attributes.get("distance", metric).lower()):
         neighbours = replace(neighbours, distances=None)  # they are by another metric
     note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
-    spread = VectorSpread()
+    spread = VectorSpread(n_queries)
     blocks = [partial(_blocks, vectors, metric, spread) for vectors in stored]
     return OwnData(
         paths,
@@ -158,7 +167,7 @@ def _metric(stored: Sequence[StoredArray], chosen: Metric | None, attributes: di
     for vectors in stored:
         for block in _float32_blocks(vectors):
             if (np.abs(norms_of(block) - 1) > UNIT).any():
-                return "l2", f"not all norms are 1 within {UNIT}"
+                return "l2", f"in {vectors.where} not all norms are 1 within {UNIT}"
     return "cosine", f"all norms are 1 within {UNIT}"
 
 

@@ -82,7 +82,7 @@ def test_a_good_bundle_is_commented_with_what_is_merged(tmp_path: Path, bundle: 
     assert run_steps(tmp_path, clone := checkout(tmp_path, bundle)) == [0] * 5
     assert (tmp_path / "gh").read_text() == "pr comment 7 --body-file -\n"
     comment = (tmp_path / "comment").read_text()
-    assert comment.splitlines()[-2].endswith(": 1 rows would be merged (--dry-run)")
+    assert comment.splitlines()[-2].endswith(": 1 row would be merged (--dry-run)")
     assert comment.splitlines()[-1] == "      1 copied"
     assert not (clone / "evil").exists() and not (tmp_path / "ours" / "rows").exists()
 

@@ -153,7 +153,8 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
 
     yield from (f"{shown(each.name)}: {each.outcome}" for each in done if each.outcome is MergeOutcome.beside)
     counts = Counter(each.outcome for each in done)
-    yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
+    verb = "would be merged (--dry-run)" if dry_run else "merged"
+    yield f"{paths.shown(into.folder)}: {counted(len(done), 'row')} {verb}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hashbench.codes.hadamard import Signs, hadamard
 from hashbench.foundation.errors import HashbenchError
 
-Kind = Literal["hadamard", "hadamard_first", "bernoulli", "half", "max_distance"]
+Kind = Literal["hadamard", "hadamard_first", "bernoulli", "max_distance"]
 
 ANY_LENGTH = "centres = 'max_distance' takes any number of bits"
 DRAWS = 100  # of all centres, until no two are equal and no bit is the same in all
@@ -29,9 +29,9 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
     ``hadamard``: rows of a Hadamard matrix in random order with random signs, then their negatives; the first ``bits``
     centres are bits / 2 apart. ``hadamard_first``: the first rows, then their negatives, in the order of the released
     code of yuan2020central, whose columns repeat: at 64 bits ten classes have 16 different bits. Both go on with
-    ``half`` where there are more than 2 bits classes. ``bernoulli``: each bit is +1 with probability 1/2. ``half``:
-    random codes with bits / 2 ones. ``max_distance``: random codes, kept if they are 0.61 bits away from all centres
-    before them, or, 0.01 bits less after each 10,000 that are not, as the code of an author of fan2020deep has it.
+    random codes of bits / 2 ones where there are more than 2 bits classes. ``bernoulli``: each bit is +1 with
+    probability 1/2. ``max_distance``: random codes, kept if they are 0.61 bits away from all centres before them, or,
+    0.01 bits less after each 10,000 that are not, as the code of an author of fan2020deep has it.
 
     A draw with a bit that is the same in all centres is repeated, up to 100 times; few classes have none without.
     Raises HashbenchError where there are fewer codes than classes, or no such codes of this length.
@@ -41,7 +41,6 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
         "hadamard": partial(_hadamard_rows, n_classes, bits),
         "hadamard_first": partial(_first_hadamard_rows, n_classes, bits),
         "bernoulli": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _random_code),
-        "half": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _half_code),
         "max_distance": partial(_far_apart, n_classes, bits),
     }
     rng = np.random.default_rng(seed)
@@ -95,12 +94,9 @@ def _check(kind: Kind, n_classes: int, bits: int) -> None:
     here = f"centres of {n_classes} classes at {bits} bits: centres = {kind!r}"
     if kind in ("hadamard", "hadamard_first") and hadamard(bits) is None:
         raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
-    if kind == "half" and bits % 2:
-        raise HashbenchError(f"{here}: an odd number of bits has no half: {ANY_LENGTH}")
-    of_half = comb(bits, bits // 2)
-    codes = {"bernoulli": 2**bits, "max_distance": 2**bits, "half": of_half}.get(kind, max(2 * bits, of_half))
-    if codes < n_classes:
-        raise HashbenchError(f"{here}: there are {codes} such codes: more bits, or fewer classes")
+    n_codes = 2**bits if kind in ("bernoulli", "max_distance") else max(2 * bits, comb(bits, bits // 2))
+    if n_codes < n_classes:
+        raise HashbenchError(f"{here}: there are {n_codes} such codes: more bits, or fewer classes")
 
 
 def _hadamard_rows(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:

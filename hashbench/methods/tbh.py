@@ -20,7 +20,7 @@ class Settings(RawSettings):
     bottleneck: int = Field(ge=1)  # numbers of the continuous bottleneck
     hidden: int = Field(ge=1)  # units between items and bottleneck, and between it and the reconstruction
     noise: Literal["uniform", "half"]  # the threshold of a bit's probability in training: drawn, or 1/2
-    reduction: Literal["sum", "items"]  # the reconstruction error of a batch: its sum, or its mean over items
+    reduction: Literal["sum"]  # of the reconstruction error of a batch; a part of the name of each run
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:
@@ -34,7 +34,6 @@ def _objective(settings: Settings, data: TrainingData) -> RowObjective:
         bottleneck=settings.bottleneck,
         hidden=settings.hidden,
         value_max=data.value_max,
-        reduction=settings.reduction,
         noise=settings.noise,
         generator=torch.Generator().manual_seed(derive_seed(data.seed, "objective")),
     )

@@ -176,7 +176,7 @@ def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
     write(other, fewer)
     assert "  1 left out: the row here has the same values" in call(capsys, "results", "merge", other)[1]
     assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[1:] == [
-        f"{other}: 1 rows merged",
+        f"{other}: 1 row merged",
         "  1 kept beside the row here, which has other values or fewer",
         f"  1 not scored again, for neither counts nor codes are beside them: {more.run}",
     ]

@@ -37,8 +37,8 @@ BITS, CLASSES = 5, 3
 Loss = Callable[[Tensor, Tensor], Tensor]
 COSINE: Any = {"similarity": "cosine", "scale": 3.0, "weighting": "similar"}
 INNER: Any = {"similarity": "inner_product", "scale": 0.5, "weighting": "none"}
-BINARY: Any = {"binary": True, "clip": 1.0, "scale": 0.5, "over": "items", "power": 2}
-CLAMPED: Any = {"binary": False, "clip": 1.0, "scale": 0.3, "over": "bits", "power": 1}
+BINARY: Any = {"binary": True, "clip": 1.0, "scale": 0.5, "over": "items"}
+CLAMPED: Any = {"binary": False, "clip": 1.0, "scale": 0.3, "over": "bits"}
 BOTH: Any = {"distance": "cosine", "gamma": 2.0, "weighting": "both"}
 RELEASED: Any = {"distance": "euclidean", "gamma": 8.0, "weighting": "similar"}
 # the loss, its transcription
@@ -62,11 +62,11 @@ CASES: dict[str, tuple[Loss, Callable[[oracle.Rows, oracle.Labels], float]]] = {
     ),
     "dbdh_binary": (
         partial(dbdh.loss, **BINARY, eta=0.4),
-        partial(oracle.dbdh, binary=True, scale=0.5, eta=0.4, over_items=True, power=2),
+        partial(oracle.dbdh, binary=True, scale=0.5, eta=0.4, over_items=True),
     ),
     "dbdh_clamped": (
         partial(dbdh.loss, **CLAMPED, eta=0.4),
-        partial(oracle.dbdh, binary=False, scale=0.3, eta=0.4, over_items=False, power=1),
+        partial(oracle.dbdh, binary=False, scale=0.3, eta=0.4, over_items=False),
     ),
     "qsmi": (partial(qsmi.loss, clamped=True, alpha=0.01), partial(oracle.qsmi, clamped=True, alpha_of_sum=0.08)),
     "qsmi_plain": (partial(qsmi.loss, clamped=False, alpha=0.0), partial(oracle.qsmi, clamped=False, alpha_of_sum=0)),

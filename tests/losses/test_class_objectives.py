@@ -248,7 +248,7 @@ def test_free_codes_are_brought_to_their_classes(name: str) -> None:
     assert found["ap"] >= 0.94
 
 
-KINDS: list[Kind] = ["hadamard", "bernoulli", "half", "max_distance"]
+KINDS: list[Kind] = ["hadamard", "bernoulli", "max_distance"]
 SIZES = [(10, 12), (10, 16), (10, 36), (21, 48)]
 
 
@@ -267,8 +267,6 @@ def test_centres_differ_and_no_bit_is_the_same_in_all(kind: Kind, size: tuple[in
     assert not np.array_equal(found, centres(kind, n, bits, seed=8))
     if kind == "hadamard" and n <= bits:
         assert set(apart) == {bits // 2}
-    if kind == "half":
-        assert (found.sum(1) == 0).all()
     if kind == "max_distance":
         assert min(apart) >= min(distances(centres("bernoulli", n, bits, seed=7)))
 
@@ -316,9 +314,7 @@ def no_class(labels: list[int]) -> Callable[[], object]:
 REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "order": (lambda: centres("hadamard", 5, 7, 0), r"no Hadamard matrix of order 7.*max_distance"),
     "order of a multiple of 4": (lambda: centres("hadamard_first", 5, 52, 0), r"order 52.*max_distance"),
-    "odd half": (lambda: centres("half", 5, 7, 0), r"odd number of bits.*max_distance"),
     "more classes than codes": (lambda: centres("bernoulli", 9, 3, 0), "9 classes at 3 bits.*there are 8 such codes"),
-    "more than halves": (lambda: centres("half", 7, 4, 0), "there are 6 such codes"),
     "more than rows": (lambda: centres("hadamard", 9, 4, 0), "there are 8 such codes"),
     "not far apart": (lambda: centres("max_distance", 40, 6, 0), "40 codes of 6 bits.*were not found"),
     "more classes than codes of hbmp": (

@@ -9,7 +9,6 @@ from scipy.linalg import eigh, orthogonal_procrustes
 from sklearn.cross_decomposition import CCA
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, Linear
 from hashbench.methods._shallow import random_rotation
 from hashbench.methods.itq import rotation
@@ -81,14 +80,10 @@ def test_an_iteration_is_scipys_solution_for_the_signs_of_the_one_before() -> No
         expected, _ = orthogonal_procrustes(projected, codes)
 
 
-def test_bits_beyond_the_rank_are_spread_or_refused() -> None:
+def test_bits_beyond_the_rank_are_spread() -> None:
     projection = fitted(bits=16).projection
     assert np.linalg.matrix_rank(projection) == 4
     assert np.isfinite(projection).all() and (np.linalg.norm(projection, axis=0) > 1e-3).all()
-    assert fitted(bits=4, more_bits="refused").projection.shape == (7, 4)
-    refused = "5 bits from 4 canonical directions of 5 classes: at most 4 bits, or --set more_bits=spread"
-    with pytest.raises(HashbenchError, match=refused):
-        fitted(bits=5, more_bits="refused")
 
 
 def test_fewer_bits_than_directions_take_the_most_correlated_ones() -> None:

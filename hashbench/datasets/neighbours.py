@@ -201,9 +201,7 @@ def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, met
     """
     n_queries = queries.shape[0]
     n_database = database.shape[0]
-    ids = checked_ids(where, ids, n_queries, n_database)
-    if ids.min() < 0:
-        raise HashbenchError(f"{where}: a query has the neighbour -1: as many neighbours of each query are expected")
+    ids = checked_ids(where, ids, n_queries, n_database, complete=True)
     k = ids.shape[1]
     distances = _exact(queries, database, ids, metric)
     _require_nearest(where, distances, queries, database, metric)

@@ -31,7 +31,9 @@ class DatasetStatus:
     def line(self) -> str:
         """The status as one line of text."""
         steps = "; ".join(self.steps)
-        checksum = "the checksum that the card states" if self.pinned else "the card states no checksum"
+        checksum = "the card states no checksum"
+        if self.pinned:
+            checksum = "the checksum that the card states"
         lines: dict[State, str] = {
             "embedded": f"{self.n_items:,} items, ships with an installed package",
             "stored": f"{self.n_items:,} items, {readable(self.size_bytes)}, {checksum}",

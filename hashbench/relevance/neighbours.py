@@ -96,10 +96,12 @@ def checked_ids(
         raise HashbenchError(f"{name}: ids of {len(ids):,} queries, codes of {n_queries:,}: rows must match")
     if ids.shape[1] > n_items:
         raise HashbenchError(f"{name}: {ids.shape[1]} neighbours of each query, {n_items:,} items: at most one each")
-    is_wrong = (ids >= n_items) | (ids < (0 if complete else NONE))
+    lowest = 0 if complete else NONE
+    is_wrong = (ids >= n_items) | (ids < lowest)
     if is_wrong.any():
-        fault = f"there is no row {ids[is_wrong][0]}: the database has rows 0 to {n_items - 1}"
-        raise HashbenchError(f"{name}: {fault}" if complete else f"{name}: {fault}; -1 is none")
+        none = "" if complete else "; -1 is none"
+        expected = f"the database has rows 0 to {n_items - 1}{none}"
+        raise HashbenchError(f"{name}: there is no row {ids[is_wrong][0]}: {expected}")
     whole = ids.astype(np.int64)
     for rows in slices(n_queries, CHECKED):
         _check_queries(name, whole[rows], rows.start)

@@ -36,7 +36,9 @@ class Naming:
             return (self.query_codes,)
         if role == "database_codes":
             return (self.database_codes,)
-        return self.query_labels if role == "query_labels" else self.database_labels
+        if role == "query_labels":
+            return self.query_labels
+        return self.database_labels
 
 
 MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "L_tst", "testL", "test_labels", "test_label", "tstlabel")

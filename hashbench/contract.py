@@ -294,6 +294,7 @@ class TrainingData:
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
+    stop_at: float | None = None  # of time.monotonic: a training that would go on beyond it stops; None: never
     group: ProcessGroup = ALONE  # the processes that train together; only the first one writes files
     compute: ComputeOptions = DEFAULT_COMPUTE
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
@@ -306,6 +307,8 @@ class TrainingData:
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes
     given_seed: int = 0
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name
+    # called after each step, with the network and the number of its items: a clock, which may end the training
+    after_step: Callable[[Any, int], None] | None = None
 
 
 class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingFailed is what happened)
@@ -314,6 +317,10 @@ class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingF
 
 class TrainingFailed(HashbenchError):  # noqa: N818  (a result, not a fault: it is stored as a failed row)
     """Training failed, for example because the loss is not finite; the run is stored as a failed row."""
+
+
+class TimeIsOver(Exception):  # noqa: N818  (neither a fault nor a result)
+    """The training stopped at a checkpoint, because ``TrainingData.stop_at`` came; the same command continues."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.bundle import archive
+from hashbench.bundle import archive, state
 from hashbench.bundle.verify import NotHere, Report, RunCheck, score_again, score_stored
 from hashbench.contract import CODES
 from hashbench.datasets.card import load_card
@@ -26,11 +26,12 @@ from hashbench.runs.store import Store
 
 @dataclass(frozen=True)
 class Source:
-    """Rows to be merged: those of a results folder, or of the bundle at ``path``, which is unpacked in ``store``."""
+    """Rows to be merged: those of a results folder, or of the bundle or packed state ``path``, unpacked."""
 
     path: Path
     store: Store
     is_bundle: bool = False
+    is_packed_state: bool = False
     maker: str | None = None  # who made the rows of a bundle, if it says so
 
     def scored(self, row: Row, say: Callable[[str], object]) -> tuple[Row, bool]:
@@ -59,12 +60,15 @@ class Source:
 
 @contextmanager
 def source_at(path: Path) -> Iterator[Source]:
-    """The rows in the results folder or the bundle ``path``, for as long as the block runs."""
-    if not path.is_file():
+    """The rows in the results folder, the bundle or the packed state ``path``, for as long as the block runs."""
+    if path.is_file():
+        with archive.results_in(path) as (folder, manifest):
+            yield Source(path, Store(folder), is_bundle=True, maker=manifest.maker)
+    elif state.is_packed_state(path):
+        with state.results_in(path) as folder:
+            yield Source(path, Store(folder), is_packed_state=True)
+    else:
         yield Source(path, store_at(path))
-        return
-    with archive.results_in(path) as (folder, manifest):
-        yield Source(path, Store(folder), is_bundle=True, maker=manifest.maker)
 
 
 def protocol_here(row: Row) -> tuple[Split, Relevance]:

@@ -29,6 +29,7 @@ COMMANDS = {
     "pretrain": "Train a network as a classifier, to start other runs from.",
     "features": "Extract the features that methods hash or train on.",
     "train": "Train a method on a data set and store its scores.",
+    "speed": "Measure how fast a run trains here, and the hours it takes.",
     "bench": "Compare methods on a data set, from training to a table.",
     "tune": "Search the settings of methods, with equal budgets.",
     "encode": "Write the codes of a trained run, or of your own items.",

@@ -71,7 +71,9 @@ def show(context: Context, run: RunName, as_json: AsJson = False) -> None:
 
 @app.command("merge", short_help="Copy the rows of other folders into this one.")
 def merge(
-    folders: Annotated[list[Path], Argument(metavar="FOLDER...", help="Results folders of other machines; bundles.")],
+    folders: Annotated[
+        list[Path], Argument(metavar="FOLDER...", help="Results folders of other machines; packed states; bundles.")
+    ],
     dry_run: Annotated[bool, Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -82,6 +84,9 @@ def merge(
 
     What tables of record compare of each query (results/queries) is copied with the rows that it fits.
 
+    Of a packed state, the folder that hashbench results pack-state wrote, the working files of the runs are taken up
+    too, where they came further than here. hashbench run goes on with them.
+
     Of a bundle, the archive that hashbench bundle wrote, the histograms are kept too, in results/evidence, so that
     hashbench compare compares its runs; who made its rows (hashbench bundle --by) stays in them. Nothing in it is
     trusted: its codes are scored by the data that are here, or, where the data set is not, by the labels beside them.
@@ -89,7 +94,7 @@ def merge(
     A new row is scored again from the counts and codes beside it, as hashbench verify does, and left out with exit code
     1 if they give another value. The rows beside which there is nothing to score are named.
     """
-    from hashbench.bundle import pack
+    from hashbench.bundle import pack, state
     from hashbench.bundle.receive import source_at
     from hashbench.runs import query_scores
     from hashbench.runs.merge import MergeOutcome
@@ -109,6 +114,10 @@ def merge(
                 not_scored.append(row.run)
             return row
 
+        taken: dict[str, bool] = {}
+        for source in sources:
+            if source.is_packed_state:
+                taken |= state.take_up(source.store, into, dry_run=dry_run)
         done = merged([source.store for source in sources], into, leave_out, dry_run=dry_run, verify=verify)
         for source in () if dry_run else sources:
             query_scores.merge(source.store, into)
@@ -122,12 +131,16 @@ def merge(
             for each in done
         ]
         values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, kept)]}
-        echo(json_text({**values, "not_scored": not_scored}))
+        echo(json_text({**values, "not_scored": not_scored, "taken_up": [run for run in taken if taken[run]]}))
     else:
-        echo("\n".join([*_merge_lines(done, into, dry_run=dry_run), *_lines_beside(kept, not_scored, into)]))
+        echo("\n".join([*_merge_lines(done, into, dry_run=dry_run), *_lines_beside(taken, kept, not_scored, into)]))
 
 
-def _lines_beside(kept: list[Path], not_scored: list[str], into: "Store") -> Iterator[str]:
+def _lines_beside(taken: dict[str, bool], kept: list[Path], not_scored: list[str], into: "Store") -> Iterator[str]:
+    if taken:
+        n_taken = sum(taken.values())
+        here = f"; of {len(taken) - n_taken:,} as much or more is here" if n_taken < len(taken) else ""
+        yield f"  the working state of {counted(n_taken, 'run')} taken up{here}"
     if kept:
         yield f"  {len(kept):,} histograms kept in {paths.shown(into.folder / 'evidence')}"
     if not_scored:
@@ -142,6 +155,28 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
     counts = Counter(each.outcome for each in done)
     yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
+
+
+@app.command("pack-state", short_help="Pack runs, finished or not, for another machine.")
+def pack_state(
+    out: Annotated[Path, Option(metavar="FOLDER", help="The folder of the packed state; an older one is replaced.")],
+    runs: Annotated[
+        list[str] | None, Argument(metavar="RUN...", help="How names of runs begin. Default: all in results/runs.")
+    ] = None,
+    part_size: Annotated[float, Option(metavar="MB", min=0.001, max=500, help="The most a file may have.")] = 16.0,
+) -> None:
+    """Pack the working state of runs into files of limited size, so that another machine goes on with them.
+
+    Unfinished runs are packed with their last checkpoint, finished ones with their rows and all files, and with both
+    the runs that they start from. On a machine with the same hashbench, hashbench results merge FOLDER takes them up.
+    """
+    from hashbench.bundle import state
+    from hashbench.runs.store import Store
+
+    packed = state.pack(Store.default(), runs or [], out, int(part_size * state.MEGABYTE))
+    size = f"{counted(packed.n_parts, 'part')}, {packed.n_bytes / state.MEGABYTE:,.1f} MB"
+    echo(f"{counted(len(packed.runs), 'run')} packed, {len(packed.unfinished)} of them unfinished: {size}")
+    echo(f"hashbench results merge {paths.shown(out)} takes them up elsewhere")
 
 
 @app.command("import", short_help="Make a row of codes that were made elsewhere.")

@@ -20,8 +20,8 @@ from hashbench.runs.data import split_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables.cell_runs import cell_hash
-from hashbench.tables.render_csv import Value
 
 FALSE = "#D62728"
 BELOW_IN = 0.2  # for the explanation
@@ -73,7 +73,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     (height, width, _), width_in = sheet.shape, WIDTHS_IN[file.width]
     points = [line for place, example in enumerate(examples, 1) for line in example.lines(place)]
     draw = partial(_draw, sheet, boxes, f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}. {marks}")
-    return Drawing(points, (width_in, width_in * height / width + BELOW_IN), draw, len(points))
+    size_in = width_in, width_in * height / width + BELOW_IN
+    return Drawing(points, size_in, draw, len(points), has_photographs=True)
 
 
 def _check(figure: FigureSpec) -> None:

@@ -97,7 +97,7 @@ def joined_levels(known: Ints, levels: Ints) -> Ints:
     """The longer of two lists of levels; raises HashbenchError if it does not begin with the shorter one."""
     if not np.array_equal(levels[: len(known)], known[: len(levels)]):
         raise HashbenchError(f"relevance levels {levels} and {known}: the pieces of a database must agree")
-    return levels if len(levels) > len(known) else known
+    return max(known, levels, key=len)
 
 
 def require_fit(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:

@@ -172,9 +172,8 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
     require_bits(query.n_bits, database.n_bits)
     whole = _whole(weights, len(query), query.n_bits)
     n_bytes = -(-query.n_bits // 8)  # that hold a bit, lowest bit first
-    in_words = (np.ascontiguousarray(each.words).astype("<u8", copy=False) for each in (query, database))
-    query_bytes, database_bytes = (words.view(np.uint8)[:, :n_bytes] for words in in_words)
-    columns = np.ascontiguousarray(database_bytes.T)
+    query_bytes = query.bytes()[:, :n_bytes]
+    columns = np.ascontiguousarray(database.bytes()[:, :n_bytes].T)
 
     def distances(rows: slice) -> Array:
         block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
@@ -236,6 +235,6 @@ class Rankings:
     own: Ints | None = None  # the row of each query in the database, which is left out; -1: none
 
     def __iter__(self) -> Iterator[RankingHistogram]:
-        found = rankings(self.distances, self.relevance, self.own)
+        blocks_of_queries = rankings(self.distances, self.relevance, self.own)
         n = self.relevance.shape[0]
-        return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
+        return with_bar(blocks_of_queries, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
 
-from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, knnh
 
@@ -111,10 +111,7 @@ def test_scale_of_the_features_changes_nothing_but_rounding() -> None:
 
 
 def test_refusals() -> None:
-    fit = METHODS.get("knnh").fit
     several = np.ones((45, 3), np.uint8)
     several[:, 0] = LABELS > 0
     with pytest.raises(HashbenchError, match="knnh needs one class for each training example; these have several"):
-        fit(SETTINGS, TrainingData(FEATURES, several, 1.0, 0, Path()))
-    with pytest.raises(TrainingFailed, match="two classes or more; there are 1"):
-        fit(SETTINGS, TrainingData(FEATURES, np.zeros(45, np.int64), 1.0, 0, Path()))
+        METHODS.get("knnh").fit(SETTINGS, TrainingData(FEATURES, several, 1.0, 0, Path()))

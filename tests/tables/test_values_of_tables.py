@@ -3,15 +3,15 @@
 from support.fake_rows import assert_golden, sample_table
 
 from hashbench.foundation.config import canonical_json
-from hashbench.tables.render_csv import json_table
+from hashbench.tables.sheet import values_of
 
 
 def test_golden() -> None:
-    assert_golden("sample.json", canonical_json(json_table(sample_table())) + "\n")
+    assert_golden("sample.json", canonical_json(values_of(sample_table())) + "\n")
 
 
 def test_a_cell_has_its_runs_and_the_interval_of_its_mean() -> None:
-    first, second = json_table(sample_table())["sections"][0]["cells"][:2]
+    first, second = values_of(sample_table())["sections"][0]["cells"][:2]
     assert len(first["runs"]) == first["n_runs"] == 3
     low, high = first["ci95"]
     assert low < first["measured"] < high

@@ -92,4 +92,6 @@ def _once(words: Words) -> Words:
         ordered = words[np.lexsort(words.T)]
     is_new = np.ones(len(ordered), bool)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    if is_new.all():
+        return ordered
     return ordered[is_new]

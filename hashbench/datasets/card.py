@@ -38,8 +38,7 @@ class ExpectedFile(Strict):
     @property
     def checksums(self) -> dict[str, str]:
         """The known checksums; the keys are the names of the algorithms in ``hashlib``."""
-        known = {"sha256": self.sha256, "sha512": self.sha512, "md5": self.md5}
-        return {algorithm: value for algorithm, value in known.items() if value is not None}
+        return self.model_dump(include={"sha256", "sha512", "md5"}, exclude_none=True)
 
 
 class Member(ExpectedFile):

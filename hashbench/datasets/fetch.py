@@ -214,34 +214,47 @@ class _Download:
 
     def _receive(self, reply: Reply) -> None:
         """Appends the reply to the partial file, if it has the expected size and is of the same file."""
-        stated = reply.origin.total
-        due = self.source.size_bytes
         begun = self.part.origin
+        refused = MirrorError
         # the server that sent the first bytes may be wrong about ranges alone, and right from the first byte on
-        began_here = reply.start and begun is not None and begun.url == reply.origin.url
-        refused = StaleError if began_here else MirrorError
-        if stated is not None and due not in (None, stated):
-            raise refused(f"announces {stated:,} bytes; it should have {due:,}")
-        most = due or self.source.most_bytes or MOST_BYTES
-        if stated is not None and stated > most:
-            raise MirrorError(f"announces {stated:,} bytes; {most:,} are taken at most")
-        if reply.start and not (begun and begun.is_same_file(reply.origin, checked=self.checked)):
-            raise StaleError("the file on the server is another one than before")
+        if reply.start and begun is not None and begun.url == reply.origin.url:
+            refused = StaleError
+        self._require_size(reply.origin.total, refused)
         if not reply.start:
             self.part.begin(reply.origin)
-        size_bytes = reply.start
-        total = due or stated
-        require_writable(self.path.parent, (total or 0) - size_bytes + SPARE_BYTES, instead="--data")
+        elif begun is None or not begun.is_same_file(reply.origin, checked=self.checked):
+            raise StaleError("the file on the server is another one than before")
+        total = self.source.size_bytes or reply.origin.total
+        require_writable(self.path.parent, (total or 0) - reply.start + SPARE_BYTES, instead="--data")
         self.bar.reset(total)
-        self.bar.initial = self.bar.n = size_bytes
+        self.bar.initial = self.bar.n = reply.start
+        self._append(reply, total, refused)
+
+    @property
+    def _most_bytes(self) -> int:
+        return self.source.size_bytes or self.source.most_bytes or MOST_BYTES
+
+    def _require_size(self, stated: int | None, refused: type[MirrorError]) -> None:
+        """Raises ``refused``, or MirrorError, where the server states another size than the file can have."""
+        if stated is None:
+            return
+        if self.source.size_bytes not in (None, stated):
+            raise refused(f"announces {stated:,} bytes; it should have {self.source.size_bytes:,}")
+        if stated > self._most_bytes:
+            raise MirrorError(f"announces {stated:,} bytes; {self._most_bytes:,} are taken at most")
+
+    def _append(self, reply: Reply, total: int | None, refused: type[MirrorError]) -> None:
+        """Appends the bytes; raises ``refused`` where there are more than ``total``, TemporaryError where fewer."""
+        size_bytes = reply.start
+        limit = total or self._most_bytes
         with self.part.path.open("ab") as file:
             for piece in reply.pieces:
                 if self.stop.is_set():
                     raise HashbenchError(f"{self.path}: interrupted")
                 size_bytes += len(piece)
-                if size_bytes > (total or most):
+                if size_bytes > limit:
                     self.part.discard()
-                    raise refused(f"sends more than the {total or most:,} bytes it should have")
+                    raise refused(f"sends more than the {limit:,} bytes it should have")
                 file.write(piece)
                 self.bar.update(len(piece))
                 if size_bytes == total and self.checked:  # what a server sends behind it may never end

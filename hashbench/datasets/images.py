@@ -103,10 +103,11 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
     if card.class_names and labels.ndim == 1:
         groups = [card.class_names[label] for label in labels]
     root = resolved(folder)
+    is_there = root.is_dir()
     files = []
     missing = []
     for path, group in zip(paths, groups, strict=True):
-        file = find(root, path, group)
+        file = find(root, path, group) if is_there else None
         if file is None:
             missing.append(path)
         else:

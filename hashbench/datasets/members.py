@@ -174,8 +174,12 @@ UNPACK: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
 @contextmanager
 def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: Path | None) -> Iterator[IO[bytes]]:
     """The decompressed bytes of the member in an unnamed file; raises HashbenchError if there are too many."""
-    unpack = UNPACK[Path(name).suffix] if _is_packed(name, member) else nullcontext
-    limit = member.limit_bytes if member.size_bytes is None else member.size_bytes
+    unpack: Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]] = nullcontext
+    if _is_packed(name, member):
+        unpack = UNPACK[Path(name).suffix]
+    limit = member.size_bytes
+    if limit is None:
+        limit = member.limit_bytes
     size_bytes = 0
     piece = b"-"
     with tempfile.TemporaryFile(dir=scratch) as copy, unpack(packed) as unpacked:

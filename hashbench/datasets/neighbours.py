@@ -201,9 +201,7 @@ def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, met
     """
     n_queries = queries.shape[0]
     n_database = database.shape[0]
-    ids = checked_ids(where, ids, n_queries, n_database)
-    if ids.min() < 0:
-        raise HashbenchError(f"{where}: a query has the neighbour -1: as many neighbours of each query are expected")
+    ids = checked_ids(where, ids, n_queries, n_database, complete=True)
     k = ids.shape[1]
     distances = _exact(queries, database, ids, metric)
     _require_nearest(where, distances, queries, database, metric)
@@ -330,16 +328,11 @@ def _nearest(
             certain = []
             for part in slices(len(open_rows), max(1, HELD // _room(n_candidates))):
                 rows = open_rows[part]
-                block = queries[rows]
-                finds = _Candidates(block, database, n_candidates, metric)
-                for n_pairs in finds.search():
+                candidates = _Candidates(queries[rows], database, n_candidates, metric)
+                for n_pairs in candidates.search():
                     done.update(n_pairs)
-                candidates = finds.smallest()
-                exact = _exact(block, database, candidates, metric)
-                order = np.lexsort((candidates, exact), axis=1)[:, :k]
-                ids[rows] = np.take_along_axis(candidates, order, axis=1)
-                distances[rows] = np.take_along_axis(exact, order, axis=1)
-                certain.append(finds.are_certain(distances[rows, k - 1]))
+                ids[rows], distances[rows] = candidates.nearest(k)
+                certain.append(candidates.are_certain(distances[rows, k - 1]))
             open_rows = open_rows[~np.concatenate(certain)]
             n_candidates *= MORE
     return ids, distances
@@ -353,6 +346,7 @@ class _Candidates:
     """
 
     def __init__(self, queries: NDArray[Any], database: Rows, n: int, metric: Metric) -> None:
+        self.vectors = queries
         self.database = database
         self.metric = metric
         self.n = n
@@ -411,9 +405,12 @@ class _Candidates:
             items[:, -1] = norms**2 / 2
         return items
 
-    def smallest(self) -> NDArray[np.int32]:
-        """The candidates after the search, int32[q, n], in any order."""
-        return self.ids[:, : self.n]
+    def nearest(self, k: int) -> tuple[NDArray[np.int32], Floats]:
+        """(ids, exact distances) [q, k] of the nearest candidates after the search; of equal distances the first."""
+        candidates = self.ids[:, : self.n]
+        exact = _exact(self.vectors, self.database, candidates, self.metric)
+        order = np.lexsort((candidates, exact), axis=1)[:, :k]
+        return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
 
     def are_certain(self, kth: Floats) -> NDArray[np.bool_]:
         """True where no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""

@@ -90,7 +90,9 @@ class _Protocol(Strict):
     @property
     def compared_features(self) -> str | None:
         """The features whose distances define relevance; None where the items' own do, or labels."""
-        return self.relevance.features if isinstance(self.relevance, Percentiles | Neighbours) else None
+        if isinstance(self.relevance, Percentiles | Neighbours):
+            return self.relevance.features
+        return None
 
     def stands_for(self, name: str) -> str:
         """The protocol whose random order and settings this one, called ``name``, has: ``of``, or its own."""
@@ -297,7 +299,9 @@ def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
 
 def nth_seed(protocol: Protocol, n: int) -> int:
     """The seed of the ``n``-th split, counted from 0; a protocol whose ids are given has its own split only."""
-    return protocol.seed if protocol.draw in GIVEN else protocol.seed + n
+    if protocol.draw in GIVEN:
+        return protocol.seed
+    return protocol.seed + n
 
 
 def first_splits(n: int) -> str:

@@ -14,7 +14,14 @@ from hashbench.datasets.store import Dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.relevance import percentiles
-from hashbench.relevance.distances import DistanceRelevance, RowNumbers, euclidean, squared_distances, squared_norms
+from hashbench.relevance.distances import (
+    DistanceRelevance,
+    RowNumbers,
+    Rows,
+    euclidean,
+    squared_distances,
+    squared_norms,
+)
 from hashbench.relevance.labels import LabelRelevance, from_labels
 from hashbench.relevance.neighbours import NeighbourRelevance
 
@@ -129,6 +136,12 @@ def nearest_in_training(rule: Neighbours, data: Dataset, chosen: Split) -> Dista
         largest = max(float(squared_norms(train[rows]).max()) for rows in slices(n, BLOCK))
         query = LiftedRows(train)
         items = LiftedRows(train, largest)
+    return DistanceRelevance(query, items, _training_thresholds(query, items), NEAREST_LEVELS)
+
+
+def _training_thresholds(query: Rows, items: Rows) -> Floats:
+    """The distances of each example to the nearest of a sample, by ``NEAREST_PERCENT``, float64[levels, examples]."""
+    n = query.shape[0]
     sampled = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
     sample = items[sampled]
     ranks = np.array([max(1, round((len(sample) - 1) * percent / 100)) for percent in NEAREST_PERCENT])
@@ -141,8 +154,7 @@ def nearest_in_training(rule: Neighbours, data: Dataset, chosen: Split) -> Dista
         nearest = np.argpartition(squared, ranks - 1, axis=1)[:, ranks - 1]
         for level, chosen_items in enumerate(nearest.T):  # as the relevance has them, to the last bit
             thresholds[level, rows] = euclidean(examples, sample[chosen_items])
-    falling = np.maximum.accumulate(thresholds[::-1])[::-1]  # the order was that of rounded distances
-    return DistanceRelevance(query, items, falling, NEAREST_LEVELS)
+    return np.maximum.accumulate(thresholds[::-1])[::-1]  # the order was that of rounded distances
 
 
 def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from hashbench.datasets.card import Card
 from hashbench.datasets.store import labels_path_of, path_of, path_with_labels
-from hashbench.datasets.stored_file import check_labels, checksum_mismatch, opened, read_items
+from hashbench.datasets.stored_file import check_labels, opened, read_items, require_checksum
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 
@@ -31,7 +31,9 @@ class DatasetStatus:
     def line(self) -> str:
         """The status as one line of text."""
         steps = "; ".join(self.steps)
-        checksum = "the checksum that the card states" if self.pinned else "the card states no checksum"
+        checksum = "the card states no checksum"
+        if self.pinned:
+            checksum = "the checksum that the card states"
         lines: dict[State, str] = {
             "embedded": f"{self.n_items:,} items, ships with an installed package",
             "stored": f"{self.n_items:,} items, {readable(self.size_bytes)}, {checksum}",
@@ -59,8 +61,7 @@ def dataset_status(card: Card) -> DatasetStatus:
             sha256 = str(file.attrs["content_sha256"])
             if path == path_of(card):
                 read_items(card, file, path, 0)
-                for fault in checksum_mismatch("the content has", sha256, card.content_sha256):
-                    raise ValueError(fault)
+                require_checksum("the content has", sha256, card.content_sha256)
     except HashbenchError as error:
         return replace(status, state="damaged", fault=str(error), steps=steps)
     if path == labels_path_of(card):

@@ -79,11 +79,10 @@ def _opened(card: Card, path: Path) -> Dataset:
         labels, names = stored_file.read_labels(card, file)
         items = stored_file.read_items(card, file, path)
         data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
-    if fault := next(stored_file.mismatches(card, labels, (items, data.sha256)), None):
-        raise stored_file.damaged(path, card.how_to_get, fault)
-    if not isinstance(items, np.memmap) and stored_file.content_sha256(items, labels) != data.sha256:
-        raise stored_file.damaged(path, card.how_to_get, WRONG_CHECKSUM)
-    return data
+        stored_file.require_stated(card, labels, (items, data.sha256))
+        if not isinstance(items, np.memmap) and stored_file.content_sha256(items, labels) != data.sha256:
+            raise ValueError(WRONG_CHECKSUM)
+        return data
 
 
 def _embedded(card: Card) -> Dataset:
@@ -92,8 +91,8 @@ def _embedded(card: Card) -> Dataset:
     items = cast("Items", np.concatenate([block.items for block in blocks if block.items is not None]))
     labels = np.concatenate([block.labels for block in blocks])
     sha256 = stored_file.content_sha256(items, labels)
-    if fault := next(stored_file.mismatches(card, labels, (items, sha256)), None):
-        raise HashbenchError(f"{card.name}: {fault}")
+    with retold(lambda fault: f"{card.name}: {fault}", ValueError):
+        stored_file.require_stated(card, labels, (items, sha256))
     return Dataset(card.name, items, labels, sha256)
 
 
@@ -105,12 +104,12 @@ def open_labels(card: Card) -> DatasetLabels:
         return DatasetLabels(card.name, data.labels, data.names, stored_file.array_sha256(data.labels))
     with stored_file.opened(path, card.how_to_get) as file:
         labels, names = stored_file.read_labels(card, file)
-        stated = str(file.attrs["content_sha256"])  # the checksum of the labels, if the file has no items
-    if fault := next(stored_file.mismatches(card, labels, None), None):
-        raise stored_file.damaged(path, card.how_to_get, fault)
-    if path == labels_path_of(card) and stored_file.array_sha256(labels) != stated:
-        raise stored_file.damaged(path, card.how_to_get, WRONG_CHECKSUM)
-    return DatasetLabels(card.name, labels, names, stored_file.array_sha256(labels))
+        stored_file.require_stated(card, labels, None)
+        sha256 = stored_file.array_sha256(labels)
+        # the file states the checksum of its labels if it has no items
+        if path == labels_path_of(card) and sha256 != file.attrs["content_sha256"]:
+            raise ValueError(WRONG_CHECKSUM)
+        return DatasetLabels(card.name, labels, names, sha256)
 
 
 def stated_sha256(card: Card) -> str:
@@ -192,8 +191,8 @@ def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: b
     content = None
     if items is not None:
         content = items, digest.hexdigest()
-    if fault := next(stored_file.mismatches(card, labels[:n], content), None):
-        raise HashbenchError(f"{card.name}: {fault}")
+    with retold(lambda fault: f"{card.name}: {fault}", ValueError):
+        stored_file.require_stated(card, labels[:n], content)
     return digest.hexdigest()
 
 

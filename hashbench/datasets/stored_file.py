@@ -128,28 +128,28 @@ def label_counts(labels: Labels, n_classes: int = 0) -> NDArray[np.int64]:
     return np.bincount(labels[labels >= 0], minlength=n_classes)
 
 
-def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> Iterator[str]:
-    """The ways in which labels and content differ from the card, one line each; ``content`` is (items, checksum)."""
+def require_stated(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> None:
+    """Raises ValueError unless labels and content are what the card states; ``content`` is (items, checksum)."""
     if len(labels) != card.n_items:
-        yield f"{len(labels)} items; the card states {card.n_items}"
+        raise ValueError(f"{len(labels)} items; the card states {card.n_items}")
     lowest = -1 if card.own else 0  # -1: an item without a class
     highest = 1 if labels.ndim == 2 else card.n_classes - 1
     if labels.min(initial=0) < lowest or labels.max(initial=0) > highest:
-        yield f"labels from {labels.min()} to {labels.max()}; {lowest} to {highest} exist"
+        raise ValueError(f"labels from {labels.min()} to {labels.max()}; {lowest} to {highest} exist")
     counts = label_counts(labels, card.n_classes)
     if card.class_counts not in (None, counts.tolist()):
-        yield f"class counts are {counts.tolist()}; the card states {card.class_counts}"
+        raise ValueError(f"class counts are {counts.tolist()}; the card states {card.class_counts}")
     for probe in card.probes:
         if probe.label is not None and labels[probe.id] != probe.label:
-            yield f"item {probe.id} has label {labels[probe.id]}; the card states {probe.label}"
+            raise ValueError(f"item {probe.id} has label {labels[probe.id]}; the card states {probe.label}")
         if content and hashlib.sha256(content[0][probe.id].tobytes()).hexdigest() != probe.sha256:
-            yield f"item {probe.id} has other bytes than the card states"
-    yield from checksum_mismatch("the labels have", array_sha256(labels), card.labels_sha256)
+            raise ValueError(f"item {probe.id} has other bytes than the card states")
+    require_checksum("the labels have", array_sha256(labels), card.labels_sha256)
     if content:
-        yield from checksum_mismatch("the content has", content[1], card.content_sha256)
+        require_checksum("the content has", content[1], card.content_sha256)
 
 
-def checksum_mismatch(what: str, sha256: str, stated: str | None) -> Iterator[str]:
-    """A line if the card states a checksum, and ``sha256`` is another."""
+def require_checksum(what: str, sha256: str, stated: str | None) -> None:
+    """Raises ValueError if the card states a checksum, and ``sha256`` is another."""
     if stated not in (None, sha256):
-        yield f"{what} checksum {sha256[:12]}; the card states {str(stated)[:12]}"
+        raise ValueError(f"{what} checksum {sha256[:12]}; the card states {str(stated)[:12]}")

@@ -190,7 +190,7 @@ BAD = {
     "one vector only": (lambda: [npy("b", np.ones((N, D)))], "all items are the same"),
     "classes": (lambda: [npy("b", BASE), "--queries-per-class", "2"], "the vectors have no classes"),
     "other neighbours": (lambda: [ann(ids=(NEAREST + 1) % N)], "ann.hdf5: neighbors: query 0: its neighbour number"),
-    "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "there is no row 200: the database has rows 0 to 199"),
+    "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "there is no row 200: the database has rows 0 to 199\n"),
     "other distances": (
         lambda: [ann(distances=DISTANCES * 1.5)],
         "ann.hdf5: distances: query 0: the distance of its neighbour number 1 is",

@@ -25,24 +25,23 @@ from hashbench.datasets.store import Dataset, DatasetLabels
 from hashbench.datasets.stored_file import array_sha256
 from hashbench.foundation.errors import CheckFailed
 
-SAID = {"title": "", "citation": ""}
 N = 36
 CLASSES = np.r_[np.arange(N - 1) % 2, -1]
 HOT = np.stack([np.arange(N) % 2, np.arange(N) % 3 == 0], axis=1).astype(np.uint8)
 ITEMS = np.arange(N, dtype=np.uint8).reshape(N, 1, 1, 1)
 BY_CLASS = {"draw": "per_class_validation", "of": "s0", "left_out_per_class": 2, "queries_per_class": 4}
 RULES: dict[str, Protocol] = {
-    "per_class": PerClass(**SAID, queries_per_class=2, train_per_class=3, n_queries=4, n_database=N - 4, n_train=6),
-    "apart": PerClass(**SAID, queries_per_class=2, train_per_class=3, database="rest_without_train"),
-    "whole": PerClass(**SAID, queries_per_class=2, train_per_class=0),
-    "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=3),
-    "random": Random(**SAID, draw="random", queries=5, train=7),
-    "among": Random(**SAID, draw="random", queries=5, train=7, among=[2, 32]),
-    "held out": RandomValidation(**SAID, draw="random_validation", of="s0", left_out=5, train=7, queries=3),
-    "held out by class": PerClassValidation(**SAID, **BY_CLASS, train_per_class=3),
-    "held out of training": PerClassValidation(**SAID, **BY_CLASS, train_per_class=0),
-    "parts": Parts(**SAID, draw="parts", query=[30, 36], database=[0, 20], train=[10, 25]),
-    "stratified": Stratified(**SAID, draw="stratified", query=[30, 35], pool=[0, 30], validation=8, n_validation=8),
+    "per_class": PerClass(title="", queries_per_class=2, train_per_class=3, n_queries=4, n_database=N - 4, n_train=6),
+    "apart": PerClass(title="", queries_per_class=2, train_per_class=3, database="rest_without_train"),
+    "whole": PerClass(title="", queries_per_class=2, train_per_class=0),
+    "per_label": PerLabel(title="", draw="per_label", queries_per_label=2, train_per_label=3),
+    "random": Random(title="", draw="random", queries=5, train=7),
+    "among": Random(title="", draw="random", queries=5, train=7, among=[2, 32]),
+    "held out": RandomValidation(title="", draw="random_validation", of="s0", left_out=5, train=7, queries=3),
+    "held out by class": PerClassValidation(title="", **BY_CLASS, train_per_class=3),
+    "held out of training": PerClassValidation(title="", **BY_CLASS, train_per_class=0),
+    "parts": Parts(title="", draw="parts", query=[30, 36], database=[0, 20], train=[10, 25]),
+    "stratified": Stratified(title="", draw="stratified", query=[30, 35], pool=[0, 30], validation=8, n_validation=8),
 }
 
 

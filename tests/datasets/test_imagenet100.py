@@ -48,8 +48,9 @@ def photographs(tmp_path, monkeypatch):
             image = Image.fromarray(noisy).resize((60 + 8 * number, 50), Image.Resampling.BICUBIC)
             (image.convert("L") if row == 0 else image).save(folder / path)
             line = f"./data/imagenet/image/{Path(path).name} {one_hot}"
-            for role in ["test"] if is_query else ["train", "database"] if number < 2 else ["database"]:
-                lists[role].append(line)
+            lists["test" if is_query else "database"].append(line)
+            if number < 2:
+                lists["train"].append(line)
     for role, lines in lists.items():
         (folder / f"{role}.txt").write_text("".join(f"{line}\n" for line in lines))
     card = (REPOSITORY / "datasets" / "imagenet100.toml").read_text()

@@ -161,7 +161,7 @@ def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
     np.testing.assert_allclose(stored.distances, nearest(queries, items, K, "l2")[1])
     wrong = {
         "there is no row 3000: the database has rows 0 to 2999": np.where(ids == ids[3, 2], N, ids),
-        "neighbour (after )?-1": np.where(ids == ids[3, 2], -1, ids),
+        "there is no row -1: the database has rows 0 to 2999$": np.where(ids == ids[3, 2], -1, ids),
         "query 0 has the neighbour [0-9]+ more than once": ids[:, [0, 1, 1]],
         "neighbour number 1 has the l2 distance": (ids + 7) % N,
         "ids of 22 queries": ids[1:],

@@ -36,7 +36,9 @@ class Naming:
             return (self.query_codes,)
         if role == "database_codes":
             return (self.database_codes,)
-        return self.query_labels if role == "query_labels" else self.database_labels
+        if role == "query_labels":
+            return self.query_labels
+        return self.database_labels
 
 
 MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "L_tst", "testL", "test_labels", "test_label", "tstlabel")
@@ -206,20 +208,27 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
 
 def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
     """The name of each role that is ``needed``, in the only naming that has all its codes among ``names``."""
-    roles = [role for role in needed if role in CODE_ROLES]
-    fitting = [one for one in NAMINGS if {one.names(role)[0] for role in roles} <= names.keys()]
-    if not fitting or not (roles or names):
+    code_roles = [role for role in needed if role in CODE_ROLES]
+    fitting = [naming for naming in NAMINGS if all(naming.names(role)[0] in names for role in code_roles)]
+    if not fitting or not (code_roles or names):
         raise _missing(where, names, needed, needed[0])
-    complete = [one for one in fitting if all(set(one.names(role)) & names.keys() for role in needed)]
+    complete = [naming for naming in fitting if not _lacking(naming, needed, names)]
     if not complete:
-        missing = next(role for role in needed if not set(fitting[0].names(role)) & names.keys())
-        raise _missing(where, names, needed, missing, fitting[0])
-    guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
-    if len(guesses) > 1:
-        origins = " and by ".join(guesses.values())
+        raise _missing(where, names, needed, _lacking(fitting[0], needed, names)[0], fitting[0])
+    origins: dict[tuple[str, ...], str] = {}
+    for naming in complete:
+        names_of_roles = tuple(_named(where, naming, role, names) for role in needed)
+        origins[names_of_roles] = naming.origin
+    if len(origins) > 1:
         which = "say which with --query-codes, --database-codes and so on"
-        raise HashbenchError(f"{where}: these names are used by {origins}: {which}")
-    return dict(zip(needed, next(iter(guesses)), strict=True))
+        raise HashbenchError(f"{where}: these names are used by {' and by '.join(origins.values())}: {which}")
+    (names_of_roles,) = origins
+    return dict(zip(needed, names_of_roles, strict=True))
+
+
+def _lacking(naming: Naming, needed: Sequence[str], names: Arrays) -> list[str]:
+    """The roles of which no name of the ``naming`` is there."""
+    return [role for role in needed if not names.keys() & set(naming.names(role))]
 
 
 def _named(where: str, naming: Naming, role: str, names: Arrays) -> str:

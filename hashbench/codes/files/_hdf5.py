@@ -117,5 +117,7 @@ def _cause(status: int) -> str:
     """Says in words why a child ended without an answer, by its exit status."""
     if status == -signal.SIGPROF:
         return f"the HDF5 library did not come to an end within {SECONDS:g} s: the file is damaged"
-    name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-    return f"the HDF5 library crashed ({name}): the file is damaged"
+    cause = f"exit status {status}"
+    if status < 0:
+        cause = signal.Signals(-status).name
+    return f"the HDF5 library crashed ({cause}): the file is damaged"

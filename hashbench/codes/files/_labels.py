@@ -178,4 +178,6 @@ def _exact(ids: Ids) -> Ids:
     """The ids as int64, uint64 or texts: some formats give bytes for these, which NumPy finds different."""
     if ids.dtype.kind == "S":
         return np.strings.decode(ids, "utf-8", "backslashreplace")
-    return ids.astype(f"{ids.dtype.kind}8", copy=False) if ids.dtype.kind in "ui" else ids
+    if ids.dtype.kind in "ui":
+        return ids.astype(f"{ids.dtype.kind}8", copy=False)
+    return ids

@@ -184,7 +184,9 @@ class UnreadCodes:
 
 
 def _whole_ids(stored: StoredArray | None, n_items: int) -> Ids | None:
-    return None if stored is None else checked_ids(stored, n_items).whole()
+    if stored is None:
+        return None
+    return checked_ids(stored, n_items).whole()
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:

@@ -33,7 +33,9 @@ class StoredArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array, transposed where ``is_transposed`` says so."""
-        return self.file_shape[::-1] if self.is_transposed else self.file_shape
+        if self.is_transposed:
+            return self.file_shape[::-1]
+        return self.file_shape
 
     @property
     def by_rows(self) -> bool:

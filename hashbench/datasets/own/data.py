@@ -293,7 +293,9 @@ def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str
     else:
         labels = _of_values(where, raw.reshape(-1))
     if len(labels.counts) < 2:
-        only = f"class {printable(labels.name(0))}" if labels.counts else "no label"
+        only = "no label"
+        if labels.counts:
+            only = f"class {printable(labels.name(0))}"
         fault = f"all items have {only}: two classes or more are expected"
         if labels.labels.min() < 0:
             fault += "; a negative number is no class: number from 0"
@@ -332,7 +334,9 @@ def _without_class(where: str, labels: Labels, sign: str) -> tuple[str, ...]:
 def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
     """Strings that are all whole numbers are numbers, so that 10 comes after 9; the empty one is no class."""
     with retold(lambda _: f"{where}: labels are bytes that are not UTF-8", UnicodeDecodeError):
-        text = np.char.strip(values if values.dtype.kind == "U" else np.char.decode(values, "utf-8"))
+        if values.dtype.kind == "S":
+            values = np.char.decode(values, "utf-8")
+    text = np.char.strip(values)
     classes = class_names(text)
     if all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in classes.tolist()):
         return _of_values(

@@ -39,7 +39,9 @@ def require_range(where: Path | str, items: NDArray[Any], value_max: int | None)
     low = float(items.min())
     high = float(items.max())
     if not (smallest <= low and high <= largest):  # NaN is in no range
-        fault = "a value is NaN" if np.isnan(low) else f"values from {low:g} to {high:g}"
+        fault = f"values from {low:g} to {high:g}"
+        if np.isnan(low):
+            fault = "a value is NaN"
         raise HashbenchError(f"{where}: {fault}; {smallest:g} to {largest:g} are expected{why}")
 
 

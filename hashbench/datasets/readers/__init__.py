@@ -55,6 +55,19 @@ def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> ND
     return ids.astype(np.int64)
 
 
+def after_labels(
+    files: Files, read_labels: Callable[[str, BinaryIO], NDArray[np.int64]]
+) -> Iterator[tuple[NDArray[np.int64], str, BinaryIO]]:
+    """(labels, path of images, open file of images) where each file of labels comes before that of its images."""
+    labels = None
+    for member, file in files.members:
+        if labels is None:
+            labels = read_labels(member.path, file)
+        else:
+            yield labels, member.path, file
+            labels = None
+
+
 def as_float32(where: str, values: NDArray[Any]) -> NDArray[np.float32]:
     """The values as float32; raises HashbenchError if one is not finite or beyond ``LARGEST``."""
     with np.errstate(over="ignore"):

@@ -19,13 +19,6 @@ def counted(drawn: CodeSet, workers: int = 1) -> Histogram:
 
 
 @given(code_sets())
-def test_the_kernel_counts_what_a_plain_loop_counts(drawn: CodeSet) -> None:
-    every = drawn.relevance.block(slice(0, len(drawn.query)), slice(0, len(drawn.database)))
-    truth = oracles.loop_counts(drawn.query, drawn.database, lambda q, n: every[q, n], len(drawn.relevance.levels))
-    assert np.array_equal(counted(drawn).counts, truth)
-
-
-@given(code_sets())
 def test_every_item_is_counted_once_for_each_query(drawn: CodeSet) -> None:
     histogram = counted(drawn)
     assert (histogram.counts.sum(axis=(1, 2)) == len(drawn.database)).all()

@@ -38,13 +38,6 @@ def test_separate_classes_are_ranked_first(method: str) -> None:
     assert score(query, database, LABELS, LABELS, metrics=["ap"]).value("ap").mean > 0.97  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("method", [*OF_CLASSES, *OF_PAIRS])
-def test_the_seed_decides_the_codes(method: str) -> None:
-    first, again, other = (encoded(method, LABELS, seed) for seed in (0, 0, 1))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 @pytest.mark.parametrize("method", OF_CLASSES)
 def test_examples_without_a_class_do_not_count(method: str) -> None:
     class_ids = np.where(np.arange(300) % 5 == 0, -1, LABELS)

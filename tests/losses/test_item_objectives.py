@@ -56,7 +56,7 @@ def halves(u: Vectors) -> Vectors:
 def slow(name: str, u: Vectors, x: Vectors) -> float:
     half = len(u) // 2
     total = 0.0
-    codes = halves(u) if name == "bihalf_u" else [[1.0 if value > 0 else -1.0 for value in row] for row in u]
+    codes = halves(u) if name == "bihalf_u" else np.where(np.array(u) > 0, 1.0, -1.0).tolist()
     for i in range(half):
         total += (cosine(codes[i], codes[i + half]) - cosine(x[i], x[i + half])) ** 2 / half
     if name == "greedyhash_u":
@@ -186,7 +186,7 @@ def test_ssdh_is_the_loop_over_its_formula_and_has_its_gradient(m: int) -> None:
     for i in range(m):
         for j in range(m):
             distance = max(0.0, 1 - cosine(x[i].tolist(), x[j].tolist()))
-            s = 1 if distance < 0.2 else -1 if distance > 0.4 else 0
+            s = int(distance < 0.2) - int(distance > 0.4)
             kinds.add(s)
             product = sum(a * b for a, b in zip(h[i].tolist(), h[j].tolist(), strict=True))
             total += abs(s) * (product / BITS - s) ** 2 / m**2

@@ -22,10 +22,11 @@ def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]
 
 
 def settings_of(method: str, bits: int) -> BitSettings:
-    has_anchors = "n_anchors" in METHODS.get(method).settings.model_fields
-    # not more than there are examples here; t-SNE of many anchors takes long
-    fewer: dict[str, Setting] = {"n_anchors": 40 if method == "imh" else 300} if has_anchors else {}
-    settings = Run.resolve("digits", "s1", method, {"bits": bits, **fewer}).settings
+    changes: dict[str, Setting] = {"bits": bits}
+    if "n_anchors" in METHODS.get(method).settings.model_fields:
+        # not more than there are examples here; t-SNE of many anchors takes long
+        changes["n_anchors"] = 40 if method == "imh" else 300
+    settings = Run.resolve("digits", "s1", method, changes).settings
     assert isinstance(settings, BitSettings)
     return settings
 

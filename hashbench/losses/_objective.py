@@ -133,6 +133,7 @@ class RowObjective(nn.Module):
     """
 
     n_views: ClassVar[int] = 1  # how often a batch is encoded, each time with other copies, augmentation and dropout
+    uses_cpu: ClassVar[bool] = False  # whether a step computes something on the CPU, wherever the network is
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, of the relaxed codes ``activations`` [n_views M, bits] of the examples ``rows`` [M].

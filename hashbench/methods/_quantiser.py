@@ -5,14 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import NO_CODES, Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
-from hashbench.foundation.errors import HashbenchError
+from hashbench.contract import Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.histogram.ranking import Distances
@@ -99,7 +98,3 @@ class QuantisingHasher(FeatureHasher):
         if rows.labels is not None:
             stored["labels"] = rows.labels
         write_arrays(path, **stored)
-
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: neighbours are shown by Hamming distance."""
-        raise HashbenchError(f"{folder.name}: {NO_CODES}")

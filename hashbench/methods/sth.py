@@ -26,7 +26,7 @@ class Settings(ShallowSettings):
 
     n_neighbours: int = Field(ge=0)
     c: float = Field(gt=0)  # the cost of errors of the SVMs
-    unit_norm: bool  # whether the SVMs see features that are divided by their norm, as the cosine does
+    unit_norm: Literal[True]  # the SVMs see features divided by their norm, as the cosine does; a part of the name
     at_median: Literal["zero", "drawn"]  # the bits of examples at the median; drawn: so that half of all bits are 1
 
 
@@ -107,7 +107,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     random = np.random.default_rng(data.seed)
     vectors = eigenmap(neighbour_graph(features, relevant, settings.n_neighbours), settings.bits, random)
     codes = binarised(vectors, settings.at_median, random)
-    inputs = unit_rows(features) if settings.unit_norm else features
+    inputs = unit_rows(features)
     signs = np.where(codes, 1, -1).astype(np.int8)
     start = np.zeros((inputs.shape[1], settings.bits))
     with bar("STHs", "step", shown=data.progress) as done:

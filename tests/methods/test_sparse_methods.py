@@ -174,10 +174,10 @@ def test_centroids_are_of_what_is_searched(store: Store, rows: dict[str, Row]) -
     hasher = hasher_of(rows["sparse_vq"], store)
     items = np.random.default_rng(0).integers(0, 16, (40, 8, 8, 1)).astype(np.uint8)
     embeddings = hasher.embed(items)
-    own = hasher.searching(embeddings).activate(items, embeddings)
+    by_items = hasher.searching(embeddings).activate(items, embeddings)
     other = hasher.searching(embeddings[:20]).activate(items, embeddings)
-    assert own.shape == other.shape == (40, 8)
-    assert not np.allclose(own, other)
+    assert by_items.shape == other.shape == (40, 8)
+    assert not np.allclose(by_items, other)
 
 
 @pytest.mark.parametrize(

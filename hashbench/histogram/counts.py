@@ -90,7 +90,9 @@ class Histogram:
 def widened(counts: Ints, n_levels: int) -> Ints:
     """``counts`` [q, d, v] with zeros for more levels, ``n_levels`` in all."""
     missing = n_levels - counts.shape[2]
-    return np.pad(counts, ((0, 0), (0, 0), (0, missing))) if missing else counts
+    if missing == 0:
+        return counts
+    return np.pad(counts, ((0, 0), (0, 0), (0, missing)))
 
 
 def joined_levels(known: Ints, levels: Ints) -> Ints:

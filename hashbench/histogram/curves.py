@@ -96,4 +96,6 @@ def shares(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 def radius_of(precision: float, pairs: Curve) -> int | None:
     """The largest radius of a ``pair_curve`` within which the precision is still so high; None where there is none."""
     enough = np.flatnonzero(pairs["precision"] >= precision)
-    return int(enough[-1]) if enough.size else None
+    if not enough.size:
+        return None
+    return int(enough[-1])

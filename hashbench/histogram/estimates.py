@@ -62,14 +62,15 @@ def estimated(
         block = np.empty((len(whole[rows]), n_items))
         if not len(block):
             return block
-        is_looked_up = len(block) < FEW and of_byte.shape[1] > 1
-        tables = _tables(whole[rows], of_byte, packed.shape[1]) if is_looked_up else None
-        for items in slices(n_items, max(1, NUMBERS // n_features)):
-            if tables is not None:
+        parts = slices(n_items, max(1, NUMBERS // n_features))
+        if len(block) < FEW and of_byte.shape[1] > 1:
+            tables = _tables(whole[rows], of_byte, packed.shape[1])
+            for items in parts:
                 block[:, items] = by_tables(tables, packed[items])(slice(0, len(block)))
-                continue
-            decoded = of_byte[packed[items]].reshape(len(packed[items]), -1)[:, :n_features]
-            block[:, items] = whole[rows] @ decoded.T
+        else:
+            for items in parts:
+                decoded = of_byte[packed[items]].reshape(len(packed[items]), -1)[:, :n_features]
+                block[:, items] = whole[rows] @ decoded.T
         block *= unit[rows]
         block *= scale
         block += added

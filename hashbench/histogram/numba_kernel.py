@@ -238,12 +238,12 @@ def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_signed(labels: Labels) -> bool:
-    """Whether all ids of that type are int64 too; unsigned 64-bit ones and reals are compared as they are."""
+    """True if all ids of that type are int64 too; unsigned 64-bit ones and reals are compared as they are."""
     return np.can_cast(labels.dtype, np.int64)
 
 
 def is_multi_hot(labels: Labels) -> bool:
-    """Whether all labels are 0 or 1: then a bit holds a label."""
+    """True if all labels are 0 or 1: then a bit holds a label."""
     return labels.size == 0 or (labels.min() >= 0 and labels.max() <= 1)
 
 

@@ -41,7 +41,7 @@ class SelfPairs:
 
     @property
     def is_same(self) -> bool:
-        """Whether the pieces so far are the queries themselves, in their order: equal codes and labels."""
+        """True if the pieces so far are the queries themselves, in their order: equal codes and labels."""
         return self._same_so_far and self._n_seen == len(self.query)
 
     def left_out(self, counted: Histogram) -> Histogram:
@@ -57,15 +57,17 @@ class SelfPairs:
 def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
     """The histogram of a set against itself without the pairs of an item with itself; HashbenchError for any other."""
     n = counted.n_queries
-    fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
-    blocks = [relevance.block(rows, rows).diagonal() for rows in slices(n if fits else 0, OWN_ROWS)]
-    others = _without(counted, np.arange(n), 0, np.concatenate(blocks)) if blocks else counted
-    if not fits or (others.counts[:, 0] < 0).any() or (others.counts.sum(axis=(1, 2)) != n - 1).any():
-        raise HashbenchError(
-            f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
-            "at distance 0 from itself with its own level, or levels or numbers differ"
-        )
-    return others
+    if relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels):
+        level = np.zeros(n, np.int64)
+        for rows in slices(n, OWN_ROWS):
+            level[rows] = relevance.block(rows, rows).diagonal()
+        others = _without(counted, np.arange(n), 0, level)
+        if (others.counts[:, 0] >= 0).all() and (others.counts.sum(axis=(1, 2)) == n - 1).all():
+            return others
+    raise HashbenchError(
+        f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
+        "at distance 0 from itself with its own level, or levels or numbers differ"
+    )
 
 
 def _without(counted: Histogram, queries: Ints, distance: Ints | int, level: NDArray[np.integer]) -> Histogram:

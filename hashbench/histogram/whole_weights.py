@@ -46,7 +46,7 @@ def whole_weights(weights: NDArray[Any]) -> Ints:
 
 
 def _are_short(values: NDArray[np.float64]) -> bool:
-    """Whether each value has so few binary digits that it is meant as it is."""
+    """True if each value has so few binary digits that it is meant as it is."""
     digits = np.ldexp(np.frexp(values)[0], COMPUTED_BITS)
     return bool((digits == np.floor(digits)).all())
 

@@ -19,7 +19,7 @@ def check(relaxed: Tensor, relevance: Tensor) -> None:
 
 
 def is_batch(values: Tensor) -> bool:
-    """Whether ``values`` are floats [M, d] with M >= 1 and d >= 1."""
+    """True if ``values`` are floats [M, d] with M >= 1 and d >= 1."""
     return values.ndim == 2 and values.is_floating_point() and values.numel() > 0
 
 

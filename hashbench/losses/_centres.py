@@ -44,14 +44,15 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
         "max_distance": partial(_far_apart, n_classes, bits),
     }
     rng = np.random.default_rng(seed)
-    best = None
-    for _ in range(DRAWS):
-        drawn = draw[kind](rng)
-        if best is None or _constant_bits(drawn) < _constant_bits(best):
-            best = drawn
-        if kind == "hadamard_first" or _constant_bits(best) == 0:
+    best = draw[kind](rng)
+    if kind == "hadamard_first":  # its rows are fixed, so a bit that is the same in all of them stays
+        return best
+    for _ in range(DRAWS - 1):
+        if _constant_bits(best) == 0:
             break
-    assert best is not None
+        drawn = draw[kind](rng)
+        if _constant_bits(drawn) < _constant_bits(best):
+            best = drawn
     return best
 
 

@@ -44,7 +44,7 @@ class ClassSupervision(nn.Module):
 
     @property
     def are_several(self) -> bool:
-        """Whether some example has several labels."""
+        """True if some example has several labels."""
         return self.labels.ndim == 2
 
     def members(self, rows: Tensor) -> Tensor:

@@ -70,9 +70,11 @@ class MemoryObjective(OutputMemory):
             classes, class_of = torch.unique(labels, return_inverse=True)
             self.n_classes = len(classes)
             self.register_buffer("class_of", class_of, persistent=False)
-        elif labels is not None and labels.ndim > 1 and bool((of_all := (labels > 0).all(0)).any()):
-            label = int(of_all.nonzero()[0])
-            raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
+        elif labels is not None and labels.ndim > 1:
+            carried_by_all = (labels > 0).all(0).nonzero()
+            if len(carried_by_all):
+                label = int(carried_by_all[0])
+                raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
         if supervision.n_examples <= batch_size:
             size = f"batch_size {batch_size} must be less than the {supervision.n_examples} training examples"
             raise HashbenchError(f"dtsh draws triplets from outside the minibatch: {size}, or pairing = 'batch'")
@@ -119,7 +121,7 @@ class MemoryObjective(OutputMemory):
         return sum_over_pairs(positive.flatten(0, 1), negative.flatten(0, 1), self.margin)
 
     def draw_by_level(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
-        """For some queries: which ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], whether both exist [m]."""
+        """Blocks of queries: their ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], and where both exist."""
         order = self._outside(rows, generator)
         begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
         for part in slices(len(rows), max(1, PAIRS // len(order))):

@@ -39,7 +39,7 @@ def semi_hard(distance: Tensor, labels: Tensor, *, margin: float) -> Tensor:
 
 
 def semi_hard_negatives(distance: Tensor, negative: Tensor) -> Tensor:
-    """For each pair (a, p) the nearest negative of a that is farther than p; if there is none, the farthest negative.
+    """The nearest negative of a that is farther than p, for each pair (a, p); if there is none, the farthest negative.
 
     Returns int64[M, M]. ``negative`` bool[M, M] is True where n is a negative of a. "Farther" is strict; of negatives
     at the same distance the first is the nearest and the last is the farthest. The result is undefined for an anchor

@@ -115,10 +115,12 @@ def cut(couplings: Ints, fields: Ints) -> Signs:
     field = fields.copy()
     reach = -couplings.sum(axis=1)
     # a field that is as strong as all couplings together decides the sign; a minimum cut finds the rest
-    while (settled := (signs == 0) & (np.abs(field) >= reach)).any():
+    settled = np.abs(field) >= reach
+    while settled.any():
         signs[settled] = np.where(field[settled] > 0, -1, 1)
         field += couplings[:, settled] @ signs[settled]
         reach += couplings[:, settled].sum(axis=1)
+        settled = (signs == 0) & (np.abs(field) >= reach)
     rest = np.flatnonzero(signs == 0)
     if len(rest):
         signs[rest] = _minimum_cut(couplings[np.ix_(rest, rest)], field[rest])

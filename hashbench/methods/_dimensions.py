@@ -42,7 +42,7 @@ class DimensionQuantiser(QuantisingFunction):
 
     @abstractmethod
     def terms(self, items: Arrays) -> tuple[Floats, Floats]:
-        """By what the estimates of stored ``items`` are scaled [n], and what is added [n]."""
+        """The factors by which the estimates of stored ``items`` are scaled [n], and the numbers added to them [n]."""
 
     def numbers_of(self, items: Arrays) -> NDArray[np.uint8]:
         """The numbers [n, d] of stored ``items``."""

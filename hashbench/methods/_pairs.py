@@ -81,7 +81,7 @@ def _one_kind(n: int, are_relevant: bool) -> TrainingFailed:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Of m examples up to r relevant neighbours, then up to s irrelevant ones; a missing one is the example itself."""
+    """Up to r relevant and s irrelevant neighbours of each of m examples; the example itself for a missing one."""
 
     ids: Ints
     r: int

@@ -358,8 +358,9 @@ def standardisation(features: Floats) -> tuple[Floats, Floats]:
 
 
 def ridge_solution(inputs: Floats, ridge: float) -> Callable[[Floats], Floats]:
-    """What returns P [m, k] with the least ||T - X P||^2 + ``ridge`` ||P||^2 for T [n, k]; X = ``inputs`` [n, m].
+    """The ridge regression on X = ``inputs`` [n, m], a function of T [n, k].
 
+    It returns the P [m, k] with the least ||T - X P||^2 + ``ridge`` ||P||^2.
     With ``ridge`` = 0 and columns of X that depend on each other, it is the smallest such P.
     """
     from scipy.linalg import pinvh

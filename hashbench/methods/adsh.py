@@ -49,7 +49,7 @@ class LearntHasher(BinaryHasher):
         return self.network.encode(items, progress=progress)
 
     def as_steps(self) -> Steps | None:
-        """Those of the network."""
+        """The steps of the network."""
         return self.network.as_steps()
 
     def as_module(self) -> Any:

@@ -115,7 +115,7 @@ def half_squares(errors: Floats) -> float:
 
 
 def sampled_pairs(target: Floats, share: float, random: np.random.Generator) -> Pairs:
-    """For each example i, (i, j) of the random ``share`` of all j, but for j = i."""
+    """Pairs (i, j) of each example i and a random ``share`` of all j, without j = i."""
     n = len(target)
     n_each = max(1, int(share * n))
     second = np.argpartition(random.random((n, n)), n_each - 1, axis=1)[:, :n_each].ravel().astype(np.int32)

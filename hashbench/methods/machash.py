@@ -58,7 +58,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
             codes = step.codes(codes, hashed, round(mu))
         weights = machines(scaled, codes, weights, c, 100, 1e-5)
         hashed = np.where(scaled @ weights > 0, 1, -1).astype(np.int8)
-        if (loss := ksh_loss(hashed, step.affinity)) < least:
+        loss = ksh_loss(hashed, step.affinity)
+        if loss < least:
             least = loss
             best = weights
         if (hashed == codes).all():

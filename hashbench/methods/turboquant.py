@@ -48,7 +48,7 @@ class TurboQuant(DimensionQuantiser):
         return np.searchsorted(boundaries, normal).astype(np.uint8), {"deviation": stored}
 
     def terms(self, items: Arrays) -> tuple[Floats, Floats]:
-        """Those of the distance to the rebuilt item, less what the query alone decides."""
+        """The terms of the distance to the rebuilt item, without those of the query alone."""
         scale = items["deviation"].astype(np.float64) * UNIT
         if self.metric == "ip":
             return -scale, np.zeros(len(scale))

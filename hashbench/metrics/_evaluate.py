@@ -117,7 +117,7 @@ def _in_one_pass(rankings: Iterable[Histogram], metrics_of: Mapping[Policy, Metr
 
 
 def _depth(rank: int | None) -> float:
-    """How many items a metric with the cutoff ``rank`` reads; None: all."""
+    """The number of items that a metric with the cutoff ``rank`` reads; None: all."""
     return np.inf if rank is None else rank
 
 

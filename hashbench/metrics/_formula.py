@@ -1,4 +1,4 @@
-"""What formulas of a histogram are written with: the ranks of its tie groups, and sums of precision over them."""
+"""The parts of formulas of a histogram: the ranks of its tie groups, and sums of precision over them."""
 
 from dataclasses import dataclass
 

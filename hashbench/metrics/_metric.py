@@ -119,7 +119,7 @@ class NamedMetric:
 
     @property
     def needs_radii(self) -> bool:
-        """Whether the metric is defined by Hamming radii, so that other rankings do not have it."""
+        """True if the metric is defined by Hamming radii, so that other rankings do not have it."""
         return self.entry.over_radii or (self.name.cutoff is not None and self.name.cutoff.kind == "radius")
 
 
@@ -161,5 +161,6 @@ class Metrics(tuple[NamedMetric, ...]):
 
     def refuse_radii(self, ranking: str) -> None:
         """Raises HashbenchError for a metric at Hamming radii, because the ``ranking`` has none."""
-        if at_radii := self.where(lambda metric: metric.needs_radii).names:
+        at_radii = self.where(lambda metric: metric.needs_radii).names
+        if at_radii:
             raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which {ranking} not have")

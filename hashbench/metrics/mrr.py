@@ -24,9 +24,9 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     # the probabilities fall from p / n by the factors (n - p - j + 1) / (n - j)
     value = np.zeros(len(n))
     chance = p / np.maximum(n, 1)
-    left = np.arange(len(n))  # the queries whose sum is not finished
     start = 0
-    while len(left := left[(last > start)[left] & (chance > NEGLIGIBLE)[left]]):
+    left = np.flatnonzero((last > 0) & (chance > NEGLIGIBLE))  # the queries whose sum is not finished
+    while len(left):
         j = np.arange(start + 1, start + RANKS + 1)
         size = n[left, None]
         relevant = p[left, None]
@@ -36,6 +36,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
         value[left] += np.where(j <= last[left, None], terms, 0.0).sum(axis=1)
         chance[left] = chances[:, -1]
         start += RANKS
+        left = left[(last[left] > start) & (chance[left] > NEGLIGIBLE)]
     return value
 
 

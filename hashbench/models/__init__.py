@@ -69,7 +69,7 @@ class Models(Catalogue[Model]):
     """
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is such a model; HashbenchError for a side that is out of range."""
+        """True if there is such a model; HashbenchError for a side that is out of range."""
         whole, part, _ = _cut.parts(canonical_model(name))
         if part is not None:
             return whole in self

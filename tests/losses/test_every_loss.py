@@ -142,7 +142,8 @@ def test_value_and_gradient_are_finite_at_saturation(loss: Loss) -> None:
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_value_and_gradient_are_finite_for_any_small_batch(loss: Loss, data: st.DataObject) -> None:
-    m, bits = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    m = data.draw(st.integers(1, 6))
+    bits = data.draw(st.integers(1, 4))
     number = st.one_of(st.sampled_from([-1.0, 0.0, 1.0, 0.5]), st.floats(-2, 2))
     rows = data.draw(st.lists(st.lists(number, min_size=bits, max_size=bits), min_size=m, max_size=m))
     levels = data.draw(st.lists(st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=m, max_size=m))

@@ -9,7 +9,9 @@ from torch import Tensor
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import gated, metric_learning
 
-N_CLASSES, D, K = 4, 7, 2
+N_CLASSES = 4
+D = 7
+K = 2
 
 
 def batch(n_rounds: int, seed: int = 0, k: int = K) -> tuple[Tensor, Tensor, Tensor]:
@@ -29,13 +31,14 @@ def gated_distance(f: list[float], g: list[float], b: list[int], c: list[int]) -
 def slow_triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, margin: float) -> float:
     """Eq. 9, with the negatives mined among the gated distances."""
     unit = [[x / math.sqrt(sum(y * y for y in row)) for x in row] for row in embeddings.tolist()]
-    codes, classes = buckets.tolist(), labels.tolist()
+    codes = buckets.tolist()
+    classes = labels.tolist()
     costs = []
-    for i, own in enumerate(classes):
+    for i, label in enumerate(classes):
         to = [gated_distance(unit[i], unit[j], codes[i], codes[j]) for j in range(len(unit))]
-        negatives = sorted(to[k] for k in range(len(unit)) if classes[k] != own)
+        negatives = sorted(to[k] for k in range(len(unit)) if classes[k] != label)
         for j in range(len(unit)):
-            if j != i and classes[j] == own:
+            if j != i and classes[j] == label:
                 farther = [d for d in negatives if d > to[j]]
                 costs.append(max(0.0, to[j] + margin - (farther or negatives[-1:])[0]))
     return sum(costs) / len(costs)
@@ -43,11 +46,15 @@ def slow_triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, margin: fl
 
 def slow_npairs(embeddings: Tensor, buckets: Tensor, l2: float, *, released: bool) -> float:
     """Eq. 10 over pairs (anchor, positive) whose negatives are the other positives; or its inner products."""
-    rows, codes = embeddings.tolist(), buckets.tolist()
+    rows = embeddings.tolist()
+    codes = buckets.tolist()
     n = len(rows) // 2
 
     def score(i: int, j: int) -> float:
-        f, g, b, c = rows[i], rows[n + j], codes[i], codes[n + j]
+        f = rows[i]
+        g = rows[n + j]
+        b = codes[i]
+        c = codes[n + j]
         inner = sum(f[t] * g[t] for t in range(D) if t in b or t in c)
         return math.exp(inner if released else -gated_distance(f, g, b, c))
 
@@ -68,7 +75,8 @@ def test_hash_triplet_is_eq_9(n_rounds: int, k: int, seed: int, margin: float) -
 @pytest.mark.parametrize(("k", "seed"), [(1, 0), (2, 1), (3, 2), (D, 3)])
 def test_hash_npairs_is_eq_10_and_the_released_form(k: int, seed: int, l2: float) -> None:
     embeddings, _, buckets = batch(2, seed, k)
-    paper, released = gated.npairs(embeddings, buckets, l2=l2), gated.npairs_as_released(embeddings, buckets, l2=l2)
+    paper = gated.npairs(embeddings, buckets, l2=l2)
+    released = gated.npairs_as_released(embeddings, buckets, l2=l2)
     assert paper.item() == pytest.approx(slow_npairs(embeddings, buckets, l2, released=False), rel=1e-12)
     assert released.item() == pytest.approx(slow_npairs(embeddings, buckets, l2, released=True), rel=1e-12)
 

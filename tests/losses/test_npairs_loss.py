@@ -16,7 +16,8 @@ def batch(n: int = 5, d: int = 4, seed: int = 0) -> Tensor:
 def slow_loss(embeddings: Tensor, l2: float) -> float:
     rows = embeddings.tolist()
     n = len(rows) // 2
-    anchors, positives = rows[:n], rows[n:]
+    anchors = rows[:n]
+    positives = rows[n:]
     terms = []
     for i, a in enumerate(anchors):
         scores = [math.exp(sum(x * y for x, y in zip(a, p, strict=True))) for p in positives]

@@ -17,9 +17,9 @@ Rows = list[list[float]]
 def slow_semi_hard(distance: Rows, labels: list[int], margin: float) -> float:
     """Facenet's rule, pair by pair: the nearest negative farther than the positive, or else the farthest."""
     costs = []
-    for a, own in enumerate(labels):
-        positives = [p for p, other in enumerate(labels) if p != a and other == own >= 0]
-        negatives = sorted(distance[a][n] for n, other in enumerate(labels) if n != a and not other == own >= 0)
+    for a, label in enumerate(labels):
+        positives = [p for p, other in enumerate(labels) if p != a and other == label >= 0]
+        negatives = sorted(distance[a][n] for n, other in enumerate(labels) if n != a and not other == label >= 0)
         for p in positives if negatives else []:
             farther = [d for d in negatives if d > distance[a][p]]
             costs.append(max(0.0, distance[a][p] - (farther[0] if farther else negatives[-1]) + margin))
@@ -53,8 +53,8 @@ BY_HAND = {
 @pytest.mark.parametrize(("distance", "chosen"), BY_HAND.values(), ids=BY_HAND)
 def test_the_rule_by_hand(distance: list[float], chosen: int) -> None:
     negative = torch.tensor([[False, False, True, True, True]])
-    found = metric_learning.semi_hard_negatives(torch.tensor([distance]).float(), negative)
-    assert found[0, 1] == chosen
+    actual = metric_learning.semi_hard_negatives(torch.tensor([distance]).float(), negative)
+    assert actual[0, 1] == chosen
 
 
 @st.composite

@@ -44,7 +44,8 @@ def test_the_projections_are_those_of_scikit_learn() -> None:
 
 def test_directions_solve_the_eigenproblem_and_have_the_size_of_their_correlation() -> None:
     c_xx, c_xy, c_yy = covariances(SEVERAL)
-    c_xx, c_yy = c_xx + 0.01 * np.eye(7), c_yy + 0.01 * np.eye(6)
+    c_xx = c_xx + 0.01 * np.eye(7)
+    c_yy = c_yy + 0.01 * np.eye(6)
     squares, _ = eigh(c_xy @ np.linalg.solve(c_yy, c_xy.T), c_xx)
     scaled = canonical(FEATURES, SEVERAL, 0.01)
     np.testing.assert_allclose(scaled.T @ c_xx @ scaled, np.diag(squares[::-1][: scaled.shape[1]]), atol=1e-9)
@@ -63,9 +64,9 @@ def test_the_rotation_has_orthonormal_rows_and_lowers_the_error(bits: int) -> No
     projected = RANDOM.standard_normal((300, 4)) @ np.diag([3.0, 2, 1, 1])
     errors = []
     for n in range(1, 12):
-        found = rotation(projected, bits, n, 0)
-        np.testing.assert_allclose(found @ found.T, np.eye(4), atol=1e-9)
-        rotated = projected @ found
+        actual = rotation(projected, bits, n, 0)
+        np.testing.assert_allclose(actual @ actual.T, np.eye(4), atol=1e-9)
+        rotated = projected @ actual
         errors.append(np.square(np.where(rotated > 0, 1, -1) - rotated).sum())
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))
     assert errors[-1] < errors[0]
@@ -87,5 +88,6 @@ def test_bits_beyond_the_rank_are_spread() -> None:
 
 
 def test_fewer_bits_than_directions_take_the_most_correlated_ones() -> None:
-    projection, scaled = fitted(bits=2).projection, canonical(FEATURES, np.eye(5)[LABELS], 1e-4)
+    projection = fitted(bits=2).projection
+    scaled = canonical(FEATURES, np.eye(5)[LABELS], 1e-4)
     assert np.linalg.matrix_rank(np.hstack([projection, scaled[:, :2]]), tol=1e-8) == 2

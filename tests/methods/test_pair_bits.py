@@ -77,7 +77,8 @@ def test_the_smooth_value_of_large_activations_is_that_of_signs() -> None:
 
 def test_the_spectral_relaxation_is_a_minimum() -> None:
     neighbours, weights, inputs = drawn()
-    matrix, ridge = pair_matrix(neighbours, weights), 0.2
+    matrix = pair_matrix(neighbours, weights)
+    ridge = 0.2
     perceptrons = Perceptrons(inputs, ridge, 0)
     both = np.column_stack([inputs, np.ones(30)])
 
@@ -95,18 +96,22 @@ def test_the_spectral_relaxation_is_a_minimum() -> None:
 def test_descent_improves_on_the_spectral_relaxation() -> None:
     neighbours, weights, inputs = drawn()
     matrix = pair_matrix(neighbours, weights)
-    start, found = Perceptrons(inputs, 0.1, 0).fit(matrix), Perceptrons(inputs, 0.1, 50).fit(matrix)
+    start = Perceptrons(inputs, 0.1, 0).fit(matrix)
+    actual = Perceptrons(inputs, 0.1, 50).fit(matrix)
     both = np.column_stack([inputs, np.ones(30)])
-    assert smoothed(both, matrix, found)[0] < smoothed(both, matrix, start)[0]
+    assert smoothed(both, matrix, actual)[0] < smoothed(both, matrix, start)[0]
 
 
 def test_what_another_processor_rounds_otherwise_changes_no_digit_of_a_perceptron(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     neighbours, weights, inputs = drawn(m=60)
-    matrix, perceptrons, noise = pair_matrix(neighbours, weights), Perceptrons(inputs, 0.1, 100), []
+    matrix = pair_matrix(neighbours, weights)
+    perceptrons = Perceptrons(inputs, 0.1, 100)
+    noise = []
     random = np.random.default_rng(5)
-    exact, spectral = smoothed, perceptrons.spectral
+    exact = smoothed
+    spectral = perceptrons.spectral
 
     def other(*arguments: Any) -> tuple[float, np.ndarray]:
         value, gradient = exact(*arguments)
@@ -139,5 +144,5 @@ def test_signs_of_few_examples_are_near_the_best_of_all() -> None:
     neighbours, weights, _ = drawn(m=12)
     matrix = pair_matrix(neighbours, weights)
     values = [z @ (matrix @ z) for z in np.array(list(product([-1.0, 1.0], repeat=12)))]
-    found = flipped(matrix, least_eigenvector_signs(matrix, np.random.default_rng(0)).astype(float))
-    assert found @ (matrix @ found) <= np.quantile(values, 0.01)
+    actual = flipped(matrix, least_eigenvector_signs(matrix, np.random.default_rng(0)).astype(float))
+    assert actual @ (matrix @ actual) <= np.quantile(values, 0.01)

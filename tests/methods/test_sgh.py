@@ -29,8 +29,8 @@ def graph() -> np.ndarray:
 
 
 def fitted(**changes: object) -> KernelLinear:
-    given = {"bits": 6, "n_anchors": 12, "refinements": 1, **changes}
-    chosen = Settings(features="pixels", **given)  # type: ignore[arg-type]
+    setting_values = {"bits": 6, "n_anchors": 12, "refinements": 1, **changes}
+    chosen = Settings(features="pixels", **setting_values)  # type: ignore[arg-type]
     hasher = METHOD.fit(chosen, TrainingData(FEATURES, np.zeros(80, np.int64), 1.0, 0, Path()))
     function = hasher.function  # type: ignore[attr-defined]
     assert isinstance(function, KernelLinear)
@@ -59,7 +59,8 @@ def test_a_bit_is_the_top_eigenvector_of_the_residual_of_the_others() -> None:
 
 
 def test_bits_lower_the_residual_and_a_refinement_finds_each_again() -> None:
-    wanted, errors = 6 * graph(), []
+    wanted = 6 * graph()
+    errors = []
     for bits in range(7):
         b = np.sign(K @ sequential(K, 6 * seen(K, FEATURES), 6, range(bits))[:, :bits])
         errors.append(np.square(wanted - b @ b.T).sum())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option, echo
 
 from hashbench.cli import _interrupts
-from hashbench.cli._options import TABLES, Budget, Device, Splits, pairs_of
+from hashbench.cli._options import TABLES, Budget, Device, Jobs, Splits, pairs_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import require_writable
@@ -42,7 +42,7 @@ def command(
     only: Annotated[
         list[str] | None, Option(metavar="KEY=VALUE", help="Only runs with this dataset, method, seed or setting, ...")
     ] = None,
-    jobs: Annotated[int, Option(min=1, help="Number of runs at the same time.")] = 1,
+    jobs: Jobs = 1,
     device: Device = "auto",
     budget: Budget = None,
     timeout: Annotated[float | None, Option(min=0, metavar="MINUTES", help="End a longer run, as failed.")] = None,
@@ -60,6 +60,9 @@ def command(
     methods at 32 bits: several values of one key are alternatives.
 
     Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
+
+    --jobs auto executes one run, measures its memory, and then as many at the same time as fit into the memory of the
+    machine and of its GPUs, at most one for each core.
 
     After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
@@ -79,7 +82,7 @@ def command(
     if not (group := parallel.from_environment()).is_alone:
         processes_of = f"torchrun started {group.size} processes, and each would run every cell"
         raise HashbenchError(f"{processes_of}: start hashbench run without torchrun, or use it with hashbench train")
-    if ray is not None and jobs > 1:
+    if ray is not None and jobs != 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
     store = Store.default()
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
@@ -105,7 +108,7 @@ def command(
     waiting = {str(run.name) for run, _ in not_tried}
     ready = [run for run in todo if str(run.name) not in waiting]
     if dry_run:
-        _dry_run(todo, store, jobs)
+        _dry_run(todo, store, jobs or parallel.available_cores())
         return
     if waiting and not ready:
         raise HashbenchError(NOTHING_READY)
@@ -114,7 +117,7 @@ def command(
         if ready:
             require_writable(store.folder)
             outcomes = run_all(ready, store, Options(device=device, progress=True), plan)
-            failed += _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
+            failed += _follow(outcomes, len(ready), (jobs or None) if ray is None else None, " ".join(tables))
             note(f"rows in {paths.shown(store.folder / 'rows')}")
     finally:  # after an interrupt too: the histograms of what is done are here now
         _interrupts.do_not_repeat()

@@ -41,7 +41,7 @@ def trainer(method: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **change
         {"model": "nin", "width": 0.2, "augment": "crop_flip", "augment_per": "batch", "normalise": "pixel_mean"},
         {"model": "resnet9", "width": 0.1, "hash_norm": "batch", "augment": "flip"},
         {"model": "vggf", "weights": "none", "augment": "flip"},
-        {"model": "kernel"},
+        {"model": "mlp", "normalise": "unit_norm"},
     ],
 )
 def test_the_codes_of_a_batch_stay_on_the_gpu(

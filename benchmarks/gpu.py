@@ -243,7 +243,7 @@ def sparse_flow(found: Found) -> None:
 
 def sparse_settings(method: str, **changes: int) -> Any:
     """The settings of the paper's table 1 on CIFAR-100."""
-    given = {"base": "triplet", "d": 256, "model": "nin", **changes}
+    given: dict[str, Any] = {"base": "triplet", "d": 256, "model": "nin", **changes}
     return Run.resolve("cifar100", "sparse_hash", method, given, budget="paper").settings
 
 

@@ -1,12 +1,14 @@
 """Arguments and options that several commands have, each declared once; how KEY=VALUE is read."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Context, Option
 
 from hashbench.cli.catalogue import card_of, complete
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, printable
+from hashbench.jobs.task import AUTO
 from hashbench.showing.ink import Format
 
 if TYPE_CHECKING:
@@ -27,6 +29,20 @@ Datasets = Annotated[
 ProtocolName = Annotated[str | None, Option(help="A protocol of the data set; needed if it has several.")]
 Metric = Annotated[
     str, Option(metavar="METRIC", help="What is compared, such as ndcg or recall@10: hashbench list metrics.")
+]
+
+
+def _number_of_jobs(text: str | int) -> int:
+    """The number of jobs that --jobs names; AUTO for auto."""
+    if text == "auto":
+        return AUTO
+    if not re.fullmatch("[1-9][0-9]{0,3}", str(text)):
+        raise HashbenchError(f"--jobs {printable(str(text))}: a whole number from 1 on, or auto")
+    return int(text)
+
+
+Jobs = Annotated[
+    int, Option(parser=_number_of_jobs, metavar="N|auto", help="Runs at the same time; auto: as many as fit.")
 ]
 Device = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
 Splits = Annotated[int, Option(min=1, help="Number of splits: the protocol's seed and the SPLITS - 1 seeds after it.")]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Exit, Option, echo
 
 from hashbench.cli import _interrupts
-from hashbench.cli._options import TABLES, Budget, Device, Splits, pairs_of
-from hashbench.foundation import paths
+from hashbench.cli._options import TABLES, Budget, Device, Jobs, Splits, pairs_of
+from hashbench.foundation import parallel, paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import require_writable
 from hashbench.foundation.progress import bar as progress_bar
@@ -44,7 +44,7 @@ def command(
     only: Annotated[
         list[str] | None, Option(metavar="KEY=VALUE", help="Only runs with this dataset, method, seed or setting, ...")
     ] = None,
-    jobs: Annotated[int, Option(min=1, help="Number of runs at the same time.")] = 1,
+    jobs: Jobs = 1,
     device: Device = "auto",
     budget: Budget = None,
     minutes: Annotated[
@@ -65,6 +65,9 @@ def command(
     methods at 32 bits: several values of one key are alternatives.
 
     Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
+
+    --jobs auto executes one run, measures its memory, and then as many at the same time as fit into the memory of the
+    machine and of its GPUs, at most one for each core.
 
     After an interruption the same command continues. With --jobs each run has a process of its own, with its share of
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
@@ -109,7 +112,7 @@ def command(
     waiting = {str(run.name) for run, _ in not_tried}
     ready = [run for run in todo if str(run.name) not in waiting]
     if dry_run:
-        _dry_run(todo, store, jobs)
+        _dry_run(todo, store, jobs or parallel.available_cores())
         return
     failed = [(run, "it failed in an earlier call") for run in left]
     n_left = 0
@@ -117,7 +120,8 @@ def command(
         if ready:
             require_writable(store.folder)
             outcomes = run_all(ready, store, Options(device=device, progress=True, stop_at=stop_at), plan)
-            n_ended, newly_failed = _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
+            n_jobs = (jobs or None) if ray is None else None
+            n_ended, newly_failed = _follow(outcomes, len(ready), n_jobs, " ".join(tables))
             failed += newly_failed
             n_left = len(ready) - n_ended
             note(f"rows in {paths.shown(store.folder / 'rows')}")
@@ -139,12 +143,10 @@ def _end(n_left: int, failed: "list[tuple[Run, str]]", not_tried: "list[tuple[Ru
 
 def _require_one_driver(ray: str | None, jobs: int) -> None:
     """Raises HashbenchError where something else than this process would give out the runs too."""
-    from hashbench.foundation import parallel
-
     if not (group := parallel.from_environment()).is_alone:
         processes_of = f"torchrun started {group.size} processes, and each would run every cell"
         raise HashbenchError(f"{processes_of}: start hashbench run without torchrun, or use it with hashbench train")
-    if ray is not None and jobs > 1:
+    if ray is not None and jobs != 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
 
 

@@ -210,14 +210,14 @@ def _write_to(output: Path) -> None:
 
 def gpus_in_turn(jobs: int, device: str, per_task: int) -> list[dict[str, str]]:
     """The environment of each of ``jobs`` workers: the ``per_task`` GPUs that it sees; empty without a choice."""
-    gpus = _visible_gpus() if device in ("auto", "cuda") and jobs > 1 else []
+    gpus = visible_gpus() if device in ("auto", "cuda") and jobs > 1 else []
     if not gpus:
         return [{} for _ in range(jobs)]
     seen = [[gpus[(job * per_task + place) % len(gpus)] for place in range(per_task)] for job in range(jobs)]
     return [{VISIBLE: ",".join(dict.fromkeys(names))} for names in seen]
 
 
-def _visible_gpus() -> list[str]:
+def visible_gpus() -> list[str]:
     """The names of the GPUs that this process may use, as CUDA_VISIBLE_DEVICES has them."""
     chosen = os.environ.get(VISIBLE)
     if chosen is not None:

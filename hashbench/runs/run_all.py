@@ -5,7 +5,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,10 +21,11 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import write_bytes
 from hashbench.foundation.progress import note
 from hashbench.jobs import ray
+from hashbench.jobs.fit import Measured, Usage, jobs_that_fit
 from hashbench.jobs.follow import follow
-from hashbench.jobs.local import LocalPool, gpus_in_turn, local_pool
+from hashbench.jobs.local import LocalPool, gpus_in_turn, local_pool, visible_gpus
 from hashbench.jobs.node import RESULTS
-from hashbench.jobs.task import Died, DriverFile, Input, Postponed, Task
+from hashbench.jobs.task import AUTO, Died, DriverFile, Input, Postponed, Task
 from hashbench.models import MODELS
 from hashbench.runs.command import command_of
 from hashbench.runs.data import open_data
@@ -163,7 +164,7 @@ def _data_files(spec: Run) -> Iterator[Path]:
 class Plan:
     """How many runs are executed at the same time, here or on the nodes of the Ray cluster at the address ``ray``."""
 
-    jobs: int = 1
+    jobs: int = 1  # AUTO: one is measured, then as many as fit
     timeout_s: float | None = None  # of one run; None: any number
     processes: int = 1  # that train a run together
     ray: str | None = None
@@ -196,21 +197,54 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         with ray.connected(plan.ray) as cluster, ExitStack() as locks:
             yield from _Driver(store, locks).outcomes(specs, options, plan, cluster)
         return
-    if plan.jobs > 1 or plan.timeout_s is not None:
+    if plan.jobs != 1 or plan.timeout_s is not None:
         _extract_missing(specs, options)
     tasks = [RunTask(spec, store, options, plan.processes) for spec in specs]
-    environments = gpus_in_turn(plan.jobs, options.device, plan.processes)
-    pool = local_pool(plan.jobs, plan.timeout_s, environments)
-    instead = partial(_recording, where=f"; what it printed is in {OUTPUT} of its folder")
-
-    def is_ready(task: RunTask) -> bool:
-        return options.time_is_over or not _is_executed(task.spec, store)
-
-    with closing(follow(tasks, pool, ready=is_ready, instead=instead)) as results:
+    jobs = plan.jobs
+    if jobs == AUTO:
+        # a network takes more than what the other methods do
+        tasks.sort(key=lambda task: not task.spec.method.needs_torch)
+        first = yield from _measured(tasks.pop(0), plan)
+        jobs = 1 if first is None or not tasks else jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
+    environments = gpus_in_turn(jobs, options.device, plan.processes)
+    pool = local_pool(jobs, plan.timeout_s, environments)
+    with closing(follow(tasks, pool, ready=_is_ready, instead=_recorded_failure)) as results:
         for at, found in results:
-            if found is None:
-                continue
-            yield Outcome(specs[at], found) if isinstance(found, Row) else Outcome(specs[at], None, str(found))
+            if found is not None:
+                yield _outcome(tasks[at].spec, found)
+
+
+def _measured(task: RunTask, plan: Plan) -> Generator[Outcome, None, Usage | None]:
+    """Executes one run in a process of its own, yields how it ended, and returns what it used, if it has a row."""
+    pool = LocalPool([{}], plan.timeout_s)
+    usage = None
+    followed = follow([Measured(task)], pool, ready=lambda _: _is_ready(task), instead=_failure_of_measured)
+    with closing(followed) as results:
+        for _, found in results:
+            row = found
+            if isinstance(found, tuple):
+                row, usage = found
+            if row is not None:
+                yield _outcome(task.spec, row)
+    return usage
+
+
+def _outcome(spec: Run, found: Any) -> Outcome:
+    return Outcome(spec, found) if isinstance(found, Row) else Outcome(spec, None, str(found))
+
+
+def _is_ready(task: RunTask) -> bool:
+    """Whether no other process executes the run at this moment; after the end of the time it only says so."""
+    return task.options.time_is_over or not _is_executed(task.spec, task.store)
+
+
+def _recorded_failure(task: Any, died: Died) -> Any:
+    return _recording(task, died, where=f"; what it printed is in {OUTPUT} of its folder")
+
+
+def _failure_of_measured(task: Any, died: Died) -> Any:
+    """As ``_recorded_failure``, also of the run inside of a task that measures it."""
+    return _recorded_failure(task.task if isinstance(task, Measured) else task, died)
 
 
 def _is_executed(spec: Run, store: Store) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor, nn
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.progress import note
 from hashbench.training.batch import Batch
 
@@ -213,7 +213,7 @@ class RecordedSteps:
             self.recorded = _RecordedStep(self.parts, self.recorder, batch, generator)
         except (RuntimeError, HashbenchError) as error:  # what is wrong with the batch itself, the plain step says
             self.recorder.give_up(state.of_device)
-            self._give_up(one_line(error))
+            self._give_up(printable(one_line(error), 200))
         self._set(state, generator)
 
     def _compare(
@@ -227,7 +227,7 @@ class RecordedSteps:
             other = recorded.run(batch, generator)
             apart = _apart([loss, *gradients.values()], [other, *self._gradients().values()])
         except RuntimeError as error:
-            self._give_up(one_line(error))
+            self._give_up(printable(one_line(error), 200))
         else:
             self.is_checked = apart <= TOLERANCE
             if not self.is_checked:

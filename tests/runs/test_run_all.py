@@ -14,6 +14,7 @@ from support.stored_toy import small_images
 from support.waiting import lives, until
 
 from hashbench.jobs import follow
+from hashbench.jobs.task import AUTO
 from hashbench.runs import run_all as running
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Options, Run
@@ -44,7 +45,7 @@ def outcomes(specs: list[Run], store: Store, plan: Plan = HERE) -> dict[int, Out
 def test_all_are_executed_in_any_number_of_processes(tmp_path: Path) -> None:
     specs = [lsh(seed) for seed in range(3)]
     alone = row_of(specs[0], Store(tmp_path / "alone"))
-    for jobs in (1, 2):
+    for jobs in (1, 2, AUTO):
         store = Store(tmp_path / str(jobs))
         row_of(specs[1], store)
         found = outcomes(specs, store, Plan(jobs))
@@ -98,6 +99,18 @@ def test_runs_whose_workers_die_or_hang(
     notes = capsys.readouterr().err.splitlines()
     assert sorted(notes) == [f"note: {specs[seed].name}: {KILLED}: it is tried again" for seed in (1, 2, 3)]
     assert (store.run_folder(str(specs[2].name)) / OUTPUT).exists()
+
+
+def test_a_first_run_that_dies_is_stored_as_failed_and_the_others_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(running, "RunTask", Doomed)
+    store, specs = Store(tmp_path), [lsh(seed) for seed in range(2)]
+    (store.folder / "deaths-0").write_text("2")
+    found = outcomes(specs, store, Plan(AUTO))
+    assert found[0].failure == f"{KILLED}, 2 times{WHERE}"
+    assert found[1].failure is None
+    assert "at the same time" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -29,6 +29,7 @@ from hashbench.runs.guard import row_of
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
+from hashbench.training.batch import Batch
 from hashbench.training.settings import DeepSettings
 
 EPOCHS = 30  # long enough to be met in the middle
@@ -377,9 +378,9 @@ def test_a_value_that_is_not_finite_stops_with_step_and_method_and_keeps_the_goo
 ) -> None:
     step = loop.Trainer.step
 
-    def poisoned(run: loop.Trainer, epoch: int, at: int, *rest: object) -> torch.Tensor:
-        loss: torch.Tensor = step(run, epoch, at, *rest)  # type: ignore[arg-type]
-        return torch.full_like(loss, bad) if at == 7 else loss  # 2 batches an epoch: the last of epoch 3
+    def poisoned(run: loop.Trainer, batch: Batch, generator: torch.Generator) -> torch.Tensor:
+        loss = step(run, batch, generator)
+        return torch.full_like(loss, bad) if batch.step == 7 else loss  # 2 batches an epoch: the last of epoch 3
 
     chosen, data = small_training_data(tmp_path, epochs=5)
     with monkeypatch.context() as patch, pytest.raises(TrainingFailed) as caught:

@@ -13,6 +13,7 @@ from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import RowObjective, as_row_objective, supervision_of
 from hashbench.training import checkpoint, log, loop
+from hashbench.training.batch import Batch
 from hashbench.training.hasher import DeepHasher
 from hashbench.training.inputs import Augmentation
 from hashbench.training.sampler import ClassRounds
@@ -59,10 +60,10 @@ def killed_at(step: int, chosen: TrainingSettings, data: TrainingData, patch: py
     """Trains up to ``step``, in the middle of an epoch, of which nothing is kept."""
     update = loop.Trainer.step
 
-    def update_or_die(run: loop.Trainer, epoch: int, at: int, *rest: Any) -> Tensor:
-        if at == step:
+    def update_or_die(run: loop.Trainer, batch: Batch, generator: torch.Generator) -> Tensor:
+        if batch.step == step:
             raise KilledError
-        return update(run, epoch, at, *rest)
+        return update(run, batch, generator)
 
     with patch.context() as inside, pytest.raises(KilledError):
         inside.setattr(loop.Trainer, "step", update_or_die)

@@ -112,6 +112,7 @@ def compare(
     from hashbench.figures import drawing_of_vectors, preview
     from hashbench.foundation.files import all_or_none, write_bytes, write_text
     from hashbench.runs.store import Store
+    from hashbench.showing.ink import write
     from hashbench.tables import vectors
 
     failures: list[str] = []
@@ -126,12 +127,13 @@ def compare(
     lines = vectors.measured(comparison, store)
     if not lines:
         raise CheckFailed(f"{table}: all runs failed: {failures[0]}")
-    text = vectors.as_markdown(comparison, lines, [*_notes(comparison), *warnings, *failures])
+    sheet = vectors.sheet_of(comparison, lines, [*_notes(comparison), *warnings, *failures])
+    text = write(sheet, "markdown")
     answer = vectors.answer(comparison, lines, target, program, items)
     stem = store.folder / FOLDER / table
     with all_or_none():
         write_text(stem.with_suffix(".md"), f"{text}\n{answer}\n")
-        write_text(stem.with_suffix(".csv"), vectors.as_csv(comparison, lines))
+        write_text(stem.with_suffix(".csv"), write(sheet, "csv"))
         write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, lines)))
     echo(text)
     for suffix in (".md", ".csv", ".png"):

@@ -4,7 +4,6 @@ import logging
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,6 +14,9 @@ from typer import echo
 from hashbench.foundation import paths
 from hashbench.foundation.errors import DAMAGE, CheckFailed, HashbenchError
 from hashbench.foundation.registry import Broken
+from hashbench.showing import layout
+from hashbench.showing.ink import Format, write
+from hashbench.showing.sheet import Sheet
 
 if TYPE_CHECKING:
     from hashbench.runs.store import Store
@@ -29,16 +31,14 @@ def width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((COLUMNS, 24)).columns) if sys.stdout.isatty() else COLUMNS
 
 
+def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False) -> None:
+    """Prints the sheet in a format, as wide as the terminal; ``as_json`` as JSON."""
+    echo(write(sheet, "json" if as_json else output, width=width()), nl=False)
+
+
 def wrapped(lead: str, text: str) -> Iterator[str]:
-    """``lead`` with ``text`` beside it, or below a long lead, in lines that fit; a long word (a URL) is not cut."""
-    lead = lead if text else lead.rstrip()
-    if len(lead) > width() // 2 and len(lead) + len(text) > width():
-        yield lead.rstrip()
-        lead = " " * 4
-    indent = " " * len(lead)
-    yield from textwrap.wrap(
-        text, width(), initial_indent=lead, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    ) or [lead]
+    """``lead`` with ``text`` beside it, in lines that fit the terminal."""
+    return layout.wrapped(lead, text, width())
 
 
 def kept(text: str) -> str:

@@ -43,10 +43,6 @@ def command(
         str,
         Option(help="auto (bfloat16 on a GPU, float32 on a CPU), float32 or bfloat16."),
     ] = "auto",
-    compile_: Annotated[bool, Option("--compile/--no-compile", help="Compile the encoder with torch.compile.")] = False,
-    channels_last: Annotated[
-        bool, Option("--channels-last/--no-channels-last", help="Store the channels of a pixel together in memory.")
-    ] = True,
     threads: _options.Threads = 1,
     checkpoint_every: _options.CheckpointEvery = 10.0,
     eval_every: Annotated[
@@ -102,7 +98,7 @@ def command(
     run, given, group = named.run, named.settings, parallel.from_environment()
     run = run.with_asymmetric() if asymmetric else run
     _check_epochs(run, eval_every, track)
-    compute = parallel.ComputeOptions(precision, compile_, channels_last, threads)
+    compute = parallel.ComputeOptions(precision, threads)
     options = Options(
         device,
         group.is_first,

@@ -77,8 +77,8 @@ def stored_bytes(card: Card, name: str) -> int | None:
 
 def open_features(card: Card, name: str) -> Features:
     """The stored features of a data set; raises HashbenchError if they are missing, damaged or of other data."""
-    found = read(card.name, name)
-    if found.provenance["data_sha256"] != stated_sha256(card):
+    features = read(card.name, name)
+    if features.provenance["data_sha256"] != stated_sha256(card):
         fault = f"features of other data than {card.name} is now"
-        raise HashbenchError(f"{found.path}: {fault}: run hashbench features {card.name} again")
-    return found
+        raise HashbenchError(f"{features.path}: {fault}: run hashbench features {card.name} again")
+    return features

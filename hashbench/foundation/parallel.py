@@ -60,8 +60,6 @@ class ComputeOptions:
     """How the encoder is computed in training: rounding and speed only, so the row records it, not the run's name."""
 
     precision: str = "auto"  # float32, bfloat16, or auto: bfloat16 on a GPU, float32 on a CPU
-    compiled: bool = False  # whether torch.compile compiles the encoder
-    channels_last: bool = True  # PyTorch's memory format of the images
     threads: int = 1  # of OpenMP and PyTorch on a CPU; BLAS has one
 
     def __post_init__(self) -> None:

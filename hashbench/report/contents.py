@@ -1,6 +1,7 @@
 """What the report shows: tables with what is missing of them, figures as small pictures, and rows."""
 
 import io
+import math
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -108,7 +109,7 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         drawing = (
             figures.drawing_of_table(table) if only else None
         )  # of all tables the pictures would be most of a page
-        drawn = None if drawing is None else _small(preview(drawing), photographs=False)
+        drawn = None if drawing is None else _small(preview(drawing, most_bytes=math.inf), photographs=False)
         return ReportedTable(table, _missing_runs(declared, table, by_name, past), drawn)
 
     def draw(name: str) -> Picture | None:
@@ -165,7 +166,7 @@ def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
     """The figure as a part of the page, or the PNG in ``results`` that was drawn where the files that it needs are."""
     missing = drawing.missing and drawing.missing.replace(f"{results}/", "")  # no folder of this machine on the page
     if not drawing.keeps_files:
-        shown = _small(preview(drawing), photographs=False) if drawing.points else ("", (0, 0))
+        shown = _small(preview(drawing, most_bytes=math.inf), photographs=False) if drawing.points else ("", (0, 0))
         return Picture(declared, missing, *shown)
     kept = results / "figures" / f"{declared.name}.png"
     try:

@@ -85,8 +85,6 @@ def _computed_as(run: Row | RunName) -> list[str]:
     is_usual = arithmetic.precision == ("bfloat16" if device.startswith("cuda") else "float32")
     words = ["--device", device]
     words += [] if is_usual else ["--precision", arithmetic.precision]
-    words += ["--compile"] if arithmetic.compiled else []
-    words += [] if arithmetic.channels_last else ["--no-channels-last"]
     threads = (run.threads or {}).get("openmp", 1)  # what older rows call torch was counted after Numba had changed it
     return words + (["--threads", str(threads)] if device == "cpu" and threads > 1 else [])
 

@@ -14,6 +14,7 @@ from hashbench.contract import (
     DamagedHasher,
     Hasher,
     SavedHasher,
+    TimeIsOver,
     TrainingFailed,
 )
 from hashbench.foundation import provenance
@@ -31,7 +32,10 @@ from hashbench.runs.store import Store
 
 
 def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
-    """The stored row of ``run``, or one that is executed (``again``: in any case), under a lock, and stored."""
+    """The stored row of ``run``, or one that is executed (``again``: in any case), under a lock, and stored.
+
+    Raises TimeIsOver where ``options.stop_at`` comes first: it can go on from its last checkpoint.
+    """
     require_supervision(run)
     provenance.code()  # cached now: the source tree may change while the run takes hours
     with _process_group(run, options) as own:
@@ -157,6 +161,8 @@ def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
 
 
 def _executed(run: Run, store: Store, options: Options) -> Row:
+    if options.time_is_over:
+        raise TimeIsOver
     folder = store.run_folder(str(run.name))
     config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
     is_first = not (folder / CONFIG).exists()

@@ -27,8 +27,7 @@ from hashbench.runs.run import Run
 from hashbench.runs.search_cost import SearchCost, search_cost
 from hashbench.runs.settings import FORM, method_file
 from hashbench.runs.store import Store
-from hashbench.tables.render_csv import Value, csv_lines
-from hashbench.tables.render_markdown import escape, grids
+from hashbench.showing.sheet import Cell, Grid, Number, Range, Sheet, Value, records
 
 METHODS_OF_VECTORS = ("sign", "itq", "pq", "opq", "rabitq", "turboquant", "scalar")
 LENGTHS = (64, 128, 256)  # of codes, and as many bits as a vector has numbers
@@ -36,6 +35,8 @@ SHORT = {"opq": 128}  # the most bits unless others are asked for: a rotation is
 BITS_OF_A_NUMBER = {"rabitq": (1, 2, 4), "turboquant": (1, 2, 4), "scalar": (8,)}
 VARIANTS: dict[str, dict[str, dict[str, Setting]]] = {"sign": {"Sign": {}, "Sign at the median": {"centre": "median"}}}
 MAIN_FACTOR = 4  # that the picture and the last sentence have, if it is among the factors
+
+SHARE = ".3f"  # how recalls are rounded
 
 Query = Literal["bits", "float"]
 
@@ -282,43 +283,39 @@ def answer(comparison: Comparison, lines: Sequence[Line], target: float, program
     return f"The smallest of these codes that finds {target:g} {of} is {found}: {command}"
 
 
-def as_markdown(comparison: Comparison, lines: Sequence[Line], notes: Iterable[str]) -> str:
-    """The table for people: it fits 120 columns."""
-    labels = ["code", *(escape(line.code.title) for line in lines)]
-    columns = {heading: [heading] for heading in _shown(comparison, lines[0])}
-    for line in lines:
-        for heading, text in _shown(comparison, line).items():
-            columns[heading].append(text)
-    columns = {heading: cells for heading, cells in columns.items() if any(cells[1:])}
-    blocks = [f"## {escape(comparison.title)}", *grids(labels, columns)]
-    return "\n\n".join([*blocks, "\n".join(f"- {escape(note)}" for note in notes)]) + "\n"
+def sheet_of(comparison: Comparison, lines: Sequence[Line], notes: Sequence[str]) -> Sheet:
+    """The table for people, which fits 120 columns, and in its records all that is known of each line."""
+    headings = ["bits", "query", "bytes", "alone", "tie range", *(f"{factor}x" for factor in comparison.factors)]
+    headings += ["no floats", "us", "ms"]
+    columns = zip(headings, zip(*(_cells(comparison, line) for line in lines), strict=True), strict=True)
+    shown = [(heading, cells) for heading, cells in columns if any(cell is not None for cell in cells)]
+    rows = [[line.code.title, *(cells[place] for _, cells in shown)] for place, line in enumerate(lines)]
+    points = [_point(comparison, line) for line in lines]
+    return Sheet(
+        comparison.title,
+        [Grid(rows, ["code", *(heading for heading, _ in shown)])],
+        notes=notes,
+        records=lambda: records(points[0], (point.values() for point in points)),
+    )
 
 
-def _shown(comparison: Comparison, line: Line) -> dict[str, str]:
-    shown = {"bits": f"{line.code.bits:,}", "query": line.query, "bytes": f"{line.bytes_per_vector:,}"}
-    shown |= {"alone": _share(line.recalls[1]), "tie range": _range(line)}
-    shown |= {f"{factor}x": _share(line.recalls[factor]) for factor in comparison.factors}
-    shown["no floats"] = "" if line.reordered is None else _share(line.reordered)
-    times = {"us": line.cost.encode_us, "ms": line.cost.query_ms[line.query]}
-    return shown | {heading: f"{time:,.3g}" if time < 100 else f"{time:,.0f}" for heading, time in times.items()}
+def _cells(comparison: Comparison, line: Line) -> Iterator[Cell]:
+    yield line.code.bits
+    yield line.query
+    yield line.bytes_per_vector
+    yield Number(line.recalls[1], SHARE)
+    yield _range(line)
+    yield from (Number(line.recalls[factor], SHARE) for factor in comparison.factors)
+    yield None if line.reordered is None else Number(line.reordered, SHARE)
+    for time in (line.cost.encode_us, line.cost.query_ms[line.query]):
+        yield Number(time, ",.3g" if time < 100 else ",.0f")
 
 
-def _range(line: Line) -> str:
+def _range(line: Line) -> Cell:
     """The ends of the recall by codes alone over the orders of ties; 0 where no tie decides, blank if not known."""
     if line.worst is None or line.best is None:
-        return ""
-    return "0" if line.worst == line.best else f"[{_share(line.worst)}, {_share(line.best)}]"
-
-
-def _share(value: float) -> str:
-    """Three decimals, without the 0 before the point."""
-    return f"{value:.3f}".removeprefix("0")
-
-
-def as_csv(comparison: Comparison, lines: Sequence[Line]) -> str:
-    """All that is known of each line."""
-    points = [_point(comparison, line) for line in lines]
-    return csv_lines([*points[0]], (point.values() for point in points))
+        return None
+    return 0 if line.worst == line.best else Range(line.worst, line.best, SHARE)
 
 
 def _point(comparison: Comparison, line: Line) -> dict[str, Value]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SECONDS = 20.0  # of steps
 LONG_S = 1.0  # a part of the encoding, or of the scoring, that takes so long tells how long all takes
-SMALLEST = 1 / 256  # of all items: the first part
+SMALLEST, LEAST = 1 / 256, 64  # of all items: the first part, and the number of items that it has at least
 Ids = NDArray[np.int64]
 
 
@@ -175,10 +175,11 @@ class _Part(RunData):
 
 
 def _part(data: RunData, share: float) -> _Part:
-    """The ``share`` of the queries and of the database, evenly spaced."""
+    """The ``share`` of the queries and of the database, evenly spaced, and not too few of either."""
 
     def some(ids: Ids) -> Ids:
-        return ids[np.linspace(0, len(ids) - 1, ceil(share * len(ids))).astype(np.int64)]
+        n = max(ceil(share * len(ids)), min(LEAST, len(ids)))
+        return ids[np.linspace(0, len(ids) - 1, n).astype(np.int64)]
 
     ids = replace(data.ids, query_ids=some(data.ids.query_ids), database_ids=some(data.ids.database_ids))
     return _Part(**{**vars(data), "ids": ids})
@@ -187,8 +188,8 @@ def _part(data: RunData, share: float) -> _Part:
 def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, options: Options) -> tuple[float, float]:
     """The seconds to encode and to score everything, by those of parts, each twice as large as the one before."""
     quiet = replace(options, progress=False)
-    encoded: list[tuple[float, float]] = []  # share of the items, seconds
-    counted: list[tuple[float, float]] = []  # share of the pairs of a query and an item, seconds
+    encoded: list[tuple[int, float]] = []  # items, seconds
+    counted: list[tuple[int, float]] = []  # pairs of a query and an item, seconds
     share = SMALLEST
     smallest = _part(data, share)
     scored(encode(hasher, smallest, quiet), smallest, folder, quiet)  # kernels are compiled
@@ -196,8 +197,8 @@ def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, options: 
         part = _part(data, share)
         started = time.perf_counter()
         output = encode(hasher, part, quiet)
-        encoded.append((share, time.perf_counter() - started))
-        counted.append((share**2, _seconds_to_score(output, part, folder, quiet)))
+        encoded.append((_n_items(part), time.perf_counter() - started))
+        counted.append((_n_pairs(part), _seconds_to_score(output, part, folder, quiet)))
         if share == 1 or encoded[-1][1] + counted[-1][1] >= LONG_S:
             break
         share *= 2
@@ -205,8 +206,16 @@ def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, options: 
     while isinstance(output, BinaryOutput) and share < 1 and counted[-1][1] < LONG_S:
         share *= 2
         part = _part(data, share)
-        counted.append((share**2, _seconds_to_score(_repeated(output, part), part, folder, quiet)))
-    return _seconds_of_all(encoded), _seconds_of_all(counted)
+        counted.append((_n_pairs(part), _seconds_to_score(_repeated(output, part), part, folder, quiet)))
+    return _seconds_of_all(encoded, _n_items(data)), _seconds_of_all(counted, _n_pairs(data))
+
+
+def _n_items(data: RunData) -> int:
+    return len(data.ids.query_ids) + len(data.ids.database_ids)
+
+
+def _n_pairs(data: RunData) -> int:
+    return len(data.ids.query_ids) * len(data.ids.database_ids)
 
 
 def _seconds_to_score(output: Output, data: RunData, folder: Path, options: Options) -> float:
@@ -231,8 +240,9 @@ def _repeated(output: BinaryOutput, data: RunData) -> BinaryOutput:
     )
 
 
-def _seconds_of_all(parts: list[tuple[float, float]]) -> float:
-    """The seconds at share 1 on the line through the last two parts (share, seconds), or through the only one and 0."""
-    (before, before_s), (last, last_s) = ([(0.0, 0.0), *parts])[-2:]
+def _seconds_of_all(parts: list[tuple[int, float]], whole: int) -> float:
+    """The seconds of the ``whole`` on the line through the last part (amount, seconds) and one before it, or 0."""
+    last, last_s = parts[-1]
+    before, before_s = max((part for part in parts if part[0] < last), default=(0, 0.0))
     slope = max(0.0, last_s - before_s) / (last - before)
-    return last_s + slope * (1 - last)
+    return last_s + slope * (whole - last)

@@ -1,0 +1,146 @@
+"""``hashbench speed``: real steps for some seconds, the hours of the run, nothing stored."""
+
+import json
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from support.command_line import call
+from support.fake_rows import row_of_run
+
+from hashbench.contract import BinaryOutput
+from hashbench.runs import speed as speed_of_runs
+from hashbench.runs.guard import row_of
+from hashbench.runs.row import Seconds
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
+from hashbench.training import speed
+from hashbench.training.hasher import DeepHasher
+
+DIGITS = ("digits", "--protocol", "s1", "--bits", 12, "--model", "mlp", "--device", "cpu")
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_a_clock_times_the_steps_after_the_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two steps take 5 s each, as kernels are compiled, all others 1 s."""
+    now = [100.0]
+    monkeypatch.setattr(speed.time, "perf_counter", lambda: now[0])
+    network: DeepHasher = SimpleNamespace(  # type: ignore[assignment]
+        normalised=SimpleNamespace(mean=SimpleNamespace(device=SimpleNamespace(type="cpu")))
+    )
+    clock = speed.StepClock(20)
+    now[0] += 7  # the averages are taken
+    with pytest.raises(speed.Enough):
+        for step in range(100):
+            now[0] += 5 if step < 2 else 1
+            clock(network, 10)
+    assert (clock.n_steps, clock.n_items, clock.timed_s) == (15, 150, 15.0)
+    assert clock.n_all_steps == 17
+    assert clock.before_s == 7 + 5 - 1
+
+
+def test_seconds_go_on_along_a_line() -> None:
+    assert speed_of_runs._seconds_of_all([(10, 7.0), (20, 12.0)], 100) == pytest.approx(2 + 0.5 * 100)
+    assert speed_of_runs._seconds_of_all([(10, 5.0)], 100) == pytest.approx(50)
+    assert speed_of_runs._seconds_of_all([(10, 9.0), (10, 8.0), (20, 4.0)], 100) == pytest.approx(4)  # noise
+
+
+def test_a_training_that_ends_before_is_the_whole_run(temporary: Path) -> None:
+    run = Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp", "epochs": 2, "batch_size": 100})
+    found = speed_of_runs.measure(run, Store.default(), Options(device="cpu"), seconds=1000)
+    assert (found.n_items, found.timed_items, found.timed_steps) == (1000, 1000, 10)
+    assert found.train_s == found.timed_s
+    assert found.items_per_s == pytest.approx(1000 / found.train_s)
+    assert not list(temporary.glob("hashbench-*")) and not Store.default().folder.exists()
+    store = Store(temporary)
+    row = row_of(run, store, Options(device="cpu"))
+    assert row.hasher_bytes == found.hasher_bytes
+
+
+def test_steps_are_timed_and_nothing_is_stored(temporary: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("speed", "talr-ap", *DIGITS, "--set", "epochs=100000", "--seconds", 0.5)
+    code, out, err = call(capsys, *words)
+    assert (code, err) == (0, "")
+    keys = [line.split()[0] for line in out.splitlines() if not line.startswith(" ")]
+    assert keys == ["run", "device", "speed", "hours", "memory", "disk"]
+    assert max(map(len, out.splitlines())) <= 80
+    found = json.loads(call(capsys, *words, "--json")[1])
+    assert found["n_items"] == 100_000 * 500
+    assert 0 < found["timed_steps"] * 2 <= found["n_items"]
+    seconds = found["n_items"] / found["items_per_s"]
+    assert found["train_s"] == pytest.approx(seconds, rel=0.2)  # beside it only what comes before the first step
+    assert found["hours"] == pytest.approx((found["train_s"] + found["encode_s"] + found["score_s"]) / 3600)
+    assert not list(temporary.glob("hashbench-*")) and not Store.default().folder.exists()
+
+
+def test_the_run_that_it_starts_from_is_timed_first_unless_it_is_trained(
+    temporary: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = {"base": "npairs", "d": 16, "k": 1, "model": "mlp", "classes_per_batch": 10, "batch_size": 20}
+    given = {**settings, "epochs": 1, "steps_per_epoch": 3}
+    given |= {f"base.{key}": given[key] for key in ("classes_per_batch", "batch_size", "epochs", "steps_per_epoch")}
+    run = Run.resolve("digits", "s1", "sparse_hash", given)
+    store = Store.default()
+    found = speed_of_runs.measure(run, store, Options(device="cpu"), seconds=0.3)
+    assert found.base is not None and run.base is not None
+    assert (found.n_items, found.base.n_items) == (60, 60)
+    assert found.base.run.name == run.base.name
+    assert not store.folder.exists()
+    row_of(run.base, store, Options(device="cpu"))
+    assert speed_of_runs.measure(run, store, Options(device="cpu"), seconds=0.3).base is None
+    words = [word for key, value in given.items() if key != "model" for word in ("--set", f"{key}={value}")]
+    code, out, _ = call(capsys, "speed", "sparse-hash", "digits", "--model", "mlp", *words, "--seconds", 0.3)
+    assert code == 0 and f"from {run.base.name}" in " ".join(out.split())
+
+
+def test_repeated_codes_are_as_many_as_the_items(temporary: Path) -> None:
+    run = Run.resolve("digits", "s1", "talr_ap", {"bits": 12, "model": "mlp", "epochs": 1})
+    data = speed_of_runs.open_data(run, Options(device="cpu"))
+    hasher = run.method.fit(run.settings, data.training(temporary, Options(device="cpu"), None))
+    part = speed_of_runs._part(data, 1 / 4)
+    output = speed_of_runs.encode(hasher, part, Options(device="cpu"))
+    assert isinstance(output, BinaryOutput)
+    whole = speed_of_runs._repeated(output, data)
+    assert (len(whole.query.words), len(whole.database.words)) == (500, 1297)
+    n = len(output.database.words)
+    assert np.array_equal(whole.database.words, output.database.words[np.arange(1297) % n])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("talr_app", "digits"), "unknown method 'talr_app': did you mean talr_ap"),
+        (("talr_ap", "digitz"), "unknown dataset 'digitz': did you mean digits"),
+        (("talr_ap", "cifar10", "--protocol", "s1", "--bits", 8, "--model", "small_cnn"), "not here: the data set cif"),
+        (("talr_ap", "nuswide21", "--protocol", "s1", "--bits", 8, "--model", "linear"), "not here: the data set nus"),
+        (("talr_ap", "digits", "--bits", 8, "--model", "vggf"), "not here: the weights of vggf: get https://"),
+        (("talr_ap", "digits", "--bits", 8, "--model", "mlp", "--set", "features=gist"), "not here: the features gist"),
+        (("talr_ap", "digits", "--bits", 8, "--precision", "fastest"), "precision 'fastest': one of auto, float32, bf"),
+        (("talr_ap", "digits", "--bits", 8, "--device", "cuda:99"), "device 'cuda:99' is not here"),
+        (("itq", "digits", "--bits", 8), "itq trains no network, so it has no steps to time; no row says how long"),
+    ],
+)
+def test_what_cannot_be_measured_is_one_line(
+    arguments: tuple[object, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = call(capsys, "speed", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {complaint}")
+    assert not Store.default().folder.exists()
+
+
+def test_of_a_method_without_steps_past_runs_tell(capsys: pytest.CaptureFixture[str]) -> None:
+    row = row_of_run(Run.resolve("digits", "s1", "itq", {"bits": 8}), ap=0.5)
+    Store.default().write(row.model_copy(update={"seconds": Seconds(train=1.0, encode=2.0, score=3.5)}))
+    code, _, err = call(capsys, "speed", "itq", "digits", "--bits", 8)
+    assert code == 2 and "past runs like it took 6.5 s: hashbench train itq digits --protocol s1 --bits 8" in err

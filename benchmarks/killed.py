@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,7 +116,8 @@ def killed(
         process = here.started(*_words(kind, here, there))
         _wait_for_moment(process, MOMENTS[kind], here.results, longest_s * rng.random())
         time.sleep(0.002 * rng.random())
-        os.killpg(process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         kept = here.epochs()
         if kind == "taking up":

@@ -22,20 +22,13 @@ ROUNDS = {"model": "mlp", "augment": "none", "epochs": 3, "steps_per_epoch": 4, 
 SPARSE = {**ROUNDS, "classes_per_batch": 5, "augment_per": "item", "d": 8}
 OF_BASE = {f"base.{key}": value for key, value in SPARSE.items() if key not in ("model", "d")}
 RUNS = [("sparse_hash", {**SPARSE, **OF_BASE}), ("classifier", {**ROUNDS, "classes": 10}), ("mihash", {"epochs": 3})]
-AT_ONCE = Options(device="cpu", stop_at=0.0)
+AT_ONCE = Options(device="cpu", stop_at=0.0)  # the time of a call is over after one epoch
 
 
 def run_called(method: str, settings: dict[str, Any]) -> Run:
     return Run.resolve("digits", "s1", method, settings if method != "mihash" else {"bits": 8, **settings})
 
 
-@pytest.fixture
-def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call may begin, and its time is over after one epoch."""
-    monkeypatch.setattr(Options, "time_is_over", False)
-
-
-@pytest.mark.usefixtures("slices")
 @pytest.mark.parametrize(("method", "settings"), RUNS)
 def test_a_run_in_slices_is_the_undisturbed_one(method: str, settings: dict[str, Any], tmp_path: Path) -> None:
     run = run_called(method, settings)
@@ -102,7 +95,6 @@ def test_runs_in_workers_stop_too(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 2
 
 
-@pytest.mark.usefixtures("slices")
 def test_what_differs_where_a_run_goes_on_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

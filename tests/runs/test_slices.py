@@ -87,12 +87,12 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
         let_go.clear()
 
 
-def test_runs_in_workers_stop_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("jobs", "seconds"), [(1, 1.0), (2, 0.0)], ids=["one begins", "none begins, in workers"])
+def test_a_run_without_an_end_stops(jobs: int, seconds: float, tmp_path: Path) -> None:
     runs = [Run.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
-    assert (
-        list(run_all(runs, Store(tmp_path), Options(device="cpu", stop_at=time.monotonic() + 12), Plan(jobs=2))) == []
-    )
-    assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 2
+    options = Options(device="cpu", stop_at=time.monotonic() + seconds)
+    assert list(run_all(runs, Store(tmp_path), options, Plan(jobs))) == []
+    assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == (1 if seconds else 0)
 
 
 def test_what_differs_where_a_run_goes_on_is_said(

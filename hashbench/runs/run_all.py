@@ -24,7 +24,7 @@ from hashbench.jobs import ray
 from hashbench.jobs.follow import follow
 from hashbench.jobs.local import LocalPool, gpus_in_turn, local_pool
 from hashbench.jobs.node import RESULTS
-from hashbench.jobs.task import Died, DriverFile, Input, Postponed, Task
+from hashbench.jobs.task import Died, DriverFile, Input, Postponed, Stopped, Task
 from hashbench.models import MODELS
 from hashbench.runs.command import command_of
 from hashbench.runs.data import open_data
@@ -65,18 +65,16 @@ class RunTask(Task):
     def output(self) -> Path:  # noqa: D102
         return self.store.run_folder(self.name) / OUTPUT
 
-    def run(self) -> Row | Postponed | None:
-        """The row; Postponed if another process executes the run or its base now; None if the time is over first."""
+    def run(self) -> Row | Postponed | Stopped:
+        """The row; Postponed if another process executes the run or its base now; Stopped if the time is over first."""
         if self.failure is not None:
             return self._record(self.failure)
-        if self.options.time_is_over:
-            return None
         if _is_executed(self.spec, self.store):
             return Postponed()
         several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
         with suppress(TimeIsOver):
             return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
-        return None
+        return Stopped()
 
     def _record(self, reason: str) -> Row:
         """The measured row if there is one by now, else the row of the failure, which is stored."""
@@ -204,13 +202,19 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
     instead = partial(_recording, where=f"; what it printed is in {OUTPUT} of its folder")
 
     def is_ready(task: RunTask) -> bool:
-        return options.time_is_over or not _is_executed(task.spec, store)
+        if options.time_is_over:
+            raise _NotBegun
+        return not _is_executed(task.spec, store)
 
     with closing(follow(tasks, pool, ready=is_ready, instead=instead)) as results:
         for at, found in results:
-            if found is None:
+            if isinstance(found, Stopped | _NotBegun):
                 continue
             yield Outcome(specs[at], found) if isinstance(found, Row) else Outcome(specs[at], None, str(found))
+
+
+class _NotBegun(HashbenchError):  # noqa: N818  (what happened)
+    """The time was over before the run could begin."""
 
 
 def _is_executed(spec: Run, store: Store) -> bool:

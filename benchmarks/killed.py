@@ -16,8 +16,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import _record
@@ -28,12 +30,12 @@ TABLE = ["sparse_hash_table2", "--budget", "smoke", "--only", "method=sparse_has
 UNFINISHED = 3  # the exit code of a slice
 MOST_CALLS = 200
 PACKED = "state"
-# what is killed, and the temporary file whose appearance is the moment; none: after a time
+# what is killed, the temporary file whose appearance is the moment (none: after a time), and the seconds after it
 MOMENTS = {
-    "training": None,
-    "checkpoint": "runs/*/.checkpoint.pt.*.part",
-    "packing": f"{PACKED}/.part-*.part",
-    "taking up": "runs/*/.[!l]*.part",
+    "training": (None, 0.002),
+    "checkpoint": ("runs/*/.checkpoint.pt.*.part", 0.002),
+    "packing": (f"{PACKED}/.part-*.part", 0.02),
+    "taking up": ("tmp/hashbench-state-*", 0.4),
 }
 
 
@@ -48,7 +50,12 @@ class Machine:
         """A command in a process group of its own."""
         command = [*HASHBENCH, "--results", str(self.results), *words]
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(command, stdout=quiet, stderr=subprocess.PIPE, start_new_session=True)  # noqa: S603
+        scratch = self.results / "tmp"
+        scratch.mkdir(parents=True, exist_ok=True)
+        environment = {**os.environ, "TMPDIR": str(scratch)}
+        return subprocess.Popen(  # noqa: S603
+            command, stdout=quiet, stderr=subprocess.PIPE, start_new_session=True, env=environment
+        )
 
     def call(self, *words: str) -> int:
         """The exit code of a command; ends this script with what it said where that is a fault."""
@@ -113,11 +120,14 @@ def killed(
             here, there = there, here
         before = here.epochs()
         process = here.started(*_words(kind, here, there))
-        _wait_for_moment(process, MOMENTS[kind], here.results, longest_s * rng.random())
-        time.sleep(0.002 * rng.random())
-        os.killpg(process.pid, signal.SIGKILL)
+        pattern, later_s = MOMENTS[kind]
+        _wait_for_moment(process, pattern, here.results, longest_s * rng.random())
+        time.sleep(later_s * rng.random())
+        with suppress(ProcessLookupError):  # it has ended
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         kept = here.epochs()
+        rmtree(here.results / "tmp")
         if kind == "taking up":
             here.take_up(there.results / PACKED)
         kills.append({"killed": kind, "status": process.returncode, "epochs_before": before, "epochs": kept})

@@ -175,7 +175,7 @@ def pack_state(
     from hashbench.runs.store import Store
 
     packed = state.pack(Store.default(), runs or [], out, int(part_size * state.MEGABYTE))
-    size = f"{counted(packed.n_parts, 'part')}, {packed.n_bytes / state.MEGABYTE:,.1f} MB"
+    size = f"{counted(packed.n_parts, 'part')}, {packed.n_bytes / state.MEGABYTE:,.2f} MB"
     echo(f"{counted(len(packed.runs), 'run')} packed, {len(packed.unfinished)} of them unfinished: {size}")
     echo(f"hashbench results merge {paths.shown(out)} takes them up elsewhere")
 

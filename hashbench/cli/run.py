@@ -87,7 +87,7 @@ def command(
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs
 
-    stop_at = _end_of_slice(minutes, ray, processes)
+    _require_minutes(minutes, ray, processes)
     _require_one_driver(ray, jobs)
     store = Store.default()
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
@@ -119,6 +119,7 @@ def command(
     try:
         if ready:
             require_writable(store.folder)
+            stop_at = None if minutes is None else time.monotonic() + 60 * minutes
             outcomes = run_all(ready, store, Options(device=device, progress=True, stop_at=stop_at), plan)
             n_jobs = (jobs or None) if ray is None else None
             n_ended, newly_failed = _follow(outcomes, len(ready), n_jobs, " ".join(tables))
@@ -150,17 +151,15 @@ def _require_one_driver(ray: str | None, jobs: int) -> None:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
 
 
-def _end_of_slice(minutes: float | None, ray: str | None, processes: int) -> float | None:
-    """The moment of ``time.monotonic`` at which a slice of so many minutes, which began now, is over."""
+def _require_minutes(minutes: float | None, ray: str | None, processes: int) -> None:
+    """Raises HashbenchError where runs cannot be stopped after so many minutes."""
     if minutes is None:
-        return None
+        return
     if not minutes > 0:
         raise HashbenchError(f"--minutes {minutes:g}: more than 0 is expected, such as --minutes 12")
     if ray is not None or processes > 1:
-        raise HashbenchError(
-            f"--minutes cannot be combined with {'--ray' if ray else '--processes'}: one machine stops"
-        )
-    return time.monotonic() + 60 * minutes
+        other = "--processes" if ray is None else "--ray"
+        raise HashbenchError(f"--minutes cannot be combined with {other}: it stops the runs of one process each, here")
 
 
 def _note_what_is_left_out(unavailable: "list[tuple[Cell, str]]") -> None:

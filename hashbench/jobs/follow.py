@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note, with_bar
 from hashbench.jobs.local import local_pool
-from hashbench.jobs.task import Died, NodeError, Pool, Postponed, Task, TookTooLong
+from hashbench.jobs.task import Died, NodeError, Pool, Postponed, Stopped, Task, TookTooLong
 
 ATTEMPTS = 2  # of a task whose worker dies
 POLL_S = 2.0  # how often a task that waits for another process is looked at
@@ -29,6 +29,7 @@ def follow(
     The result is a HashbenchError where the task raised one, and Died where it failed for good: its worker died
     ``ATTEMPTS`` times, or it took too long. Then the task that ``instead`` returns takes its place, if there is one.
     ``ready`` says whether a task can be given to the pool now. A HashbenchError that these two raise is a result, too.
+    After a task that is Stopped those that wait have no result.
     """
     current, waiting, deaths, is_noted = list(tasks), deque(range(len(tasks))), Counter[int](), False
     with closing(pool):
@@ -51,6 +52,8 @@ def follow(
                     current[at] = found  # type: ignore[assignment]  # ``_after`` returns one of these tasks
                     waiting.appendleft(at)
                     continue
+                if isinstance(found, Stopped):
+                    waiting.clear()
                 yield from _give(current, waiting, pool, ready)  # no worker waits for the use of the result
                 yield at, found
 

@@ -31,6 +31,11 @@ class Postponed:
 
 
 @dataclass(frozen=True)
+class Stopped:
+    """The result of a task that stopped because the time is over: no other task is begun after it."""
+
+
+@dataclass(frozen=True)
 class DriverFile:
     """A file on the driver's machine: its whole path, its size and the checksum of its content."""
 

@@ -14,7 +14,6 @@ from hashbench.contract import (
     DamagedHasher,
     Hasher,
     SavedHasher,
-    TimeIsOver,
     TrainingFailed,
 )
 from hashbench.foundation import provenance
@@ -161,8 +160,6 @@ def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
 
 
 def _executed(run: Run, store: Store, options: Options) -> Row:
-    if options.time_is_over:
-        raise TimeIsOver
     folder = store.run_folder(str(run.name))
     config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
     is_first = not (folder / CONFIG).exists()

@@ -25,7 +25,7 @@ from hashbench.jobs.fit import Measured, Usage, jobs_that_fit
 from hashbench.jobs.follow import follow
 from hashbench.jobs.local import LocalPool, gpus_in_turn, local_pool, visible_gpus
 from hashbench.jobs.node import RESULTS
-from hashbench.jobs.task import AUTO, Died, DriverFile, Input, Postponed, Task
+from hashbench.jobs.task import AUTO, Died, DriverFile, Input, Postponed, Stopped, Task
 from hashbench.models import MODELS
 from hashbench.runs.command import command_of
 from hashbench.runs.data import open_data
@@ -66,18 +66,16 @@ class RunTask(Task):
     def output(self) -> Path:  # noqa: D102
         return self.store.run_folder(self.name) / OUTPUT
 
-    def run(self) -> Row | Postponed | None:
-        """The row; Postponed if another process executes the run or its base now; None if the time is over first."""
+    def run(self) -> Row | Postponed | Stopped:
+        """The row; Postponed if another process executes the run or its base now; Stopped if the time is over first."""
         if self.failure is not None:
             return self._record(self.failure)
-        if self.options.time_is_over:
-            return None
         if _is_executed(self.spec, self.store):
             return Postponed()
         several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
         with suppress(TimeIsOver):
             return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
-        return None
+        return Stopped()
 
     def _record(self, reason: str) -> Row:
         """The measured row if there is one by now, else the row of the failure, which is stored."""
@@ -210,7 +208,7 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
     pool = local_pool(jobs, plan.timeout_s, environments)
     with closing(follow(tasks, pool, ready=_is_ready, instead=_recorded_failure)) as results:
         for at, found in results:
-            if found is not None:
+            if not isinstance(found, Stopped | _NotBegun):
                 yield _outcome(tasks[at].spec, found)
 
 
@@ -224,7 +222,7 @@ def _measured(task: RunTask, plan: Plan) -> Generator[Outcome, None, Usage | Non
             row = found
             if isinstance(found, tuple):
                 row, usage = found
-            if row is not None:
+            if not isinstance(row, Stopped | _NotBegun):
                 yield _outcome(task.spec, row)
     return usage
 
@@ -234,8 +232,10 @@ def _outcome(spec: Run, found: Any) -> Outcome:
 
 
 def _is_ready(task: RunTask) -> bool:
-    """Whether no other process executes the run at this moment; after the end of the time it only says so."""
-    return task.options.time_is_over or not _is_executed(task.spec, task.store)
+    """Whether no other process executes the run at this moment; _NotBegun where the time is over."""
+    if task.options.time_is_over:
+        raise _NotBegun
+    return not _is_executed(task.spec, task.store)
 
 
 def _recorded_failure(task: Any, died: Died) -> Any:
@@ -245,6 +245,10 @@ def _recorded_failure(task: Any, died: Died) -> Any:
 def _failure_of_measured(task: Any, died: Died) -> Any:
     """As ``_recorded_failure``, also of the run inside of a task that measures it."""
     return _recorded_failure(task.task if isinstance(task, Measured) else task, died)
+
+
+class _NotBegun(HashbenchError):  # noqa: N818  (what happened)
+    """The time was over before the run could begin."""
 
 
 def _is_executed(spec: Run, store: Store) -> bool:

@@ -23,13 +23,7 @@ ROUNDS = {"model": "mlp", "augment": "none", "augment_per": "item", "epochs": 2,
 ROUNDS |= {"classes_per_batch": 5}
 SPARSE = {**ROUNDS, "d": 8, **{f"base.{key}": value for key, value in ROUNDS.items() if key != "model"}}
 PART_BYTES = 20_000
-SLICE = Options(device="cpu", stop_at=0.0)
-
-
-@pytest.fixture(autouse=True)
-def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call with ``SLICE`` may begin, and its time is over after one epoch."""
-    monkeypatch.setattr(Options, "time_is_over", False)
+SLICE = Options(device="cpu", stop_at=0.0)  # its time is over after one epoch
 
 
 @pytest.fixture

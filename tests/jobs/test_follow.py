@@ -23,7 +23,7 @@ from hashbench.jobs import ray
 from hashbench.jobs.follow import all_done, follow
 from hashbench.jobs.local import LocalPool, local_pool
 from hashbench.jobs.ray import RayPool
-from hashbench.jobs.task import Call, Died, NodeError, Postponed, Task, TookTooLong
+from hashbench.jobs.task import Call, Died, NodeError, Postponed, Stopped, Task, TookTooLong
 
 SIGKILLED = "the worker was ended by SIGKILL: out of memory?"
 
@@ -125,6 +125,14 @@ class _Scripted:
 
 def scripted(*ends: Any) -> Call:
     return Call(partial(next, iter(ends)), "a")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_after_a_task_that_stopped_no_other_is_begun(jobs: int) -> None:
+    tasks = [Call(Stopped), *(Call(partial(int, number)) for number in range(1, 5))]
+    found = dict(follow(tasks, local_pool(jobs)))
+    assert found[0] == Stopped()
+    assert 4 not in found and len(found) <= jobs + 1
 
 
 def test_a_task_that_has_failed_for_good_is_replaced(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,20 +22,13 @@ ROUNDS = {"model": "mlp", "augment": "none", "epochs": 3, "steps_per_epoch": 4, 
 SPARSE = {**ROUNDS, "classes_per_batch": 5, "augment_per": "item", "d": 8}
 OF_BASE = {f"base.{key}": value for key, value in SPARSE.items() if key not in ("model", "d")}
 RUNS = [("sparse_hash", {**SPARSE, **OF_BASE}), ("classifier", {**ROUNDS, "classes": 10}), ("mihash", {"epochs": 3})]
-AT_ONCE = Options(device="cpu", stop_at=0.0)
+AT_ONCE = Options(device="cpu", stop_at=0.0)  # the time of a call is over after one epoch
 
 
 def run_called(method: str, settings: dict[str, Any]) -> Run:
     return Run.resolve("digits", "s1", method, settings if method != "mihash" else {"bits": 8, **settings})
 
 
-@pytest.fixture
-def slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call may begin, and its time is over after one epoch."""
-    monkeypatch.setattr(Options, "time_is_over", False)
-
-
-@pytest.mark.usefixtures("slices")
 @pytest.mark.parametrize(("method", "settings"), RUNS)
 def test_a_run_in_slices_is_the_undisturbed_one(method: str, settings: dict[str, Any], tmp_path: Path) -> None:
     run = run_called(method, settings)
@@ -94,15 +87,14 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
         let_go.clear()
 
 
-def test_runs_in_workers_stop_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("jobs", "seconds"), [(1, 1.0), (2, 0.0)], ids=["one begins", "none begins, in workers"])
+def test_a_run_without_an_end_stops(jobs: int, seconds: float, tmp_path: Path) -> None:
     runs = [Run.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
-    assert (
-        list(run_all(runs, Store(tmp_path), Options(device="cpu", stop_at=time.monotonic() + 12), Plan(jobs=2))) == []
-    )
-    assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 2
+    options = Options(device="cpu", stop_at=time.monotonic() + seconds)
+    assert list(run_all(runs, Store(tmp_path), options, Plan(jobs))) == []
+    assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == (1 if seconds else 0)
 
 
-@pytest.mark.usefixtures("slices")
 def test_what_differs_where_a_run_goes_on_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

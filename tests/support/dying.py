@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hashbench.evaluation.shard_total import Total
 from hashbench.evaluation.shards import CountTask
-from hashbench.jobs.task import Postponed
+from hashbench.jobs.task import Postponed, Stopped
 from hashbench.runs.row import Row
 from hashbench.runs.run_all import RunTask
 
@@ -38,7 +38,7 @@ class Hangs(CountTask):
 class Doomed(RunTask):
     """A run that dies as often as the file ``deaths-SEED`` of the results says, or never ends where it says so."""
 
-    def run(self) -> Row | Postponed:
+    def run(self) -> Row | Postponed | Stopped:
         deaths = self.store.folder / f"deaths-{self.spec.name.seed}"
         left = deaths.read_text() if deaths.exists() else "0"
         if left == "endless" and self.failure is None:

@@ -308,9 +308,10 @@ def test_killed_between_the_two_checkpoints(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(tmp_path: Path) -> None:
-    checkpoint.save(tmp_path, "another", 2, {})
+    checkpoint.save(tmp_path, "another", 2, {}, {"arithmetic": "cuda bfloat16"})
     chosen, data = small_training_data(tmp_path)
-    with pytest.raises(HashbenchError, match="another configuration"):
+    differs = r"another configuration \(its arithmetic is cuda bfloat16, here cpu float32\): remove it to start over"
+    with pytest.raises(HashbenchError, match=differs):
         METHODS.get("mihash").fit(chosen.settings, data)
 
 

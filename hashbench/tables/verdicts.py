@@ -12,7 +12,6 @@ from typing import Any
 from hashbench.foundation.errors import counted
 from hashbench.foundation.paths import read_once
 from hashbench.metrics import shown
-from hashbench.showing import sheet
 from hashbench.showing.sheet import Grid, Sheet, records
 from hashbench.tables.cell import CODE_SIZE, Cell
 from hashbench.tables.notation import cite
@@ -151,10 +150,9 @@ def _counts(corner: str, labels: Sequence[str], found: Sequence[Verdict]) -> Gri
         counts[label, verdict.verdict] += 1
         if verdict.verdict == REPRODUCED and verdict.cell.declared.fitted is not None:
             counts[label, FITTED] += 1
-    rows: list[list[sheet.Cell]] = []
-    for label in sorted(set(labels)):
-        rows.append([label, *(counts[label, column] for column in COLUMNS)])
-    return Grid(rows, [corner, *COLUMNS])
+    return Grid(
+        [[label, *(counts[label, column] for column in COLUMNS)] for label in sorted(set(labels))], [corner, *COLUMNS]
+    )
 
 
 def _not_compared(found: Sequence[Verdict]) -> list[str]:

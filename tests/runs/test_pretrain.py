@@ -127,8 +127,8 @@ def test_fastest_is_timed_once_and_recorded(
     assert row.arithmetic is not None
     assert row.arithmetic.precision == "bfloat16"
     shown = out.splitlines()
-    assert shown[0] == f"run   {row.run}"
-    assert shown[1].split()[0] == "accuracy"
+    assert shown[0] == f"run  {row.run}"
+    assert shown[3].split()[0] == "accuracy"
     assert shown[-1] == f"weights {next(paths.weights().iterdir())}"
     assert call(capsys, *COMMAND)[1] == out  # stored: neither timed nor trained
     folder = Store.default().run_folder(row.run)
@@ -221,6 +221,6 @@ def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys
     assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
     code, out, _ = call(capsys, *expected.split(), "--dry-run")
-    settings = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    settings = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
     assert (code, settings["run"], settings["stored"][0]) == (0, [name], "yes,")
     assert (settings["width"], settings["lr"]) == (["0.0625", "command", "line"], ["0.2", "ours"])

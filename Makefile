@@ -10,7 +10,7 @@ export MPLBACKEND := Agg
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables report site settings docs linkcheck check format bench lock clean
+.PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables report settings docs linkcheck check format bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,8 +42,8 @@ test-ray: $(READY) ## run the tests on a Ray cluster of two nodes that are not t
 	$(BIN)/python -m pytest -m ray tests/evaluation tests/runs
 
 # to use another environment: make gpu-check BIN=/path/to/its/bin READY=
-gpu-check: $(READY) ## run the tests, benchmarks and a short training that need a GPU; skipped without one
-	$(BIN)/python -m pytest -m gpu -rs; tests=$$?; $(BIN)/python benchmarks/gpu.py && exit $$tests
+gpu-check: $(READY) ## run what needs a GPU in 8 minutes: a table of pass, speed and memory; skipped without one
+	$(BIN)/python benchmarks/gpu.py --minutes 7
 
 # runs that fail (exit code 1) leave their cells blank; anything else ends here
 reproduce: $(READY) ## train what a table lacks, then print and write it: make reproduce TABLE=digits (SEEDS=3, JOBS=2)
@@ -56,13 +56,6 @@ paper-tables: $(READY) ## write all tables and figures from the stored results
 
 report: $(READY) ## write one page with all tables, figures and what is missing
 	$(BIN)/hashbench report
-
-# the front page of the documentation links to the site only where it is a part of it (-t site)
-SITE := docs/_build/site
-site: $(READY) ## write results, a card of each method, bundles and documentation as one folder, docs/_build/site
-	rm -rf $(SITE)
-	$(BIN)/hashbench report --site $(SITE)
-	$(BIN)/python -m sphinx -b html -j auto -t site -W --keep-going -q -d docs/_build/doctrees-site docs $(SITE)/docs
 
 # the pages of docs/settings: what the runs of the papers' tables are set to, beside what was released
 SETTINGS := talr_table1 talr_table2 talr_table3 talr_appendix_d $(addprefix sparse_hash_table,1 2 3 4 5)
@@ -92,5 +85,5 @@ lock: $(READY) ## update requirements.lock: dependencies with hashes, for all sy
 		--extra parquet --extra ray --extra search --extra timm --extra train --group dev --group docs \
 		--no-header --no-annotate --upgrade --output-file requirements.lock
 
-clean: ## remove .venv, caches and the built site; results are kept
+clean: ## remove .venv, caches and the built documentation; results are kept
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build

@@ -1,30 +1,36 @@
-"""Benchmarks that need a GPU; `make gpu-check` runs them after the gpu tests.
+"""Tests and benchmarks that need a GPU, in a table of what passed, how fast, with how much memory: `make gpu-check`.
 
-Run `python benchmarks/gpu.py [PART ...] [--epochs E]`. The parts are, by default all of them:
+Run `python benchmarks/gpu.py [PART ...] [--minutes M] [--epochs E]`. The parts are, by default all of them:
 
+- tests: the tests marked gpu, in a process of their own, for at most three minutes;
+- sparse-base: milliseconds a step of the base network of the sparse codes (CIFAR-100, triplets), and of a plain loop;
+- sparse-flow: the same for the fine-tuning, where a minimum cost flow is solved on the CPU at each step;
+- speed: images per second of our pipeline and of a plain one, and the seconds of the whole of CIFAR-10 S1
+  (benchmarks/train.py), with VGG-F from random weights and with small_cnn;
 - counting: pairs per second of the exact histogram, with and without the transfers, and the limits of the device;
 - scores: seconds of hashbench.score on tensors that a GPU holds, counted there and on the CPU;
 - soft-histogram: seconds and memory of the relaxed objective, forward and backward, on lists of up to 16,384;
-- speed: images per second of our pipeline and of a plain one, and the seconds of the whole of CIFAR-10 S1
-  (benchmarks/train.py), with small_cnn and with VGG-F from random weights;
-- short-training: the AP of a short training on CIFAR-10 S1 over three seeds, for each precision and compile option. If
-  CIFAR-10 is not downloaded, the digits are used, which need no download.
+- short-training: the AP of a short training on CIFAR-10 S1 over three seeds, for each precision, and without CUDA
+  graphs. If CIFAR-10 is not downloaded, the digits are used, which need no download.
 
-results/benchmarks/gpu-MACHINE.json is written after each part, so that figures are kept if time runs out. If a part
-fails, the file says so and the other parts run. Without a GPU the script says what it skipped and exits 0. It exits 1
-if a part failed, if lists of 16,384 took more than 16 GB, or if an AP differs by more than the noise of seeds. A missed
-speed target is no failure.
+results/benchmarks/gpu-MACHINE.json is written after each part, so that figures are kept if time runs out. After
+``--minutes`` no further part begins. If a part fails, the file says so and the other parts run. Without a GPU the
+script says what it skipped and exits 0. It exits 1 if a part failed, if lists of 16,384 took more than 16 GB, or if an
+AP differs by more than the noise of seeds. A missed speed target is no failure.
 """
 
 import argparse
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import _record
 import numpy as np
@@ -34,16 +40,21 @@ from torch import Tensor
 
 import hashbench
 from hashbench import histogram
+from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.status import dataset_status
 from hashbench.foundation.errors import one_line
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.histogram import torch_kernel
-from hashbench.losses import label_levels, tie_aware_ap, tie_aware_ndcg
+from hashbench.losses import RowObjective, label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.relevance.labels import ClassRelevance
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
+from hashbench.sparse.objectives import HashObjective, MetricObjective
+from hashbench.training import graphs
+from hashbench.training.hasher import DeepHasher
+from hashbench.training.loop import Trainer
 
 Found = dict[str, object]  # figures by name
 Part = Callable[[Found], None]  # fills in what it finds
@@ -57,13 +68,18 @@ REPETITIONS = 5
 TIMES, FINISHED_S = 5, 60  # the targets: times the plain pipeline, and seconds for CIFAR-10 S1
 LISTS, LIST_BITS = (1024, 4096, 16_384), 48
 LIST_BYTES = 16e9  # the most memory for the longest list
-MODELS = ("small_cnn", "vggf")
-WAYS = {
-    "float32": ComputeOptions("float32"),
-    "bfloat16": ComputeOptions("bfloat16"),
-    "bfloat16, channels first": ComputeOptions("bfloat16", channels_last=False),
-    "bfloat16, compiled": ComputeOptions("bfloat16", compiled=True),
+MODELS = ("vggf", "small_cnn")
+WAYS = {  # the precision, and whether steps are replayed as graphs
+    "float32": ("float32", True),
+    "bfloat16": ("bfloat16", True),
+    "bfloat16, plain steps": ("bfloat16", False),
 }
+DEVICE = "cuda"
+STEP_MS = {"sparse-base": 1.5, "sparse-flow": 3.0}  # the targets for an H200-class card
+TIMED_STEPS, WARM_STEPS = 400, 100
+IMAGES, CLASSES = 45_000, 100  # of the training part of CIFAR-100
+TESTS_S, TEST_PROCESSES = 180, 8
+REPOSITORY = Path(__file__).resolve().parent.parent
 SEEDS = range(3)
 STANDARD_ERRORS = 4  # the largest accepted difference of two means; 3 of them are compared
 
@@ -190,14 +206,122 @@ def speed(found: Found) -> None:
         found[model] = train.measure(5000, 3, "cuda", model)
 
 
+def tests(found: Found) -> None:
+    """How many tests marked gpu passed and failed; those that did not end in time are no failure."""
+    command = [sys.executable, "-m", "pytest", "-m", "gpu", "-q", "--no-header", "-rf", "-p", "no:cacheprovider"]
+    if find_spec("xdist") is not None:
+        command += ["-n", str(TEST_PROCESSES), "--dist", "worksteal"]
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)  # noqa: S603  (words, and no shell)
+    try:
+        said, _ = process.communicate(timeout=TESTS_S)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        said, _ = process.communicate()
+        found["ended"] = f"after {TESTS_S} s, before their end"
+    print(said, flush=True)
+    lines = said.splitlines()
+    found["summary"] = lines[-1].strip("= ") if lines else ""
+    if failures := [line for line in lines if line.startswith(("FAILED", "ERROR"))]:
+        raise AssertionError(f"{len(failures)} tests failed: {failures[0]}")
+    if process.returncode > 0:
+        raise AssertionError(f"pytest ended with exit code {process.returncode}: {found['summary']}")
+
+
+def sparse_base(found: Found) -> None:
+    settings = sparse_settings("exhaustive_search")
+    steps_of("sparse-base", settings, partial(MetricObjective, base="triplet", margin=0.3, l2=0.003), found)
+
+
+def sparse_flow(found: Found) -> None:
+    for k in (1, 4):
+        settings = sparse_settings("sparse_hash", k=k)
+        own = {"k": k, "lam": settings.lam, "variant": settings.variant, "margin": settings.margin, "l2": settings.l2}
+        of_k: Found = {}
+        found[f"k = {k}"] = of_k
+        steps_of("sparse-flow", settings, partial(HashObjective, base="triplet", **own), of_k)
+
+
+def sparse_settings(method: str, **changes: int) -> Any:
+    """The settings of the paper's table 1 on CIFAR-100."""
+    given = {"base": "triplet", "d": 256, "model": "nin", **changes}
+    return Run.resolve("cifar100", "sparse_hash", method, given, budget="paper").settings
+
+
+def steps_of(name: str, settings: Any, objective_of: Callable[[Tensor], RowObjective], found: Found) -> None:
+    """Milliseconds a step of our training, with graphs and without, and of a plain loop of the same network."""
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (IMAGES, 32, 32, 3), np.uint8)  # the content does not change the speed
+    labels = rng.integers(0, CLASSES, IMAGES)
+    found["asked_ms"] = STEP_MS[name]
+    for way, with_graphs in (("ms", True), ("ms_without_graphs", False)):
+        with tempfile.TemporaryDirectory() as folder, graphs_if(with_graphs):
+            data = TrainingData(images, labels, 255.0, seed=0, folder=Path(folder), device=DEVICE)
+            run = Trainer(settings, objective_of(torch.from_numpy(labels)), data, name)
+            found[way] = milliseconds(run.steps(0))
+            if with_graphs:
+                found["are_graphs"] = run.recorded is not None and run.recorded.is_checked
+    found["ms_plain_loop"] = milliseconds(plain_steps(settings, objective_of(torch.from_numpy(labels)), images, labels))
+    found["images_per_s"] = round(1e3 * settings.batch_size / float(str(found["ms"])))
+    print(f"{name}: {found}", flush=True)
+
+
+def milliseconds(steps: Iterator[object]) -> float:
+    """The mean milliseconds of a step, after the first ones."""
+    for _ in range(WARM_STEPS):
+        next(steps)
+    torch.cuda.synchronize()
+    started = time.perf_counter()
+    for _ in range(TIMED_STEPS):
+        next(steps)
+    torch.cuda.synchronize()
+    return round(1e3 * (time.perf_counter() - started) / TIMED_STEPS, 3)
+
+
+def plain_steps(settings: Any, objective: RowObjective, images: np.ndarray, labels: np.ndarray) -> Iterator[None]:
+    """The loop of a usual script: the same network, objective and batches, images on the GPU, Adam, autocast."""
+    device, rng = torch.device(DEVICE), np.random.default_rng(1)
+    network = DeepHasher(settings, images.shape[1:], 255.0).encoder.to(device).train()
+    updates = torch.optim.Adam(network.parameters(), settings.lr, weight_decay=settings.weight_decay)
+    on_device, objective = torch.from_numpy(images).to(device), objective.to(device)
+    members = [np.flatnonzero(labels == each) for each in range(CLASSES)]
+    rounds = settings.batch_size // settings.classes_per_batch
+    while True:
+        classes = rng.permutation(CLASSES)[: settings.classes_per_batch]
+        chosen = np.stack([rng.choice(members[each], rounds, replace=False) for each in classes], axis=1)
+        rows = torch.from_numpy(chosen.ravel()).to(device)
+        inputs = on_device[rows].permute(0, 3, 1, 2).float() / 255 - 0.5
+        top, left = rng.integers(0, 9, 2)
+        inputs = torch.nn.functional.pad(inputs, (4, 4, 4, 4))[:, :, top : top + 32, left : left + 32]
+        inputs = inputs.flip(3) if rng.random() < 0.5 else inputs
+        with torch.autocast(DEVICE, torch.bfloat16):
+            outputs = network(inputs)
+        loss = objective.forward(outputs.float(), rows, torch.Generator())
+        updates.zero_grad()
+        loss.backward()
+        updates.step()
+        yield
+
+
+@contextmanager
+def graphs_if(wanted: bool) -> Iterator[None]:
+    """During the block steps are replayed as graphs, or not."""
+    before = graphs.recorder_for
+    if not wanted:
+        graphs.recorder_for = lambda device: None  # noqa: ARG005
+    try:
+        yield
+    finally:
+        graphs.recorder_for = before
+
+
 def short_training(found: Found, epochs: int) -> None:
     """The AP of TALR-AP, 32 bits, small_cnn, after ``epochs`` epochs, for each way to compute and each seed."""
     dataset = "cifar10" if dataset_status(load_card("cifar10")).state == "stored" else "digits"
     found |= {"dataset": dataset, "epochs": epochs}
     ap: dict[str, list[float]] = {}
-    for name, compute in WAYS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            options = Options("cuda", compute=compute)
+    for name, (precision, with_graphs) in WAYS.items():
+        with tempfile.TemporaryDirectory() as folder, graphs_if(with_graphs):
+            options = Options("cuda", compute=ComputeOptions(precision))
             rows = [row_of(cell(dataset, seed, epochs), Store(Path(folder)), options) for seed in SEEDS]
         assert all(row.status == "ok" for row in rows), [row.reason for row in rows]
         found[f"ap, {name}"] = ap[name] = [round(row.metrics["ap"].mean or 0.0, 4) for row in rows]
@@ -219,35 +343,92 @@ def outside_noise(found: dict[str, list[float]]) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    names = ("counting", "scores", "soft-histogram", "speed", "short-training")
+    runs: dict[str, Part] = {
+        "tests": tests,
+        "sparse-base": sparse_base,
+        "sparse-flow": sparse_flow,
+        "speed": speed,
+        "counting": counting,
+        "scores": scores,
+        "soft-histogram": soft_histogram,
+    }
+    names = (*runs, "short-training")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"parts to run: {', '.join(names)}; default: all")
     parser.add_argument("--epochs", type=int, default=20, help="number of epochs of the short training")
+    parser.add_argument("--minutes", type=float, default=60, help="after which no further part begins")
     given = parser.parse_args()
     if unknown := set(given.parts) - set(names):
         parser.error(f"no part {', '.join(sorted(unknown))}: {', '.join(names)}")
     if not torch.cuda.is_available():
         print(f"no CUDA device here: skipped {', '.join(given.parts or names)}")
         return 0
-    runs = (counting, scores, soft_histogram, speed, partial(short_training, epochs=given.epochs))
-    parts: dict[str, Part] = dict(zip(names, runs, strict=True))
-    return run_parts({name: parts[name] for name in given.parts or names})
+    runs["short-training"] = partial(short_training, epochs=given.epochs)
+    return run_parts({name: runs[name] for name in given.parts or names}, 60 * given.minutes)
 
 
-def run_parts(parts: dict[str, Part]) -> int:
-    """The exit code, 1 if a part failed; runs all parts and writes the figures of each."""
+def run_parts(parts: dict[str, Part], seconds: float) -> int:
+    """The exit code, 1 if a part failed; runs all parts that begin in time, writes their figures, prints a table."""
     found: dict[str, Found] = {}
+    begun = time.perf_counter()
     for name, part in parts.items():
         started = time.perf_counter()
-        found[name] = {}
+        figures: Found = {}
+        found[name] = figures
+        if started - begun > seconds:
+            figures["not_begun"] = f"the {seconds / 60:g} minutes were over"
+            continue
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
         try:
-            part(found[name])
+            part(figures)
         except Exception as error:  # the next part may tell more
-            found[name]["failed"] = f"{type(error).__name__}: {one_line(error)}"
+            figures["failed"] = f"{type(error).__name__}: {one_line(error)}"
             traceback.print_exc()
-            print(f"error: {name}: {found[name]['failed']}", file=sys.stderr, flush=True)
-        found[name]["wall_s"] = round(time.perf_counter() - started, 1)
+            print(f"error: {name}: {figures['failed']}", file=sys.stderr, flush=True)
+        figures["wall_s"] = round(time.perf_counter() - started, 1)
+        figures["gpu_bytes"] = torch.cuda.max_memory_reserved()
         _record.write("gpu", found, "cuda")
-    return int(any("failed" in each for each in found.values()))
+    print(table(found), flush=True)
+    return int(any("failed" in figures for figures in found.values()))
+
+
+def table(found: dict[str, Found]) -> str:
+    """A line for each part: whether it passed, its seconds and gigabytes of the GPU, and its main figures."""
+    lines = [f"{'part':<16}{'result':<12}{'seconds':>8}{'GB':>7}  figures"]
+    for name, figures in found.items():
+        result = "failed" if "failed" in figures else "not begun" if "not_begun" in figures else "passed"
+        gigabytes = float(str(figures.get("gpu_bytes", 0))) / 1e9
+        told = figures.get("failed") or figures.get("not_begun") or brief(name, figures)
+        lines.append(f"{name:<16}{result:<12}{figures.get('wall_s', 0)!s:>8}{gigabytes:>7.1f}  {told}")
+    return "\n".join(lines)
+
+
+def brief(name: str, figures: Found) -> str:
+    """The main figures of a part that passed."""
+    match name:
+        case "tests":
+            return f"{figures['summary']} {figures.get('ended', '')}".strip()
+        case "sparse-base":
+            return of_steps(figures)
+        case "sparse-flow":
+            return "; ".join(f"{k}: {of_steps(of_k)}" for k, of_k in figures.items() if isinstance(of_k, dict))
+        case "speed":
+            measured = [(model, figures[model]) for model in MODELS]
+            times = "; ".join(
+                f"{model} {each['times']} times the plain" for model, each in measured if isinstance(each, dict)
+            )
+            return f"vggf {figures['vggf, cifar10_s1_seconds']} s (aim {FINISHED_S}); {times}"
+        case "counting":
+            fastest = [each["pairs_per_s"] for each in figures.values() if isinstance(each, dict)]
+            return f"{min(fastest) / 1e9:.0f} to {max(fastest) / 1e9:.0f} G pairs a second"
+        case _:
+            return ""
+
+
+def of_steps(figures: Found) -> str:
+    with_graphs = "graphs" if figures["are_graphs"] else "no graphs"
+    others = f"without graphs {figures['ms_without_graphs']}, plain loop {figures['ms_plain_loop']}"
+    return f"{figures['ms']} ms a step ({with_graphs}; aim {figures['asked_ms']}), {others}"
 
 
 if __name__ == "__main__":

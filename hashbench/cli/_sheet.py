@@ -7,6 +7,7 @@ from typing import Any
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
+from hashbench.foundation.errors import counted
 from hashbench.runs.declared import OtherValues
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, facts
 
@@ -127,40 +128,45 @@ def _protocol(rule: dict[str, Any]) -> str:
 
 
 def table(name: str) -> Sheet:
+    from hashbench.cli._needs import table_facts
+    from hashbench.runs.past import Past
     from hashbench.tables import spec
-    from hashbench.tables.status import PastSeconds, table_status
+    from hashbench.tables.needs import table_needs
+    from hashbench.tables.papers import cited, papers
+    from hashbench.tables.status import table_status
 
     table = spec.load(name)
-    stored = {row.run: row for row in rows_read().rows(leave_out)}
-    runs = table_status(table, stored, PastSeconds.of(stored.values())).as_json(1)
+    rows = list(rows_read().rows(leave_out))
+    stored = {row.run: row for row in rows}
+    runs = table_status(table, stored, Past.of(rows)).as_json(1)
+    needs = table_needs(table, rows)
     named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
     n_cells, n_published = len(table.cells), sum(cell.published is not None for cell in table.cells)
     labels: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of the rows and the columns of each section
     for cell in table.cells:
-        rows, columns = labels.setdefault(cell.section, ({}, {}))
-        rows[cell.row], columns[cell.column] = None, None
+        rows_of_section, columns = labels.setdefault(cell.section, ({}, {}))
+        rows_of_section[cell.row], columns[cell.column] = None, None
     values: dict[str, Any] = {
         **{key: getattr(table, key) for key in ("name", "title", "paper", "source", "notes")},
         "sections": [{"section": title, "rows": [*rows], "columns": [*of]} for title, (rows, of) in labels.items()],
         **{"n_cells": n_cells, "n_published": n_published, **named},
         **{key: value for key, value in runs.items() if key not in ("table", "seeds", "splits")},
+        "needs": needs.as_json(),
     }
     n_runs = runs["done"] + runs["failed"] + runs["missing"]
     not_yet = f"; {runs['unavailable']} cells cannot be run yet" if runs["unavailable"] else ""
-    known = {
-        "paper": f"{_paper(table.paper)}, {table.source}",
-        "cells": f"{n_cells}, {n_published} of them with a published value",
-        "runs": f"{runs['done']} of {n_runs} done, {runs['failed']} failed{not_yet}",
-        **{key: ", ".join(named[key.replace(" ", "")]) for key in ("metrics", "data sets", "methods")},
+    others = f"; {counted(n_bases, 'other')} that they start from" if (n_bases := len(needs.runs) - n_runs) > 0 else ""
+    untold = "" if needs.hours else "; hours unknown"
+    notes = f", {counted(len(table.notes), 'note')} (--json)" if table.notes else ""
+    published = f"{n_cells} cells, {n_published} published"
+    known: dict[str, Cell] = {
+        "paper": f"{cited(table.paper, papers(broken=str))}, {table.source}: {published}{notes}",
+        "runs": f"{n_runs}: {runs['done']} done, {runs['failed']} failed{others}{not_yet}{untold}",
+        **table_facts(needs),
     }
-    sizes = [
-        (f"{len(rows)} x {len(columns)}", f"{title}{': ' * bool(title)}{', '.join(rows)} by {', '.join(columns)}")
-        for title, (rows, columns) in labels.items()
-    ]
-    commands = [f"hashbench {verb} {name}" for verb in ("run", "status", "table")]
-    grids = [Grid(sizes, title="rows x columns")]
-    sheet = sheet_of(f"{name} (table): {table.title}", values, known, grids, commands)
-    return replace(sheet, notes=table.notes)
+    speed = needs.speed_command
+    commands = [*([speed] if speed is not None else []), f"hashbench run {name}"]
+    return sheet_of(f"{name} (table): {table.title}", values, known, commands=commands)
 
 
 def figure(name: str) -> Sheet:
@@ -220,7 +226,12 @@ def model(name: str) -> Sheet:
         weights = model.pretrained.weights
         file = weights.path
         values |= {"weights": weights.url, "weights_file": str(file), "weights_here": file.is_file()}
-        known = {"weights": weights.url, "file": f"{file}{'' if file.is_file() else ' (not here)'}"}
+        checksums = {"md5": weights.md5, "sha256": weights.sha256}
+        known = {
+            "weights": weights.url,
+            "checksum": ", ".join(f"{kind} {value}" for kind, value in checksums.items() if value is not None),
+            "file": f"{file}{'' if file.is_file() else ' (not here)'}",
+        }
         known |= {"takes": None if model.takes is None else f"the features {model.takes}"}
         commands += [f"hashbench features DATASET --model {model.takes or name}"]
     return sheet_of(f"{name} (model): {model.summary}", values, known, commands=commands)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hashbench.runs.store import Store
 
 COLUMNS = 80  # where the output is a file or a pipe
+KEPT = "\u00a0"  # a space at which no line is cut
 NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
 
 
@@ -38,6 +39,11 @@ def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False, level: i
 def wrapped(lead: str, text: str) -> Iterator[str]:
     """``lead`` with ``text`` beside it, in lines that fit the terminal."""
     return layout.wrapped(lead, text, width())
+
+
+def kept(text: str) -> str:
+    """``text`` whose spaces are ``KEPT``: a command that stays on one line, until they are made spaces again."""
+    return text.replace(" ", KEPT)
 
 
 def rows_read() -> "Store":

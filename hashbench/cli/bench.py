@@ -310,7 +310,7 @@ def _require_possible(dataset: "Card", runs: "Sequence[Run]", network: tuple[str
     """
     from hashbench.features import width_of
     from hashbench.runs.data import require_supervision
-    from hashbench.runs.missing import require_pytorch
+    from hashbench.runs.needs import require_pytorch
 
     faults = []
     for one in runs:

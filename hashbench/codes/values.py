@@ -1,4 +1,4 @@
-"""What the values of codes are, and whether they can be bits: the one check of files, arrays and tensors."""
+"""Counts the values of codes, and refuses those that cannot be bits: the one check of files, arrays and tensors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -84,8 +84,10 @@ def check_labels(card: Card, file: "h5py.File") -> None:
 def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
     """The labels, and the names of the items if there are any; raises ValueError if they are damaged."""
     check_labels(card, file)
-    names: Names = file["names"][:] if "names" in file else None
-    if names is not None and array_sha256(names) != file.attrs["names_sha256"]:
+    if "names" not in file:
+        return file["labels"][:], None
+    names = file["names"][:]
+    if array_sha256(names) != file.attrs["names_sha256"]:
         raise ValueError("the names have another checksum than when they were written")
     return file["labels"][:], names
 
@@ -99,8 +101,11 @@ def read_items(card: Card, file: "h5py.File", path: Path, in_memory_bytes: int |
         raise ValueError("the items are not one run of bytes")
     if offset + stored.nbytes > path.stat().st_size:
         raise ValueError("the items end before they should")
-    in_memory = stored.nbytes <= (IN_MEMORY_BYTES if in_memory_bytes is None else in_memory_bytes)
-    return cast("Items", stored[:] if in_memory else np.memmap(path, card.dtype, "r", offset, stored.shape))
+    if in_memory_bytes is None:
+        in_memory_bytes = IN_MEMORY_BYTES
+    if stored.nbytes <= in_memory_bytes:
+        return cast("Items", stored[:])
+    return cast("Items", np.memmap(path, card.dtype, "r", offset, stored.shape))
 
 
 def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -111,20 +116,27 @@ def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any
 
 def empty_labels(card: Card) -> Labels:
     """An array for the labels: a class for each item, or a column for each label."""
-    by_class = card.labels == "class"
-    return np.empty(card.n_items, np.int64) if by_class else np.zeros((card.n_items, card.n_classes), np.uint8)
+    if card.labels == "class":
+        return np.empty(card.n_items, np.int64)
+    return np.zeros((card.n_items, card.n_classes), np.uint8)
+
+
+def label_counts(labels: Labels, n_classes: int = 0) -> NDArray[np.int64]:
+    """The number of items in each class, of class ids [n], or with each label, of [n, labels]; int64[classes]."""
+    if labels.ndim == 2:
+        return labels.sum(axis=0, dtype=np.int64)
+    return np.bincount(labels[labels >= 0], minlength=n_classes)
 
 
 def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> Iterator[str]:
     """The ways in which labels and content differ from the card, one line each; ``content`` is (items, checksum)."""
     if len(labels) != card.n_items:
         yield f"{len(labels)} items; the card states {card.n_items}"
-    is_multi = labels.ndim == 2
-    highest, lowest = 1 if is_multi else card.n_classes - 1, -1 if card.own else 0  # -1: an item without a class
+    lowest = -1 if card.own else 0  # -1: an item without a class
+    highest = 1 if labels.ndim == 2 else card.n_classes - 1
     if labels.min(initial=0) < lowest or labels.max(initial=0) > highest:
         yield f"labels from {labels.min()} to {labels.max()}; {lowest} to {highest} exist"
-    of_class = labels if is_multi else labels[labels >= 0]
-    counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(of_class, minlength=card.n_classes)
+    counts = label_counts(labels, card.n_classes)
     if card.class_counts not in (None, counts.tolist()):
         yield f"class counts are {counts.tolist()}; the card states {card.class_counts}"
     for probe in card.probes:

@@ -56,7 +56,7 @@ def _draw(panel: Panel, figure: Figure) -> None:
         look = look_of(line.name)
         ranks.plot((line.low, line.high), (place, place), color=look["color"], linewidth=1.6, solid_capstyle="butt")
         ranks.plot([place + 1], [place], look["marker"], color=look["color"], markersize=5, markeredgewidth=0)
-    ranks.set_yticks(range(n), labels_of(panel, {}))
+    ranks.set_yticks(range(n), labels_of(panel))
     ranks.set(xlabel="rank, 1 is the best", xlim=(0.4, n + 0.6), ylim=(n - 0.5, -0.5), axisbelow=True)
     ranks.locator_params(axis="x", integer=True)
     ranks.grid()

@@ -76,8 +76,10 @@ class CpuCounter(Counter):
 
     def __init__(self, query: Codes, workers: int | None, kernel: Kernel) -> None:
         super().__init__(query)
-        self.query, self.jobs = query, imported(f"hashbench.histogram.{kernel}_kernel").jobs
-        self.threads = workers or (available_cores() if kernel == "numba" else 1)  # NumPy's bincount holds the GIL
+        self.query = query
+        n_threads = available_cores() if kernel == "numba" else 1  # NumPy's bincount holds the GIL
+        self.threads = workers or n_threads
+        self.jobs = imported(f"hashbench.histogram.{kernel}_kernel").jobs
         self.counts: Ints = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
 
     def _add(self, database: AnyCodes, relevance: Relevance, report: Report) -> None:

@@ -25,8 +25,10 @@ def for_arrays(name: str, *codes: Any) -> str:
     """The device that counts ``codes`` in memory; ``auto`` is that of the first torch tensor on a GPU, else "cpu"."""
     if name != "auto":
         return usable(name)
-    on_gpu = [each.device for each in codes if hasattr(each, "detach") and getattr(each, "is_cuda", False)]
-    return str(on_gpu[0]) if on_gpu else "cpu"
+    for array in codes:
+        if hasattr(array, "detach") and getattr(array, "is_cuda", False):
+            return str(array.device)
+    return "cpu"
 
 
 def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:

@@ -16,7 +16,10 @@ Kind = Literal["hadamard", "hadamard_first", "bernoulli", "half", "max_distance"
 
 ANY_LENGTH = "centres = 'max_distance' takes any number of bits"
 DRAWS = 100  # of all centres, until no two are equal and no bit is the same in all
-FIRST_SHARE, STEP, LAST_SHARE = 0.61, 0.01, 0.2  # of the bits: the distance that max_distance asks for
+# of the bits: the distance that max_distance asks for
+FIRST_SHARE = 0.61
+STEP = 0.01
+LAST_SHARE = 0.2
 TRIES = 10_000  # for a centre that is as far as that, until it asks for less
 
 
@@ -41,7 +44,8 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
         "half": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _half_code),
         "max_distance": partial(_far_apart, n_classes, bits),
     }
-    rng, best = np.random.default_rng(seed), None
+    rng = np.random.default_rng(seed)
+    best = None
     for _ in range(DRAWS):
         drawn = draw[kind](rng)
         if best is None or _constant_bits(drawn) < _constant_bits(best):
@@ -70,18 +74,21 @@ def eigen_signs(similarity: NDArray[np.float64], bits: int, seed: int) -> Signs:
     """
     from scipy.linalg import eigh
 
-    rng, n = np.random.default_rng(seed), len(similarity)
-    residual, found = bits * (2 * similarity - 1), np.empty((0, n))
+    rng = np.random.default_rng(seed)
+    n = len(similarity)
+    residual = bits * (2 * similarity - 1)
+    earlier = np.empty((0, n))
     for _ in range(bits):
         noise = rng.standard_normal((n, n)) * (1e-6 * bits)
         vector = eigh(residual + noise + noise.T, subset_by_index=[n - 1, n - 1])[1][:, 0]
         vector = vector * np.sign(vector[np.abs(vector).argmax()])  # the eigensolver gives it either sign
         bit = np.where(vector >= 0, 1.0, -1.0)
         others = (rng.choice([-1.0, 1.0], n) for _ in range(100))
-        useful = (y for y in chain([bit], others) if not np.any(np.abs(found @ y) == n) and y @ residual @ y > 0)
+        useful = (y for y in chain([bit], others) if not np.any(np.abs(earlier @ y) == n) and y @ residual @ y > 0)
         bit = next(useful, bit)
-        residual, found = residual - np.outer(bit, bit), np.vstack([found, bit])
-    return found.T.astype(np.int8)
+        residual = residual - np.outer(bit, bit)
+        earlier = np.vstack([earlier, bit])
+    return earlier.T.astype(np.int8)
 
 
 def _check(kind: Kind, n_classes: int, bits: int) -> None:
@@ -123,29 +130,33 @@ def _distinct(
     first: Signs, n: int, draw: Callable[[int, np.random.Generator], Signs], rng: np.random.Generator
 ) -> Signs:
     """``first``, and codes that are drawn until there are ``n`` different ones."""
-    found = {row.tobytes(): row for row in first}
-    while len(found) < n:
-        row = draw(first.shape[1], rng)
-        found.setdefault(row.tobytes(), row)
-    return np.stack(list(found.values()))
+    codes = {code.tobytes(): code for code in first}
+    while len(codes) < n:
+        code = draw(first.shape[1], rng)
+        codes.setdefault(code.tobytes(), code)
+    return np.stack(list(codes.values()))
 
 
 def _far_apart(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
-    found, share, failures = np.empty((0, bits), np.float32), FIRST_SHARE, 0
-    while len(found) < n_classes:
+    codes = np.empty((0, bits), np.float32)
+    share = FIRST_SHARE
+    failures = 0
+    while len(codes) < n_classes:
         tried = rng.choice(np.array([-1, 1], np.float32), (min(1000, TRIES - failures), bits))
-        nearest = (bits - tried @ found.T).min(1, initial=2 * bits) / 2
+        nearest = (bits - tried @ codes.T).min(1, initial=2 * bits) / 2
         far = np.flatnonzero(nearest >= share * bits)
         if len(far):
-            found, failures = np.vstack([found, tried[far[0]]]), 0
+            codes = np.vstack([codes, tried[far[0]]])
+            failures = 0
             continue
         failures += len(tried)
         if failures == TRIES:
-            share, failures = share - STEP, 0
+            share = share - STEP
+            failures = 0
         if share < LAST_SHARE:
             few = f"{n_classes} codes of {bits} bits that are {LAST_SHARE} bits apart were not found"
             raise HashbenchError(f"centres = 'max_distance': {few}: more bits, or centres = 'bernoulli'")
-    return found.astype(np.int8)
+    return codes.astype(np.int8)
 
 
 def _constant_bits(codes: Signs) -> int:

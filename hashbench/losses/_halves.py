@@ -11,7 +11,7 @@ def cosine_gap(codes: Tensor, vectors: Tensor) -> Tensor:
     none, and its loss and gradient are 0. The cosine with a vector of zeros is 0 [su2018greedy, li2021deep].
     """
     half = len(codes) // 2
-    of_codes, of_vectors = (
-        cosine_similarity(each[:half], each[half : 2 * half], dim=1) for each in (codes, vectors.detach())
-    )
+    pairs = slice(half), slice(half, 2 * half)
+    of_codes = cosine_similarity(codes[pairs[0]], codes[pairs[1]], dim=1)
+    of_vectors = cosine_similarity(vectors[pairs[0]].detach(), vectors[pairs[1]].detach(), dim=1)
     return (of_codes - of_vectors).square().sum() / max(1, half)

@@ -30,8 +30,8 @@ class Supervision(nn.Module):
 
         Here every example is a group of its own.
         """
-        each = torch.arange(self.n_examples)
-        return each, each
+        examples = torch.arange(self.n_examples)
+        return examples, examples
 
 
 class LabelSupervision(Supervision):
@@ -46,8 +46,8 @@ class LabelSupervision(Supervision):
         super().__init__()
         if len(labels) < 2:
             raise HashbenchError(f"{len(labels)} training example: a ranking needs a query and something to rank")
-        given = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
-        if len(torch.unique(given)) == len(given):
+        classes = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
+        if len(torch.unique(classes)) == len(classes):
             raise HashbenchError("no two training examples share a class or label: nothing is relevant to a query")
         if (labels == labels[0]).all():
             raise HashbenchError("all training examples have the same class or labels: there is nothing to tell apart")
@@ -60,8 +60,8 @@ class LabelSupervision(Supervision):
 
     def similar(self, rows: Tensor) -> Tensor:
         """Whether the examples share a class or label; without levels of 8 bytes, for M n are many."""
-        own = self.labels[rows]
-        return share_class(own, self.labels) if own.ndim == 1 else label_levels(own, self.labels) > 0
+        labels = self.labels[rows]
+        return share_class(labels, self.labels) if labels.ndim == 1 else label_levels(labels, self.labels) > 0
 
     def alike(self) -> tuple[Tensor, Tensor]:
         """Groups of equal labels."""
@@ -133,6 +133,7 @@ class RowObjective(nn.Module):
     """
 
     n_views: ClassVar[int] = 1  # how often a batch is encoded, each time with other copies, augmentation and dropout
+    uses_cpu: ClassVar[bool] = False  # whether a step computes something on the CPU, wherever the network is
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, of the relaxed codes ``activations`` [n_views M, bits] of the examples ``rows`` [M].
@@ -160,7 +161,8 @@ def as_row_objective(objective: Objective, supervision: Supervision) -> RowObjec
 class _BatchObjective(RowObjective):
     def __init__(self, loss: BatchLoss, supervision: Supervision) -> None:
         super().__init__()
-        self.loss, self.supervision = loss, supervision
+        self.loss = loss
+        self.supervision = supervision
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         return self.loss(activations, self.supervision.levels(rows, rows))

@@ -35,8 +35,10 @@ def loss(
     """
     check(activations, relevance)
     wide = activations.double()
-    bound = clip or None
-    codes = straight_through(wide, bound) if binary else wide if bound is None else wide.clamp(-bound, bound)
+    if binary:
+        codes = straight_through(wide, clip or None)
+    else:
+        codes = wide.clamp(-clip, clip) if clip else wide
     cost = likelihood(scale * inner_products(codes), relevant_mask(relevance))
     balance = codes.mean(0 if over == "items" else 1).abs().pow(power).mean()
     return mean_where(cost, off_diagonal_mask(relevance)) + eta * balance

@@ -30,7 +30,8 @@ def semi_hard(distance: Tensor, labels: Tensor, *, margin: float) -> Tensor:
     ids; an item with a negative id is a negative of every other item. ``margin`` is alpha of schroff2015facenet.
     """
     same = (labels[:, None] == labels) & (labels[:, None] >= 0)
-    positive, negative = same & off_diagonal_mask(same), ~same & off_diagonal_mask(same)
+    positive = same & off_diagonal_mask(same)
+    negative = ~same & off_diagonal_mask(same)
     chosen = distance.gather(1, semi_hard_negatives(distance.detach(), negative))
     cost = (distance - chosen + margin).relu()
     counted = positive & negative.any(1, keepdim=True)
@@ -68,8 +69,9 @@ def multi_class(similarity: Tensor, embeddings: Tensor, *, l2: float) -> Tensor:
     jeong2018efficient divides the sum of all |f|^2 by their number, 2 n, so its lambda is half of this ``l2``; their
     code and TensorFlow use ``l2``.
     """
-    own = torch.arange(len(similarity), device=similarity.device)
-    return cross_entropy(similarity, own) + l2 / 2 * embeddings.double().square().sum(1).mean().to(similarity.dtype)
+    matching = torch.arange(len(similarity), device=similarity.device)
+    cost = cross_entropy(similarity, matching)
+    return cost + l2 / 2 * embeddings.double().square().sum(1).mean().to(similarity.dtype)
 
 
 def rounds(rows: Tensor) -> tuple[Tensor, Tensor]:

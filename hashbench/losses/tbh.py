@@ -41,7 +41,9 @@ class Objective(ItemObjective):
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        self.value_max, self.reduction, self.noise = value_max, reduction, noise
+        self.value_max = value_max
+        self.reduction = reduction
+        self.noise = noise
         self.to_z = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, bottleneck), nn.Sigmoid())
         self.graph = nn.Linear(bottleneck, bottleneck)
         self.decoder = nn.Sequential(nn.Linear(bottleneck, hidden), nn.ReLU(), nn.Linear(hidden, width))
@@ -54,19 +56,22 @@ class Objective(ItemObjective):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, of activations u [M, bits] before the sign, in the precision of the layers."""
-        kind, device = self.graph.weight.dtype, activations.device
+        kind = self.graph.weight.dtype
+        device = activations.device
         x = (self.vectors / self.value_max).to(kind)
         p = activations.to(kind).sigmoid()
         codes = bernoulli(p, noise_of(p, self.noise, generator))
         g = (_propagation(codes) @ self.graph(self.to_z(x))).sigmoid()
         error = (self.decoder(g) - x).square().sum() / 2
         loss = error if self.reduction == "sum" else error / len(x)
-        for adversary, own, is_binary in zip(self.adversaries, (codes, g), (True, False), strict=True):
-            real = torch.rand(own.shape, generator=generator, dtype=torch.float64)
-            real = (real > 0.5 if is_binary else real).to(device, kind)
-            of_real, of_own = adversary(real), adversary(_Reversed.apply(own))
+        for adversary, learned, is_binary in zip(self.adversaries, (codes, g), (True, False), strict=True):
+            real = torch.rand(learned.shape, generator=generator, dtype=torch.float64)
+            if is_binary:
+                real = real > 0.5
+            of_real = adversary(real.to(device, kind))
+            of_learned = adversary(_Reversed.apply(learned))
             loss = loss + binary_cross_entropy_with_logits(of_real, torch.ones_like(of_real))
-            loss = loss + binary_cross_entropy_with_logits(of_own, torch.zeros_like(of_own))
+            loss = loss + binary_cross_entropy_with_logits(of_learned, torch.zeros_like(of_learned))
         return loss
 
 

@@ -4,14 +4,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import NO_CODES, Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
-from hashbench.foundation.errors import HashbenchError
+from hashbench.contract import Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.histogram.ranking import Distances
@@ -78,7 +77,7 @@ class QuantisingHasher(FeatureHasher):
         whole: Arrays = {}
         first = 0
         encoded = ((len(block), encode(block)) for items in rows.blocks() for block in self.blocks(items))
-        for n, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda each: each[0]):
+        for n, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda block: block[0]):
             for name, array in arrays.items():
                 if name not in whole:
                     whole[name] = np.empty((len(rows), *array.shape[1:]), array.dtype)
@@ -93,10 +92,8 @@ class QuantisingHasher(FeatureHasher):
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes what is stored of the items, ``names`` [n], and ``labels`` if the items have any."""
-        labels = {} if rows.labels is None else {"labels": rows.labels}
         stored = self._arrays(rows, self.function.of_items, progress=True)
-        write_arrays(path, **stored, names=np.array(names), **labels)
-
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: neighbours are shown by Hamming distance."""
-        raise HashbenchError(f"{folder.name}: {NO_CODES}")
+        stored["names"] = np.array(names)
+        if rows.labels is not None:
+            stored["labels"] = rows.labels
+        write_arrays(path, **stored)

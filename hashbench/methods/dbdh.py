@@ -23,9 +23,15 @@ class Settings(DeepSettings):
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import dbdh
 
-    binary, scale = settings.codes == "binary", settings.similarity_scale
-    of_codes = partial(dbdh.loss, binary=binary, clip=settings.clip, scale=scale)
-    return partial(of_codes, eta=settings.eta, over=settings.balance_over, power=settings.power)
+    return partial(
+        dbdh.loss,
+        binary=settings.codes == "binary",
+        clip=settings.clip,
+        scale=settings.similarity_scale,
+        eta=settings.eta,
+        over=settings.balance_over,
+        power=settings.power,
+    )
 
 
 METHOD = deep_method(__name__, Settings, _objective)

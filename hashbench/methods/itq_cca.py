@@ -28,13 +28,13 @@ class Settings(ShallowSettings):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     labelled, members = labelled_examples("itq_cca", features, data, several=True)
-    scaled, bits = canonical(labelled, members, settings.ridge), settings.bits
+    scaled = canonical(labelled, members, settings.ridge)
     rank = scaled.shape[1]
-    if settings.more_bits == "refused" and bits > rank:
-        given = f"{bits} bits from {rank} canonical directions of {members.shape[1]} classes"
-        raise HashbenchError(f"{given}: at most {rank} bits, or --set more_bits=spread")
+    if settings.more_bits == "refused" and settings.bits > rank:
+        where = f"{settings.bits} bits from {rank} canonical directions of {members.shape[1]} classes"
+        raise HashbenchError(f"{where}: at most {rank} bits, or --set more_bits=spread")
     mean = labelled.mean(axis=0)
-    return Linear(mean, rotated(labelled - mean, scaled, bits, settings.iterations, data.seed))
+    return Linear(mean, rotated(labelled - mean, scaled, settings.bits, settings.iterations, data.seed))
 
 
 def rotated(centred: Floats, scaled: Floats, bits: int, iterations: int, seed: int) -> Floats:

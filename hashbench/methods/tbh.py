@@ -28,10 +28,16 @@ def _objective(settings: Settings, data: TrainingData) -> RowObjective:
 
     from hashbench.losses import tbh
 
-    layers = {key: getattr(settings, key) for key in ("bottleneck", "hidden", "noise", "reduction")}
-    generator = torch.Generator().manual_seed(derive_seed(data.seed, "objective"))
-    width = math.prod(data.items.shape[1:])
-    return tbh.Objective(width, settings.bits, value_max=data.value_max, generator=generator, **layers)
+    return tbh.Objective(
+        math.prod(data.items.shape[1:]),
+        settings.bits,
+        bottleneck=settings.bottleneck,
+        hidden=settings.hidden,
+        value_max=data.value_max,
+        reduction=settings.reduction,
+        noise=settings.noise,
+        generator=torch.Generator().manual_seed(derive_seed(data.seed, "objective")),
+    )
 
 
 METHOD = item_method(__name__, Settings, _objective)

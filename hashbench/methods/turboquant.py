@@ -70,7 +70,8 @@ def normal_levels(bits: int) -> tuple[float, ...]:
     for _ in range(20_000):
         bounds = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [np.inf]])
         density = np.exp(-(bounds**2) / 2) / np.sqrt(2 * np.pi)
-        before, levels = levels, -np.diff(density) / -np.diff(ndtr(-bounds))
+        before = levels
+        levels = -np.diff(density) / -np.diff(ndtr(-bounds))
         if np.abs(levels - before).max() < 1e-9:
             break
     return (*-levels[::-1], *levels)

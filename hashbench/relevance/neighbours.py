@@ -95,7 +95,7 @@ def checked_ids(name: str, ids: NDArray[Any], n_queries: int, n_items: int) -> N
     if ids.shape[1] > n_items:
         raise HashbenchError(f"{name}: {ids.shape[1]} neighbours of each query, {n_items:,} items: at most one each")
     if ids.max() >= n_items or ids.min() < NONE:
-        wrong = ids.max() if ids.max() >= n_items else ids.min()
+        wrong = ids[(ids >= n_items) | (ids < NONE)][0]
         raise HashbenchError(f"{name}: there is no row {wrong}: the database has rows 0 to {n_items - 1}; -1 is none")
     whole = ids.astype(np.int64)
     for rows in slices(n_queries, CHECKED):

@@ -84,14 +84,10 @@ def machine_of(row: Row) -> str:
 
 @dataclass
 class Provenance:
-    """The data of the page, which its script reads: all rows, and what is said of each cell, by the id of its element.
-
-    ``cards`` has the address of the card of a method, on a site that has cards.
-    """
+    """The data that the script of the page reads: all rows, and what is said of each cell, by the id of its element."""
 
     rows: Mapping[str, Row]
     entries: Mapping[str, Paper]
-    cards: Mapping[str, str] = field(default_factory=dict)
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     ids: dict[tuple[str, Place], str] = field(default_factory=dict)  # of a table's cells, by table and place
     missing: list[MissingRun] = field(default_factory=list)  # by place too: many cells share one
@@ -143,7 +139,6 @@ class Provenance:
             "groups": list(groups),
             "makers": list(makers),
             "missing": [[run.why, run.command] for run in self.missing],
-            "cards": self.cards,
             "kinds": {method: _kinds(method) for method in sorted({row.method for row in self.rows.values()})},
         }
         return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")

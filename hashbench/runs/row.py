@@ -94,8 +94,8 @@ class Arithmetic(Strict):
     """How the encoder of a deep method was computed in training; it changes the rounding and does not name the run."""
 
     precision: Literal["float32", "bfloat16"]
-    compiled: bool
-    channels_last: bool
+    compiled: bool = False  # these two were options once
+    channels_last: bool = True
     processes: Count
 
 

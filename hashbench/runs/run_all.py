@@ -13,7 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from hashbench.contract import PIXELS
+from hashbench.contract import PIXELS, TimeIsOver
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
 from hashbench.foundation import parallel, paths
@@ -32,10 +32,8 @@ from hashbench.runs.execute import failed_row
 from hashbench.runs.guard import is_saved, row_of, stored_row
 from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
-from hashbench.runs.store import HOLDER, LOCK, Store
+from hashbench.runs.store import OUTPUT, Store, files_of_run
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
-
-OUTPUT = "output.txt"  # in the folder of a run: the output of its worker
 
 
 @dataclass(frozen=True)
@@ -67,14 +65,18 @@ class RunTask(Task):
     def output(self) -> Path:  # noqa: D102
         return self.store.run_folder(self.name) / OUTPUT
 
-    def run(self) -> Row | Postponed:
-        """The row; Postponed if another process executes the run at this moment."""
+    def run(self) -> Row | Postponed | None:
+        """The row; Postponed if another process executes the run or its base now; None if the time is over first."""
         if self.failure is not None:
             return self._record(self.failure)
-        if self.store.is_executed(self.name):
+        if self.options.time_is_over:
+            return None
+        if _is_executed(self.spec, self.store):
             return Postponed()
         several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
-        return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
+        with suppress(TimeIsOver):
+            return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
+        return None
 
     def _record(self, reason: str) -> Row:
         """The measured row if there is one by now, else the row of the failure, which is stored."""
@@ -139,9 +141,8 @@ class RunTask(Task):
 
 
 def _working_files(folder: Path) -> list[Path]:
-    """The files of a run, without those that only serve its training or say who made it."""
-    files = (path for path in folder.glob("[!.]*") if path.is_file() and not path.name.startswith("checkpoint"))
-    return sorted(path for path in files if path.name not in (LOCK, HOLDER, OUTPUT))
+    """The files of a run, without those that only serve its training."""
+    return [path for path in files_of_run(folder) if not path.name.startswith("checkpoint")]
 
 
 def _data_files(spec: Run) -> Iterator[Path]:
@@ -185,7 +186,10 @@ class Outcome:
 
 
 def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = Plan()) -> Iterator[Outcome]:
-    """Executes ``specs`` and yields how each ended; a worker that dies twice or takes too long leaves a failed row."""
+    """Executes ``specs`` and yields how each ended; a worker that dies twice or takes too long leaves a failed row.
+
+    Nothing is yielded of a run that the time of ``options`` left unfinished, or did not let begin.
+    """
     if not specs:
         return
     if plan.ray is not None:
@@ -198,9 +202,28 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
     environments = gpus_in_turn(plan.jobs, options.device, plan.processes)
     pool = local_pool(plan.jobs, plan.timeout_s, environments)
     instead = partial(_recording, where=f"; what it printed is in {OUTPUT} of its folder")
-    with closing(follow(tasks, pool, ready=lambda task: not store.is_executed(task.name), instead=instead)) as results:
+
+    def is_ready(task: RunTask) -> bool:
+        return options.time_is_over or not _is_executed(task.spec, store)
+
+    with closing(follow(tasks, pool, ready=is_ready, instead=instead)) as results:
         for at, found in results:
+            if found is None:
+                continue
             yield Outcome(specs[at], found) if isinstance(found, Row) else Outcome(specs[at], None, str(found))
+
+
+def _is_executed(spec: Run, store: Store) -> bool:
+    """Whether a process executes the run, or one that it starts from and that is not here, at this moment."""
+    if spec.base is not None and not _has_base(spec, store) and _is_executed(spec.base, store):
+        return True
+    return store.is_executed(str(spec.name))
+
+
+def _has_base(spec: Run, store: Store) -> bool:
+    """Whether the run starts from none, or from one whose row and working files are here."""
+    base = spec.base
+    return base is None or (stored_row(base, store) is not None and is_saved(base, store))
 
 
 def _extract_missing(specs: Sequence[Run], options: Options) -> None:
@@ -237,7 +260,7 @@ class _Driver:
         """The outcome of each run, as they end; runs that others start from come before these, and are not yielded."""
         gpus = plan.processes if options.device != "cpu" and cluster.has_gpus else 0
         pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
-        needed = [spec.base for spec in specs if spec.base is not None and not self._has_base(spec)]
+        needed = [spec.base for spec in specs if spec.base is not None and not _has_base(spec, self._store)]
         task_of = partial(RunTask, store=self._store, options=options, processes=plan.processes)
         all_runs = {str(spec.name): spec for spec in [*needed, *specs]}
         tasks = [task_of(spec, timeout_s=plan.timeout_s, cores=plan.cores) for spec in all_runs.values()]
@@ -255,7 +278,7 @@ class _Driver:
     def _is_ready(self, task: RunTask) -> bool:
         """Whether the run's base is here and this process holds its lock; raises HashbenchError if its base failed."""
         base = task.spec.base
-        if base is not None and not self._has_base(task.spec):
+        if base is not None and not _has_base(task.spec, self._store):
             if (ended := self._ended.get(str(base.name))) is not None and ended.failure is not None:
                 raise HashbenchError(f"{base.name}, which it starts from, failed: {ended.failure}")
             return False
@@ -269,11 +292,6 @@ class _Driver:
         self._locks.push(lock)
         self._held[task.name] = lock
         return True
-
-    def _has_base(self, spec: Run) -> bool:
-        """Whether the run starts from none, or from one whose row and working files are here."""
-        base = spec.base
-        return base is None or (stored_row(base, self._store) is not None and is_saved(base, self._store))
 
     def _stored(self, task: RunTask, made: Made) -> Outcome:
         """Writes the working files and the row, unless there is a row by now; an error on the way is the outcome."""

@@ -83,7 +83,8 @@ def _require(means: Floats, k: int, prices: Floats) -> None:
 
 def _solve(means: Floats, k: int, prices: Floats, arcs: Ints) -> tuple[Bools, float]:
     n_classes, d = means.shape
-    bucket, place = np.repeat(np.arange(d), arcs), np.concatenate([np.arange(n) for n in arcs])
+    bucket = np.repeat(np.arange(d), arcs)
+    place = np.arange(len(bucket)) - np.repeat(np.cumsum(arcs) - arcs, arcs)  # of an arc among those of its bucket
     with np.errstate(over="ignore"):
         price = 2 * (prices[bucket] * place)
     flow = n_classes * k

@@ -25,7 +25,14 @@ class _InRounds(RowObjective):
             several = "these items have several labels" if labels.ndim != 1 else "some items have no class"
             raise HashbenchError(f"{base} compares examples by class, one each, and {several}")
         self.base, self.margin, self.l2 = base, margin, l2
+        self.n_classes = 0  # in a batch: found in the first one, and the same in all that a sampler draws in rounds
         self.register_buffer("labels", labels, persistent=False)
+
+    def rounds_of(self, rows: Tensor) -> int:
+        """The number of classes in a batch; only the first batch is looked at: that makes a GPU wait."""
+        if self.n_classes == 0:
+            self.n_classes = self.classes_in(rows)
+        return self.n_classes
 
     def classes_in(self, rows: Tensor) -> int:
         """The number of classes in the batch ``rows`` [M], two or more, in two or more rounds (npairs: two)."""
@@ -45,13 +52,9 @@ class _InRounds(RowObjective):
 class MetricObjective(_InRounds):
     """The objective of the base stage: ``metric_learning.triplet`` or ``.npairs`` of a batch in rounds."""
 
-    is_checked = False  # only the first batch is checked: a check makes a GPU wait
-
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; it draws no random numbers."""
-        if not self.is_checked:
-            self.classes_in(rows)
-            self.is_checked = True
+        self.rounds_of(rows)
         if self.base == "npairs":
             return metric_learning.npairs(activations, l2=self.l2)
         return metric_learning.triplet(activations, self.labels[rows], margin=self.margin)
@@ -66,6 +69,8 @@ class HashObjective(_InRounds):
     share: the r-th unit of flow costs 2 lambda r in the paper, and plamb r in the released code.
     """
 
+    uses_cpu = True
+
     def __init__(
         self, labels: Tensor, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
     ) -> None:
@@ -74,7 +79,7 @@ class HashObjective(_InRounds):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; it draws no random numbers."""
-        n_classes = self.classes_in(rows)
+        n_classes = self.rounds_of(rows)
         buckets = self.buckets(activations, n_classes).repeat(len(rows) // n_classes, 1)
         if self.base == "npairs":
             npairs = gated.npairs if self.variant == "paper" else gated.npairs_as_released

@@ -1,9 +1,9 @@
 """The leaderboard as a sheet: for each panel its ranking, and who beats whom."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hashbench.showing.sheet import Cell, Grid, Link, Number, Sheet, Text, Value, records
+from hashbench.showing.sheet import Cell, Grid, Number, Sheet, Text, Value, records
 from hashbench.tables.leaderboard import EXPLANATION, Line, Panel
 
 NOT_MEASURED = "-"
@@ -34,12 +34,9 @@ def sheet_of(panels: Sequence[Panel]) -> Sheet:
     return Sheet(parts=parts, values=lambda: values_of(panels), records=lambda: records(RECORDS, lines))
 
 
-def ranking(panel: Panel, cards: Mapping[str, str] | None = None) -> Grid:
-    """A row for each method: rank, points, the score of each task, and seconds of training.
-
-    ``cards`` has the address of the card of a method.
-    """
-    labels = labels_of(panel, cards or {})
+def ranking(panel: Panel) -> Grid:
+    """A row for each method: rank, points, the score of each task, and seconds of training."""
+    labels = labels_of(panel)
     columns = ["method", "rank", "points", *(task.title for task in panel.tasks), "train s"]
     return Grid([[label, *facts_of(panel, line)] for label, line in zip(labels, panel.lines, strict=True)], columns)
 
@@ -54,23 +51,19 @@ def facts_of(panel: Panel, line: Line) -> Iterator[Cell]:
     yield NOT_MEASURED if line.train_s is None else Number(line.train_s, ",.1f")
 
 
-def pairs(panel: Panel, cards: Mapping[str, str] | None = None) -> Grid:
+def pairs(panel: Panel) -> Grid:
     """A row and a column for each method: the percent of resamples in which the one of the row beats the other."""
     rows: list[list[Cell]] = []
-    for place, label in enumerate(labels_of(panel, cards or {})):
+    for place, label in enumerate(labels_of(panel)):
         shares = panel.beats[place].tolist()
         cells = [None if other == place else Number(100 * share, ".0f") for other, share in enumerate(shares)]
         rows.append([label, *cells])
     return Grid(rows, ["method", *(str(number) for number in range(1, len(rows) + 1))])
 
 
-def labels_of(panel: Panel, cards: Mapping[str, str]) -> list[Text]:
-    """The label of each line, with its number; it leads to the card of the method, where that has one."""
-    labels: list[Text] = []
-    for number, line in enumerate(panel.lines, 1):
-        card = cards.get(line.name)
-        labels.append((f"{number}. ", Link(line.method, card)) if card else f"{number}. {line.method}")
-    return labels
+def labels_of(panel: Panel) -> list[Text]:
+    """The label of each line, with its number."""
+    return [f"{number}. {line.method}" for number, line in enumerate(panel.lines, 1)]
 
 
 def _records(panel: Panel) -> Iterator[list[Value]]:

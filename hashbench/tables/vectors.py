@@ -20,7 +20,7 @@ from hashbench.foundation.progress import with_bar
 from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, evaluate_with_extremes, summarise
 from hashbench.runs.data import require_supervision
-from hashbench.runs.missing import require_pytorch
+from hashbench.runs.needs import require_pytorch
 from hashbench.runs.query_scores import range_of
 from hashbench.runs.row import HEADINGS, Row
 from hashbench.runs.run import Run

@@ -12,13 +12,13 @@ from typing import Any
 from hashbench.foundation.errors import counted
 from hashbench.foundation.paths import read_once
 from hashbench.metrics import shown
+from hashbench.runs.past import CODE_SIZE, LIKE
 from hashbench.showing.sheet import Grid, Sheet, records
-from hashbench.tables.cell import CODE_SIZE, Cell
+from hashbench.tables.cell import Cell
 from hashbench.tables.notation import cite
 from hashbench.tables.papers import OWN
 from hashbench.tables.sheet import settings_text
 from hashbench.tables.spec import load, why_not_here
-from hashbench.tables.status import LIKE
 from hashbench.tables.table import Table, TableCell
 from hashbench.tables.tracks import title_of
 

@@ -1,12 +1,15 @@
 """The device that trains, and how many threads of the CPU PyTorch uses there."""
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 
 import torch
 from torch import nn
 
 from hashbench.foundation.errors import retold
+from hashbench.foundation.progress import note
 
 SMALL = 1 << 24  # multiply-adds of a forward step: less than a millisecond of one core (benchmarks/threads.py)
 
@@ -14,11 +17,56 @@ SMALL = 1 << 24  # multiply-adds of a forward step: less than a millisecond of o
 def pick_device(name: str) -> torch.device:
     """The device called ``name``; ``auto`` is the GPU if there is one, else the CPU."""
     if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    with retold(lambda _: f"device {name!r} is not here: auto, cpu or cuda[:N]", RuntimeError, AssertionError):
+        return torch.device("cuda" if _has_gpu() else "cpu")
+    here = f"device {name!r} is not here"
+    with retold(lambda cause: f"{here}: {_sentence(cause)}: auto, cpu or cuda[:N]", RuntimeError, AssertionError):
         device = torch.device(name)
         torch.empty(0, device=device)
     return device
+
+
+@cache  # so that its note is printed once
+def _has_gpu() -> bool:
+    """Whether torch can use a GPU; a note says why not if there is one, and its driver is missing or too old."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        has_gpu = torch.cuda.is_available()
+    for warning in warned:
+        note(f"note: the CPU is used: {_sentence(str(warning.message))}")
+    return has_gpu
+
+
+def _sentence(text: str) -> str:
+    """The first sentence of a text, on one line, without its full stop."""
+    return " ".join(text.split()).partition(". ")[0].removesuffix(".")
+
+
+def smaller_that_fits(n: int, peak_bytes: Callable[[int], int | None]) -> tuple[int, int]:
+    """A step of ``n`` items does not fit: the first of n / 2, n / 4, ... that does, and about the bytes that n take.
+
+    ``peak_bytes`` are those of a step of so many items, None where they do not fit. The bytes of n lie on the line
+    through those of two steps. (0, 0) if not even two items fit.
+    """
+    fitting = n // 2
+    while fitting >= 2:
+        peak = peak_bytes(fitting)
+        if peak is not None:
+            less = peak_bytes(fitting // 2) or 0
+            return fitting, peak + (peak - less) * (n - fitting) // (fitting - fitting // 2)
+        fitting //= 2
+    return 0, 0
+
+
+def fits_beside_training(n_bytes: int, device: torch.device) -> bool:
+    """Whether ``n_bytes`` take at most half of the memory that a GPU has left; always on a CPU."""
+    return device.type != "cuda" or n_bytes <= torch.cuda.mem_get_info(device)[0] / 2
+
+
+def fastest_algorithms(device: torch.device) -> AbstractContextManager[None]:
+    """During the block a GPU tries the algorithms of a convolution at its first batch, and takes the fastest."""
+    if device.type != "cuda":
+        return nullcontext()
+    return torch.backends.cudnn.flags(enabled=True, benchmark=True)
 
 
 def is_out_of_memory(error: RuntimeError) -> bool:

@@ -2,24 +2,32 @@
 
 import math
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from hashbench.contract import BitSettings, TrainingData, TrainingFailed
+from hashbench.contract import BitSettings, TimeIsOver, TrainingData, TrainingFailed
 from hashbench.foundation.config import derive_seed, digest
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import ItemObjective, RowObjective
 from hashbench.losses.hswd import transport
-from hashbench.training import checkpoint, distributed, optimiser
-from hashbench.training.device import is_out_of_memory, pick_device, threads_for
+from hashbench.training import checkpoint, distributed, graphs, optimiser
+from hashbench.training.batch import Batch, Batches, generator_of_objective
+from hashbench.training.device import (
+    fastest_algorithms,
+    is_out_of_memory,
+    pick_device,
+    smaller_that_fits,
+    threads_for,
+)
+from hashbench.training.graphs import RecordedSteps, StepParts
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.inputs import draw_augmentation
 from hashbench.training.log import TITLES, Log
 from hashbench.training.optimiser import learning_rate, tanh_scale
-from hashbench.training.sampler import different, sampler
+from hashbench.training.sampler import sampler
 from hashbench.training.settings import DeepSettings, TrainingSettings
 
 _EXAMPLES_CHECKED = 1000  # training examples whose codes are compared with each other after training
@@ -30,10 +38,13 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
 
     Checkpoints are saved between epochs. The random numbers of an epoch depend on the seed and the epoch, so a run that
     was killed and started again ends with the same weights, bit for bit on a CPU. If several processes train together,
-    all return the hasher and the first one writes files. Raises TrainingFailed, which names ``method``, if the loss is
-    not finite, a batch raises HashbenchError, or all codes are equal; the checkpoints stay.
+    all return the hasher and the first one writes files. The checkpoints stay until the caller removes them. Raises
+    TrainingFailed, which names ``method``, if the loss is not finite, a batch raises HashbenchError, or all codes are
+    equal; and TimeIsOver, after a checkpoint, if the next epoch would end after ``data.stop_at``.
     """
-    trainer = Trainer(settings, objective, data, method)
+    no_room = f"{method}: no memory on the GPU for the network and the training items: another program may use it"
+    with retold(lambda _: no_room, torch.OutOfMemoryError):
+        trainer = Trainer(settings, objective, data, method)
     trainer.resume()
     config = {"method": method, "seed": data.seed, **settings.model_dump()}
     log = Log(data.folder, trainer.epochs_done, data.track, config) if data.group.is_first else None
@@ -50,12 +61,12 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
             latest |= {"loss": values["loss"], **found}
             shown = ", ".join(f"{TITLES[name]} {value:.4f}" for name, value in latest.items())
             bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, {shown}", refresh=False)
+            trainer.stop_if_time_is_over()
             trainer.save_checkpoint_if_due()
     trainer.finish()
     if log is not None:
         trainer.hasher.save(data.folder)
         log.close()
-        checkpoint.remove(data.folder)
     return trainer.hasher
 
 
@@ -65,32 +76,30 @@ class Trainer:
     def __init__(self, settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> None:
         self.settings, self.objective, self.data, self.method = settings, objective, data, method
         self.device = pick_device(data.device)
-        compute = data.compute
-        self.precision = settings.precision_on(self.device.type, compute)
-        # a checkpoint is resumed with the same arithmetic only; the number of processes changes just the order of sums
-        arithmetic = [self.device.type, self.precision, compute.compiled, compute.channels_last]
+        self.precision = settings.precision_on(self.device.type, data.compute)
+        # a checkpoint is resumed with the same arithmetic only; the number of processes changes just the order of sums;
+        # no checkpoint is of a compiled encoder, or of channels that are not last
+        arithmetic = [self.device.type, self.precision, False, True]
         torch.manual_seed(derive_seed(data.seed, "weights"))
-        # [n, ...], or [c, n, d] of c augmented copies
-        self.items = torch.from_numpy(data.items if data.copies is None else data.copies).to(self.device)
-        self.batches = sampler(settings, torch.from_numpy(data.labels), data.seed)
+        self.sampler = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
         self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
         beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
         self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
         self.hasher.encoder = distributed.with_synchronised_batch_norm(self.hasher.encoder, data.group, self.device)
         self.hasher.to(self.device)
-        if not compute.channels_last:
-            self.hasher.encoder.to(memory_format=torch.contiguous_format)
-        self.encode = torch.compile(self.hasher.encoder) if compute.compiled else self.hasher.encoder
         self.objective.to(self.device)
+        self.batches = Batches(settings, data, self.device, objective.n_views, self.hasher.spare)
+        self.recorded = self._recorded()
         self.optimiser = optimiser.build(settings, self.hasher.encoder, self.objective)
+        self.made_by = checkpoint.made_by(self.device, self.precision)
         self.epochs_done = self.n_steps = 0  # the steps of all epochs are known when the first batches are drawn
-        self.saved_at = time.monotonic()
+        self.saved_at = self.epoch_began = time.monotonic()
 
     def resume(self) -> None:
         """Loads the checkpoint of this configuration, if there is one."""
         group = self.data.group
-        found = checkpoint.load(self.data.folder, self.config) if group.is_first else None
+        found = checkpoint.load(self.data.folder, self.config, self.made_by) if group.is_first else None
         found = distributed.broadcast_from_first(found, group)
         if found is not None:
             self.epochs_done, state = found
@@ -99,11 +108,26 @@ class Trainer:
 
     def save_checkpoint_if_due(self) -> None:
         """Saves a checkpoint if the last one is ``checkpoint_every_s`` seconds old and the weights are finite."""
-        is_due = time.monotonic() - self.saved_at >= self.data.checkpoint_every_s
+        if time.monotonic() - self.saved_at >= self.data.checkpoint_every_s:
+            self._save_checkpoint()
+
+    def stop_if_time_is_over(self) -> None:
+        """Saves a checkpoint and raises TimeIsOver if an epoch as long as the last one would end too late.
+
+        One epoch is trained in any case, so that many short calls come to an end.
+        """
+        now, stop_at = time.monotonic(), self.data.stop_at
+        last_s = now - self.epoch_began
+        self.epoch_began = now
+        if stop_at is not None and now + last_s > stop_at and self.epochs_done < self.settings.epochs:
+            self._save_checkpoint()
+            raise TimeIsOver
+
+    def _save_checkpoint(self) -> None:
         is_last = self.epochs_done == self.settings.epochs
-        if is_due and self.data.group.is_first and not is_last and self._weights_are_finite():
+        if self.data.group.is_first and not is_last and self._weights_are_finite():
             state = {name: part.state_dict() for name, part in self._parts().items()}
-            checkpoint.save(self.data.folder, self.config, self.epochs_done, state)
+            checkpoint.save(self.data.folder, self.config, self.epochs_done, state, self.made_by)
             self.saved_at = time.monotonic()
 
     def _parts(self) -> dict[str, Any]:
@@ -113,23 +137,18 @@ class Trainer:
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
         """Trains one epoch and returns its values for the log: mean loss, learning rate, seconds, ..."""
         started = time.monotonic()
-        rank = self.data.group.rank
-        torch.manual_seed(derive_seed(self.data.seed, "dropout", epoch, *([rank] if rank else [])))
-        generators = Generators(self.data.seed, epoch)
-        batches = self.batches(epoch)
-        first, losses = epoch * len(batches), []
-        self.n_steps = self.settings.epochs * len(batches)
-        self.hasher.train()
-        # one copy for the whole epoch: a copy at each step would let the GPU idle
-        rows = torch.split(torch.cat(batches).to(self.device), [len(batch) for batch in batches])
-        for step, batch in enumerate(rows, first):
-            losses.append(self.step(epoch, step, batch, generators))
-            bar.update(len(batch))
+        losses, n_trained = list[Tensor](), 0
+        for n_examples, loss in self.steps(epoch):
+            losses.append(loss)
+            n_trained += n_examples
+            bar.update(n_examples)
+            if self.data.after_step is not None:
+                self.data.after_step(self.hasher, n_examples)
         found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
-        self.epochs_done, last = epoch + 1, first + len(batches) - 1
-        for step, loss in enumerate(found, first):
-            if not math.isfinite(loss):
-                raise self._failure(f"epoch {epoch}, step {step}: the loss is {loss}: a smaller lr may help")
+        self.epochs_done, first, last = epoch + 1, epoch * len(losses), (epoch + 1) * len(losses) - 1
+        for step, value in enumerate(found, first):
+            if not math.isfinite(value):
+                raise self._failure(f"epoch {epoch}, step {step}: the loss is {value}: a smaller lr may help")
         self.objective.after_epoch(epoch)
         seconds = time.monotonic() - started
         return {
@@ -138,7 +157,7 @@ class Trainer:
             "loss": sum(found) / len(found),
             "lr": learning_rate(self.settings, epoch, last, self.n_steps),
             "alpha": tanh_scale(self.settings, epoch, last),
-            "images_per_s": round(sum(map(len, batches)) / seconds, 1),
+            "images_per_s": round(n_trained / seconds, 1),
             "seconds": round(seconds, 3),
             **self.objective.logged(),
         }
@@ -175,78 +194,106 @@ class Trainer:
     def _weights_are_finite(self) -> bool:
         return all(bool(torch.isfinite(weight).all()) for weight in self.hasher.parameters())
 
-    def step(self, epoch: int, step: int, rows: Tensor, generators: "Generators") -> Tensor:
-        """Updates the weights once, on the examples ``rows``; returns the loss, detached."""
-        settings, group = self.settings, self.data.group
-        sharing = {"item": 1, "round": settings.classes_per_batch, "batch": len(rows)}[settings.augment_per]
-        spare = self.hasher.spare
-        views = rows.repeat(self.objective.n_views)
-        augmentation = draw_augmentation(len(views), settings.augment, generators.augmentation, sharing, spare)
-        alpha = tanh_scale(settings, epoch, step)
-        examples = (views,) if self.data.copies is None else (self._copies_of(rows, generators), views)
-        kept = self._kept(len(views), generators) if settings.feature_dropout else None
+    def steps(self, epoch: int) -> Iterator[tuple[int, Tensor]]:
+        """Trains an epoch step by step: yields the number of examples of a step, and its loss, on the device."""
+        rank = self.data.group.rank
+        torch.manual_seed(derive_seed(self.data.seed, "dropout", epoch, *([rank] if rank else [])))
+        generator = generator_of_objective(self.data.seed, epoch)
+        examples = self.sampler(epoch)
+        self.n_steps = self.settings.epochs * len(examples)
+        self.hasher.train()
+        with fastest_algorithms(self.device):
+            for batch in self.batches.epoch(epoch, examples):
+                yield len(batch.rows), self.step(batch, generator)
 
-        def stored(part: slice) -> Tensor:
-            items = self.items[tuple(index[part] for index in examples)]
-            return items if kept is None else items * kept[part]
-
-        def relaxed(part: slice) -> Tensor:
-            items = augmentation.cut(stored(part), part)
-            inputs = augmentation.apply(self.hasher.normalised(items), part)
-            inputs = inputs if self.data.compute.channels_last else inputs.contiguous()
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
-                activations = self.encode(inputs)
-            activations = activations.float()
-            return torch.tanh(alpha * activations) if settings.relaxation == "tanh" else activations
-
-        def loss_of(codes: Tensor) -> Tensor:
-            if isinstance(self.objective, ItemObjective):
-                self.objective.items = stored(slice(None))
-            try:
-                value: Tensor = self.objective.forward(codes, rows, generators.objective)
-            except HashbenchError as error:
-                raise self._failure(f"epoch {epoch}, step {step}: {error}") from None
-            weight = settings.transport if isinstance(settings, DeepSettings) else 0
-            return value + weight * transport(codes, generators.objective) if weight else value
-
-        rate = learning_rate(settings, epoch, step, self.n_steps)
-        optimiser.set_learning_rate(self.optimiser, settings, rate)
-        self.optimiser.zero_grad(set_to_none=True)
+    def step(self, batch: Batch, generator: torch.Generator) -> Tensor:
+        """Updates the weights once, on a batch; returns the loss, detached."""
+        rate = learning_rate(self.settings, batch.epoch, batch.step, self.n_steps)
+        optimiser.set_learning_rate(self.optimiser, self.settings, rate)
+        loss = None
         try:
-            own = relaxed(group.share(len(views)))
-            loss = loss_of(distributed.gather_with_gradient(own, len(views), group))
-            loss.backward()  # type: ignore[no-untyped-call]
+            if self.recorded is None:
+                loss = self._plain(batch, generator)
+            else:
+                loss = self.recorded.run(batch, generator, lambda: self._plain(batch, generator))
         except RuntimeError as error:
-            if is_out_of_memory(error):
-                raise self._failure(f"no memory for a step with {len(views)} items: a smaller batch_size") from None
-            raise
-        # not those of the objective: each process computes the whole loss, and so their whole gradient
-        distributed.sum_gradients(self.hasher.encoder.parameters(), group)
-        if settings.clip_norm:
-            nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), settings.clip_norm)
+            if not is_out_of_memory(error):
+                raise
+        if loss is None:  # the error is gone, and with it the memory that its frames held
+            raise self._failure(self._how_much_memory(batch))
+        if self.settings.clip_norm:
+            nn.utils.clip_grad_norm_(self.hasher.encoder.parameters(), self.settings.clip_norm)
         self.optimiser.step()
         return loss
 
-    def _copies_of(self, rows: Tensor, generators: "Generators") -> Tensor:
-        """The copy of each of ``rows`` that this step takes; for several views different ones, view after view."""
-        n, n_views = len(self.items), self.objective.n_views
-        if n_views == 1:
-            found = torch.randint(n, (len(rows),), generator=generators.augmentation)
-        else:
-            found = different(torch.full((len(rows),), n), n_views, generators.augmentation).T.flatten()
-        return found.to(self.device)
+    def _plain(self, batch: Batch, generator: torch.Generator) -> Tensor:
+        """The loss of a batch, detached; afterwards all weights have their gradients."""
+        group, n = self.data.group, len(batch.items)
+        self.optimiser.zero_grad(set_to_none=True)
+        own = self._codes(batch, group.share(n))
+        loss = self._loss(distributed.gather_with_gradient(own, n, group), batch, generator)
+        loss.backward()  # type: ignore[no-untyped-call]
+        # not those of the objective: each process computes the whole loss, and so their whole gradient
+        distributed.sum_gradients(self.hasher.encoder.parameters(), group)
+        return loss.detach()
 
-    def _kept(self, n: int, generators: "Generators") -> Tensor:
-        """The factors [n, ...] of the values of ``n`` items: 0 for those that are dropped, else 1 / (1 - dropout)."""
-        share = self.settings.feature_dropout
-        drawn = torch.rand(n, *self.data.items.shape[1:], generator=generators.dropout)
-        return ((drawn >= share) / (1 - share)).to(self.device)
+    def _how_much_memory(self, batch: Batch) -> str:
+        """What a step that finds no memory needs, and which batch size fits."""
+        n, n_views = len(batch.items), self.objective.n_views
+        text = f"no memory for a step with {n} items"
+        if self.device.type != "cuda":
+            return f"{text}: a smaller batch_size"
+        fitting, needed = smaller_that_fits(n, lambda fewer: self._peak_bytes(batch, fewer))
+        if fitting < 2 * n_views:
+            return f"{text}, and none for two on {self.device}: another program may use it"
+        here = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device)
+        return (
+            f"{text}: they take about {needed / 2**30:.1f} GiB of {self.device}, and {here / 2**30:.1f} are there; "
+            f"batch_size {fitting // n_views} fits"
+        )
 
+    def _peak_bytes(self, batch: Batch, n: int) -> int | None:
+        """The most bytes of the GPU in a step of the first ``n`` items, without the objective; None: too many."""
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats(self.device)
+        try:
+            self._codes(batch, slice(n)).square().sum().backward()  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            return None
+        finally:
+            self.optimiser.zero_grad(set_to_none=True)
+        return torch.cuda.max_memory_allocated(self.device)
 
-class Generators:
-    """The random generators of an epoch: a change of one use does not change the others."""
+    def _codes(self, batch: Batch, part: slice = slice(None)) -> Tensor:
+        """The relaxed codes of the slice ``part`` of the items of a batch."""
+        items = batch.augmentation.cut(batch.items[part], part)
+        inputs = batch.augmentation.apply(self.hasher.normalised(items), part)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+            activations = self.hasher.encoder(inputs)
+        activations = activations.float()
+        return torch.tanh(batch.tanh_scale * activations) if self.settings.relaxation == "tanh" else activations
 
-    def __init__(self, seed: int, epoch: int) -> None:
-        self.augmentation = torch.Generator().manual_seed(derive_seed(seed, "augment", epoch))
-        self.objective = torch.Generator().manual_seed(derive_seed(seed, "examples", epoch))
-        self.dropout = torch.Generator().manual_seed(derive_seed(seed, "feature_dropout", epoch))
+    def _loss(self, codes: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
+        if isinstance(self.objective, ItemObjective):
+            self.objective.items = batch.items
+        try:
+            value: Tensor = self.objective.forward(codes, batch.rows, generator)
+        except HashbenchError as error:
+            raise self._failure(f"epoch {batch.epoch}, step {batch.step}: {error}") from None
+        weight = self.settings.transport if isinstance(self.settings, DeepSettings) else 0
+        return value + weight * transport(codes, generator) if weight else value
+
+    def _recorded(self) -> RecordedSteps | None:
+        """What records the steps of a long run on a GPU, in one process; else None."""
+        recorder = graphs.recorder_for(self.device)
+        n_examples = self.settings.steps_per_epoch * self.settings.batch_size or len(self.data.items)
+        n_steps = self.settings.epochs * n_examples / self.settings.batch_size
+        if recorder is None or not self.data.group.is_alone or n_steps < graphs.LEAST_STEPS:
+            return None
+        has_own_steps = type(self.objective).after_epoch is not RowObjective.after_epoch
+        is_static = not has_own_steps and not self.objective.uses_cpu
+        return RecordedSteps(
+            StepParts(self.hasher.encoder, self.objective, is_static, self._codes, self._loss), recorder
+        )

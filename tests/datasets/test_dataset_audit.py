@@ -66,13 +66,14 @@ def audited(kind: str, chosen: Split | None = None, **given: np.ndarray) -> Audi
 
 @together("kind", RULES)
 def test_a_sound_split_of_any_kind_passes(kind: str) -> None:
-    chosen, found = sound(kind), audited(kind)
-    assert found.leaks == []
-    assert found.compared_by == ["bytes"]
-    assert found.sizes == {role: len(ids) for role, ids in chosen.lists().items()}
-    assert len(set(found.checksums.values())) == len({ids.tobytes() for ids in chosen.lists().values()})
-    assert found.ids_sha256 == chosen.sha256
-    assert found.labels_sha256 == array_sha256(labelled(kind).labels)
+    chosen = sound(kind)
+    report = audited(kind)
+    assert report.leaks == []
+    assert report.compared_by == ["bytes"]
+    assert report.sizes == {role: len(ids) for role, ids in chosen.lists().items()}
+    assert len(set(report.checksums.values())) == len({ids.tobytes() for ids in chosen.lists().values()})
+    assert report.ids_sha256 == chosen.sha256
+    assert report.labels_sha256 == array_sha256(labelled(kind).labels)
 
 
 def test_counts_are_of_each_class_or_label() -> None:
@@ -96,7 +97,8 @@ def test_stated_sizes_are_compared() -> None:
 
 
 def test_the_pinned_checksum_holds_for_the_protocols_own_seed_only() -> None:
-    chosen, pinned = sound("per_class"), RULES["per_class"].model_copy(update={"ids_sha256": "0" * 64})
+    chosen = sound("per_class")
+    pinned = RULES["per_class"].model_copy(update={"ids_sha256": "0" * 64})
     with pytest.raises(CheckFailed, match=f"the ids have checksum {chosen.sha256}"):
         audit(data("per_class"), chosen, pinned, seed=0)
     audit(data("per_class"), chosen, pinned, seed=1)
@@ -117,11 +119,12 @@ def test_duplicates_in_other_lists_are_found_with_their_ids() -> None:
 
 def test_validation_items_are_no_duplicates_of_training_items() -> None:
     items = ITEMS.copy()
-    held, train = ids("stratified", "validation"), ids("stratified", "train")
+    held = ids("stratified", "validation")
+    train = ids("stratified", "train")
     items[held] = items[train[4]]
-    found = audited("stratified", items=items)
-    leaks = found.leaks
-    assert n_duplicates(found) == 0  # of queries
+    report = audited("stratified", items=items)
+    leaks = report.leaks
+    assert n_duplicates(report) == 0  # of queries
     assert [(leak.role, leak.inside, leak.n) for leak in leaks] == [
         ("validation", "database", 8),
         ("validation", "train", 8),
@@ -131,11 +134,12 @@ def test_validation_items_are_no_duplicates_of_training_items() -> None:
 
 def test_names_are_compared_where_there_are_any_and_bytes_where_there_are_items() -> None:
     names = np.array([f"{item}.jpg".encode() for item in range(N)])
-    query, database = ids("per_class", "query"), ids("per_class", "database")
+    query = ids("per_class", "query")
+    database = ids("per_class", "database")
     names[query[0]] = names[database[5]]
-    found = audit(labelled("per_class", names), sound("per_class"), RULES["per_class"], seed=0)
-    assert found.compared_by == ["file name"]
-    assert found.leaks[0] == Leak("query", "database", "file name", 1, [(int(query[0]), int(database[5]))])
+    report = audit(labelled("per_class", names), sound("per_class"), RULES["per_class"], seed=0)
+    assert report.compared_by == ["file name"]
+    assert report.leaks[0] == Leak("query", "database", "file name", 1, [(int(query[0]), int(database[5]))])
     assert audited("per_class", names=names).compared_by == ["bytes", "file name"]
 
 
@@ -151,7 +155,7 @@ def test_keys_are_of_the_bytes_whatever_the_block(monkeypatch: pytest.MonkeyPatc
 
 def test_keys_that_agree_by_chance_are_no_duplicates() -> None:
     keys = np.array([5, 5, 5, 6], np.uint64)
-    found = find_duplicates(keys, np.array([0, 3]), np.array([1, 2]))
-    assert found == [(0, 1)]
+    pairs = find_duplicates(keys, np.array([0, 3]), np.array([1, 2]))
+    assert pairs == [(0, 1)]
     assert find_duplicates(keys, np.array([0, 3]), np.array([1, 2]), ITEMS) == []
     assert len(find_duplicates(keys, np.array([0]), np.array([], np.int64))) == 0

@@ -166,8 +166,10 @@ def test_dashes_and_capitals_do_not_matter():
 def test_unknown_names_are_answered_with_the_nearest():
     with pytest.raises(HashbenchError, match=r"^unknown dataset 'stl1': did you mean stl10\b"):
         load_card("stl1")
-    said = r"^unknown protocol of digits 's9': did you mean s1\? hashbench list protocols --dataset digits shows all$"
-    with pytest.raises(HashbenchError, match=said):
+    message = (
+        r"^unknown protocol of digits 's9': did you mean s1\? hashbench list protocols --dataset digits shows all$"
+    )
+    with pytest.raises(HashbenchError, match=message):
         load_card("digits").protocol("s9")
 
 
@@ -267,8 +269,8 @@ def test_validation_by_class_is_of_a_protocol_by_class_of_the_same_sizes(toy):
     assert load_card("toy").protocol("held_out").stands_for("held_out") == "s2"
     others = [("queries_per_class = 1", "queries_per_class = 2"), ("train_per_class = 2", "train_per_class = 0")]
     others += [("train_per_class = 2", f"train_per_class = 2\n{more}") for more in ("seed = 1", APART)]
-    for of in (RANDOM, *(PER_CLASS.replace(old, new) for old, new in others), PER_CLASS.replace("s2", "s3")):
-        toy.card.write_text(card + of + BY_CLASS)
+    for table in (RANDOM, *(PER_CLASS.replace(old, new) for old, new in others), PER_CLASS.replace("s2", "s3")):
+        toy.card.write_text(card + table + BY_CLASS)
         with pytest.raises(HashbenchError, match=r"protocol held_out: s2 is not drawn by class with 1 queries and 2 "):
             load_card("toy")
 

@@ -41,7 +41,8 @@ def roles(n: int, query: list[int], train: list[int], database: str) -> dict[str
 
 
 def slow_per_class(rule: PerClass, labels: list[int], salt: str) -> dict[str, list[int]]:
-    query, train = [], []
+    query = []
+    train = []
     for label in {label for label in labels if label >= 0}:
         order = by_name([item for item, other in enumerate(labels) if other == label], salt)
         query += order[: rule.queries_per_class]
@@ -51,7 +52,8 @@ def slow_per_class(rule: PerClass, labels: list[int], salt: str) -> dict[str, li
 
 def slow_per_label(rule: PerLabel, labels: list[list[int]], salt: str) -> dict[str, list[int]] | None:
     """None where a label cannot be drawn from, or is in the database no more."""
-    query, train = [], []
+    query = []
+    train = []
     totals = [sum(column) for column in zip(*labels, strict=True)]
     for label in sorted(range(len(totals)), key=lambda label: (-totals[label], label)):
         free = [item for item, row in enumerate(labels) if row[label] and item not in query + train]
@@ -61,8 +63,8 @@ def slow_per_label(rule: PerLabel, labels: list[list[int]], salt: str) -> dict[s
         query += order[: rule.queries_per_label]
         train += order[rule.queries_per_label :][: rule.train_per_label]
     chosen = roles(len(labels), query, train, "rest")
-    found = all(any(labels[item][label] for item in chosen["database"]) for label in range(len(totals)))
-    return chosen if found else None
+    has_each_label = all(any(labels[item][label] for item in chosen["database"]) for label in range(len(totals)))
+    return chosen if has_each_label else None
 
 
 @given(
@@ -101,7 +103,8 @@ def test_random(queries: int, train: int, apart: bool, n: int) -> None:
 
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4), st.integers(0, 4))
 def test_random_among_some_ids(before: int, after: int, queries: int, train: int) -> None:
-    first, end = before, before + 10
+    first = before
+    end = before + 10
     rule = Random(**SAID, draw="random", queries=queries, train=train, among=[first, end])
     order = by_name(list(range(first, end)), "a/s1-0")
     rest = sorted(order[queries:])
@@ -115,11 +118,12 @@ def test_validation_leaves_the_queries_out_and_keeps_the_training_items(
 ) -> None:
     n = left_out + train + queries + more
     labels = np.zeros(n, np.int64)
-    of = Random(**SAID, draw="random", queries=left_out, train=train, seed=seed)
+    base = Random(**SAID, draw="random", queries=left_out, train=train, seed=seed)
     rule = RandomValidation(
         **SAID, draw="random_validation", of="s1", left_out=left_out, train=train, queries=queries, seed=seed
     )
-    tested, chosen = lists(split(labels, of, "a", "s1")), lists(split(labels, rule, "a", "held_out"))
+    tested = lists(split(labels, base, "a", "s1"))
+    chosen = lists(split(labels, rule, "a", "held_out"))
     assert chosen["train"] == tested["train"]
     assert len(chosen["query"]) == queries
     assert sorted(chosen["query"] + chosen["database"]) == tested["database"]
@@ -132,11 +136,12 @@ def test_validation_by_class_leaves_the_queries_out_and_keeps_the_training_items
     left_out: int, train: int, queries: int, more: int, seed: int
 ) -> None:
     labels = np.r_[np.arange(3 * (left_out + train + queries + more)) % 3, -1]
-    of = PerClass(**SAID, queries_per_class=left_out, train_per_class=train, seed=seed)
+    base = PerClass(**SAID, queries_per_class=left_out, train_per_class=train, seed=seed)
     sizes = {"left_out_per_class": left_out, "train_per_class": train, "queries_per_class": queries}
     rule = PerClassValidation(**SAID, draw="per_class_validation", of="s1", **sizes, seed=seed)
-    assert rule.misfit(of) is None
-    tested, chosen = lists(split(labels, of, "a", "s1")), lists(split(labels, rule, "a", "held_out"))
+    assert rule.misfit(base) is None
+    tested = lists(split(labels, base, "a", "s1"))
+    chosen = lists(split(labels, rule, "a", "held_out"))
     orders = [by_name(np.flatnonzero(labels == label).tolist(), f"a/s1-{seed}") for label in range(3)]
     assert chosen["query"] == sorted(item for order in orders for item in order[left_out + train :][:queries])
     assert sorted(chosen["query"] + chosen["database"]) == tested["database"]
@@ -178,14 +183,15 @@ def test_stratified_draws_what_the_sparse_hash_code_draws() -> None:
 @given(st.integers(1, 7), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_parts_drawn(queries: int, train: int, seed: int) -> None:
     labels = np.random.default_rng(seed).permutation(np.repeat([0, 1, 2, -1], [3, 4, 5, 2]))
-    own = [*np.repeat([2, 0], 4), *labels.tolist()]  # the part of the queries comes first here
+    all_labels = [*np.repeat([2, 0], 4), *labels.tolist()]  # the part of the queries comes first here
     values = {"query": [0, 8], "database": [8, 22], "queries": queries, "train_per_class": train}
-    found = lists(split(np.array(own), PartsDrawn(**SAID, draw="parts_drawn", **values), "a", "s1"))
-    order, of_classes = by_name([*range(8)], "a/s1-0"), []
+    drawn = lists(split(np.array(all_labels), PartsDrawn(**SAID, draw="parts_drawn", **values), "a", "s1"))
+    order = by_name([*range(8)], "a/s1-0")
+    of_classes = []
     for label in range(3):
-        of_classes += by_name([item for item in range(8, 22) if own[item] == label], "a/s1-0")[:train]
+        of_classes += by_name([item for item in range(8, 22) if all_labels[item] == label], "a/s1-0")[:train]
     expected = {"query": sorted(order[:queries]), "database": [*range(8, 22)], "train": sorted(of_classes)}
-    assert found == {**expected, "validation": sorted(order[queries:])}
+    assert drawn == {**expected, "validation": sorted(order[queries:])}
 
 
 CLASSES = np.arange(120) % 6

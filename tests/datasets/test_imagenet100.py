@@ -33,8 +33,10 @@ def photographs(tmp_path, monkeypatch):
 
     An image is a pattern of its class under noise; sides differ, and some images are grey, as in ILSVRC2012.
     """
-    classes, rng = load_card("imagenet100").class_names, np.random.default_rng(0)
-    folder, lists = tmp_path / "ILSVRC2012", {"train": [], "database": [], "test": []}
+    classes = load_card("imagenet100").class_names
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "ILSVRC2012"
+    lists = {"train": [], "database": [], "test": []}
     for row, name in enumerate(classes):
         one_hot = " ".join("1" if other == row else "0" for other in range(len(classes)))
         pattern = rng.integers(0, 256, (4, 4, 3))

@@ -49,7 +49,7 @@ BUILD: dict[str, Build] = {
     "jmlh": lambda c, b: jmlh.Objective(c, b, weight=0.2),
     "jmlh_half": lambda c, b: jmlh.Objective(c, b, weight=0.2, noise="half"),
     "csq": lambda c, b: csq.Objective(c, bern(c, b), quantisation=0.3),
-    "dpn": lambda c, b: dpn.Objective(c, bern(c, b), margin=0.8, decay=0.1),
+    "dpn": lambda c, b: dpn.Objective(c, bern(c, b), margin=0.8),
     "hbmp": lambda c, b: hbmp.Objective(c, b, margin=1.0),
     "orthocos": lambda c, b: orthohash.Objective(c, bern(c, b), scale=8.0, margin=0.2),
     "orthoarc": lambda c, b: orthohash.Objective(c, bern(c, b), scale=8.0, margin=0.2, form="arc"),
@@ -139,7 +139,6 @@ def slow(name: str, objective: ClassObjective, u: Matrix, labels: Matrix) -> flo
             for i in rows:
                 for k, y in enumerate(labels[i]):
                     total += y * sum(max(0, 0.8 - u[i][t] * of[k][t]) for t in range(BITS))
-            return total / len(rows) + 0.1 * sum(x * x for row in u for x in row) / (M * BITS)
         case "hbmp":
             kinds = sorted({tuple(own) for own in labels if sum(own)})
             if all(sum(own) <= 1 for own in labels):

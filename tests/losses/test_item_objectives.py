@@ -20,7 +20,7 @@ from hashbench.losses._halves import cosine_gap
 from hashbench.methods import METHODS
 from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
-from hashbench.training.loop import Generators, Trainer
+from hashbench.training.loop import Trainer
 
 Vectors = list[list[float]]
 BITS, WIDTH = 5, 7
@@ -341,11 +341,15 @@ def test_without_dropout_the_items_are_as_they_are_stored(tmp_path: Path) -> Non
         assert torch.equal(items, torch.from_numpy(data.items)[rows])
 
 
-def test_dropout_takes_no_number_from_the_others() -> None:
-    with_dropout, without = Generators(3, 1), Generators(3, 1)
-    torch.rand(9, generator=with_dropout.dropout)
-    for name in ("augmentation", "objective"):
-        assert torch.equal(*(torch.rand(5, generator=getattr(each, name)) for each in (with_dropout, without)))
+def test_dropout_takes_no_number_from_the_others(tmp_path: Path) -> None:
+    copies = np.stack([np.full((20, 50), 1 + c, np.float32) for c in range(3)])
+    seen = []
+    for share in (0.0, 0.5):
+        objective = Recording(2)
+        one_epoch(objective, training_data(tmp_path, copies=copies), feature_dropout=share, features="gist", copies=3)
+        seen.append([items for _, _, items in objective.seen])
+    for whole, dropped in zip(*seen, strict=True):
+        assert torch.equal(dropped, 2 * whole * (dropped != 0))
 
 
 @together("name", METHODS_OF_ITEMS)

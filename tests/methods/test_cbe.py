@@ -8,7 +8,6 @@ from scipy.linalg import circulant
 from scipy.optimize import minimize
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods.cbe import Circulant, Settings, best_spectrum
 
@@ -70,8 +69,3 @@ def test_a_spectrum_is_a_minimum_for_its_codes(d: int, penalty: float) -> None:
 
 def test_a_frequency_without_features_has_the_size_that_the_penalty_wants() -> None:
     assert np.abs(best_spectrum(np.zeros((3, 4), complex), np.ones((3, 2)), 6, 1.0)) == pytest.approx(1)
-
-
-def test_more_bits_than_features_are_refused() -> None:
-    with pytest.raises(HashbenchError, match="5 bits from 4 features: a circulant matrix is square: at most 4 bits"):
-        fitted(RANDOM.standard_normal((9, 4)))

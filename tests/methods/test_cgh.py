@@ -11,7 +11,6 @@ from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.datasets.card import load_card
 from hashbench.datasets.split import split
 from hashbench.datasets.store import open_dataset
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._column_generation import ColumnSettings
 from hashbench.methods._pairs import Neighbours, random_neighbours
@@ -107,11 +106,6 @@ def test_learned_bits_keep_triplets_in_order(hash_functions: str) -> None:
     neighbours = random_neighbours(data, 20, 20, np.random.default_rng(9))
     near, far = np.split(np.take_along_axis(distances, neighbours.ids, axis=1), [20], axis=1)
     assert (near[:, :, None] < far[:, None]).mean() > 0.97
-
-
-def test_more_anchors_than_examples_are_refused() -> None:
-    with pytest.raises(HashbenchError, match="300 anchors from 60 training examples"):
-        METHODS.get("cgh").fit(settings(hash_functions="kernel"), digits(60))
 
 
 def test_a_loss_weight_without_weights_is_refused() -> None:

@@ -198,7 +198,6 @@ def test_equal_anchors_are_no_fault_without_a_ridge() -> None:
 @pytest.mark.parametrize(
     ("method", "settings", "complaint"),
     [
-        ("sdh", SDH.model_copy(update={"n_anchors": 61}), "61 anchors from 60 training examples: --set n_anchors=60"),
         ("hc_sdh", HC_SDH.model_copy(update={"bits": 6}), "no Hadamard matrix of order 6 is constructed here"),
         ("hc_sdh", HC_SDH.model_copy(update={"bits": 2}), "4 classes at 2 bits: a class is a row, so at least 4 bits"),
     ],

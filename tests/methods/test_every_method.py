@@ -132,11 +132,6 @@ def test_itq_without_iterations_rotates_the_components_at_random(tmp_path: Path)
     assert np.abs(np.abs(rotation).max(axis=0) - 1).min() > 0.01  # no component alone
 
 
-def test_itq_refuses_more_bits_than_components(tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match="principal components along which the features vary: at most"):
-        METHODS.get("itq").fit(resolved("itq", bits=65).settings, training_data(tmp_path))
-
-
 def test_the_rotation_of_itq_spreads_the_components_over_as_many_bits_as_there_are_features(tmp_path: Path) -> None:
     data = training_data(tmp_path)
     assert (np.ptp(data.items.reshape(len(data.items), -1), axis=0) == 0).any()  # pixels that are always white

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import ksh
 
 KERNEL = ksh.Settings(bits=6, features="pixels", hash_functions="kernel", n_anchors=20, iterations=100, tolerance=0.01)
@@ -130,10 +129,3 @@ def test_constant_features_change_nothing() -> None:
     wider = np.hstack([data.items, np.full((90, 2), 3, np.float32)])
     padded = TrainingData(wider, data.labels, 1.0, 0, Path())
     np.testing.assert_array_equal(codes(LINEAR, data), codes(LINEAR, padded))
-
-
-def test_refusals() -> None:
-    with pytest.raises(HashbenchError, match="91 anchors from 90 training examples"):
-        ksh.METHOD.fit(KERNEL.model_copy(update={"n_anchors": 91}), examples())
-    with pytest.raises(HashbenchError, match="is there one class only"):
-        ksh.METHOD.fit(KERNEL, examples(n_classes=1))

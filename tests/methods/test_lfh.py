@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, cosdish, lfh
 from hashbench.methods._pairs import RelevantColumns
@@ -144,10 +144,5 @@ def test_no_matrix_of_all_pairs_is_in_memory(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["lfh", "cosdish"])
 def test_refusals(method: str) -> None:
-    fit, settings = METHODS.get(method).fit, BOTH[method]
     with pytest.raises(HashbenchError, match="40 bits from 39 sampled columns, one fewer than training examples"):
-        fit(settings.model_copy(update={"bits": 40}), data())
-    with pytest.raises(TrainingFailed, match="is there one class only"):
-        fit(settings, data(np.zeros(40, np.int64)))
-    with pytest.raises(TrainingFailed, match="none of them is relevant to each other"):
-        fit(settings, data(np.arange(40)))
+        METHODS.get(method).fit(BOTH[method].model_copy(update={"bits": 40}), data())

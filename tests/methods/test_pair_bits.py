@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.contract import TrainingData
 from hashbench.methods import _column_generation
 from hashbench.methods._block_cut import least_eigenvector_signs
 from hashbench.methods._column_generation import Perceptrons, flip_costs, flipped, pair_matrix, smoothed
@@ -44,12 +44,6 @@ def test_an_example_with_fewer_neighbours_takes_all_and_is_filled_up() -> None:
     assert neighbours.ids[0, 0] == 1
     np.testing.assert_array_equal(neighbours.is_filler.sum(axis=1), [1, 1, 1, 1, 1, 6])
     assert neighbours.n_ranked == 5
-
-
-def test_one_class_has_nothing_to_rank() -> None:
-    data = TrainingData(np.zeros((4, 1)), np.zeros(4, int), 1.0, 0, Path(), device="cpu")
-    with pytest.raises(TrainingFailed, match="one class"):
-        random_neighbours(data, 2, 2, np.random.default_rng(0))
 
 
 def test_the_quadratic_form_is_the_weight_of_the_pairs_that_differ() -> None:

@@ -7,7 +7,6 @@ import pytest
 from scipy.linalg import eigh
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._shallow import KernelLinear, Scaling
 from hashbench.methods.sgh import Settings, seen, sequential
@@ -70,8 +69,3 @@ def test_bits_lower_the_residual_and_a_refinement_finds_each_again() -> None:
     others = np.sign(K @ np.delete(again, 2, axis=1))
     left = K.T @ (wanted - others @ others.T) @ K
     assert again[:, 2] @ left @ again[:, 2] == pytest.approx(np.linalg.eigvalsh(left)[-1])
-
-
-def test_more_anchors_than_examples_are_refused() -> None:
-    with pytest.raises(HashbenchError, match="81 anchors from 80 training examples"):
-        fitted(n_anchors=81)

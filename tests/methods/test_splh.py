@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import splh
 
 SETTINGS = splh.Settings(bits=5, features="pixels", eta=0.3, alpha=2.0, n_pairs=7)
@@ -95,10 +94,3 @@ def test_scale_of_the_features_changes_nothing() -> None:
     large = TrainingData(data.items * 64, data.labels, 1.0, 0, Path())
     first, second = (splh.METHOD.fit(SETTINGS, each).encode(each.items) > 0 for each in (data, large))
     np.testing.assert_array_equal(first, second)
-
-
-def test_refusals() -> None:
-    with pytest.raises(HashbenchError, match="7 bits from 6 features: at most 6 bits"):
-        splh.METHOD.fit(SETTINGS.model_copy(update={"bits": 7}), examples())
-    with pytest.raises(HashbenchError, match="is there one class only"):
-        splh.METHOD.fit(SETTINGS, examples(n_classes=1))

@@ -153,5 +153,3 @@ def test_svms_predict_the_codes_of_separable_classes() -> None:
 def test_refusals() -> None:
     with pytest.raises(HashbenchError, match="60 bits from 59 eigenvectors: at most 59 bits"):
         sth.METHOD.fit(SETTINGS.model_copy(update={"bits": 60}), examples())
-    with pytest.raises(HashbenchError, match="is there one class only"):
-        sth.METHOD.fit(SETTINGS, examples(n_classes=1))

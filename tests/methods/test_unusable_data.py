@@ -66,6 +66,22 @@ def test_one_feature_that_is_constant_is_no_fault(method: str, tmp_path: Path) -
     assert np.isfinite(fitted(method, data(tmp_path, usual, classes()))).all()
 
 
+@pytest.mark.parametrize("method", [name for name in SHALLOW if METHODS.get(name).require is not None])
+def test_more_bits_than_features_where_a_feature_gives_at_most_one(method: str, tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match=r"^9 bits from 8 features: at most 8 bits$"):
+        fitted(method, data(tmp_path, features(), classes()), bits=9)
+
+
+@pytest.mark.parametrize("method", [name for name in SHALLOW if "n_anchors" in METHODS.get(name).settings.model_fields])
+def test_more_anchors_than_examples(method: str, tmp_path: Path) -> None:
+    changes: dict[str, Setting] = {"bits": 4, "n_anchors": 401}
+    if "hash_functions" in METHODS.get(method).settings.model_fields:
+        changes["hash_functions"] = "kernel"
+    settings = Run.resolve("digits", "s1", method, changes).settings
+    with pytest.raises(HashbenchError, match=r"^401 (anchors from|centres of) 400 training examples"):
+        METHODS.get(method).fit(settings, data(tmp_path, features(), classes()))
+
+
 @pytest.mark.parametrize("method", SUPERVISED)
 def test_one_class_only(method: str, tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match=r"two classes|one class|relevant to each other"):

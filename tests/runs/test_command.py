@@ -40,7 +40,7 @@ def test_only_what_changes_the_run_is_in_the_command() -> None:
 def test_the_command_computes_as_the_row_was_computed(
     device: str, threads: dict[str, int] | None, precision: str, words: str
 ) -> None:
-    how = Arithmetic(precision=precision, compiled=False, channels_last=True, processes=1)
+    how = Arithmetic(precision=precision, processes=1)
     row = a_row().model_copy(update={"arithmetic": how, "threads": threads, "hardware": {"device": device}})
     assert train_command(row, again=True).endswith(f" --model small_cnn {words} --again")
 

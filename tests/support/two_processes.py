@@ -102,7 +102,9 @@ def steps(group: ProcessGroup) -> dict[str, Tensor]:
     }
 
 
-def fit(method: str, changes: dict[str, Any], folder: Path, group: ProcessGroup) -> dict[str, Tensor]:
+def fit(
+    method: str, changes: dict[str, Any], folder: Path, group: ProcessGroup, device: str = "cpu"
+) -> dict[str, Tensor]:
     """The weights after three epochs; the last batch of an epoch is one of two."""
     folder.mkdir(exist_ok=True)
     given = {"bits": BITS, "epochs": 3, "batch_size": 29, **changes}
@@ -110,7 +112,7 @@ def fit(method: str, changes: dict[str, Any], folder: Path, group: ProcessGroup)
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     data = TrainingData(
-        items, np.arange(60) % 3, 16.0, seed=1, folder=folder, device="cpu", checkpoint_every_s=0, group=group
+        items, np.arange(60) % 3, 16.0, seed=1, folder=folder, device=device, checkpoint_every_s=0, group=group
     )
     hasher: Any = METHODS.get(method).fit(chosen.settings, data)
     return dict(hasher.state_dict())

@@ -1,22 +1,26 @@
 """What only a GPU can show; make gpu-check."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from support import two_processes
-from torch import Tensor
+from torch import Tensor, nn
 
-from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
+from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions
 from hashbench.losses import LabelSupervision, label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import load_hasher, row_of
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
-from hashbench.training import loop
+from hashbench.sparse.objectives import HashObjective
+from hashbench.training import graphs, loop
 from hashbench.training.settings import DeepSettings
 
 pytestmark = [
@@ -57,11 +61,7 @@ def test_training_on_the_gpu_is_as_good_as_on_the_cpu(precision: str, tmp_path: 
     assert on_gpu.metrics["ap"].mean == pytest.approx(on_cpu.metrics["ap"].mean, abs=0.03)
 
 
-@pytest.mark.parametrize(
-    "compute",
-    [DEFAULT_COMPUTE, ComputeOptions("float32"), ComputeOptions(channels_last=False), ComputeOptions(compiled=True)],
-    ids=str,
-)
+@pytest.mark.parametrize("compute", [DEFAULT_COMPUTE, ComputeOptions("float32")], ids=str)
 def test_every_way_to_compute_trains(compute: ComputeOptions, tmp_path: Path) -> None:
     row = row_of(cell(), Store(tmp_path), Options(device="cuda", compute=compute))
     assert row.arithmetic is not None
@@ -74,6 +74,127 @@ def test_every_objective_trains(method: str, settings: Settings, least: float, t
     row = row_of(cell(method, **settings), Store(tmp_path), Options(device="cuda"))
     assert row.status == "ok", row.reason
     assert (row.metrics["ap"].mean or 0) > least
+
+
+# as in test_graphs, where a recorder of the CPU stands for the GPU
+DROPOUT = {"model": "nin", "width": 0.1, "hash_norm": "batch"}
+RECORDED: list[tuple[str, dict[str, Any], bool]] = [
+    ("talr_ap", {"model": "small_cnn", "augment": "crop_flip", "clip_norm": 1.0}, True),
+    ("talr_ap", {**DROPOUT, "tanh_schedule": "power", "tanh_rate": 0.5}, True),
+    ("talr_ap", {"hash_norm": "batch", "optimiser": "adam", "momentum": 0.0}, True),
+    ("talr_ap", {"feature_dropout": 0.5, "momentum_form": "lr_inside", "lr_decay": 0.5, "lr_decay_every": 1}, True),
+    ("talr_ap", {"transport": 0.1}, False),
+    ("talr_ndcg", {}, False),
+    ("dpsh", {"pairing": "memory"}, True),
+    ("dtsh", {"pairing": "memory", "lr": 0.005}, False),
+    ("jmlh", {"objective_lr": 0.1}, False),
+    ("ce", {}, True),
+    ("adsh", {}, False),
+]
+
+
+@pytest.fixture
+def exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two trainings sum alike: without TF32, and without algorithms that are chosen by their time."""
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    monkeypatch.setattr(loop, "fastest_algorithms", lambda device: nullcontext())
+    monkeypatch.setattr(graphs, "LEAST_STEPS", 0)
+
+
+def recorded_steps(monkeypatch: pytest.MonkeyPatch) -> list[graphs.RecordedSteps]:
+    """The recorded steps of the runs to come."""
+    made: list[graphs.RecordedSteps] = []
+    begin = graphs.RecordedSteps.__init__
+    monkeypatch.setattr(graphs.RecordedSteps, "__init__", lambda own, *given: made.append(own) or begin(own, *given))
+    return made
+
+
+@pytest.mark.usefixtures("exactly")
+@pytest.mark.parametrize(("method", "changes", "whole"), RECORDED, ids=str)
+def test_graphs_end_with_the_weights_of_plain_steps(
+    method: str, changes: dict[str, Any], whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recorded_steps(monkeypatch)
+    changes = {**changes, "precision": "float32"}
+    recorded = two_processes.fit(method, changes, tmp_path / "recorded", ALONE, "cuda")
+    (steps,) = made
+    assert steps.recorded is not None
+    assert (steps.recorded.replay_objective is not None) == whole
+    monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
+    plain = two_processes.fit(method, changes, tmp_path / "plain", ALONE, "cuda")
+    for name, values in plain.items():
+        torch.testing.assert_close(
+            recorded[name], values, rtol=1e-3, atol=1e-4, msg=lambda text, key=name: f"{key}: {text}"
+        )
+
+
+@pytest.mark.usefixtures("exactly")
+@pytest.mark.parametrize("base", ["triplet", "npairs"])
+def test_a_flow_on_the_cpu_is_between_the_graphs(base: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, hashers = recorded_steps(monkeypatch), []
+    given = {"base": base, "d": 16, "k": 2, "width": 0.25, "epochs": 2, "steps_per_epoch": 10, "batch_size": 8}
+    settings: Any = Run.resolve(
+        "cifar100", "sparse_hash", "sparse_hash", {**given, "classes_per_batch": 4, "precision": "float32"}
+    ).settings
+    items = np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3), np.uint8)
+    labels = np.arange(60) % 6
+    for name in ("recorded", "plain"):
+        folder = tmp_path / name
+        folder.mkdir()
+        objective = HashObjective(
+            torch.from_numpy(labels), base, k=2, lam=0.5, variant="released", margin=1.0, l2=0.003
+        )
+        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, device="cuda")
+        hashers.append(loop.train(settings, objective, data, "sparse_hash").state_dict())
+        monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
+    assert made[0].recorded is not None
+    assert made[0].recorded.replay_objective is None
+    for key, values in hashers[1].items():
+        torch.testing.assert_close(hashers[0][key], values, rtol=1e-2, atol=1e-3)
+
+
+class Waits(nn.Module):
+    """Reads a value at each step, so that it cannot be recorded."""
+
+    def forward(self, values: Tensor) -> Tensor:
+        return values * (1.0 + 0.0 * values.detach().sum().item())
+
+
+@pytest.mark.usefixtures("exactly")
+def test_a_network_that_cannot_be_recorded_is_trained_plainly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begin = loop.Trainer.__init__
+
+    def begin_with_waiting(own: loop.Trainer, *given: Any) -> None:
+        begin(own, *given)
+        own.hasher.encoder[0] = nn.Sequential(own.hasher.encoder[0], Waits())
+        if own.recorded is not None:
+            own.recorded = own._recorded()
+
+    monkeypatch.setattr(loop.Trainer, "__init__", begin_with_waiting)
+    monkeypatch.setattr(loop.DeepHasher, "save", lambda own, folder: None)
+    ended = two_processes.fit("talr_ap", DROPOUT, tmp_path, ALONE, "cuda")  # it draws after the failure
+    assert all(values.isfinite().all() for values in ended.values())
+    assert "are not replayed as CUDA graphs" in capsys.readouterr().err
+
+
+def test_a_batch_that_does_not_fit_names_one_that_does(tmp_path: Path) -> None:
+    given: Settings = {"bits": 8, "model": "small_cnn", "epochs": 1, "batch_size": 4000, "precision": "float32"}
+    settings = Run.resolve("cifar10", "s1", "talr_ap", given).settings
+    items = np.zeros((4000, 32, 32, 3), np.uint8)
+    data = TrainingData(items, np.arange(4000) % 10, 255.0, seed=1, folder=tmp_path, device="cuda")
+    torch.cuda.empty_cache()
+    limit = torch.cuda.memory_reserved() + (256 << 20)
+    torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
+    try:
+        with pytest.raises(
+            TrainingFailed, match=r"about [\d.]+ GiB of cuda, .*; batch_size (2000|1000|500|250|125) fits"
+        ):
+            METHODS.get("talr_ap").fit(settings, data)
+    finally:
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        torch.cuda.empty_cache()
 
 
 def test_a_resumed_run_goes_on_from_its_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

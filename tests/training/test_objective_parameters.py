@@ -18,7 +18,6 @@ from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 from hashbench.training import loop
 from hashbench.training.loop import Trainer
-from hashbench.training.sampler import epoch_batches
 from hashbench.training.settings import DeepSettings
 
 ITEMS = np.random.default_rng(0).integers(0, 17, (60, 8, 8, 1), np.uint8)
@@ -56,8 +55,7 @@ def test_a_classifier_is_trained_and_is_not_part_of_the_hasher(
     assert isinstance(own.objective, HeadObjective)
     before = {name: values.clone() for name, values in own.objective.named_parameters()}
     assert set(before) == ({"head.weight"} if method == "greedyhash" else {"head.weight", "head.bias"})
-    rows = epoch_batches(60, 29, 1, 0)[0]
-    own.step(0, 0, rows, loop.Generators(1, 0))
+    next(own.steps(0))
     for name, values in own.objective.named_parameters():
         assert (values != before[name]).all(), name
     assert own.hasher.state_dict().keys() == {
@@ -121,7 +119,7 @@ def test_the_checkpoint_has_the_parameters_and_the_centres(tmp_path: Path, monke
         given = data(tmp_path / method, checkpoint_every_s=0)
         given.folder.mkdir()
         own = trainer(method, given, monkeypatch)
-        own.step(0, 0, epoch_batches(60, 29, 1, 0)[0], loop.Generators(1, 0))
+        next(own.steps(0))
         own.epochs_done = 1
         own.save_checkpoint_if_due()
         again = trainer(method, given, monkeypatch)

@@ -1,5 +1,6 @@
 """Small networks train on one thread, and features are computed a batch on each core: the results are the same."""
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -68,3 +69,41 @@ def test_features_that_are_not_finite_name_their_items(monkeypatch: pytest.Monke
     items[7, 1] = 200
     with pytest.raises(HashbenchError, match="features of items 6 to 7 are not all finite"):
         list(_extract._in_order(FeatureModule(Doubled(), 3, {}), items, 0, 2, torch.device("cpu")))
+
+
+def test_how_much_memory_a_step_needs_is_on_the_line_of_two_that_fit() -> None:
+    asked: list[int] = []
+
+    def peak_bytes(n: int) -> int | None:
+        asked.append(n)
+        return 100 + 7 * n if n <= 70 else None
+
+    assert device.smaller_that_fits(250, peak_bytes) == (62, 100 + 7 * 250)
+    assert asked == [125, 62, 31]
+    assert device.smaller_that_fits(250, lambda _: None) == (0, 0)
+
+
+@pytest.mark.parametrize("why", ["Found no NVIDIA driver on your system. Please check", "Torch not compiled with CUDA"])
+def test_a_missing_driver_is_one_line(why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def empty(*_: object, **__: object) -> torch.Tensor:
+        raise RuntimeError(why)
+
+    monkeypatch.setattr(torch, "empty", empty)
+    with pytest.raises(HashbenchError) as caught:
+        device.pick_device("cuda")
+    assert str(caught.value) == f"device 'cuda' is not here: {why.partition('.')[0]}: auto, cpu or cuda[:N]"
+
+
+def test_an_old_driver_is_said_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def is_available() -> bool:
+        warnings.warn(
+            "CUDA initialization: The NVIDIA driver on your system is too old (11040). Update it", stacklevel=1
+        )
+        return False
+
+    monkeypatch.setattr(torch.cuda, "is_available", is_available)
+    device._has_gpu.cache_clear()
+    assert [device.pick_device("auto").type for _ in range(2)] == ["cpu", "cpu"]
+    told = "note: the CPU is used: CUDA initialization: The NVIDIA driver on your system is too old (11040)\n"
+    assert capsys.readouterr().err == told
+    device._has_gpu.cache_clear()

@@ -19,7 +19,7 @@ Items = NDArray[np.uint8] | NDArray[np.float32]
 
 
 class Block(NamedTuple):
-    """Some items, in the order of their ids, as in a data set; no ``items`` if only labels are read."""
+    """A block of items in the order of their ids; no ``items`` if only labels are read."""
 
     items: Items | None
     labels: Labels
@@ -59,7 +59,8 @@ def as_float32(where: str, values: NDArray[Any]) -> NDArray[np.float32]:
     """The values as float32; raises HashbenchError if one is not finite or beyond ``LARGEST``."""
     with np.errstate(over="ignore"):
         features = values.astype(np.float32)
-    lowest, highest = features.min(initial=0), features.max(initial=0)
+    lowest = features.min(initial=0)
+    highest = features.max(initial=0)
     if not (lowest >= -LARGEST and highest <= LARGEST):  # NaN is in no range
         raise HashbenchError(f"{where}: a feature is not a finite number (NaN, inf, or beyond {LARGEST:g})")
     return features

@@ -32,7 +32,8 @@ def _array(path: str, file: BinaryIO, n_axes: int) -> NDArray[np.uint8]:
     header = file.read(4 + 4 * n_axes)
     if len(header) != 4 + 4 * n_axes or not header.startswith(magic):
         raise HashbenchError(f"{path}: not an idx file of bytes with {n_axes} axes")
-    shape, data = struct.unpack_from(f">{n_axes}I", header, 4), file.read()
+    shape = struct.unpack_from(f">{n_axes}I", header, 4)
+    data = file.read()
     if len(data) != prod(shape):
         raise HashbenchError(f"{path}: {len(data)} bytes after the header; {shape} needs {prod(shape)}")
     return np.frombuffer(data, np.uint8).reshape(shape)

@@ -45,7 +45,7 @@ def test_again_trains_and_compares_and_leaves_the_row(capsys: pytest.CaptureFixt
     assert code == 0
     assert err.endswith("; it is trained again, and its row stays\n")
     names, artefacts, scores, distinct = out.split("\n\n")
-    assert names.endswith(".jsonl (as it was)") and artefacts.split() == ["histogram", "equal"]
+    assert " ".join(names.split()).endswith(".jsonl (as it was)") and artefacts.split() == ["histogram", "equal"]
     lines = scores.splitlines()
     assert re.fullmatch(r"ap +0\.\d{4}  equal", lines[0])
     assert all(line.endswith("  equal") for line in lines)

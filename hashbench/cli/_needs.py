@@ -1,21 +1,33 @@
 """What a table needs, as the facts that ``hashbench show`` prints of it."""
 
-from hashbench.cli._terminal import kept
+from collections.abc import Iterable
+
 from hashbench.datasets.status import readable
 from hashbench.foundation.errors import counted
 from hashbench.runs.needs import Need
+from hashbench.showing.sheet import Cell, Code
 from hashbench.tables.needs import TableNeeds
 
+Spans = tuple[str | Code, ...]
 
-def table_facts(needs: TableNeeds) -> dict[str, str]:
+
+def table_facts(needs: TableNeeds) -> dict[str, Cell]:
     """The facts by their names; what is not here comes with the way to get it. Empty where a table needs none."""
     return {
         "hours": _hours(needs),
-        "data sets": "; ".join(_dataset(need) for need in needs.inputs if need.kind == "data set"),
-        "weights": "; ".join(_weights(need) for need in needs.inputs if need.kind == "weights"),
+        "data sets": _joined(_dataset(need) for need in needs.inputs if need.kind == "data set"),
+        "weights": _joined(_weights(need) for need in needs.inputs if need.kind == "weights"),
         "disk": _disk(needs),
         "memory": "" if needs.peak_memory is None else f"{readable(needs.peak_memory)}, the most of a past run",
     }
+
+
+def _joined(texts: Iterable[Spans]) -> Cell:
+    """The texts with semicolons between them; None without any."""
+    spans: list[str | Code] = []
+    for text in texts:
+        spans += ["; ", *text] if spans else text
+    return tuple(spans) or None
 
 
 def _hours(needs: TableNeeds) -> str:
@@ -30,24 +42,24 @@ def _shown(hours: float) -> str:
     return f"{hours:.1f}" if hours >= 0.05 else "< 0.1"
 
 
-def _dataset(need: Need) -> str:
+def _dataset(need: Need) -> Spans:
     size = "" if need.size_bytes is None else f" {readable(need.size_bytes)}"
     if need.is_here:
-        return f"{need.name}{size}, here"
+        return (f"{need.name}{size}, here",)
     if need.is_by_hand:
-        return f"{need.name}{size}, by hand: {kept(f'hashbench show {need.name}')}"
-    return f"{need.name}{size}: {kept(need.remedy)}"
+        return f"{need.name}{size}, by hand: ", Code(f"hashbench show {need.name}")
+    return f"{need.name}{size}: ", Code(need.remedy)
 
 
-def _weights(need: Need) -> str:
+def _weights(need: Need) -> Spans:
     if need.is_here:
-        return f"{need.name}, here"
+        return (f"{need.name}, here",)
     if need.is_automatic:
-        return f"{need.name}: the first run downloads them"
+        return (f"{need.name}: the first run downloads them",)
     if need.is_by_hand:
         checksum = f" ({need.checksum})" if need.checksum else ""
-        return f"{need.name}: {need.url}{checksum}: {kept(f'hashbench show {need.name}')}"
-    return f"{need.name}: {need.remedy}"
+        return f"{need.name}: {need.url}{checksum}: ", Code(f"hashbench show {need.name}")
+    return (f"{need.name}: {need.remedy}",)
 
 
 def _disk(needs: TableNeeds) -> str:

@@ -2,45 +2,63 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from typing import Any
 
 from typer import Exit, echo
 
+from hashbench.cli._terminal import print_sheet
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting, as_typed, canonical_json
+from hashbench.foundation.config import Setting, as_typed
 from hashbench.foundation.errors import printable
 from hashbench.foundation.progress import note
 from hashbench.metrics import MetricValue, shown
 from hashbench.runs.diff import diff_rerun
 from hashbench.runs.needs import lines_of, missing_inputs
-from hashbench.runs.row import Row, made_by, to_json
+from hashbench.runs.row import Row, made_by, values_of
 from hashbench.runs.run import Run
 from hashbench.runs.settings import Sourced
 from hashbench.runs.store import Store
+from hashbench.showing.ink import Format
+from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts, formatted
 
 
-def print_row(row: Row, stored: Row | None, store: Store, *, as_json: bool) -> None:
+def print_row(row: Row, stored: Row | None, store: Store, output: Format, *, as_json: bool) -> None:
     """Prints the row; if it was trained again, beside the ``stored`` one."""
-    if as_json:
-        rows = {} if stored is None else {"again": row, "stored": stored}
-        values = {key: each.model_dump(by_alias=True) for key, each in rows.items()}
-        echo(to_json(row) if stored is None else canonical_json({**values, **asdict(diff_rerun(row, stored))}))
-    else:
-        echo(f"run   {row.run}")
-        scores = (f"{shown(name):28} {_score(value)}" for name, value in row.all_metrics().items())
-        for line in scores if stored is None else _compared(row, stored):
-            echo(line)
-        if row.distinct_codes is not None:
-            echo(f"{'distinct codes':28} {distinct_text(row.distinct_codes)}")
-        stays = "" if stored is None else " (as it was)"
-        echo(f"row   {paths.shown(store.rows_path(row.dataset, row.protocol))}{stays}")
+    print_sheet(_sheet_of_row(row, stored, store), output, as_json=as_json)
     if row.status == "failed":
         echo(f"error: {row.run}: {row.reason}", err=True)
         raise Exit(2)
 
 
+def _sheet_of_row(row: Row, stored: Row | None, store: Store) -> Sheet:
+    stays = "" if stored is None else " (as it was)"
+    place = (Code(paths.shown(store.rows_path(row.dataset, row.protocol))), stays)
+    grids = [facts({"run": (Code(row.run),), "row": place})]
+    if stored is None:
+        grids.append(Grid([(shown(name), _mean(value)) for name, value in row.all_metrics().items()]))
+    else:
+        grids += _compared(row, stored)
+    if row.distinct_codes is not None:
+        grids.append(facts({"distinct codes": distinct_text(row.distinct_codes)}))
+
+    def values() -> dict[str, Any]:
+        if stored is None:
+            return values_of(row)
+        named = {"again": row.model_dump(by_alias=True), "stored": stored.model_dump(by_alias=True)}
+        return {**named, **asdict(diff_rerun(row, stored))}
+
+    return Sheet(grids=grids, values=values)
+
+
 def print_settings(
-    run: Run, given: Mapping[str, Setting], stored: Row | None, *, as_json: bool, own_weights: bool = False
+    run: Run,
+    given: Mapping[str, Setting],
+    stored: Row | None,
+    output: Format,
+    *,
+    as_json: bool,
+    own_weights: bool = False,
 ) -> None:
     """Prints the run's name, whether it is stored, all its settings with their sources, and what is not here.
 
@@ -49,21 +67,22 @@ def print_settings(
     missing = [] if stored is not None else missing_inputs([run], weights=not own_weights)[str(run.name)]
     settings, name = run.sources(given), run.name
     names = {"dataset": name.dataset, "protocol": name.protocol, "method": name.method, "budget": name.budget}
-    if as_json:
-        values = {"run": str(name), "stored": stored is not None, **names}
-        values |= {"seed": name.seed, "split_seed": name.split_seed}
-        values["missing"] = [asdict(each) for each in missing]
-        values["settings"] = {key: asdict(found) for key, found in settings.items()}
-        echo(canonical_json(values))
-        return
-    width = max(map(len, settings))
-    facts = {"run": str(name), "stored": "no" if stored is None else f"yes, {made_by(stored)}", **names}
-    for key, value in {**facts, "seed": name.seed, "split": split_text(name.split_seed)}.items():
-        if value is not None:
-            echo(f"{key:{width}}  {value}")
-    for key, found in settings.items():
-        echo(f"{key:{width}}  {as_typed(found.value):14}  {_source(found)}")
-    for line in lines_of(missing) if missing else ():
+    known: dict[str, Cell] = {
+        "run": (Code(str(name)),),
+        "stored": "no" if stored is None else f"yes, {made_by(stored)}",
+    }
+    known |= {**names, "seed": str(name.seed), "split": split_text(name.split_seed)}
+    rows = [(key, as_typed(setting.value), _source(setting)) for key, setting in settings.items()]
+
+    def values() -> dict[str, Any]:
+        seeds = {"seed": name.seed, "split_seed": name.split_seed}
+        of_run = {"run": str(name), "stored": stored is not None, **names, **seeds}
+        sources = {key: asdict(setting) for key, setting in settings.items()}
+        return {**of_run, "missing": [asdict(each) for each in missing], "settings": sources}
+
+    grids = [facts(known), Grid(rows, ["setting", "value", "source"])]
+    print_sheet(Sheet(grids=grids, values=values), output, as_json=as_json)
+    for line in lines_of(missing) if missing and not as_json else ():
         note(line)
 
 
@@ -82,12 +101,16 @@ def split_text(seed: int | None) -> str | None:
     return None if seed is None else f"drawn with seed {seed}, not the protocol's own"
 
 
-def _compared(row: Row, stored: Row) -> Iterator[str]:
+def _compared(row: Row, stored: Row) -> Iterator[Grid]:
+    """The artefacts of a run that was trained again, and its scores beside the stored ones."""
     compared, before = diff_rerun(row, stored), stored.all_metrics()
+    known: dict[str, Cell] = {}
     for artefact, is_equal in compared.equal.items():
-        yield f"{artefact:28} {'equal' if is_equal else 'not equal to the stored one'}"
+        known[artefact] = "equal" if is_equal else "not equal to the stored one"
     if compared.likely_cause is not None:
-        yield f"{'likely cause':28} {printable(compared.likely_cause, 300)}"
+        known["likely cause"] = printable(compared.likely_cause, 300)
+    yield facts(known)
+    rows: list[tuple[Cell, ...]] = []
     for name, value in row.all_metrics().items():
         if name not in compared.differences:
             text = "not in the stored row"
@@ -95,9 +118,11 @@ def _compared(row: Row, stored: Row) -> Iterator[str]:
             text = "equal"
         else:
             by = "one of them has no mean" if difference is None else f"differs by {difference:+.2g}"
-            text = f"stored {_score(before[name])}, {by}"
-        yield f"{shown(name):28} {_score(value):6}  {text}"
+            mean = before[name].mean
+            text = f"stored {'' if mean is None else formatted(mean, '.4f')}, {by}"
+        rows.append((shown(name), _mean(value), text))
+    yield Grid(rows)
 
 
-def _score(value: MetricValue) -> str:
-    return "" if value.mean is None else f"{value.mean:.4f}"
+def _mean(value: MetricValue) -> Number | None:
+    return None if value.mean is None else Number(value.mean)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hashbench.cli._row_text import distinct_text, split_text
-from hashbench.cli._sheet import Block, Sheet
+from hashbench.cli._sheet import sheet_of
 from hashbench.cli.catalogue import card_of
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
@@ -13,6 +13,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import shown
 from hashbench.runs.row import HEADINGS, IMPORTED, Row
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Cell, Grid, Sheet, facts
 
 
 def run(name: str) -> Sheet:
@@ -24,7 +25,7 @@ def run(name: str) -> Sheet:
     found = {**row.model_dump(by_alias=True), "row": paths.shown(line.path), "folder": paths.shown(folder)}
     found |= {"kept": kept, "commands": commands, "not_again": why}  # why no command trains it today, or null
     title = f"{row.run} (run): {row.method} on {row.dataset} {row.protocol}"
-    return Sheet(title, found, _facts(found), list(_blocks(found)), commands)
+    return sheet_of(title, found, _facts(found), [*_grids(found)], commands)
 
 
 def _commands(row: Row) -> tuple[list[str], str | None]:
@@ -55,7 +56,7 @@ def _has_images(dataset: str) -> bool:
         return False
 
 
-def _facts(found: dict[str, Any]) -> dict[str, object]:
+def _facts(found: dict[str, Any]) -> dict[str, Cell]:
     code, seconds = found["code"], found["seconds"]
     commit = (code["commit"] or "unknown commit")[:12] + (" with local changes" if code["dirty"] else "")
     made = "elsewhere; imported and scored " if found["budget"] == IMPORTED else ""
@@ -83,17 +84,15 @@ def _pairs(values: dict[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def _blocks(found: dict[str, Any]) -> Iterator[Block]:
+def _grids(found: dict[str, Any]) -> Iterator[Grid]:
     for search, heading in HEADINGS.items():
-        yield (
-            f"{heading}scores",
-            ((shown(name), _score(value)) for name, value in found["searches"].get(search, {}).items()),
-        )
-    values = {key: value for key, value in found["config"].get("settings", {}).items() if key not in found["settings"]}
-    others = ((key, as_typed(value)) for key, value in sorted(values.items()))
-    yield "other settings that are not the defaults of the code", others
+        scores = found["searches"].get(search, {})
+        yield facts({shown(name): _score(value) for name, value in scores.items()}, f"{heading}scores")
+    settings = found["config"].get("settings", {})
+    others = {key: as_typed(value) for key, value in sorted(settings.items()) if key not in found["settings"]}
+    yield facts(others, "other settings that are not the defaults of the code")
     sources = {key: found[f"{key}_sha256"] for key in ("data", "features", "ids")}
-    yield "checksums", {**found["artefacts"], **{key: value for key, value in sources.items() if value}}.items()
+    yield facts({**found["artefacts"], **sources}, "checksums")
 
 
 def _score(value: dict[str, Any]) -> str:

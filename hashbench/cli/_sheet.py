@@ -1,59 +1,30 @@
 """All about one entry, as ``hashbench show`` prints it: a function for each kind, called as the kind is."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from hashbench.cli._terminal import KEPT, in_columns, kept, leave_out, rows_read, wrapped
+from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import counted
-
-Block = tuple[str, Iterable[tuple[str, str]]]  # a heading, and names with a text each
+from hashbench.runs.declared import OtherValues
+from hashbench.showing.sheet import Cell, Code, Grid, Sheet, facts
 
 RELEVANCE = "relevance, which labels or distances define"
 LEARNS_FROM = {"none": "the items alone", "labels": "class labels", "relevance": RELEVANCE}
 CUTOFFS = {"rank": "@100", "radius": "@r2 (Hamming radius 2)", "n_relevant": "@r (rank N+)"}
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """An entry: the ``values`` that --json prints, and the text: a title, facts, blocks, and commands to copy."""
-
-    title: str
-    values: dict[str, Any]
-    facts: Mapping[str, object] = field(default_factory=dict)
-    blocks: Sequence[Block] = ()
-    commands: Sequence[str] = ()
-
-    def begun_with(self, program: str) -> "Sheet":
-        """The sheet with ``program`` in its commands, such as hashbench --root X, so that they work when pasted."""
-
-        def typed(text: str) -> str:
-            return f"{program}{text.removeprefix('hashbench')}" if text.startswith("hashbench ") else text
-
-        lists: dict[str, Any] = {
-            key: list(map(typed, self.values[key])) for key in ("commands", "steps") if key in self.values
-        }
-        own, named = kept("hashbench "), kept(f"{program} ")
-        facts = {key: f.replace(own, named) if isinstance(f, str) else f for key, f in self.facts.items()}
-        blocks = [(heading, [(key, typed(text)) for key, text in lines]) for heading, lines in self.blocks]
-        commands = [typed(command) for command in self.commands]
-        return replace(self, values={**self.values, **lists}, facts=facts, blocks=blocks, commands=commands)
-
-    def lines(self) -> Iterator[str]:
-        """The text. A fact that is None or empty is left out, and so is a block without lines."""
-        yield from wrapped("", self.title)
-        if known := [(key, str(value)) for key, value in self.facts.items() if value not in (None, "")]:
-            yield ""
-            yield from (line.replace(KEPT, " ") for line in in_columns(known))
-        for heading, lines in self.blocks:
-            if rows := list(lines):
-                yield from ("", heading)
-                yield from in_columns(rows, "  ")
-        if self.commands:
-            yield ""
-            yield from (f"$ {command}" for command in self.commands)  # never wrapped: they are to be copied
+def sheet_of(
+    title: str,
+    values: Mapping[str, Any],
+    known: Mapping[str, Cell],
+    grids: Sequence[Grid] = (),
+    commands: Sequence[str] = (),
+) -> Sheet:
+    """The sheet of an entry: the ``values`` that --json prints, what is known, more grids, commands to copy."""
+    return Sheet(title, [facts(known), *grids], commands=commands, values=lambda: values)
 
 
 def _paper(key: str) -> str:
@@ -74,15 +45,15 @@ def method(name: str) -> Sheet:
     method, file, path = METHODS.get(name), method_file(name), paths.shown(method_path(name))
     starts_from_another = method.base is not None and method.base.method != name
     base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
-    known, others = settings_of(name), other_values_of(name)
+    settings, others = settings_of(name), other_values_of(name)
     values: dict[str, Any] = {
         **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch", "several_processes")},
         **file.model_dump(include={"title", "summary", "paper", "budgets"}),
-        **{"name": name, "base": base, "package": package, "file": path, "settings": known},
+        **{"name": name, "base": base, "package": package, "file": path, "settings": settings},
         "variants": [{"conditions": each.conditions, "why": each.why, "values": each.values} for each in others],
     }
     needs = "the extra train (PyTorch)" if method.needs_torch else "the base installation"
-    facts = {
+    known = {
         "paper": _paper(file.paper),
         "learns from": LEARNS_FROM[method.supervision],
         "needs": needs + (", one or several processes (torchrun)" if method.several_processes else ""),
@@ -90,24 +61,27 @@ def method(name: str) -> Sheet:
         "of package": package,
         "file": path,
     }
-    width = max(len(as_typed(each["value"])) for each in known.values())
-    when = [" ".join(f"{key} {value}" for key, value in each.conditions.items()) for each in others]
-    rows = zip(when, (f"{all_as_typed(each.values)} ({each.why})" for each in others), strict=True)
-    blocks = [
-        ("budgets, the first is the default", file.budgets.items()),
-        ("settings: value, source, note", [(key, _setting(each, width)) for key, each in known.items()]),
-        ("other values", rows),
+    grids = [
+        facts(file.budgets, "budgets, the first is the default"),
+        Grid([*map(_setting, settings.items())], ["name", "value", "source: note"], "settings"),
+        Grid([*map(_other_values, others)], ["where", "values (why)"], "other values"),
     ]
     size = "--set d=D --set k=K" if method.group == "sparse" else "--bits BITS"
     commands = [f"hashbench train {name} DATASET --protocol PROTOCOL {size}"]
-    return Sheet(f"{name} ({method.group} method): {file.title}: {file.summary}", values, facts, blocks, commands)
+    return sheet_of(f"{name} ({method.group} method): {file.title}: {file.summary}", values, known, grids, commands)
 
 
-def _setting(each: dict[str, Any], width: int) -> str:
-    if each["source"] == "required":
-        return "none: you give it, or a recipe (experiments/recipes/) does"
-    note = f": {each['note']}" if each["note"] else ""
-    return f"{as_typed(each['value']):{width}}  {each['source']}{note}"
+def _setting(named: tuple[str, Mapping[str, Any]]) -> tuple[Cell, ...]:
+    key, setting = named
+    if setting["source"] == "required":
+        return key, "none", "you give it, or a recipe (experiments/recipes/) does"
+    note = f": {setting['note']}" if setting["note"] else ""
+    return key, as_typed(setting["value"]), f"{setting['source']}{note}"
+
+
+def _other_values(other: OtherValues) -> tuple[Cell, ...]:
+    when = " ".join(f"{key} {value}" for key, value in other.conditions.items())
+    return when, f"{all_as_typed(other.values)} ({other.why})"
 
 
 def dataset(name: str) -> Sheet:
@@ -122,7 +96,7 @@ def dataset(name: str) -> Sheet:
     values |= {"state": status.state, "status": status.line(), "steps": status.steps, "protocols": rules}
     unit, numbers = ("images of", "") if card.kind == "images" else ("rows of", " numbers")
     labels = {"none": "none", "class": f"one of {card.n_classes} classes", "multi": f"several of {card.n_classes}"}
-    facts = {
+    known = {
         "items": f"{card.n_items:,} {unit} {' x '.join(map(str, card.item_shape))}{numbers}",
         "labels": labels[card.labels],
         "here": status.line() if status.state in ("stored", "embedded", "damaged") else status.state,
@@ -130,15 +104,18 @@ def dataset(name: str) -> Sheet:
         "paper": "; ".join(_paper(key) for key in (card.citation or "").split(", ") if key),
         "homepage": card.homepage,
     }
-    blocks = [
-        ("protocols", [(key, _protocol(rule)) for key, rule in rules.items()]),
-        ("to get it", [(f"{n}.", step) for n, step in enumerate(status.steps, 1)]),
+    steps: list[tuple[Cell, ...]] = []
+    for number, step in enumerate(status.steps, 1):
+        steps.append((f"{number}.", (Code(step),) if step.startswith("hashbench ") else step))
+    grids = [
+        facts({key: _protocol(rule) for key, rule in rules.items()}, "protocols"),
+        Grid(steps, title="to get it"),
     ]
     protocol = next(iter(rules), "PROTOCOL")
     commands = [step for step in status.steps[:1] if step.startswith("hashbench ")]
     commands += [f"hashbench split {name} --protocol {protocol} --check"]
     commands += [f"hashbench train METHOD {name} --protocol {protocol} --bits BITS"]
-    return Sheet(f"{name} (data set): {card.title}", values, facts, blocks, commands)
+    return sheet_of(f"{name} (data set): {card.title}", values, known, grids, commands)
 
 
 def _protocol(rule: dict[str, Any]) -> str:
@@ -182,14 +159,14 @@ def table(name: str) -> Sheet:
     untold = "" if needs.hours else "; hours unknown"
     notes = f", {counted(len(table.notes), 'note')} (--json)" if table.notes else ""
     published = f"{n_cells} cells, {n_published} published"
-    facts = {
+    known: dict[str, Cell] = {
         "paper": f"{cited(table.paper, papers(broken=str))}, {table.source}: {published}{notes}",
         "runs": f"{n_runs}: {runs['done']} done, {runs['failed']} failed{others}{not_yet}{untold}",
         **table_facts(needs),
     }
     speed = needs.speed_command
     commands = [*([speed] if speed is not None else []), f"hashbench run {name}"]
-    return Sheet(f"{name} (table): {table.title}", values, facts, commands=commands)
+    return sheet_of(f"{name} (table): {table.title}", values, known, commands=commands)
 
 
 def figure(name: str) -> Sheet:
@@ -204,14 +181,15 @@ def figure(name: str) -> Sheet:
         **{"n_points": len(drawing.points), "n_measured": n_measured, "missing": drawing.missing},
     }
     drawn = f"{n_measured} points are measured" if n_measured else "from its file alone: it needs no run"
-    facts = {
+    known = {
         "paper": f"{_paper(file.paper)}, {file.source}",
         "kind": f"{file.kind}: {figure.kind.summary}",
         "cells": f"{n_cells}" + (f", of table {of_table}" if of_table else ""),
         "drawn": drawing.missing or drawn,
     }
     commands = [f"hashbench {verb} {name}" for verb in (("run", "status", "figure") if n_cells else ("figure",))]
-    return Sheet(f"{name} (figure): {file.title}", values, facts, [("notes", [("-", n) for n in file.notes])], commands)
+    sheet = sheet_of(f"{name} (figure): {file.title}", values, known, commands=commands)
+    return replace(sheet, notes=file.notes)
 
 
 def metric(name: str) -> Sheet:
@@ -225,15 +203,15 @@ def metric(name: str) -> Sheet:
         "parameters": {key: list(choices) for key, choices in metric.parameters.items()},
     }
     written = [*([] if metric.cutoff_required else [name]), *(name + CUTOFFS[kind] for kind in metric.cutoffs)]
-    facts = {
+    known: dict[str, Cell] = {
         "paper": _paper(metric.paper),
         "computed from": {"histogram": "binary codes", "retrieval": "a search in buckets"}[source],
         "written": " or ".join(written),
-        "largest value": metric.maximum if metric.maximum != 1 else None,
+        "largest value": None if metric.maximum == 1 else f"{metric.maximum}",
     }
-    parameters = [(key, ", ".join(choices)) for key, choices in metric.parameters.items()]
-    blocks = [("parameters, the first value is the default", parameters)]
-    return Sheet(f"{name} (metric): {metric.summary}", values, facts, blocks)
+    parameters = {key: ", ".join(choices) for key, choices in metric.parameters.items()}
+    grids = [facts(parameters, "parameters, the first value is the default")]
+    return sheet_of(f"{name} (metric): {metric.summary}", values, known, grids)
 
 
 def model(name: str) -> Sheet:
@@ -241,7 +219,7 @@ def model(name: str) -> Sheet:
 
     model = MODELS.get(name)
     values: dict[str, Any] = {"name": name, "summary": model.summary}
-    facts: dict[str, object] = {"weights": "random: it is trained from scratch"}
+    known: dict[str, Cell] = {"weights": "random: it is trained from scratch"}
     commands = [f"hashbench train METHOD DATASET --protocol PROTOCOL --bits BITS --model {name}"]
     values |= {"weights": None, "weights_file": None, "weights_here": None}
     if model.pretrained is not None:
@@ -249,14 +227,14 @@ def model(name: str) -> Sheet:
         file = weights.path
         values |= {"weights": weights.url, "weights_file": str(file), "weights_here": file.is_file()}
         checksums = {"md5": weights.md5, "sha256": weights.sha256}
-        facts = {
+        known = {
             "weights": weights.url,
             "checksum": ", ".join(f"{kind} {value}" for kind, value in checksums.items() if value is not None),
             "file": f"{file}{'' if file.is_file() else ' (not here)'}",
         }
-        facts |= {"takes": None if model.takes is None else f"the features {model.takes}"}
+        known |= {"takes": None if model.takes is None else f"the features {model.takes}"}
         commands += [f"hashbench features DATASET --model {model.takes or name}"]
-    return Sheet(f"{name} (model): {model.summary}", values, facts, commands=commands)
+    return sheet_of(f"{name} (model): {model.summary}", values, known, commands=commands)
 
 
 def features(name: str) -> Sheet:
@@ -265,4 +243,4 @@ def features(name: str) -> Sheet:
     summary = FEATURES.get(name).summary
     commands = [f"hashbench features DATASET --model {name}"]
     commands += [f"hashbench train METHOD DATASET --protocol PROTOCOL --bits BITS --set features={name}"]
-    return Sheet(f"{name} (features): {summary}", {"name": name, "summary": summary}, commands=commands)
+    return sheet_of(f"{name} (features): {summary}", {"name": name, "summary": summary}, {}, commands=commands)

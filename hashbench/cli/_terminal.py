@@ -31,9 +31,9 @@ def width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((COLUMNS, 24)).columns) if sys.stdout.isatty() else COLUMNS
 
 
-def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False) -> None:
+def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False, level: int = 2) -> None:
     """Prints the sheet in a format, as wide as the terminal; ``as_json`` as JSON."""
-    echo(write(sheet, "json" if as_json else output, width=width()), nl=False)
+    echo(write(sheet, "json" if as_json else output, width=width(), level=level), nl=False)
 
 
 def wrapped(lead: str, text: str) -> Iterator[str]:
@@ -44,14 +44,6 @@ def wrapped(lead: str, text: str) -> Iterator[str]:
 def kept(text: str) -> str:
     """``text`` whose spaces are ``KEPT``: a command that stays on one line, until they are made spaces again."""
     return text.replace(" ", KEPT)
-
-
-def in_columns(lines: Iterable[tuple[str, str]], indent: str = "") -> Iterator[str]:
-    """Each name with its text beside it, the texts one below the other."""
-    rows = list(lines)
-    longest = max((len(name) for name, _ in rows), default=0)
-    for name, text in rows:
-        yield from wrapped(f"{indent}{name:{longest}}  ", text)
 
 
 def rows_read() -> "Store":

@@ -10,13 +10,13 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from hashbench.cli._terminal import in_columns, leave_out, rows_read
+from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.registry import each_usable
+from hashbench.showing.sheet import Grid, Sheet
 
 if TYPE_CHECKING:
-    from hashbench.cli._sheet import Sheet
     from hashbench.datasets.card import Card
     from hashbench.runs.row import Row
 
@@ -29,6 +29,12 @@ class Entry:
     text: str
     group: str = ""
     more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The entry as --json prints it."""
+        group = {"group": self.group} if self.group else {}
+        return {"name": self.name, **group, **self.more}
 
 
 @dataclass(frozen=True)
@@ -60,19 +66,18 @@ class Kind:
         """The number of entries in the list."""
         return len(list(self.entries()) if self.is_longer else self.names())
 
-    def sheet(self, name: str) -> "Sheet":
+    def sheet(self, name: str) -> Sheet:
         """All about one entry."""
         found: Sheet = getattr(import_module(f"hashbench.cli.{self.sheets}"), str(self.one))(name)
         return found
 
 
-def text_of(entries: Iterable[Entry]) -> str:
-    """The names of entries with their texts beside them, each group under its heading."""
-    lines: list[str] = []
+def grids_of(entries: Iterable[Entry]) -> list[Grid]:
+    """The names of entries with their texts beside them, a grid for each group."""
+    grids = []
     for group, members in groupby(entries, key=lambda entry: entry.group):
-        lines += [*([""] if lines else []), *([group] if group else [])]
-        lines += in_columns(((each.name, each.text) for each in members), "  " if group else "")
-    return "\n".join(lines)
+        grids.append(Grid([(entry.name, entry.text) for entry in members], title=group))
+    return grids
 
 
 def complete(*kinds: str) -> Callable[[str], list[str]]:

@@ -1,19 +1,21 @@
 """``hashbench compare``: the differences between codes, runs or lines of a table, and how sure they are."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Context, Option
 
-from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, program
-from hashbench.cli._terminal import json_text, leave_out, print_notes, rows_read
+from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, Output, program
+from hashbench.cli._terminal import leave_out, print_notes, print_sheet, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError, printable, retold
-from hashbench.foundation.files import require_apart, require_output
+from hashbench.foundation.files import require_apart, require_output, write_text
+from hashbench.showing.ink import write
+from hashbench.showing.sheet import Cell, Grid, Number, Range, Sheet, Value, records
 
 if TYPE_CHECKING:
     from hashbench.codes.files import Explicit
@@ -21,9 +23,12 @@ if TYPE_CHECKING:
     from hashbench.evaluation.paired import Paired
     from hashbench.runs.row import Row
     from hashbench.runs.store import Store
-    from hashbench.tables.table import Lines
 
-MEANS = ("A", "B", "A - B")
+SIGNED = "+.4f"  # of a difference
+RECORDS = (
+    *("metric", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "p"),
+    *("p_holm", "n_splits", "n_queries"),
+)
 
 Pairs = list[tuple[int, int]]
 
@@ -61,6 +66,7 @@ def command(
     bit_order: BitOrder = None,
     layout: Layout = None,
     csv: Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file: a line a metric and pair.")] = None,
+    output: Output = "text",
     as_json: AsJson = False,
 ) -> None:
     """Compare two or more codes of the same queries and database, or two or more rows of a table.
@@ -72,8 +78,6 @@ def command(
 
     Of more than two, each is compared with each, and Holm's correction of p is for the number of comparisons.
     """
-    from hashbench.evaluation import report
-
     if csv is not None:
         require_apart([Path(name) for name in sides], [csv])
         require_output(csv, "--csv")
@@ -95,9 +99,10 @@ def command(
         given = [_side(name, explicit, exclude_self, program(context)) for name in sides]
         result = _compare_codes(given, metric, top, options)
         print_notes([note for each in given for note in each.notes])
+    sheet = replace(result.sheet, values=lambda: {**result.values, **options}, records=result.records)
     if csv is not None:
-        report.write_csv_of_comparisons(csv, result.names, result.pairs, result.differences, result.corrected)
-    echo(json_text({**result.values, **options}) if as_json else "\n".join(result.text))
+        write_text(csv, write(sheet, "csv"))
+    print_sheet(sheet, output, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -107,17 +112,18 @@ class Result:
     names: list[str]
     differences: "list[Mapping[str, Paired]]"  # of each pair
     values: dict[str, Any]  # of --json
-    text: list[str]
+    sheet: Sheet
 
-    @property
-    def pairs(self) -> Pairs:
-        """The numbers of the two of each pair."""
-        return _pairs(self.names)
-
-    @property
-    def corrected(self) -> dict[str, list[float]]:
-        """The p of each pair in each metric, corrected for the number of pairs."""
-        return _corrected(self.differences)
+    def records(self) -> Grid:
+        """A line for each metric and pair, with all digits."""
+        lines: list[list[Value]] = []
+        for metric, p_holm in _corrected(self.differences).items():
+            for (a, b), by_metric, p in zip(_pairs(self.names), self.differences, p_holm, strict=True):
+                paired = by_metric[metric]
+                means: list[Value] = [metric, self.names[a], self.names[b], paired.a, paired.b]
+                tested = [paired.difference, paired.low, paired.high, paired.p, p]
+                lines.append([*means, *tested, paired.n_splits, paired.n_queries])
+        return records(RECORDS, lines, "")
 
 
 def _pairs(names: Sequence[str]) -> Pairs:
@@ -139,10 +145,13 @@ def _compare_codes(given: list[Given], metric: list[str] | None, top: int, optio
     found = [compare.compare(given[a].side, given[b].side, parsed, **options) for a, b in _pairs(names)]
     differences: list[Mapping[str, Paired]] = [each.metrics for each in found]
     if len(found) == 1:
-        text = list(_lines(given[0], given[1], found[0], top, options))
-        return Result(names, differences, _json(given[0], given[1], found[0], top), text)
-    text = [*_heading(given, found[0]), *_lines_of_all(names, differences), "", *_how(differences, options)]
-    return Result(names, differences, _json_of_all(given, found), text)
+        grids = [_sides(given), _grid(found[0].metrics, options), *_different(found[0], top)]
+        values = _json(given[0], given[1], found[0], top)
+    else:
+        grids = [_sides(given), *_grids_of_all(names, differences)]
+        values = _json_of_all(given, found)
+    sheet = Sheet(grids=grids, texts=[_queries(found[0])], notes=[*_how(differences, options)])
+    return Result(names, differences, values, sheet)
 
 
 def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options: Mapping[str, Any]) -> Result:
@@ -173,7 +182,11 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options:
         "sides": {letter: {"name": name} for letter, name in zip(ascii_uppercase, names, strict=False)},
         "comparisons": _json_of_pairs(names, differences),
     }
-    return Result(names, differences, values, list(_text_of_lines(table_name, lines, names, differences, options)))
+    where = ", ".join(part for part in (table_name, lines.section, lines.column) if part)
+    sides = Grid([*zip(ascii_uppercase, names, strict=False)])
+    notes = [*_how(differences, options), *_claims(lines.metric, names, differences)]
+    sheet = Sheet(where, [sides, *_grids_of_all(names, differences)], notes=notes)
+    return Result(names, differences, values, sheet)
 
 
 def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
@@ -258,56 +271,45 @@ def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
     return {**values, "metrics": metrics, "most_different": different}
 
 
-def _text_of_lines(
-    table: str,
-    lines: "Lines",
-    names: Sequence[str],
-    differences: "Sequence[Mapping[str, Paired]]",
-    options: Mapping[str, Any],
-) -> Iterator[str]:
+def _claims(metric: str, names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> Iterator[str]:
+    """What may be claimed of each pair."""
     from hashbench.tables.difference import claim
 
-    for letter, name in zip(ascii_uppercase, names, strict=False):
-        yield f"{letter}  {name}"
-    yield ", ".join(part for part in (table, lines.section, lines.column) if part)
-    yield from _lines_of_all(names, differences)
-    yield ""
-    yield from _how(differences, options)
-    yield ""
-    metric = lines.metric
     for (a, b), by_metric, p in zip(_pairs(names), differences, _corrected(differences)[metric], strict=True):
         yield claim(names[a], names[b], by_metric[metric], p)
 
 
-def _lines_of_all(names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> Iterator[str]:
-    from hashbench.evaluation.scores import aligned
+def _grids_of_all(names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> Iterator[Grid]:
+    """A grid for each metric, with a row for each pair."""
     from hashbench.metrics import shown
 
     for metric, corrected in _corrected(differences).items():
-        lines: list[tuple[str, ...]] = [(shown(metric), "first", "second", "difference", "interval", "p", "p (Holm)")]
+        rows: list[list[Cell]] = []
         for (a, b), by_metric, p in zip(_pairs(names), differences, corrected, strict=True):
-            lines.append((f"{ascii_uppercase[a]}, {ascii_uppercase[b]}", *_values(by_metric[metric]), _p(p)))
-        yield from ("", *aligned(lines))
+            rows.append([f"{ascii_uppercase[a]}, {ascii_uppercase[b]}", *_cells(by_metric[metric]), _p(p)])
+        yield Grid(rows, [shown(metric), "first", "second", "difference", "interval", "p", "p (Holm)"])
 
 
-def _heading(given: Sequence[Given], found: "Comparison") -> Iterator[str]:
+def _sides(given: Sequence[Given]) -> Grid:
+    rows: list[list[Cell]] = []
     for letter, each in zip(ascii_uppercase, given, strict=False):
-        yield f"{letter}  {each.side.name}: {each.side.histogram.n_bits} bits"
+        rows.append([letter, f"{each.side.name}: {each.side.histogram.n_bits} bits"])
+    return Grid(rows)
+
+
+def _queries(found: "Comparison") -> str:
     empty = f", {found.n_empty:,} of them without a relevant item (left out)" if found.n_empty else ""
-    yield f"{found.n_queries:,} queries{empty}, {found.n_database:,} items; the same queries by {found.same_by}"
+    return f"{found.n_queries:,} queries{empty}, {found.n_database:,} items; the same queries by {found.same_by}"
 
 
-def _lines(a: Given, b: Given, found: "Comparison", top: int, options: Mapping[str, Any]) -> Iterator[str]:
-    from hashbench.evaluation.scores import aligned
+def _grid(metrics: "Mapping[str, Paired]", options: Mapping[str, Any]) -> Grid:
+    """A row for each metric of one pair."""
     from hashbench.metrics import shown
 
-    yield from _heading((a, b), found)
-    interval = f"{100 * options['interval']:g}% interval"
-    rows = ((shown(name), *_values(each)) for name, each in found.metrics.items())
-    yield from ("", *aligned([("metric", *MEANS, interval, "p"), *rows]))
-    yield from _different(found, top)
-    yield ""
-    yield from _how([found.metrics], options)
+    rows: list[list[Cell]] = []
+    for name, paired in metrics.items():
+        rows.append([shown(name), *_cells(paired)])
+    return Grid(rows, ["metric", "A", "B", "A - B", f"{100 * options['interval']:g}% interval", "p"])
 
 
 def _how(differences: "Sequence[Mapping[str, Paired]]", options: Mapping[str, Any]) -> Iterator[str]:
@@ -322,26 +324,26 @@ def _how(differences: "Sequence[Mapping[str, Paired]]", options: Mapping[str, An
         yield "of one split only: another split, or another training, may give another sign"
 
 
-def _values(each: "Paired") -> tuple[str, ...]:
-    between = f"[{_signed(each.low)}, {_signed(each.high)}]"
-    return f"{each.a:.4f}", f"{each.b:.4f}", _signed(each.difference), between, _p(each.p)
+def _cells(paired: "Paired") -> list[Cell]:
+    """Both means, their difference, its interval, and p."""
+    difference, interval = Number(paired.difference, SIGNED), Range(paired.low, paired.high, SIGNED)
+    return [Number(paired.a), Number(paired.b), difference, interval, _p(paired.p)]
 
 
-def _p(p: float) -> str:
-    return f"{p:.4f}" if p >= 5e-5 else f"{p:.1e}"
+def _p(p: float) -> Number:
+    return Number(p, ".4f" if p >= 5e-5 else ".1e")
 
 
-def _different(found: "Comparison", top: int) -> Iterator[str]:
+def _different(found: "Comparison", top: int) -> Iterator[Grid]:
+    """The queries that differ most in the first metric; their ids, where they have some."""
     from hashbench.metrics import shown
 
     metric = next(iter(found.metrics))
-    for n, each in enumerate(found.most_different(metric, top)):
-        if n == 0:
-            yield from ("", f"largest differences in {shown(metric)}, queries numbered from 0")
-        called = "" if each.id is None else f"  id {printable(str(each.id))}"
-        yield f"query {each.query:>6}  A {each.a:.4f}  B {each.b:.4f}  A - B {_signed(each.a - each.b)}{called}"
-
-
-def _signed(value: float) -> str:
-    """Four decimals with a sign; what rounds to zero has none."""
-    return f"{round(value, 4):+.4f}" if round(value, 4) else "0.0000"
+    different = list(found.most_different(metric, top))
+    has_ids = any(each.id is not None for each in different)
+    rows: list[list[Cell]] = []
+    for each in different:
+        label = [printable(str(each.id))] if has_ids else []
+        rows.append([str(each.query), Number(each.a), Number(each.b), Number(each.a - each.b, SIGNED), *label])
+    columns = ["query", "A", "B", "A - B", *(["id"] if has_ids else [])]
+    yield Grid(rows, columns, f"largest differences in {shown(metric)}, queries numbered from 0")

@@ -1,28 +1,28 @@
 """``hashbench doctor`` shows what is installed and downloaded, and how to get what is missing."""
 
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Exit, Option, echo
+from typer import Exit, Option
 
-from hashbench.cli._options import AsJson
-from hashbench.cli._terminal import wrapped
+from hashbench.cli._options import AsJson, Output
+from hashbench.cli._terminal import print_sheet
 from hashbench.cli.catalogue import card_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar
+from hashbench.showing.sheet import Cell, Code, Sheet, Text, facts
 
 if TYPE_CHECKING:
     from hashbench.datasets.status import DatasetStatus
 
-COMMAND = "missing: hashbench "  # how a line begins that ends with a command
 VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that has a file to verify
 
 
 def command(
     verify: Annotated[bool, Option("--verify", help="Check every byte of the data sets; exit 1 if wrong.")] = False,
+    output: Output = "text",
     as_json: AsJson = False,
 ) -> None:
     """Show what is installed and downloaded, which GPU is found, and how to get what is missing.
@@ -34,13 +34,7 @@ def command(
     found = _found()
     statuses = [_status(name) for name in cards()]
     verified = {each.name: _fault_of(each) for each in statuses if each.state in VERIFIABLE} if verify else {}
-    if as_json:
-        datasets = {each.name: asdict(each) for each in statuses}
-        for name, fault in verified.items():
-            datasets[name] |= {"verified": fault is None, "fault": fault}
-        echo(json.dumps({**found, "datasets": datasets}))
-    else:
-        echo("\n".join(_lines(found, statuses, verified)))
+    print_sheet(_sheet(found, statuses, verified), output, as_json=as_json)
     if any(verified.values()):
         raise Exit(1)
 
@@ -103,24 +97,29 @@ def _fault_of(each: "DatasetStatus") -> str | None:  # None: every byte is right
     return None
 
 
-def _lines(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> Iterator[str]:
+def _sheet(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> Sheet:
     from hashbench.datasets.status import readable
 
     state = ", with local changes" if found["dirty"] else ""
     commit = found["commit"] or "unknown (installed without its repository)"
-    width = max(14, *(len(each.name) for each in statuses))
-    yield from wrapped(f"hashbench {found['version']}  ", f"commit {commit}{state}")
-    for name, folder in found["folders"].items():  # paths are not cut
-        yield f"{name:{width}}  {folder}  ({readable(found['free_bytes'][name])} free)"
-    extras = [(f"extra {extra}", missing, found["how_to_install"][extra]) for extra, missing in found["extras"].items()]
-    installed = [(library, version or "missing") for library, version in found["versions"].items()]
-    installed += [(extra, f"{', '.join(gone)} missing: {how}" if gone else "installed") for extra, gone, how in extras]
-    installed += [("gpu", found["gpu"])]
-    for block in (installed, [(each.name, _line(each, verified)) for each in statuses], _kept(found, statuses)):
-        yield ""
-        for name, text in block:  # a command is not cut: it is to be copied
-            lead = f"{name:{width}}  "
-            yield from [lead + text] if text.startswith(COMMAND) else wrapped(lead, text)
+    folders: dict[str, Cell] = {"commit": f"{commit}{state}"}
+    for name, folder in found["folders"].items():
+        folders[name] = (Code(folder), f"  ({readable(found['free_bytes'][name])} free)")
+    installed: dict[str, Cell] = {library: version or "missing" for library, version in found["versions"].items()}
+    for extra, missing in found["extras"].items():
+        how = found["how_to_install"][extra]
+        installed[f"extra {extra}"] = f"{', '.join(missing)} missing: {how}" if missing else "installed"
+    installed["gpu"] = found["gpu"]
+    datasets = {each.name: _line(each, verified) for each in statuses}
+
+    def values() -> dict[str, Any]:
+        of_datasets = {each.name: asdict(each) for each in statuses}
+        for name, fault in verified.items():
+            of_datasets[name] |= {"verified": fault is None, "fault": fault}
+        return {**found, "datasets": of_datasets}
+
+    grids = [facts(folders), facts(installed), facts(datasets), facts(dict(_kept(found, statuses)))]
+    return Sheet(f"hashbench {found['version']}", grids, values=values)
 
 
 def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, str]]:
@@ -135,12 +134,13 @@ def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tu
     yield "sources", f"{readable(sum(each.kept_bytes for each in statuses))} kept"
 
 
-def _line(each: "DatasetStatus", verified: dict[str, str | None]) -> str:
+def _line(each: "DatasetStatus", verified: dict[str, str | None]) -> Text:
     """The state of a data set, and if it is not here the command that gets it, or that tells how."""
     if each.name in verified:
         return verified[each.name] or f"{each.line()}; every byte is right"
     if each.state not in ("missing", "labels only") or not each.steps:
         return each.line()
     by_command = each.steps[0].startswith("hashbench ")
-    hint = each.steps[0] if by_command else f"by hand: hashbench show {each.name}"
-    return f"missing: {hint}" if each.state == "missing" else f"labels of {each.n_items:,} items; the items: {hint}"
+    hint = each.steps[0] if by_command else f"hashbench show {each.name}"
+    state = "missing: " if each.state == "missing" else f"labels of {each.n_items:,} items; the items: "
+    return f"{state}{'' if by_command else 'by hand: '}", Code(hint)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from typer import Argument, Option, echo
 
 from hashbench.cli import _interrupts
-from hashbench.cli._options import READING, AsJson, BitOrder, Bits, Layout, given
-from hashbench.cli._terminal import print_notes
+from hashbench.cli._options import READING, AsJson, BitOrder, Bits, Layout, Output, given
+from hashbench.cli._terminal import print_notes, print_sheet
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import all_or_none, require_apart, resolved
+from hashbench.foundation.files import all_or_none, require_apart, resolved, write_text
+from hashbench.showing.ink import Format, write
 
 if TYPE_CHECKING:
     from hashbench.codes import Codes
@@ -61,6 +62,7 @@ def command(
         bool,
         Option("--exclude-self", help="Leave a query that is in the database, by its id or row, out of its ranking."),
     ] = False,
+    output: Output = "text",
     as_json: AsJson = False,
     csv: Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file with one line per metric.")] = None,
     per_query: Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file with one line per query.")] = None,
@@ -164,7 +166,7 @@ def command(
             f"{source}, {shards}", scores, total.evidence, query, notes=total.notes, pair_precision=pairs
         )
         _write(found, csv, per_query, curves)
-        return _print(found, as_json)
+        return _print(found, output, as_json=as_json)
     of_shards = {"shard-labels": shard_labels, "jobs": jobs > 1, "ray": ray, "counts": counts, "append": append}
     if alone := given(of_shards):
         raise HashbenchError(f"{alone} needs --shards 'PATTERN', the files of the database")
@@ -181,7 +183,7 @@ def command(
             "several files that are scored one by one",
             ": score one file",
         )
-        return _print_files([_scored([path], str(path), asked)[2] for path in named], csv, as_json)
+        return _print_files([_scored([path], str(path), asked)[2] for path in named], csv, output, as_json=as_json)
     saved, scored, found = _scored(named, source, asked)
     if training is not None:
         items = saved_files.opened(named, explicit=explicit, streamed=stream, training=training)
@@ -191,7 +193,7 @@ def command(
         _write(found, csv, per_query, curves)
         if isinstance(saved, saved_files.SavedCodes):  # the TREC options have been refused for a stream
             _write_trec(saved, scored, trec_run, trec_depth, qrels)
-    return _print(found, as_json)
+    return _print(found, output, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -328,12 +330,13 @@ def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", dev
     return replace(found, twins_in_training=diagnostics.diagnose_queries(counted).twins)
 
 
-def _print_files(found: "list[Evaluation]", csv: Path | None, as_json: bool) -> None:
-    from hashbench.evaluation import report
+def _print_files(found: "list[Evaluation]", csv: Path | None, output: Format, *, as_json: bool) -> None:
+    from hashbench.evaluation.report import sheet_of_files
 
+    sheet = sheet_of_files(found)
     if csv is not None:
-        report.write_csv_of_files(csv, found)
-    echo(report.as_json(*found) if as_json else report.as_table(found))
+        write_text(csv, write(sheet, "csv"))
+    print_sheet(sheet, output, as_json=as_json)
 
 
 def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None) -> None:
@@ -344,7 +347,7 @@ def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves
             report.write_curves(curves, found.evidence.histogram)
             report.write_pairs(curves, found)
         if csv is not None:
-            report.write_csv(csv, found.scores)
+            write_text(csv, write(report.sheet_of(found), "csv"))
         if per_query is not None:
             report.write_per_query(per_query, found.scores, found.evidence.histogram)
 
@@ -358,10 +361,9 @@ def _write_trec(saved: "SavedCodes", scored: "Scorer", run: Path | None, depth: 
         trec.write_qrels(qrels, saved.relevance, own=scored.own)
 
 
-def _print(found: "Evaluation", as_json: bool) -> None:
-    from hashbench.evaluation import report
+def _print(found: "Evaluation", output: Format, *, as_json: bool) -> None:
+    from hashbench.evaluation.report import sheet_of
 
-    text = report.as_json(found) if as_json else report.as_text(found)
     if found.queries.without_relevant == found.scores.n_queries:
         echo(f"warning: {found.source}: no query has a relevant item, so there is no mean", err=True)
-    echo(text)
+    print_sheet(sheet_of(found), output, as_json=as_json)

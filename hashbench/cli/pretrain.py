@@ -26,6 +26,7 @@ def command(
     threads: _options.Threads = 1,
     checkpoint_every: _options.CheckpointEvery = 10.0,
     dry_run: _options.DryRun = False,
+    output: _options.Output = "text",
     as_json: _options.RowAsJson = False,
 ) -> None:
     """Train a network as a classifier on the training part of a data set, and keep its weights in the data folder.
@@ -54,13 +55,13 @@ def command(
     if dry_run:
         chosen = {"model", "classes", *given, *([] if width is None else ["width"])}
         shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}
-        _row_text.print_settings(run, shown, stored_row(run, store), as_json=as_json)
+        _row_text.print_settings(run, shown, stored_row(run, store), output, as_json=as_json)
         return
     compute = ComputeOptions(precision=precision, threads=threads)
     options = Options(device=device, progress=True, checkpoint_every_s=checkpoint_every, compute=compute)
     done = pretrain(run, store, options)
     if done.weights is not None and done.weights.sha256 != done.row.artefacts.get("weights"):
         note("note: the row is of other weights: these were trained again, on another machine or by other code")
-    _row_text.print_row(done.row, None, store, as_json=as_json)
+    _row_text.print_row(done.row, None, store, output, as_json=as_json)
     if done.weights is not None and not as_json:
         echo(f"weights {done.weights.path}")

@@ -16,17 +16,19 @@ from hashbench.cli._options import (
     Layout,
     OfDataset,
     OfMethod,
+    Output,
     ProtocolName,
     RowAsJson,
     RunName,
     SplitSeed,
 )
-from hashbench.cli._terminal import json_text, leave_out, rows_read
-from hashbench.cli.catalogue import complete, run_entry, text_of
+from hashbench.cli._terminal import json_text, leave_out, print_sheet, rows_read
+from hashbench.cli.catalogue import complete, grids_of, run_entry
 from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, CheckFailed, counted, printable
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical
+from hashbench.showing.sheet import Sheet
 
 if TYPE_CHECKING:
     from hashbench.runs.merge import Merged
@@ -45,6 +47,7 @@ def list_(
     method: OfMethod = None,
     bits: Annotated[int | None, Option(min=1, help="Only runs with codes of this length.")] = None,
     status: Annotated[Literal["ok", "failed"] | None, Option(help="Only runs that ended so.")] = None,
+    output: Output = "text",
     as_json: AsJson = False,
 ) -> None:
     """List the stored rows, each with its first metric and its date."""
@@ -55,18 +58,16 @@ def list_(
         for name, row in rows_read().named_rows(leave_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
-    if as_json:
-        echo(json_text({"runs": [{"name": each.name, **each.more} for each in entries]}))
-    elif entries:
-        echo(text_of(entries))
+    sheet = Sheet(grids=grids_of(entries), values=lambda: {"runs": [entry.values for entry in entries]})
+    print_sheet(sheet, output, as_json=as_json)
 
 
 @app.command("show", short_help="Show one row.")
-def show(context: Context, run: RunName, as_json: AsJson = False) -> None:
+def show(context: Context, run: RunName, output: Output = "text", as_json: AsJson = False) -> None:
     """Show one row: its settings, scores, machine and commands. The same as hashbench show RUN --kind run."""
     from hashbench.cli import show
 
-    show.command(context, run, "run", as_json)
+    show.command(context, run, "run", output, as_json=as_json)
 
 
 @app.command("merge", short_help="Copy the rows of other folders into this one.")
@@ -194,6 +195,7 @@ def import_(
     split: SplitSeed = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
+    output: Output = "text",
     as_json: RowAsJson = False,
 ) -> None:
     """Make a row of codes that other code made, scored as the codes of a run; hashbench marks it as imported.
@@ -212,7 +214,7 @@ def import_(
     known: dict[str, int | str] = {"bits": bits, **({} if features is None else {"features": features})}
     run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
-    print_row(import_codes(run, codes, explicit, store), None, store, as_json=as_json)
+    print_row(import_codes(run, codes, explicit, store), None, store, output, as_json=as_json)
 
 
 @app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")

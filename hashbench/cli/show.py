@@ -1,15 +1,16 @@
 """``hashbench show``: all about one method, data set, table, figure, run, metric, model or set of features."""
 
 import shlex
-from typing import Annotated
+from typing import Annotated, Any
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Context, Option
 
-from hashbench.cli._options import program
-from hashbench.cli._terminal import json_text, rows_read
+from hashbench.cli._options import Output, program
+from hashbench.cli._terminal import print_sheet, rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest, unknown
 from hashbench.foundation.registry import canonical
+from hashbench.showing.sheet import Sheet
 
 NAMES = complete("methods", "datasets", "tables", "figures", "runs")
 SHOWN = {kind.one: kind for kind in KINDS.values() if kind.one is not None}
@@ -24,6 +25,7 @@ def command(
         ),
     ],
     kind: Annotated[str | None, Option(help="Only this kind, if several have the name: method, table, ...")] = None,
+    output: Output = "text",
     as_json: Annotated[bool, Option("--json", help="Print one JSON object with a key for each kind.")] = False,
 ) -> None:
     """Show all about one entry.
@@ -36,10 +38,11 @@ def command(
     kinds = {kind: SHOWN[kind]} if kind else SHOWN
     found, first = _entries_called(name, kinds), shlex.join(program(context))
     sheets = {each: kinds[each].sheet(entry).begun_with(first) for each, entry in found.items()}
-    if as_json:
-        echo(json_text({each: sheet.values for each, sheet in sheets.items()}))
-    else:
-        echo("\n\n".join("\n".join(sheet.lines()) for sheet in sheets.values()))
+
+    def values() -> dict[str, Any]:
+        return {each: sheet.values() for each, sheet in sheets.items() if sheet.values is not None}
+
+    print_sheet(Sheet(parts=[*sheets.values()], values=values), output, as_json=as_json)
 
 
 def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:

@@ -1,16 +1,16 @@
 """``hashbench speed``: how long a run would take on this machine, by a few seconds of it."""
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option, echo
+from typer import Argument, Option
 
 from hashbench.cli import _options
 from hashbench.cli._given_run import given_run
-from hashbench.cli._options import AsJson, DatasetName, Device, ProtocolName
-from hashbench.cli._terminal import in_columns, json_text
+from hashbench.cli._options import AsJson, DatasetName, Device, Output, ProtocolName
+from hashbench.cli._terminal import print_sheet
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import counted
+from hashbench.showing.sheet import Cell, Sheet, facts
 
 if TYPE_CHECKING:
     from hashbench.runs.speed import Speed
@@ -29,6 +29,7 @@ def command(
     precision: Annotated[str, Option(help="auto, float32 or bfloat16, as of train.")] = "auto",
     threads: _options.Threads = 1,
     seconds: Annotated[float, Option(min=0.1, metavar="S", help="How long steps are made.")] = 20.0,
+    output: Output = "text",
     as_json: AsJson = False,
 ) -> None:
     """Measure how fast a run trains here, and say how many hours all of it takes; nothing is stored.
@@ -57,12 +58,9 @@ def command(
     compute = ComputeOptions(precision=precision, threads=threads)
     options = Options(device=device, compute=compute, weights=named.weights)
     speed = measure(named.run, Store.default(), options, seconds)
-    if as_json:
-        echo(json_text(_values(speed)))
-        return
-    if speed.base is not None:
-        echo("\n".join([*_lines(speed.base), ""]))
-    echo("\n".join(_lines(speed)))
+    grids = [] if speed.base is None else [facts(_facts(speed.base))]
+    sheet = Sheet(grids=[*grids, facts(_facts(speed))], values=lambda: _values(speed))
+    print_sheet(sheet, output, as_json=as_json)
 
 
 def _values(speed: "Speed") -> dict[str, Any]:
@@ -73,7 +71,7 @@ def _values(speed: "Speed") -> dict[str, Any]:
     return {"run": str(speed.run.name), **values, "hours": speed.total_s / 3600, "base": base}
 
 
-def _lines(speed: "Speed") -> Iterator[str]:
+def _facts(speed: "Speed") -> dict[str, Cell]:
     from hashbench.datasets.status import readable
     from hashbench.foundation import provenance
 
@@ -84,7 +82,7 @@ def _lines(speed: "Speed") -> Iterator[str]:
     memory = [] if speed.gpu_memory is None else [f"{readable(speed.gpu_memory)} of the GPU"]
     memory += [] if speed.peak_memory is None else [f"{readable(speed.peak_memory)} of the process"]
     timed = f"{counted(speed.timed_steps, 'step')} in {speed.timed_s:.1f} s"
-    facts = {
+    known: dict[str, Cell] = {
         "run": f"{run.name.method} on {run.name.dataset} {run.name.protocol}, {run.settings.size}: {run.name}",
         "device": f"{speed.device}, {processor}",
         "speed": f"{speed.items_per_s:,.0f} {unit} a second: {timed}",
@@ -93,8 +91,8 @@ def _lines(speed: "Speed") -> Iterator[str]:
         "disk": f"{readable(speed.hasher_bytes)} for the trained hasher",
     }
     if speed.run.base is not None:
-        facts["starts"] = f"from {speed.run.base.name}, which is trained once for all runs that start from it"
-    yield from in_columns((key, text) for key, text in facts.items() if text)
+        known["starts"] = f"from {speed.run.base.name}, which is trained once for all runs that start from it"
+    return known
 
 
 def hours(seconds: float) -> str:

@@ -1,17 +1,18 @@
 """``hashbench split`` writes the id lists of a protocol."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option, echo
+from typer import Option
 
-from hashbench.cli._options import AsJson, Dataset, ProtocolName, SplitSeed
+from hashbench.cli._options import AsJson, Dataset, Output, ProtocolName, SplitSeed
+from hashbench.cli._terminal import print_sheet
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_writable
 from hashbench.foundation.progress import bar
+from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts
 
 if TYPE_CHECKING:
     from hashbench.datasets.audit import Audit
@@ -32,6 +33,7 @@ def command(
         Option("--check", help="Check sizes, checksum and validation queries; report class counts and duplicates."),
     ] = False,
     relevance: Annotated[bool, Option("--relevance", help="Show the NDCG of a random ranking.")] = False,
+    output: Output = "text",
     as_json: AsJson = False,
 ) -> None:
     """Write the query, database, training and validation ids of a protocol, with their checksum.
@@ -59,15 +61,23 @@ def command(
     read = _readings(card, protocol, chosen) if relevance else []
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
-    if as_json:
+
+    def values() -> dict[str, Any]:
         report: dict[str, Any] = {"dataset": card.name, "protocol": protocol, "seed": seed, "path": str(path)}
         report |= {"sizes": sizes, "sha256": chosen.sha256, **({} if found is None else {"check": asdict(found)})}
         report |= {"validation": [asdict(each) for each in lists]} if lists else {}
         report |= {"relevance": [asdict(each) for each in read]} if read else {}
-        echo(json.dumps(report))
-    else:
-        lines = [str(path), *_lines(sizes, chosen.sha256, found), *_of_validation(rule, lists)]
-        echo("\n".join([*lines, *(_table(read, rule) if read else [])]))
+        return report
+
+    grids = [_grid(sizes, chosen.sha256, found)]
+    notes = [*_of_validation(rule, lists)]
+    if found is not None:
+        grids.append(facts({role: _of_each_label(counts) for role, counts in found.class_counts.items()}))
+        notes = [*_findings(found), *notes]
+    if read:
+        grids.append(_grid_of_readings(read))
+        notes += _notes_on_readings(read, rule)
+    print_sheet(Sheet((Code(str(path)),), grids, notes=notes, values=values), output, as_json=as_json)
     require_writable(path.parent, instead="--data")  # the report is printed even if the file cannot be written
     write(path, chosen)
 
@@ -126,12 +136,17 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
         return readings(of.kind, lambda kind, mean: by_percentiles(own(update={"kind": kind}), items, chosen, mean))
 
 
-def _table(read: "list[Reading]", rule: "Protocol") -> Iterator[str]:
-    yield "NDCG of a ranking at random:"
-    yield f"  {'features':20} {'compared':18} {'top gain':>8}   NDCG  with empty queries as 1"
+def _grid_of_readings(read: "list[Reading]") -> Grid:
+    rows: list[list[Cell]] = []
     for each in read:
-        line = f"{_features(each):20} {_compared(each):18} {each.top_gain:>8,} {each.ndcg:.4f}"
-        yield f"{'*' if each.is_own else ' '} {line}  {each.ndcg_with_empty:.4f} ({each.n_empty:,} empty)"
+        ndcg, with_empty = Number(each.ndcg), Number(each.ndcg_with_empty, after=f" ({each.n_empty:,} empty)")
+        is_own = "*" if each.is_own else ""
+        rows.append([is_own, _features(each), _compared(each), each.top_gain, ndcg, with_empty])
+    columns = ["", "features", "compared", "top gain", "NDCG", "with empty queries as 1"]
+    return Grid(rows, columns, "NDCG of a ranking at random")
+
+
+def _notes_on_readings(read: "list[Reading]", rule: "Protocol") -> Iterator[str]:
     yield "* as this protocol is scored; empty: without a relevant item"
     if (printed := rule.random_ndcg) is not None:
         near = min(read, key=lambda each: each.distance(printed))
@@ -147,17 +162,24 @@ def _compared(reading: "Reading") -> str:
     return "squared distances" if reading.squared else "distances"
 
 
-def _lines(sizes: dict[str, int], sha256: str, found: "Audit | None") -> Iterator[str]:
-    for role, size in sizes.items():
-        yield f"{role:10} {size:>9,}" + (f"  sha256 {found.checksums[role]}" if found is not None else "")
-    yield f"{'ids':10} {sum(sizes.values()):>9,}  sha256 {sha256}"
-    if found is None:
-        return
-    yield f"{'labels':10} {'':>9}  sha256 {found.labels_sha256}"
-    for role, counts in found.class_counts.items():
-        if counts:
-            few = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
-            yield f"{role:10} {few} items of each of {len(counts)} labels"
+def _grid(sizes: dict[str, int], sha256: str, found: "Audit | None") -> Grid:
+    """A row for each list, for all ids, and for the labels, with the checksums that are known."""
+    checksums = {} if found is None else found.checksums
+    rows: list[list[Cell]] = [[role, size, checksums.get(role)] for role, size in sizes.items()]
+    rows.append(["ids", sum(sizes.values()), sha256])
+    if found is not None:
+        rows.append(["labels", None, found.labels_sha256])
+    return Grid(rows, ["list", "items", "sha256"])
+
+
+def _of_each_label(counts: Sequence[int]) -> str | None:
+    if not counts:
+        return None
+    few = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
+    return f"{few} items of each of {len(counts)} labels"
+
+
+def _findings(found: "Audit") -> Iterator[str]:
     yield "sizes, counts and places are as the protocol says; no query is in another list by its id"
     same = {"bytes": "an identical item", "file name": "an item of the same file name"}
     for leak in found.leaks:

@@ -59,6 +59,7 @@ def command(
     ] = False,
     again: Annotated[bool, Option("--again", help="Train a stored run too, and compare; its row stays.")] = False,
     dry_run: _options.DryRun = False,
+    output: _options.Output = "text",
     as_json: _options.RowAsJson = False,
 ) -> None:
     """Train a method on a data set, encode the data, score the codes and store the scores.
@@ -115,13 +116,13 @@ def command(
         if not dry_run:
             follow(run, store, options)
     elif dry_run:
-        _row_text.print_settings(run, given, stored, as_json=as_json, own_weights=named.weights is not None)
+        _row_text.print_settings(run, given, stored, output, as_json=as_json, own_weights=named.weights is not None)
     else:
         if stored is not None:
             done = "it is trained again, and its row stays" if again else NOT_TRAINED
             note(f"note: this run is stored: {made_by(stored)}; {done}")
         row = row_of(run, store, options, again=again)
-        _row_text.print_row(row, stored if again else None, store, as_json=as_json)
+        _row_text.print_row(row, stored if again else None, store, output, as_json=as_json)
     for line in _notes(run, given) if group.is_first else ():  # after an error they would be noise
         note(f"note: {line}")
 

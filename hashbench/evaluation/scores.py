@@ -1,6 +1,6 @@
 """``Scores``, which ``hashbench.score`` returns and ``hashbench eval`` prints, and their ``Evidence``."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -12,6 +12,8 @@ from hashbench.foundation.errors import HashbenchError, retold, unknown
 from hashbench.histogram import Histogram
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evaluate_with_extremes, shown, summarise
+from hashbench.showing.inks.text import PlainText
+from hashbench.showing.sheet import Cell, Grid, Number, Range
 
 if TYPE_CHECKING:
     import pandas
@@ -114,7 +116,8 @@ class Scores(Mapping[str, float | None]):
 
     def __repr__(self) -> str:
         of = f"{self.n_queries} queries, {self.n_database} items, {self.n_bits} bits, ties={self.ties!r}"
-        return f"Scores({of})\n{table(self)}"
+        lines = PlainText().grid(grid_of(self))
+        return "\n".join([f"Scores({of})", *lines])
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,26 +164,21 @@ def checked(policy: str, empty: str) -> Policy:
     return cast(Policy, policy)
 
 
-def table(scores: Scores) -> str:
-    """The scores as lines of text: name, mean, standard deviation over the queries, and the range over tie orders."""
-    lines = [("metric", "mean", "std", "[worst, best]")]
+def grid_of(scores: Scores) -> Grid:
+    """A row for each metric: name, mean, standard deviation over the queries, and the range over tie orders."""
+    rows: list[list[Cell]] = []
     for name in scores:
-        value, interval = scores.value(name), scores.interval(name)
-        ends = f"[{', '.join(map(number, interval))}]" if interval else ""
-        lines.append((shown(name), number(value.mean), number(value.std), ends))
-    first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
-    padded = (f"{name:<{first}}  {mean:>{second}}  {std:>{third}}  {ends}" for name, mean, std, ends in lines)
-    return "\n".join(map(str.rstrip, padded))
+        value = scores.value(name)
+        rows.append([shown(name), number(value.mean), number(value.std), range_of(scores, name)])
+    return Grid(rows, ["metric", "mean", "std", "[worst, best]"])
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines with their first columns flush left and the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for name, *rest in lines:
-        columns = (f"{text:>{width}}" for text, width in zip(rest, widths[1:], strict=True))
-        yield f"{name:{widths[0]}}  {'  '.join(columns)}"
-
-
-def number(value: float | None) -> str:
+def number(value: float | None) -> Cell:
     """Four decimals, or a dash for what has no value."""
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else Number(value)
+
+
+def range_of(scores: Scores, name: str) -> Range | None:
+    """The means of a metric in the worst and in the best order of the tied items, where it has them."""
+    interval = scores.interval(name)
+    return None if interval is None else Range(*interval)

@@ -173,9 +173,14 @@ def provider_of(row: Row) -> str | None:
 
 
 def to_json(row: Row) -> str:
-    """The row as one line of JSON, keys sorted; without a maker, a size or an objective as before there were any."""
+    """The row as one line of JSON, keys sorted."""
+    return canonical_json(values_of(row))
+
+
+def values_of(row: Row) -> dict[str, Any]:
+    """The row as an object for JSON; without a maker, a size or an objective as before there were any."""
     absent = {key for key in ("maker", "hasher_bytes", "objective") if getattr(row, key) is None}
-    return canonical_json(row.model_dump(by_alias=True, exclude=absent))
+    return row.model_dump(by_alias=True, exclude=absent)
 
 
 _RUN = re.compile(r"[A-Za-z0-9_.+-]+")

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+NARROW = 28  # columns that are too few for a long text
 WIDE = 120  # columns of a grid of numbers; a wider one is cut, and goes on below with the labels repeated
 
 
@@ -22,7 +23,7 @@ def padded(texts: Sequence[str], width: int, *, right: bool) -> list[str]:
 def wrapped(lead: str, text: str, width: int) -> Iterator[str]:
     """``lead`` with ``text`` beside it, or below a long lead, in lines that fit; a long word (a URL) is not cut."""
     lead = lead if text else lead.rstrip()
-    if len(lead) > width // 2 and len(lead) + len(text) > width:
+    if len(lead) > width - NARROW and len(lead) + len(text) > width:
         yield lead.rstrip()
         lead = " " * 4
     indent = " " * len(lead)

@@ -123,7 +123,7 @@ class Grid:
         return [False, *kinds[1:]]
 
 
-NUMBERS = (int, Number, Range, Pair)
+NUMBERS = (int, Number, Pair)
 
 
 def _holds_numbers(cells: Sequence[Cell], *, or_texts: bool) -> bool:
@@ -132,9 +132,9 @@ def _holds_numbers(cells: Sequence[Cell], *, or_texts: bool) -> bool:
     return all(is_number) or (or_texts and any(is_number))
 
 
-def records(columns: Iterable[str], lines: Iterable[Iterable[Value]]) -> Grid:
+def records(columns: Iterable[str], lines: Iterable[Iterable[Value]], form: str = ".6f") -> Grid:
     """A grid for other programs: numbers have six decimals, for their last bits may depend on the machine."""
-    rows = [[Number(value, ".6f") if isinstance(value, float) else value for value in line] for line in lines]
+    rows = [[Number(value, form) if isinstance(value, float) else value for value in line] for line in lines]
     return Grid(rows, [*columns])
 
 
@@ -175,7 +175,11 @@ class Sheet:
             return tuple(Code(typed(span.text)) if isinstance(span, Code) else span for span in cell)
 
         grids = [replace(grid, rows=[[*map(typed_in, row)] for row in grid.rows]) for grid in self.grids]
-        return replace(self, grids=grids, commands=[*map(typed, self.commands)])
+        values = None if self.values is None else self.values()
+        for key in ("commands", "steps"):
+            if values is not None and key in values:
+                values = {**values, key: [*map(typed, values[key])]}
+        return replace(self, grids=grids, commands=[*map(typed, self.commands)], values=lambda: values)
 
 
 def formatted(value: float, form: str) -> str:

@@ -1,6 +1,6 @@
 """The settings of a table's runs beside those that the authors printed or released, and why they differ."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,18 +9,12 @@ from hashbench.foundation.config import Setting, canonical_json
 from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import BASE, Run, RunName
 from hashbench.runs.settings import TUNED, Sourced, method_file, recipes
-from hashbench.showing.inks.markdown import escape
+from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Text
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.spec import TableSpec
 
 SIZES = ("bits", "k")  # settings that differ from column to column of a table
 HEADING = ("setting", "ours", "released", "source", "where it comes from, and why it differs")
-INTRODUCTION = (
-    "The settings of the runs of the table `{0}`, beside those that the authors printed or released. "
-    "`hashbench list settings --table {0}` prints them. *paper* and *code* are the authors'; *ours* was chosen here. A "
-    "released value is given where it is not the one used; `-` means that none is known. Settings at a default of the "
-    "program are left out."
-)
 
 
 class Entry:
@@ -68,14 +62,6 @@ class Runs:
             for name, of_name in sizes.items()
         }
 
-    def lines(self) -> Iterator[tuple[str, str]]:
-        """The name of each setting, with the sizes that have the value, and the value with its source."""
-        for name, entries in self.entries().items():
-            for each in entries:
-                sizes = f" [{', '.join(each.sizes)}]" if each.sizes else ""
-                released = f" (released: {_shown(each.released)})" if each.differs and each.released is not None else ""
-                yield f"{name}{sizes}", f"{_shown(each.value)}{released}; {each.source}{each.note and f': {each.note}'}"
-
     def as_values(self) -> dict[str, Any]:
         """The runs as --json prints them."""
         keys = ("value", "released", "source", "note", "sizes")
@@ -84,23 +70,39 @@ class Runs:
         named = {key: getattr(self.name, key) for key in ("method", "dataset", "protocol", "budget")}
         return {"title": self.title, **named, "given": self.given, "recipes": self.recipes(), "settings": entries}
 
-    def markdown(self) -> str:
-        """A heading, the reasons for the recipes, and a table of the settings."""
-        reasons = [f"Recipe `{name}`: {escape(why)}." for name, why in self.recipes().items()]
-        lines = [HEADING, ("---",) * len(HEADING)]
+    def sheet(self) -> Sheet:
+        """The reasons for the recipes, and a row for each value of a setting."""
+        reasons = [("Recipe ", Code(name), f": {why}.") for name, why in self.recipes().items()]
+        rows: list[list[Cell]] = []
         for name, entries in self.entries().items():
-            for each in entries:
-                sizes = f" ({', '.join(each.sizes)})" if each.sizes else ""
-                released = _shown(each.released) if each.differs else "same"
-                lines.append((f"`{name}`{sizes}", _shown(each.value), released, escape(each.source), escape(each.note)))
-        grid = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-        return "\n\n".join([f"## {escape(self.title)}", *reasons, grid])
+            for entry in entries:
+                setting = (Code(name), f" ({', '.join(entry.sizes)})") if entry.sizes else (Code(name),)
+                released = _shown(entry.released) if entry.differs else "same"
+                rows.append([setting, _shown(entry.value), released, entry.source, entry.note])
+        return Sheet(self.title, [Grid(rows, HEADING)], reasons)
 
 
-def render_settings(spec: TableSpec) -> str:
-    """One page of Markdown: a table of settings for each method and data set."""
-    blocks = [f"# {escape(spec.title)}", INTRODUCTION.format(spec.name)]
-    return "\n\n".join([*blocks, *(runs.markdown() for runs in settings_of_table(spec))]) + "\n"
+def sheet_of_settings(spec: TableSpec) -> Sheet:
+    """A part with a table of settings for each method and data set."""
+    runs = settings_of_table(spec)
+    return Sheet(
+        spec.title,
+        texts=[_introduction(spec.name)],
+        parts=[each.sheet() for each in runs],
+        values=lambda: {"table": spec.name, "runs": [each.as_values() for each in runs]},
+    )
+
+
+def _introduction(name: str) -> Text:
+    return (
+        "The settings of the runs of the table ",
+        Code(name),
+        ", beside those that the authors printed or released. ",
+        Code(f"hashbench list settings --table {name}"),
+        " prints them. Paper and code are the authors'; ours was chosen here. ",
+        "A released value is given where it is not the one used; - means that none is known. ",
+        "Settings at a default of the program are left out.",
+    )
 
 
 def settings_of_table(spec: TableSpec) -> list[Runs]:

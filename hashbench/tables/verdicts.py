@@ -13,7 +13,6 @@ from hashbench.foundation.errors import counted
 from hashbench.foundation.paths import read_once
 from hashbench.metrics import shown
 from hashbench.runs.past import CODE_SIZE, LIKE
-from hashbench.showing import sheet
 from hashbench.showing.sheet import Grid, Sheet, records
 from hashbench.tables.cell import Cell
 from hashbench.tables.notation import cite
@@ -151,10 +150,9 @@ def _counts(corner: str, labels: Sequence[str], found: Sequence[Verdict]) -> Gri
         counts[label, verdict.verdict] += 1
         if verdict.verdict == REPRODUCED and verdict.cell.declared.fitted is not None:
             counts[label, FITTED] += 1
-    rows: list[list[sheet.Cell]] = [
-        [label, *(counts[label, column] for column in COLUMNS)] for label in sorted(set(labels))
-    ]
-    return Grid(rows, [corner, *COLUMNS])
+    return Grid(
+        [[label, *(counts[label, column] for column in COLUMNS)] for label in sorted(set(labels))], [corner, *COLUMNS]
+    )
 
 
 def _not_compared(found: Sequence[Verdict]) -> list[str]:

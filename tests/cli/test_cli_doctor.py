@@ -30,7 +30,7 @@ def doctor(capsys):
             return done.value.code, json.loads(out)
         wrapped = [line for line in out.splitlines() if not line.endswith("free)")]  # the paths of folders are not cut
         assert all(len(line) <= 80 or len(line.split()) <= 2 for line in wrapped)
-        out = re.sub(r"\n {15,}", " ", out)  # a text that goes on
+        out = re.sub(r"\n {4,}", " ", out)  # a text that goes on
         return done.value.code, {line.split()[0]: line.split(maxsplit=1)[1] for line in out.splitlines() if line}
 
     return run

@@ -89,7 +89,7 @@ def test_ids_say_which_item_a_query_is(tmp_path: Path, way: str, kind: str) -> N
     truth = hashbench.score(codes[rows], codes, labels[rows], labels, METRICS, exclude_self=rows)
     assert means(path, way, "--exclude-self", "--metric", METRICS) == dict(truth)
     shown = run(path, way, "--exclude-self").stdout.splitlines()
-    assert shown[1] == "5 queries are left out of their own ranking"
+    assert "5 queries are left out of their own ranking" in shown
 
 
 def test_some_queries_may_be_no_items(tmp_path: Path) -> None:
@@ -237,9 +237,9 @@ def test_items_without_a_class_are_counted(tmp_path: Path, way: str) -> None:
     path = save(tmp_path / "codes.npz", np.arange(20))
     n_queries, n_items = int((labels[:20] < 0).sum()), int((labels < 0).sum())
     assert n_queries and n_items
-    shown = run(path, way).stdout.splitlines()
-    line = f"         {n_queries} queries and {n_items} items have no class: a negative class id, or no label"
-    assert shown[shown.index(line) - 1].startswith("queries  ")
+    shown = " ".join(run(path, way).stdout.split())
+    line = f"{n_queries} queries and {n_items} items have no class: a negative class id, or no label"
+    assert f"find nothing within Hamming radius 2 {line} codes " in shown
     assert json.loads(run(path, way, "--json").stdout)["without_class"] == {"queries": n_queries, "database": n_items}
     hot = (arrays(multi_hot=True)[1] * (np.arange(N) != 3)[:, None])[:, :2]
     np.savez(path, query_codes=codes, query_labels=hot, database_codes=codes, database_labels=hot)

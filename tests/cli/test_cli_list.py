@@ -43,7 +43,7 @@ def test_alone_it_lists_the_kinds_with_the_number_of_their_entries(capsys: pytes
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[:-2]] == list(KINDS)
     assert lines[0].split()[:2] == ["methods", str(len(METHODS.names))]
-    assert lines[-1] == "hashbench list KIND lists them, hashbench show NAME shows one"
+    assert lines[-1] == "- hashbench list KIND lists them, hashbench show NAME shows one"
     assert run("list", "--json") == 0
     counts = json.loads(capsys.readouterr().out)["kinds"]
     for kind, count in counts.items():

@@ -185,18 +185,21 @@ def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(
     assert released.name.config_hash != spec.name.config_hash
 
 
-READINGS = """NDCG of a ranking at random:
-  features             compared           top gain   NDCG  with empty queries as 1
-* centred, unit norm   distances             1,023 0.4084  0.5563 (1 empty)
-  centred, unit norm   distances               126 0.4103  0.5577 (1 empty)
-  centred, unit norm   squared distances     1,023 0.3987  0.3987 (0 empty)
-  centred, unit norm   squared distances       126 0.3996  0.3996 (0 empty)
-  unit norm            distances             1,023 0.3660  0.3660 (0 empty)
-  unit norm            distances               126 0.3668  0.3668 (0 empty)
-  unit norm            squared distances     1,023 0.6772  0.6772 (0 empty)
-  unit norm            squared distances       126 0.6782  0.6782 (0 empty)
-* as this protocol is scored; empty: without a relevant item
-printed: 0.5 (none); nearest, 0.0563 away: centred, unit norm, distances, top gain 1,023"""
+READINGS = """NDCG of a ranking at random
+     features            compared           top gain    NDCG  with empty queries as 1
+  *  centred, unit norm  distances             1,023  0.4084         0.5563 (1 empty)
+     centred, unit norm  distances               126  0.4103         0.5577 (1 empty)
+     centred, unit norm  squared distances     1,023  0.3987         0.3987 (0 empty)
+     centred, unit norm  squared distances       126  0.3996         0.3996 (0 empty)
+     unit norm           distances             1,023  0.3660         0.3660 (0 empty)
+     unit norm           distances               126  0.3668         0.3668 (0 empty)
+     unit norm           squared distances     1,023  0.6772         0.6772 (0 empty)
+     unit norm           squared distances       126  0.6782         0.6782 (0 empty)
+
+- * as this protocol is scored; empty: without a relevant item
+- printed: 0.5 (none); nearest, 0.0563 away: centred, unit norm, distances, top
+  gain 1,023
+"""
 
 
 def test_split_shows_what_a_random_ranking_scores_in_each_reading(tmp_path, capsys):
@@ -206,7 +209,7 @@ def test_split_shows_what_a_random_ranking_scores_in_each_reading(tmp_path, caps
     download(load_card("features"), tmp_path)
     code, out, err = call(capsys, "split", "features", "--relevance")
     assert (code, err) == (0, "")
-    assert out.splitlines()[5:] == READINGS.splitlines()
+    assert out.endswith(f"\n\n{READINGS}")
 
 
 def test_relevance_of_a_file_that_is_not_here_says_how_to_get_it(monkeypatch, capsys):

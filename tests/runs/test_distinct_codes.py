@@ -69,8 +69,8 @@ def test_train_show_and_eval_say_the_same(capsys: pytest.CaptureFixture[str], tm
     assert row.distinct_codes is not None
     queries, database = row.distinct_codes.queries, row.distinct_codes.database
     said = f"{queries} of the queries, {database} of the database"
-    assert f"distinct codes               {said}" in out.splitlines()
-    assert f"distinct codes               {said}" in call(capsys, *LSH, "--again")[1].splitlines()
+    assert f"distinct codes  {said}" in out.splitlines()
+    assert f"distinct codes  {said}" in call(capsys, *LSH, "--again")[1].splitlines()
     assert json.loads(call(capsys, *LSH, "--json")[1])["distinct_codes"] == {"queries": queries, "database": database}
     assert f"distinct codes  {said}" in call(capsys, "show", row.run)[1].splitlines()
     codes = tmp_path / "results" / "runs" / row.run / "codes.npz"

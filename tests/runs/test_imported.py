@@ -109,7 +109,7 @@ def test_codes_are_scored_as_those_of_a_run(
     assert len({row.cell_hash for row in rows}) == 1
     listed = call(capsys, "results", "list", "--method", "my-csq")[1].splitlines()
     assert len(listed) == 3
-    assert all(line.endswith("  imported") for line in listed)
+    assert all(line.endswith(" imported") for line in listed)
 
 
 def test_the_codes_of_a_method_that_is_here_are_another_run(

@@ -184,6 +184,6 @@ def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys
     assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
     code, out, _ = call(capsys, *expected.split(), "--dry-run")
-    settings = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    settings = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
     assert (code, settings["run"], settings["stored"][0]) == (0, [name], "yes,")
     assert (settings["width"], settings["lr"]) == (["0.0625", "command", "line"], ["0.2", "ours"])

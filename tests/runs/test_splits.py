@@ -118,7 +118,7 @@ def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.Capture
     assert SAID in [" ".join(line.split()) for line in lines]
     name = json.loads(call(capsys, *LSH, "--split", "7", "--json")[1])["run"]
     assert name == dry["run"]
-    assert call(capsys, *LSH, "--split", "7", "--again")[1].splitlines()[1].split() == ["histogram", "equal"]
+    assert call(capsys, *LSH, "--split", "7", "--again")[1].split("\n\n")[1].split() == ["histogram", "equal"]
 
     shown = call(capsys, "show", name)[1].splitlines()
     assert SAID in [" ".join(line.split()) for line in shown]

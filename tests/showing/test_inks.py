@@ -131,7 +131,7 @@ def test_a_wide_grid_of_numbers_goes_on_below_with_its_labels(output: ink.Format
 def test_columns_are_aligned_and_long_texts_fit() -> None:
     rows = [["a", 7, "word " * 30], ["long label", 1201, ("run ", Code("hashbench " + "x" * 90))]]
     lines = ink.write(Sheet(grids=[Grid(rows, ["name", "n", "what"])]), "text", width=60).splitlines()
-    assert [line[: len("long label  1,201")] for line in (lines[0], lines[1], lines[-1])] == [
+    assert [line[: len("long label  1,201")] for line in (lines[0], lines[1], lines[-2])] == [
         "name            n",
         "a               7",
         "long label  1,201",

@@ -167,14 +167,14 @@ def test_the_cell_names_the_checksum(capsys: pytest.CaptureFixture[str]) -> None
     assert code == 0
     assert f"--weights sha256:{found.sha256}" in out
     again = call(capsys, *TRAIN, "--weights", f"sha256:{found.sha256}")
-    assert (again[0], again[1].splitlines()[0]) == (0, f"run   {row.run}")
+    assert (again[0], again[1].splitlines()[0]) == (0, f"run  {row.run}")
 
 
 def test_the_width_is_that_of_the_weights(capsys: pytest.CaptureFixture[str], weights: BackboneFile) -> None:
     arguments = ["train", "talr-ap", "cifar10", "--protocol", "s1", "--bits", "8", "--model", "resnet9"]
     code, out, _ = call(capsys, *arguments, "--weights", "resnet9-w4", "--dry-run")
     assert code == 0
-    shown = {line.split()[0]: line.split()[1:] for line in out.splitlines()}
+    shown = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line}
     assert shown["width"] == ["0.0625", "command", "line"]
     assert shown["weights"][0] == f"sha256:{weights.sha256}"
 

@@ -1,32 +1,26 @@
-"""The report for programs: one JSON object, CSV with a line per metric or per query, and curves as CSV and pictures."""
+"""The report for programs: values for JSON, records for CSV of a metric or a query each, curves as CSV and pictures."""
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hashbench.evaluation.conventions import CONVENTIONS
+from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.curves import curves_of, write_picture, write_picture_of_pairs
 from hashbench.evaluation.diagnostics import CodeDiagnostics
-from hashbench.evaluation.paired import Paired
-from hashbench.evaluation.report._text import Evaluation
+from hashbench.evaluation.report._evaluation import Evaluation
 from hashbench.evaluation.scores import Scores
 from hashbench.foundation.files import all_or_none, atomic, csv_text, write_text
 from hashbench.histogram import Histogram
+from hashbench.showing.sheet import Grid, records
 
 COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")
 
 
-def as_json(*found: Evaluation) -> str:
-    """The report as one JSON object; a missing value is null, never NaN. Several reports are a list, ``files``."""
-    reports = [_report(each) for each in found]
-    return json.dumps(reports[0] if len(found) == 1 else {"files": reports}, allow_nan=False, default=asdict)
-
-
-def _report(found: Evaluation) -> dict[str, Any]:
+def values_of(found: Evaluation) -> dict[str, Any]:
+    """The report as an object for JSON; a missing value is None, never NaN."""
     queries, evidence = found.queries, found.evidence
     known = {name: CONVENTIONS.get(name) for name in found.conventions}
     about = {name: {"source": convention.source, "summary": convention.summary} for name, convention in known.items()}
@@ -34,7 +28,7 @@ def _report(found: Evaluation) -> dict[str, Any]:
         "file": found.source,
         **found.scores.to_dict(),
         "neighbours": found.n_neighbours,
-        "as": {name: {**about[name], "figures": figures} for name, figures in found.conventions.items()},
+        "as": {name: {**about[name], "figures": _figures(figures)} for name, figures in found.conventions.items()},
         "queries": {name: getattr(queries, name) for name in ("without_relevant", "empty_balls", "radius")},
         "without_class": dict(zip(("queries", "database"), evidence.without_class, strict=True)),
         "excluded_self": evidence.n_excluded,
@@ -48,6 +42,10 @@ def _report(found: Evaluation) -> dict[str, Any]:
         **_pairs(found),
         "notes": list(found.notes),
     }
+
+
+def _figures(figures: Values) -> dict[str, Any]:
+    return {name: asdict(figure) for name, figure in figures.items()}
 
 
 def _pairs(found: Evaluation) -> dict[str, Any]:
@@ -68,32 +66,15 @@ def _codes(of: CodeDiagnostics) -> dict[str, Any]:
     }
 
 
-def write_csv(path: Path, scores: Scores) -> None:
-    """Writes one line per metric to ``path``; a missing value is blank."""
-    _write(path, COLUMNS, _lines(scores))
+def records_of(scores: Scores) -> Grid:
+    """A line for each metric, numbers with all their digits; a missing value is blank."""
+    return records(COLUMNS, _lines(scores), "")
 
 
-def write_csv_of_files(path: Path, found: Sequence[Evaluation]) -> None:
+def records_of_files(found: Sequence[Evaluation]) -> Grid:
     """The same for several files, each line with the name of its file."""
-    _write(path, ("file", *COLUMNS), ([each.source, *line] for each in found for line in _lines(each.scores)))
-
-
-def write_csv_of_comparisons(
-    path: Path,
-    names: Sequence[str],
-    pairs: Sequence[tuple[int, int]],
-    differences: Sequence[Mapping[str, Paired]],
-    corrected: Mapping[str, Sequence[float]],
-) -> None:
-    """Writes one line per metric and pair of ``names``; ``corrected`` has p of each pair, corrected, by metric."""
-    lines = []
-    for metric, p_holm in corrected.items():
-        for (a, b), by_metric, p in zip(pairs, differences, p_holm, strict=True):
-            paired = by_metric[metric]
-            means = {"metric": metric, "a": names[a], "b": names[b], "mean_a": paired.a, "mean_b": paired.b}
-            tested = {key: getattr(paired, key) for key in ("difference", "low", "high", "p")}
-            lines.append({**means, **tested, "p_holm": p, "n_splits": paired.n_splits, "n_queries": paired.n_queries})
-    _write(path, list(lines[0]), (list(line.values()) for line in lines))
+    lines = ([each.source, *line] for each in found for line in _lines(each.scores))
+    return records(("file", *COLUMNS), lines, "")
 
 
 def _lines(scores: Scores) -> Iterator[list[Any]]:

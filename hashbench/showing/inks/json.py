@@ -1,8 +1,8 @@
 """JSON, for other programs: the values of a sheet, or else all its parts, with numbers that are not rounded."""
 
+import json
 from typing import Any
 
-from hashbench.foundation.config import canonical_json
 from hashbench.showing.ink import Ink
 from hashbench.showing.sheet import Cell, Grid, Number, Pair, Range, Sheet
 
@@ -12,7 +12,8 @@ class Json(Ink):
 
     def write(self, sheet: Sheet) -> str:
         """The values."""
-        return canonical_json(self.values(sheet)) + "\n"
+        text = json.dumps(self.values(sheet), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return f"{text}\n"
 
     def values(self, sheet: Sheet) -> Any:
         """The values that the sheet names, or all that it shows."""

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from hashbench.showing.ink import Ink
 from hashbench.showing.layout import WIDE, padded, pieces_of, widths, wrapped
-from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Text, formatted
+from hashbench.showing.sheet import Code, Grid, Sheet, plain
 
 BETWEEN = "  "  # two columns
+KEPT = "\u00a0"  # a space at which no line is cut, until all is written
 
 
 class PlainText(Ink):
@@ -15,27 +16,22 @@ class PlainText(Ink):
     def write(self, sheet: Sheet) -> str:
         """The blocks of the sheet, a blank line between two."""
         blocks = [list(block) for block in self._blocks(sheet)]
-        text = "\n\n".join("\n".join(block) for block in blocks if block)
+        text = "\n\n".join("\n".join(block) for block in blocks if block).replace(KEPT, " ")
         return f"{text}\n" if text else ""
+
+    def _code(self, code: Code) -> str:
+        return plain(code.text).replace(" ", KEPT)
 
     def _blocks(self, sheet: Sheet) -> Iterator[Iterator[str]]:
         head = [sheet.title, sheet.source, *sheet.texts]
-        yield (line for text in head if text for line in self._lines("", text))
+        yield (line for text in head if text for line in wrapped("", self.words(text), self.width))
         for grid in sheet.grids:
             if grid.rows:
                 yield self.grid(grid)
-        yield (line for note in sheet.notes for line in self._lines("", note))
+        yield (line for note in sheet.notes for line in wrapped("- ", self.words(note), self.width))
         yield (f"$ {command}" for command in sheet.commands)
         for part in sheet.parts:
             yield from self._blocks(part)
-
-    def _lines(self, lead: str, text: Text) -> Iterator[str]:
-        """The text beside ``lead``, in lines that fit; one line where it holds what is to be copied."""
-        written = self.words(text)
-        if isinstance(text, tuple) and any(isinstance(span, Code) for span in text):
-            yield f"{lead}{written}"
-        else:
-            yield from wrapped(lead, written, self.width)
 
     def grid(self, grid: Grid) -> Iterator[str]:
         """The lines of a grid: its title, then its rows, below a title with a small indent."""
@@ -47,11 +43,13 @@ class PlainText(Ink):
             columns = [[heading, *texts] for heading, texts in zip(grid.columns, columns, strict=True)]
         flush_right = grid.is_number
         column_widths = widths(columns)
-        if not all(flush_right[1:]):
+        if len(columns) > 1 and not flush_right[-1]:
             yield from self._rows_with_text(grid, columns, indent)
             return
-        most = max(self.width, WIDE) - len(indent)
-        for piece in pieces_of(column_widths, len(BETWEEN), most):
+        pieces = [list(range(len(columns)))]
+        if all(flush_right[1:]):
+            pieces = pieces_of(column_widths, len(BETWEEN), max(self.width, WIDE) - len(indent))
+        for piece in pieces:
             texts = [padded(columns[at], column_widths[at], right=flush_right[at]) for at in piece]
             for row in zip(*texts, strict=True):
                 yield f"{indent}{BETWEEN.join(row)}".rstrip()
@@ -61,19 +59,15 @@ class PlainText(Ink):
         flush_right = grid.is_number
         column_widths = widths(columns)
         texts = [padded(columns[at], column_widths[at], right=flush_right[at]) for at in range(len(columns) - 1)]
-        n_headings = len(columns[0]) - len(grid.rows)
-        last_cells: list[Cell] = [*grid.columns[-1:][:n_headings], *(row[-1] for row in grid.rows)]
-        for *row, last in zip(*texts, last_cells, strict=True):
-            lead = indent + "".join(f"{text}{BETWEEN}" for text in row)
-            if isinstance(last, str | tuple):
-                yield from self._lines(lead, last)
+        leads = [indent + "".join(f"{text}{BETWEEN}" for text in row) for row in zip(*texts, strict=True)]
+        if grid.columns:
+            heading, *leads = leads
+            yield f"{heading}{grid.columns[-1]}".rstrip()
+        for lead, row in zip(leads, grid.rows, strict=True):
+            if isinstance(row[-1], str | tuple):
+                yield from wrapped(lead, self.words(row[-1]), self.width)
             else:
-                yield f"{lead}{self.cell(last)}".rstrip()
-
-
-def number(value: float | None, form: str = ".4f") -> str:
-    """A number in a line of text, or a dash for what has no value."""
-    return "-" if value is None else formatted(value, form)
+                yield f"{lead}{self.cell(row[-1])}".rstrip()
 
 
 INK = PlainText

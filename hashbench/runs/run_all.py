@@ -238,7 +238,8 @@ def _recorded_failure(task: RunTask, died: Died) -> RunTask:
 
 def _failure_of_measured(task: Any, died: Died) -> Any:
     """As ``_recorded_failure``, also of the run inside of a task that measures it."""
-    return _recorded_failure(task.task if isinstance(task, Measured) else task, died)
+    run_task: Any = task.task if isinstance(task, Measured) else task
+    return _recorded_failure(run_task, died)
 
 
 def _extract_missing(specs: Sequence[Run], options: Options) -> None:

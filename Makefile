@@ -10,7 +10,7 @@ export MPLBACKEND := Agg
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables report site settings docs linkcheck check format bench lock clean
+.PHONY: help install quickstart reproduce test test-slow test-ray gpu-check paper-tables report settings docs linkcheck check format bench lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -57,13 +57,6 @@ paper-tables: $(READY) ## write all tables and figures from the stored results
 report: $(READY) ## write one page with all tables, figures and what is missing
 	$(BIN)/hashbench report
 
-# the front page of the documentation links to the site only where it is a part of it (-t site)
-SITE := docs/_build/site
-site: $(READY) ## write results, a card of each method, bundles and documentation as one folder, docs/_build/site
-	rm -rf $(SITE)
-	$(BIN)/hashbench report --site $(SITE)
-	$(BIN)/python -m sphinx -b html -j auto -t site -W --keep-going -q -d docs/_build/doctrees-site docs $(SITE)/docs
-
 # the pages of docs/settings: what the runs of the papers' tables are set to, beside what was released
 SETTINGS := talr_table1 talr_table2 talr_table3 talr_appendix_d $(addprefix sparse_hash_table,1 2 3 4 5)
 settings: $(READY) ## write the pages of the documentation that list the settings of the papers' tables
@@ -92,5 +85,5 @@ lock: $(READY) ## update requirements.lock: dependencies with hashes, for all sy
 		--extra parquet --extra ray --extra search --extra timm --extra train --group dev --group docs \
 		--no-header --no-annotate --upgrade --output-file requirements.lock
 
-clean: ## remove .venv, caches and the built site; results are kept
+clean: ## remove .venv, caches and the built documentation; results are kept
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build

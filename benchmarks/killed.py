@@ -1,136 +1,174 @@
-"""A grid whose workers are killed every few seconds, and the same grid undisturbed: is a row lost, doubled or changed?
+"""A run in slices on two machines, and one that is killed twenty times, beside the undisturbed run: equal to the bit?
 
-Run `python benchmarks/killed.py`: the 32 runs of the table `digits`, two at a time, once in peace, and once while
-`kill -9` ends a worker every 5 seconds. A run that loses its worker twice is a failed row, so the grid is started again
-with `--retry-failed` until no run fails. Takes a few minutes. Writes results/benchmarks/scale-killed-MACHINE.json.
+Run `python benchmarks/killed.py`: a sparse hash and its base network at the budget `smoke` on CIFAR-100, which must be
+here (`hashbench download cifar100`). First in one call; then in slices of 20 seconds, after each of which the packed
+state is carried to the other of two folders of results; then with `kill -9` at 20 moments: after any time, while a
+checkpoint is written, while the state is packed, and while it is taken up. Words after the options name another table,
+as for `hashbench run`. Takes ten minutes of an idle core. Writes results/benchmarks/killed-MACHINE.json.
 """
 
 import argparse
 import json
 import os
-import re
+import random
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from threading import Event, Thread
 from typing import Any
 
 import _record
+import numpy as np
 
-COMMAND = [sys.executable, "-m", "hashbench", "run", "digits", "--jobs", "2"]
-MOST_STARTS = 50
+HASHBENCH = [sys.executable, "-m", "hashbench"]
+TABLE = ["sparse_hash_table2", "--budget", "smoke", "--only", "method=sparse_hash", "--only", "k=1"]
+UNFINISHED = 3  # the exit code of a slice
+MOST_CALLS = 200
+PACKED = "state"
+# what is killed, and the temporary file whose appearance is the moment; none: after a time
+MOMENTS = {
+    "training": None,
+    "checkpoint": "runs/*/.checkpoint.pt.*.part",
+    "packing": f"{PACKED}/.part-*.part",
+    "taking up": "runs/*/.[!l]*.part",
+}
 
 
-@dataclass
-class Grid:
-    """A grid with its results in a folder of its own."""
+@dataclass(frozen=True)
+class Machine:
+    """A folder of results in place of a machine, and the table that it makes."""
 
     results: Path
-    killed: list[str] = field(default_factory=list)  # the run of each worker that was killed
-    failures: int = 0  # failed rows, over all starts
-    seconds: float = 0.0
-    driver: int = 0  # the process of the grid
+    table: list[str]
 
-    def finish(self) -> int:
-        """Starts the grid until no run fails; returns how often it was started."""
-        began = time.perf_counter()
-        for start in range(1, MOST_STARTS + 1):
-            returned, said = self._start()
-            self.seconds = round(time.perf_counter() - began, 1)
-            failed = [row for row in self.rows() if row["status"] != "ok"]
-            self.failures += len(failed)
-            if returned == 0:
-                return start
-            if returned != 1 or not failed:
-                sys.exit(said)
-        sys.exit(f"some runs still fail after {MOST_STARTS} starts")
+    def started(self, *words: str) -> "subprocess.Popen[bytes]":
+        """A command in a process group of its own."""
+        command = [*HASHBENCH, "--results", str(self.results), *words]
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(command, stdout=quiet, stderr=subprocess.PIPE, start_new_session=True)  # noqa: S603
 
-    def _start(self) -> tuple[int, str]:
-        """The exit code of one start, and what it said."""
-        environment = {**os.environ, "HASHBENCH_RESULTS": str(self.results)}
-        command = [*COMMAND, "--retry-failed"]
-        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:  # noqa: S603
-            self.driver = process.pid
-            said = process.communicate()[1]
-        return process.returncode, said.decode()
+    def call(self, *words: str) -> int:
+        """The exit code of a command; ends this script with what it said where that is a fault."""
+        process = self.started(*words)
+        said = process.communicate()[1].decode()
+        if process.returncode not in (0, UNFINISHED):
+            sys.exit(f"{' '.join(words)}: {said}")
+        return process.returncode
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The stored rows, in the order of their files."""
-        return [
-            json.loads(line) for path in self.results.glob("rows/*.jsonl") for line in path.read_text().splitlines()
-        ]
+    def run(self, *more: str) -> int:
+        """Makes the table."""
+        return self.call("run", *self.table, "--device", "cpu", *more)
+
+    def pack(self) -> None:
+        """Packs the state."""
+        self.call("results", "pack-state", "--out", str(self.results / PACKED))
+
+    def take_up(self, folder: Path) -> None:
+        """Takes up the state that another machine packed."""
+        self.call("results", "merge", str(folder))
 
     def measured(self) -> dict[str, Any]:
-        """What each run measured, by its name."""
-        return {row["run"]: (row["searches"], row["artefacts"]) for row in self.rows()}
+        """What each run measured: the numbers of its row, and its codes."""
+        lines = [line for path in self.results.glob("rows/*.jsonl") for line in path.read_text().splitlines()]
+        rows = {row["run"]: row for row in map(json.loads, lines)}
+        return {run: (row["searches"], row["artefacts"], self._codes(run)) for run, row in rows.items()}
 
-    @contextmanager
-    def disturbed(self, every_s: float) -> Iterator[None]:
-        """Kills a worker every so many seconds: the one whose run has been executed longest."""
-        over = Event()
-        thread = Thread(target=self._kill, args=(every_s, over))
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
+    def _codes(self, run: str) -> dict[str, bytes]:
+        path = self.results / "runs" / run / "codes.npz"
+        if not path.exists():
+            return {}
+        with np.load(path) as arrays:
+            return {name: arrays[name].tobytes() for name in arrays.files}
 
-    def _kill(self, every_s: float, over: Event) -> None:
-        while not over.wait(every_s):
-            if at_work := self._at_work():
-                process, run = next(iter(at_work.items()))
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-                    self.killed.append(run)
-
-    def _at_work(self) -> dict[int, str]:
-        """The run of each worker of the grid, the one that began first in front."""
-        latest: dict[int, str] = {}
-        for holder in sorted(self.results.glob("runs/*/lock-holder.txt"), key=lambda path: path.stat().st_mtime):
-            found = re.match(r"process (\d+) ", holder.read_text())
-            if found is not None and _parent(process := int(found[1])) == self.driver:
-                latest.pop(process, None)  # a worker executes one run after the other
-                latest[process] = holder.parent.name
-        return latest
+    def epochs(self) -> int:
+        """The epochs that are logged, of all runs."""
+        return sum(path.read_bytes().count(b"\n") for path in self.results.glob("runs/*/metrics.jsonl"))
 
 
-def _parent(process: int) -> int | None:
-    """The parent of a process (Linux); None if it has ended."""
-    with suppress(OSError):
-        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-    return None
+def in_slices(machines: list[Machine], seconds: float) -> int:
+    """Makes the table in slices, on one machine after the other; returns their number."""
+    for n in range(MOST_CALLS):
+        here, there = machines[n % 2], machines[(n + 1) % 2]
+        returned = here.run("--minutes", str(seconds / 60))
+        here.pack()
+        there.take_up(here.results / PACKED)
+        if returned == 0:
+            return n + 1
+    sys.exit(f"not done after {MOST_CALLS} slices")
+
+
+def killed(
+    machines: list[Machine], n: int, rng: random.Random, longest_s: float
+) -> tuple[list[dict[str, Any]], Machine]:
+    """Kills ``n`` commands, each at another moment; returns what was killed, and the machine with the state then."""
+    here, there = machines
+    kills: list[dict[str, Any]] = []
+    for at in range(n):
+        kind = [*MOMENTS][at % len(MOMENTS)]
+        if kind == "taking up":
+            here.pack()
+            here, there = there, here
+        before = here.epochs()
+        process = here.started(*_words(kind, here, there))
+        _wait_for_moment(process, MOMENTS[kind], here.results, longest_s * rng.random())
+        time.sleep(0.002 * rng.random())
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        kept = here.epochs()
+        if kind == "taking up":
+            here.take_up(there.results / PACKED)
+        kills.append({"killed": kind, "status": process.returncode, "epochs_before": before, "epochs": kept})
+        print(json.dumps(kills[-1]), flush=True)
+    return kills, here
+
+
+def _words(kind: str, here: Machine, there: Machine) -> list[str]:
+    if kind == "packing":
+        return ["results", "pack-state", "--out", str(here.results / PACKED), "--part-size", "0.1"]
+    if kind == "taking up":
+        return ["results", "merge", str(there.results / PACKED)]
+    return ["run", *here.table, "--device", "cpu"]
+
+
+def _wait_for_moment(process: "subprocess.Popen[bytes]", pattern: str | None, folder: Path, seconds: float) -> None:
+    """Until a file of the pattern is there, or without one so many seconds; not beyond the end of the process."""
+    end = time.monotonic() + seconds
+    while process.poll() is None:
+        if [*folder.glob(pattern)] if pattern else time.monotonic() > end:
+            return
+        time.sleep(0.0005)
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description="Kills the workers of a grid.")
-    options.add_argument("--every", type=float, default=5.0, help="seconds between two kills")
-    every_s = options.parse_args().every
-    with tempfile.TemporaryDirectory() as folder:
-        peace, war = Grid(Path(folder) / "peace"), Grid(Path(folder) / "war")
-        peace.finish()
-        with war.disturbed(every_s):
-            starts = war.finish()
-        same = war.measured() == peace.measured() and len(war.rows()) == len(peace.rows())
-        found = {
-            "runs": len(peace.rows()),
-            "killed_every_s": every_s,
-            "undisturbed_s": peace.seconds,
-            "disturbed_s": war.seconds,
-            "kills": len(war.killed),
-            "runs_killed": len(set(war.killed)),
-            "failed_rows_on_the_way": war.failures,
-            "starts": starts,
-            "rows_equal": same,
-        }
-    print(json.dumps(found))
-    _record.write("scale-killed", found)
+    options = argparse.ArgumentParser(description="Slices and kills a run.")
+    options.add_argument("--slice", type=float, default=20.0, help="seconds of a slice")
+    options.add_argument("--kills", type=int, default=20)
+    options.add_argument("--longest", type=float, default=40.0, help="seconds until a training is killed, at most")
+    options.add_argument("table", nargs="*", default=TABLE)
+    given, words = options.parse_known_args()
+    table = [*given.table, *words] if given.table is not TABLE else TABLE
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = {name: Machine(Path(scratch) / name, table) for name in ("alone", "a", "b", "c", "d")}
+        began = time.monotonic()
+        folders["alone"].run()
+        found: dict[str, Any] = {"table": table, "undisturbed_s": round(time.monotonic() - began, 1)}
+        expected = folders["alone"].measured()
+        began = time.monotonic()
+        found["slices"] = in_slices([folders["a"], folders["b"]], given.slice)
+        found["slice_s"], found["sliced_s"] = given.slice, round(time.monotonic() - began, 1)
+        found["equal_in_slices"] = folders["a"].measured() == expected == folders["b"].measured()
+        print(json.dumps(found), flush=True)
+        began = time.monotonic()
+        rng = random.Random(0)  # noqa: S311
+        found["kills"], last = killed([folders["c"], folders["d"]], given.kills, rng, given.longest)
+        last.run()
+        found["killed_s"] = round(time.monotonic() - began, 1)
+        found["equal_after_kills"] = last.measured() == expected
+    print(json.dumps({key: value for key, value in found.items() if key != "kills"}))
+    _record.write("killed", found)
 
 
 if __name__ == "__main__":

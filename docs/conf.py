@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import isclass
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
@@ -16,6 +17,9 @@ from hashbench import __version__
 
 project = "hashbench"
 version = release = __version__
+
+if (Path(__file__).parents[1] / "results" / "report.html").is_file():
+    tags.add("report")  # noqa: F821  (Sphinx brings it): the front page links to the page of results
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build"]

@@ -14,7 +14,6 @@ from pydantic import Field
 from hashbench import histogram
 from hashbench.codes import MAX_BITS, Codes, binarize, files
 from hashbench.codes.distinct import DistinctCodes, count_distinct
-from hashbench.codes.nearest import Neighbours, neighbours_of
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_arrays
@@ -156,9 +155,6 @@ class Hasher(Protocol):
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes the output of ``hashbench encode`` for the user's own items, which have these ``names``."""
 
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
-        """For each query, the ``top`` nearest items of the database whose codes are saved in ``folder``."""
-
     def save(self, folder: Path) -> None:
         """Writes the hasher into ``folder``, as a whole or not at all; one of its files is called ``hasher.*``."""
 
@@ -207,10 +203,6 @@ class BinaryHasher(ABC):
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes ``codes``, uint8[n, bits] of 0 and 1, ``names`` [n], and ``labels`` if the items have any."""
         save_own_codes(path, binarize(self.encode(rows.whole(), progress=True)), names, rows.labels)
-
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> list[Neighbours]:
-        """The nearest items by Hamming distance to the database codes in codes.npz."""
-        return neighbours_of(binarize(self.encode(queries)), files.load(folder / CODES).database, top)
 
 
 def save_own_codes(path: Path, codes: Codes, names: Sequence[str], labels: NDArray[Any] | None) -> None:
@@ -302,6 +294,7 @@ class TrainingData:
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
+    stop_at: float | None = None  # of time.monotonic: a training that would go on beyond it stops; None: never
     group: ProcessGroup = ALONE  # the processes that train together; only the first one writes files
     compute: ComputeOptions = DEFAULT_COMPUTE
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
@@ -314,6 +307,8 @@ class TrainingData:
     # the seed that the user gave: from it comes what a run must share with its base, such as the centres of the classes
     given_seed: int = 0
     evaluate: Callable[["Hasher"], dict[str, float]] | None = None  # the AP of items that are not the queries, by name
+    # called after each step, with the network and the number of its items: a clock, which may end the training
+    after_step: Callable[[Any, int], None] | None = None
 
 
 class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingFailed is what happened)
@@ -322,6 +317,10 @@ class DamagedHasher(HashbenchError):  # noqa: N818  (what is found, as TrainingF
 
 class TrainingFailed(HashbenchError):  # noqa: N818  (a result, not a fault: it is stored as a failed row)
     """Training failed, for example because the loss is not finite; the run is stored as a failed row."""
+
+
+class TimeIsOver(Exception):  # noqa: N818  (neither a fault nor a result)
+    """The training stopped at a checkpoint, because ``TrainingData.stop_at`` came; the same command continues."""
 
 
 @dataclass(frozen=True)

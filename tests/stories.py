@@ -173,7 +173,7 @@ def the_first_ten_minutes() -> None:
     hashbench("encode digits-s1-mihash --out digits.npz")
     hashbench("eval digits.npz")
     assert "rank" in hashbench("search digits.npz")
-    hashbench("search digits-s1-mihash --out sheet.png")
+    hashbench("search digits-s1-mihash --out near.npz")
     assert "wine-own-itq-8b" in hashbench("list runs")
 
 

@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "hashbench"
 # The folders in the order of the pipeline: a module may import from its own line and from those above it.
 ORDER = [
     {"foundation", ""},
+    {"showing"},  # how things look: it knows none of them
     {"steps"},
     {"codes", "relevance", "jobs"},
     {"histogram"},

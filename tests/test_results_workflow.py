@@ -78,12 +78,12 @@ def run_steps(tmp_path: Path, clone: Path) -> list[int]:
     return [each.returncode for each in done]
 
 
-def test_a_good_bundle_is_commented_with_its_difference(tmp_path: Path, bundle: Path) -> None:
+def test_a_good_bundle_is_commented_with_what_is_merged(tmp_path: Path, bundle: Path) -> None:
     assert run_steps(tmp_path, clone := checkout(tmp_path, bundle)) == [0] * 5
     assert (tmp_path / "gh").read_text() == "pr comment 7 --body-file -\n"
     comment = (tmp_path / "comment").read_text()
-    assert comment.startswith("| run | by | on | metric | new | new - itq |") and "| digits-s1-lsh-12b-s0-" in comment
-    assert "| Ada |" in comment and "\n1 row would be added to " in comment
+    assert comment.splitlines()[-2].endswith(": 1 row would be merged (--dry-run)")
+    assert comment.splitlines()[-1] == "      1 copied"
     assert not (clone / "evil").exists() and not (tmp_path / "ours" / "rows").exists()
 
 
@@ -91,11 +91,9 @@ def test_a_tampered_bundle_fails_and_the_comment_says_why(tmp_path: Path, bundle
     run = str(Run.resolve("digits", "s1", "lsh", {"bits": 12}).name)
     edit = row_changed(lambda row: row["searches"]["database"]["ap"].update(mean=0.99), run)
     bad = changed(bundle, tmp_path / "bad.zip", {ROWS: edit}, listed=True)
-    assert run_steps(tmp_path, checkout(tmp_path, bad)) == [0, 0, 0, 2, 0]
-    first, empty, reason = (tmp_path / "comment").read_text().splitlines()
-    assert (first, empty) == ("Nothing would be added:", "")
-    assert reason.startswith(f"    error: {INCOMING}/digits/theirs.zip: refused: results/rows/digits-s1.jsonl:")
-    assert "database.ap.mean is 0.99, more than that of ap_best, " in reason
+    assert run_steps(tmp_path, checkout(tmp_path, bad)) == [0, 0, 0, 1, 0]
+    comment = (tmp_path / "comment").read_text()
+    assert "    left out: " in comment and "database.ap.mean is 0.99, more than that of ap_best, " in comment
 
 
 def test_a_request_without_bundles_is_not_commented(tmp_path: Path, bundle: Path) -> None:

@@ -91,7 +91,6 @@ NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
     "hashbench train itq cifar10 --protocol structhash --bits 64 --set features=gist": "cifar10",
 }
 NEEDS_EXTRA = {  # the module of it
-    "hashbench search codes.npz --method ivf --index lists.npz --out near.npz": "faiss",
     "hashbench export digits-s1-itq-48b --codes --to faiss --out for_faiss": "faiss",
 }
 # what comes of a training, which another processor rounds in another way: all figures, and whether two bits are equal

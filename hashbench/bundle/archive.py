@@ -152,12 +152,12 @@ def opened(path: Path) -> Iterator[Archive]:
 
 
 @contextmanager
-def results_in(path: Path) -> Iterator[Path]:
-    """A folder of results with the rows, counts and codes in the bundle ``path``, for as long as the block runs."""
+def results_in(path: Path) -> Iterator[tuple[Path, Manifest]]:
+    """A folder with the rows, counts and codes in the bundle ``path``, for as long as the block runs; its manifest."""
     with opened(path) as bundle, TemporaryDirectory(prefix=path.name) as scratch:
         with retold(lambda fault: f"{path}: {fault}", DamagedFile):
             bundle.extract(lambda name: name.startswith(f"{ROWS}/") or name.endswith(OF_RUN), Path(scratch))
-        yield Path(scratch) / "results"
+        yield Path(scratch) / "results", bundle.manifest
 
 
 @contextmanager

@@ -30,8 +30,8 @@ from hashbench.runs.row import Maker, Row, to_line
 from hashbench.runs.run import Run
 from hashbench.runs.settings import RECIPES, method_path, recipes
 from hashbench.runs.store import Store
+from hashbench.showing.inks.markdown import escape
 from hashbench.tables.cell_runs import cell_runs
-from hashbench.tables.render_markdown import escape
 from hashbench.tables.settings import settings_of_table
 from hashbench.tables.spec import TableSpec, files_of, load
 

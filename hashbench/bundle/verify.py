@@ -34,7 +34,6 @@ from hashbench.runs.store import Store
 ROUNDING = 1e-9  # another machine may round a sum in another way
 LAST_BITS = 2.0**-50  # all that differs where the counts are the same and another processor added: 5.6e-17 was seen
 NEEDED: dict[Ranked, str] = {"weighted": "weights of the bits", "asymmetric": "activations of the queries"}
-Here = Callable[[Row], tuple[Split, Relevance]]  # the ids and the relevance of a row's protocol on this machine
 
 T = TypeVar("T")
 
@@ -75,7 +74,7 @@ class Report:
 class RunCheck:
     """The checks of the run of ``row``; ``files`` are copies of its files by name.
 
-    With a ``relevance``, that of this machine, all is computed from the codes by it, and only last bits may differ.
+    With a ``relevance``, that of this machine, its codes are counted by it, and only last bits may differ.
     """
 
     row: Row
@@ -94,10 +93,8 @@ class RunCheck:
         counts = {name: self._counts(name) for name in COUNTS if name in self.files}
         from_codes = self._codes()
         if self.relevance is not None:
-            counts = {CODES: from_codes}
-            if CODES not in self.files:
-                self._say(f"no {CODES} of it is in the bundle")
-        elif counts.get("histogram.npz") is None:
+            counts.pop("histogram.npz", None)
+        if counts.get("histogram.npz") is None:
             counts = {CODES: from_codes, **counts}
         for name, each in counts.items():
             of: Search = "test" if "_of_test" in name else "database"
@@ -235,38 +232,31 @@ def _shown(number: float | None) -> str:
 
 
 def verify(path: Path) -> tuple[Manifest, Report]:
-    """The manifest of the bundle, and what was found in it."""
-    return verified(path)[:2]
-
-
-def verified(path: Path, here: Here | None = None) -> tuple[Manifest, Report, list[Row]]:
-    """As :func:`verify`, and the rows; the files of one run at a time are copied and read.
-
-    With ``here`` ids and relevance are those of this machine, and nothing counts but codes.
-    """
+    """The manifest of the bundle, and what was found in it; the files of one run at a time are copied and read."""
     with (
         archive.opened(path) as bundle,
         TemporaryDirectory() as scratch,
         bar("verify", "file", len(bundle.manifest.files)) as shown,
     ):
-        checks = _Checks(bundle, Path(scratch).resolve(), shown.update, here)
-        rows = checks.all()
-    return bundle.manifest, checks.report, rows
+        checks = _Checks(bundle, Path(scratch).resolve(), shown.update)
+        checks.all()
+    return bundle.manifest, checks.report
 
 
-def score_again(row: Row, store: Store, say: Callable[[str], object]) -> bool:
-    """Whether the counts or the codes of a row are in its ``store``; CheckFailed unless they give all its values.
-
-    ``say`` gets a line where the files are of another training than the row.
-    """
-    with TemporaryDirectory() as scratch:
-        files = files_of_run(row, store, say, Path(scratch), codes=True)
-        check = RunCheck(row, files, None, Report())
-        check.all()
+def score_again(check: RunCheck, where: Path) -> bool:
+    """Whether there are counts or codes of the row in the file ``where``; CheckFailed unless they give its values."""
+    check.all()
     if faults := check.report.differences:
         more = f" (and {counted(len(faults) - 1, 'other difference')})" if faults[1:] else ""
-        raise CheckFailed(f"{store.rows_path(row.dataset, row.protocol)}: {faults[0]}{more}")
+        raise CheckFailed(f"{where}: {faults[0]}{more}")
     return bool(check.compared)
+
+
+def score_stored(row: Row, store: Store, say: Callable[[str], object]) -> bool:
+    """As :func:`score_again`, of a stored row; ``say`` gets a line where its files are of another training."""
+    with TemporaryDirectory() as scratch:
+        files = files_of_run(row, store, say, Path(scratch), codes=True)
+        return score_again(RunCheck(row, files, None, Report()), store.rows_path(row.dataset, row.protocol))
 
 
 @dataclass
@@ -276,11 +266,10 @@ class _Checks:
     bundle: Archive
     scratch: Path
     done: Callable[[int], object]
-    here: Here | None = None
     report: Report = field(default_factory=Report)
 
-    def all(self) -> list[Row]:
-        """The readable rows, after all checks, in the order of the names."""
+    def all(self) -> None:
+        """All checks, in the order of the names."""
         of_runs: dict[str, list[str]] = {}
         for name in self._names(archive.RUNS):
             of_runs.setdefault(name.split("/")[2], []).append(name)
@@ -295,7 +284,6 @@ class _Checks:
             self._say(f"{archive.RUNS}/{run}", "no readable row of this run is in the bundle")
         for run, row in rows.items():
             self._run(row, of_runs.get(run, []), ids)
-        return list(rows.values())
 
     def _names(self, folder: str) -> list[str]:
         return sorted(name for name in self.bundle.manifest.files if f"{name}/".startswith(f"{folder}/"))
@@ -348,13 +336,9 @@ class _Checks:
 
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:
         copies = {Path(name).name: self.scratch / name for name in names if self._is_copied(name)}
-        own_ids, relevance = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None, None
-        try:
-            own_ids, relevance = self.here(row) if self.here and row.status == "ok" else (own_ids, None)
-        except HashbenchError as error:
-            self._say(row.run, printable(str(error), 400))
         if row.status == "ok":
-            check = RunCheck(row, copies, own_ids, self.report, relevance)
+            listed = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
+            check = RunCheck(row, copies, listed, self.report)
             check.all()
             self.report.n_runs += 1
             self.report.not_scored += [] if check.compared else [row.run]

@@ -3,6 +3,7 @@
 import os
 import sys
 import traceback
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer import Option
-from typer.core import TyperCommand
+from typer.core import CompletionItem, TyperCommand, TyperGroup  # type: ignore[attr-defined]
 
 from hashbench import __version__
 from hashbench.cli import _interrupts, _output
@@ -18,8 +19,8 @@ from hashbench.cli._terminal import ends_with_what_was_left_out
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.progress import QUIET
 
-# The order is that in which a user needs the commands. Each name is a module of hashbench.cli whose function `command`
-# is the command. The modules import nothing heavy until they are called, so --help answers at once.
+# The order is that in which a user needs the commands. Each name is a module of hashbench.cli, which has the function
+# `command` of a command, or the application `app` of a group. It is imported when the command is called.
 COMMANDS = {
     "list": "List methods, data sets, tables, runs and other kinds.",
     "show": "Show all about one method, data set, table, run or metric.",
@@ -28,6 +29,7 @@ COMMANDS = {
     "pretrain": "Train a network as a classifier, to start other runs from.",
     "features": "Extract the features that methods hash or train on.",
     "train": "Train a method on a data set and store its scores.",
+    "speed": "Measure how fast a run trains here, and the hours it takes.",
     "bench": "Compare methods on a data set, from training to a table.",
     "tune": "Search the settings of methods, with equal budgets.",
     "encode": "Write the codes of a trained run, or of your own items.",
@@ -50,6 +52,7 @@ GROUPS = {
     "dataset": "Add data of your own as a data set, or remove it.",
     "results": "List, import, merge and tidy the stored rows.",
 }
+SHORT_HELP = {**COMMANDS, **GROUPS}
 
 
 class Command(TyperCommand):
@@ -67,15 +70,63 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
 
+class LoadedCommands(Mapping[str, Any]):
+    """The commands by name; each is imported when it is first looked up."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in SHORT_HELP:
+            raise KeyError(name)
+        if name not in self._loaded:
+            self._loaded[name] = _command_called(name)
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(SHORT_HELP)
+
+    def __len__(self) -> int:
+        return len(SHORT_HELP)
+
+
+class LazyGroup(TyperGroup):
+    """The application. Its help and the completion of its commands' names import none of them."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = LoadedCommands()  # type: ignore[assignment]  # nothing adds to it
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(SHORT_HELP)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SHORT_HELP.items()))
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        names = [name for name in SHORT_HELP if name.startswith(incomplete)]
+        completed = [CompletionItem(name, help=SHORT_HELP[name]) for name in names]
+        return completed + TyperCommand.shell_complete(self, ctx, incomplete)  # the options
+
+
+def _command_called(name: str) -> Any:
+    module = import_module(f"hashbench.cli.{name}")
+    if name in GROUPS:
+        group = typer.main.get_group(module.app)
+        group.name, group.help = name, GROUPS[name]
+        return group
+    one = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    one.command(name, cls=Command, short_help=COMMANDS[name])(module.command)
+    return typer.main.get_command(one)
+
+
 app = typer.Typer(
+    cls=LazyGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},  # of every command: they inherit it
 )
-for _name, _short in COMMANDS.items():
-    app.command(_name, cls=Command, short_help=_short)(import_module(f"hashbench.cli.{_name}").command)
-for _name, _short in GROUPS.items():
-    app.add_typer(import_module(f"hashbench.cli.{_name}").app, name=_name, help=_short)
 
 
 def _version(wanted: bool) -> None:

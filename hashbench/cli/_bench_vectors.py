@@ -67,7 +67,8 @@ def card_and_items(data: str) -> "Iterator[tuple[Card, str]]":
             remove(card.name)
         raise
     if notes is not None:
-        note(f"added {data} as {card.name}: {card.n_items:,} vectors of {math.prod(card.item_shape):,} numbers")
+        size = f"{counted(card.n_items, 'vector')} of {counted(math.prod(card.item_shape), 'number')}"
+        note(f"added {data} as {card.name}: {size}")
     for line in notes or ():
         note(f"note: {line}")
 
@@ -112,6 +113,7 @@ def compare(
     from hashbench.figures import drawing_of_vectors, preview
     from hashbench.foundation.files import all_or_none, write_bytes, write_text
     from hashbench.runs.store import Store
+    from hashbench.showing.ink import write
     from hashbench.tables import vectors
 
     failures: list[str] = []
@@ -126,12 +128,13 @@ def compare(
     lines = vectors.measured(comparison, store)
     if not lines:
         raise CheckFailed(f"{table}: all runs failed: {failures[0]}")
-    text = vectors.as_markdown(comparison, lines, [*_notes(comparison), *warnings, *failures])
+    sheet = vectors.sheet_of(comparison, lines, [*_notes(comparison), *warnings, *failures])
+    text = write(sheet, "markdown")
     answer = vectors.answer(comparison, lines, target, program, items)
     stem = store.folder / FOLDER / table
     with all_or_none():
         write_text(stem.with_suffix(".md"), f"{text}\n{answer}\n")
-        write_text(stem.with_suffix(".csv"), vectors.as_csv(comparison, lines))
+        write_text(stem.with_suffix(".csv"), write(sheet, "csv"))
         write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, lines)))
     echo(text)
     for suffix in (".md", ".csv", ".png"):
@@ -156,13 +159,17 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
 
     rule = comparison.card.protocol(comparison.protocol)
     k, metric = comparison.rule.k, comparison.rule.metric
-    queries = "the queries" if rule.n_queries is None else f"{rule.n_queries:,} queries"
-    of = "the others" if rule.n_database is None else f"{rule.n_database:,} vectors"
-    yield f"The recall of the {k} nearest of {queries} by {metric} among {of}: the mean over all orders of ties."
+    queries = "the queries" if rule.n_queries is None else "1 query"
+    if rule.n_queries is not None and rule.n_queries > 1:
+        queries = f"{rule.n_queries:,} queries"
+    base = "the others" if rule.n_database is None else counted(rule.n_database, "vector")
+    nearest = comparison.nearest
+    yield f"The recall of {nearest} of {queries} by {metric} among {base}: the mean over all orders of ties."
     factor = comparison.main_factor
     m = factor * k
-    yield f"alone: the first {k} items by codes. {factor}x: the first {m}, ordered again by the floats, and so on."
-    whole = [f"{times}x" for times in comparison.factors if times * k >= (rule.n_database or math.inf)]
+    alone = f"alone: the first {counted(k, 'item')} by codes."
+    yield alone if factor == 1 else f"{alone} {factor}x: the first {m}, ordered again by the floats, and so on."
+    whole = [f"{times}x" for times in comparison.factors if times * k >= comparison.n_base]
     if whole:
         yield f"{', '.join(whole)}: these candidates are the whole base, so the recall is 1 whatever the code."
     if any(code.is_binary for code in comparison.codes):
@@ -171,4 +178,5 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
     yield "tie range: alone, in the worst and in the best order of items at the same distance; 0: no tie decides."
     yield "bytes: all that is stored of a vector, factors too. The .csv has the seconds to fit, and more."
     cpu = provenance.hardware("cpu")["cpu"]
-    yield f"us to encode a vector, ms of an exhaustive search with {factor}x rescoring: here, on one thread of {cpu}."
+    rescoring = "without" if factor == 1 else f"with {factor}x"
+    yield f"us to encode a vector, ms of an exhaustive search {rescoring} rescoring: here, on one thread of {cpu}."

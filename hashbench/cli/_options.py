@@ -9,6 +9,7 @@ from typer import Argument, Context, Option
 from hashbench.cli.catalogue import card_of, complete
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.jobs.task import AUTO
+from hashbench.showing.ink import Format
 
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
@@ -51,6 +52,7 @@ SplitSeed = Annotated[
 TABLES = complete("tables", "figures")
 RunName = Annotated[str, Argument(help="A run, or the start of its name.", autocompletion=complete("runs"))]
 Budget = Annotated[str | None, Option(help="The runs at this budget of the methods, not at the table's own.")]
+Output = Annotated[Format, Option("--format", help="The format in which it is printed.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 OfDataset = Annotated[str | None, Option(help="Only those of this data set.", autocompletion=DATASETS)]
 OfMethod = Annotated[str | None, Option(help="Only runs of this method.", autocompletion=complete("methods"))]

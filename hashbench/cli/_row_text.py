@@ -12,7 +12,7 @@ from hashbench.foundation.errors import printable
 from hashbench.foundation.progress import note
 from hashbench.metrics import MetricValue, shown
 from hashbench.runs.diff import diff_rerun
-from hashbench.runs.missing import lines_of, missing_inputs
+from hashbench.runs.needs import lines_of, missing_inputs
 from hashbench.runs.row import Row, made_by, to_json
 from hashbench.runs.run import Run
 from hashbench.runs.settings import Sourced

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hashbench.cli._terminal import in_columns, leave_out, rows_read, wrapped
+from hashbench.cli._terminal import KEPT, in_columns, kept, leave_out, rows_read, wrapped
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
+from hashbench.foundation.errors import counted
 
 Block = tuple[str, Iterable[tuple[str, str]]]  # a heading, and names with a text each
 
@@ -34,15 +35,18 @@ class Sheet:
         lists: dict[str, Any] = {
             key: list(map(typed, self.values[key])) for key in ("commands", "steps") if key in self.values
         }
+        own, named = kept("hashbench "), kept(f"{program} ")
+        facts = {key: f.replace(own, named) if isinstance(f, str) else f for key, f in self.facts.items()}
         blocks = [(heading, [(key, typed(text)) for key, text in lines]) for heading, lines in self.blocks]
-        return replace(self, values={**self.values, **lists}, blocks=blocks, commands=[*map(typed, self.commands)])
+        commands = [typed(command) for command in self.commands]
+        return replace(self, values={**self.values, **lists}, facts=facts, blocks=blocks, commands=commands)
 
     def lines(self) -> Iterator[str]:
         """The text. A fact that is None or empty is left out, and so is a block without lines."""
         yield from wrapped("", self.title)
         if known := [(key, str(value)) for key, value in self.facts.items() if value not in (None, "")]:
             yield ""
-            yield from in_columns(known)
+            yield from (line.replace(KEPT, " ") for line in in_columns(known))
         for heading, lines in self.blocks:
             if rows := list(lines):
                 yield from ("", heading)
@@ -147,39 +151,45 @@ def _protocol(rule: dict[str, Any]) -> str:
 
 
 def table(name: str) -> Sheet:
+    from hashbench.cli._needs import table_facts
+    from hashbench.runs.past import Past
     from hashbench.tables import spec
-    from hashbench.tables.status import PastSeconds, table_status
+    from hashbench.tables.needs import table_needs
+    from hashbench.tables.papers import cited, papers
+    from hashbench.tables.status import table_status
 
     table = spec.load(name)
-    stored = {row.run: row for row in rows_read().rows(leave_out)}
-    runs = table_status(table, stored, PastSeconds.of(stored.values())).as_json(1)
+    rows = list(rows_read().rows(leave_out))
+    stored = {row.run: row for row in rows}
+    runs = table_status(table, stored, Past.of(rows)).as_json(1)
+    needs = table_needs(table, rows)
     named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
     n_cells, n_published = len(table.cells), sum(cell.published is not None for cell in table.cells)
     labels: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of the rows and the columns of each section
     for cell in table.cells:
-        rows, columns = labels.setdefault(cell.section, ({}, {}))
-        rows[cell.row], columns[cell.column] = None, None
+        rows_of_section, columns = labels.setdefault(cell.section, ({}, {}))
+        rows_of_section[cell.row], columns[cell.column] = None, None
     values: dict[str, Any] = {
         **{key: getattr(table, key) for key in ("name", "title", "paper", "source", "notes")},
         "sections": [{"section": title, "rows": [*rows], "columns": [*of]} for title, (rows, of) in labels.items()],
         **{"n_cells": n_cells, "n_published": n_published, **named},
         **{key: value for key, value in runs.items() if key not in ("table", "seeds", "splits")},
+        "needs": needs.as_json(),
     }
     n_runs = runs["done"] + runs["failed"] + runs["missing"]
     not_yet = f"; {runs['unavailable']} cells cannot be run yet" if runs["unavailable"] else ""
+    others = f"; {counted(n_bases, 'other')} that they start from" if (n_bases := len(needs.runs) - n_runs) > 0 else ""
+    untold = "" if needs.hours else "; hours unknown"
+    notes = f", {counted(len(table.notes), 'note')} (--json)" if table.notes else ""
+    published = f"{n_cells} cells, {n_published} published"
     facts = {
-        "paper": f"{_paper(table.paper)}, {table.source}",
-        "cells": f"{n_cells}, {n_published} of them with a published value",
-        "runs": f"{runs['done']} of {n_runs} done, {runs['failed']} failed{not_yet}",
-        **{key: ", ".join(named[key.replace(" ", "")]) for key in ("metrics", "data sets", "methods")},
+        "paper": f"{cited(table.paper, papers(broken=str))}, {table.source}: {published}{notes}",
+        "runs": f"{n_runs}: {runs['done']} done, {runs['failed']} failed{others}{not_yet}{untold}",
+        **table_facts(needs),
     }
-    sizes = [
-        (f"{len(rows)} x {len(columns)}", f"{title}{': ' * bool(title)}{', '.join(rows)} by {', '.join(columns)}")
-        for title, (rows, columns) in labels.items()
-    ]
-    blocks = [("rows x columns", sizes), ("notes", [("-", note) for note in table.notes])]
-    commands = [f"hashbench {verb} {name}" for verb in ("run", "status", "table")]
-    return Sheet(f"{name} (table): {table.title}", values, facts, blocks, commands)
+    speed = needs.speed_command
+    commands = [*([speed] if speed is not None else []), f"hashbench run {name}"]
+    return Sheet(f"{name} (table): {table.title}", values, facts, commands=commands)
 
 
 def figure(name: str) -> Sheet:
@@ -238,7 +248,12 @@ def model(name: str) -> Sheet:
         weights = model.pretrained.weights
         file = weights.path
         values |= {"weights": weights.url, "weights_file": str(file), "weights_here": file.is_file()}
-        facts = {"weights": weights.url, "file": f"{file}{'' if file.is_file() else ' (not here)'}"}
+        checksums = {"md5": weights.md5, "sha256": weights.sha256}
+        facts = {
+            "weights": weights.url,
+            "checksum": ", ".join(f"{kind} {value}" for kind, value in checksums.items() if value is not None),
+            "file": f"{file}{'' if file.is_file() else ' (not here)'}",
+        }
         facts |= {"takes": None if model.takes is None else f"the features {model.takes}"}
         commands += [f"hashbench features DATASET --model {model.takes or name}"]
     return Sheet(f"{name} (model): {model.summary}", values, facts, commands=commands)

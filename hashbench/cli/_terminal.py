@@ -4,7 +4,6 @@ import logging
 import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -15,11 +14,15 @@ from typer import echo
 from hashbench.foundation import paths
 from hashbench.foundation.errors import DAMAGE, CheckFailed, HashbenchError
 from hashbench.foundation.registry import Broken
+from hashbench.showing import layout
+from hashbench.showing.ink import Format, write
+from hashbench.showing.sheet import Sheet
 
 if TYPE_CHECKING:
     from hashbench.runs.store import Store
 
 COLUMNS = 80  # where the output is a file or a pipe
+KEPT = "\u00a0"  # a space at which no line is cut
 NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
 
 
@@ -28,16 +31,19 @@ def width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((COLUMNS, 24)).columns) if sys.stdout.isatty() else COLUMNS
 
 
+def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False) -> None:
+    """Prints the sheet in a format, as wide as the terminal; ``as_json`` as JSON."""
+    echo(write(sheet, "json" if as_json else output, width=width()), nl=False)
+
+
 def wrapped(lead: str, text: str) -> Iterator[str]:
-    """``lead`` with ``text`` beside it, or below a long lead, in lines that fit; a long word (a URL) is not cut."""
-    lead = lead if text else lead.rstrip()
-    if len(lead) > width() // 2 and len(lead) + len(text) > width():
-        yield lead.rstrip()
-        lead = " " * 4
-    indent = " " * len(lead)
-    yield from textwrap.wrap(
-        text, width(), initial_indent=lead, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    ) or [lead]
+    """``lead`` with ``text`` beside it, in lines that fit the terminal."""
+    return layout.wrapped(lead, text, width())
+
+
+def kept(text: str) -> str:
+    """``text`` whose spaces are ``KEPT``: a command that stays on one line, until they are made spaces again."""
+    return text.replace(" ", KEPT)
 
 
 def in_columns(lines: Iterable[tuple[str, str]], indent: str = "") -> Iterator[str]:

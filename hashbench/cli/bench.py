@@ -49,7 +49,10 @@ def command(
     k: Annotated[int | None, Option(min=1, help="Of vectors: the nearest that are to be found. Default: 10.")] = None,
     rescore: Annotated[
         str | None,
-        Option(metavar="F,F,...", help="Of vectors: how many times k candidates are rescored. Default: 2,4,10."),
+        Option(
+            metavar="F,F,...",
+            help="Of vectors: how many times k candidates are rescored; 4, or the most, chooses. Default: 2,4,10.",
+        ),
     ] = None,
     target: Annotated[
         float | None, Option(min=0, max=1, help="Of vectors: the recall that the smallest code must reach. Def.: 0.95.")
@@ -310,7 +313,7 @@ def _require_possible(dataset: "Card", runs: "Sequence[Run]", network: tuple[str
     """
     from hashbench.features import width_of
     from hashbench.runs.data import require_supervision
-    from hashbench.runs.missing import require_pytorch
+    from hashbench.runs.needs import require_pytorch
 
     faults = []
     for one in runs:

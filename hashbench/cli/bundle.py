@@ -23,7 +23,7 @@ def command(
     splits: Splits = 1,
     budget: Budget = None,
     no_codes: Annotated[bool, Option("--no-codes", help="Leave the codes out.")] = False,
-    by: Annotated[str | None, Option("--by", metavar="NAME", help="Who made the rows; results add keeps it.")] = None,
+    by: Annotated[str | None, Option("--by", metavar="NAME", help="Who made the rows; results merge keeps it.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Pack the rows of a table into one archive, with all that is needed to render it and to score it again.

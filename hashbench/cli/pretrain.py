@@ -21,8 +21,8 @@ def command(
     device: Device = "auto",
     precision: Annotated[
         str,
-        Option(help="fastest (by a short timing), float32, bfloat16 or auto (bfloat16 on a GPU, float32 on a CPU)."),
-    ] = "fastest",
+        Option(help="auto (bfloat16 on a GPU, float32 on a CPU), float32 or bfloat16."),
+    ] = "auto",
     threads: _options.Threads = 1,
     checkpoint_every: _options.CheckpointEvery = 10.0,
     dry_run: _options.DryRun = False,

@@ -1,5 +1,6 @@
-"""``hashbench report``: one page with all tables, figures, machines and what is missing, or a site."""
+"""``hashbench report``: one page with all tables, figures, machines and what is missing."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from hashbench.cli._options import AsJson
 from hashbench.cli._terminal import json_text, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
-from hashbench.foundation.errors import CheckFailed, HashbenchError
+from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.files import write_text
 
 
@@ -19,9 +20,6 @@ def command(
         Argument(metavar="TABLE...", help="Only these tables.", autocompletion=complete("tables")),
     ] = None,
     out: Annotated[Path | None, Option(metavar="FILE.html", help="The file; results/report.html by default.")] = None,
-    site: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Write a site there: the page, and a card of each method.")
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write one page with every table, the figures, the machines, and what is missing with the command that makes it.
@@ -31,33 +29,25 @@ def command(
     The page is one file that needs no network. It filters by data set, method and bits, sorts by a column, and shows
     the runs behind a cell. A row, table or figure that cannot be read is left out, and named; then the exit code is 1.
 
-    With --site, its data and pictures are files beside it, and each method has a card with its settings, place and
-    verdicts. A web server may serve the folder under any address.
+    In a clone it links to the documentation that make docs has built.
     """
     from hashbench.report.contents import gather
     from hashbench.report.page import render
-    from hashbench.report.site import write_site
     from hashbench.tables import spec
 
-    if site is not None and (tables or out):
-        raise HashbenchError("--site: a site has all tables, and its folder is its only output: no TABLE, no --out")
     store = rows_read()
     named = [spec.load(name).name for name in tables or []]  # a wrong one is no line of the page, but an error
     broken = print_each_error_once()
     contents = gather(store, broken, named)
-    left_out = list(contents.left_out)
-    if site is None:
-        path = out or store.folder / "report.html"
-        write_text(path, render(contents))
-    else:
-        left_out += write_site(site, contents, store.folder, broken)
-        path = site / "index.html"
+    path = out or store.folder / "report.html"
+    built = paths.shipped() / "docs" / "_build" / "html" / "index.html"
+    write_text(path, render(contents, os.path.relpath(built, path.parent) if built.is_file() else None))
     shown = contents.tables
     n_cells, n_measured = (sum(getattr(each.table, n) for each in shown) for n in ("n_cells", "n_measured"))
     n_figures, n_missing = sum(bool(each.data_uri) for each in contents.pictures), sum(len(t.missing) for t in shown)
     counts = {"tables": len(shown), "cells": n_cells, "measured": n_measured, "figures": n_figures}
     counts |= {"runs": len(contents.rows), "missing_runs": n_missing}
-    values = {"path": str(path), "size_bytes": path.stat().st_size, **counts, "left_out": left_out}
+    values = {"path": str(path), "size_bytes": path.stat().st_size, **counts, "left_out": contents.left_out}
     echo(json_text(values) if as_json else paths.shown(path))
-    if left_out:
-        raise CheckFailed(f"left out of the report: {len(left_out)}: see the errors above")
+    if contents.left_out:
+        raise CheckFailed(f"left out of the report: {len(contents.left_out)}: see the errors above")

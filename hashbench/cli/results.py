@@ -1,9 +1,8 @@
-"""``hashbench results``: lists, shows, compares, imports, merges, adds and tidies the stored rows."""
+"""``hashbench results``: lists, shows, imports, merges and tidies the stored rows."""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -25,12 +24,11 @@ from hashbench.cli._options import (
 from hashbench.cli._terminal import json_text, leave_out, rows_read
 from hashbench.cli.catalogue import complete, run_entry, text_of
 from hashbench.foundation import paths
-from hashbench.foundation.errors import FEW, CheckFailed, HashbenchError, counted, printable
+from hashbench.foundation.errors import FEW, CheckFailed, counted, printable
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical
 
 if TYPE_CHECKING:
-    from hashbench.runs.diff import FolderDiff, Pairs, RowDiff
     from hashbench.runs.merge import Merged
     from hashbench.runs.row import Row
     from hashbench.runs.store import Store
@@ -71,75 +69,11 @@ def show(context: Context, run: RunName, as_json: AsJson = False) -> None:
     show.command(context, run, "run", as_json)
 
 
-@app.command("diff", short_help="Say what differs between two rows or two folders.")
-def diff(
-    a: Annotated[str, Argument(metavar="A", help="A run, or a folder.", autocompletion=complete("runs"))],
-    b: Annotated[str, Argument(metavar="B", help="The same.", autocompletion=complete("runs"))],
-    as_json: AsJson = False,
-) -> None:
-    """Say what differs between two rows, or between the rows of two results folders.
-
-    Of rows: settings, metrics, and who made them. Of folders: rows of one only, or with other values. A - B.
-    """
-    from hashbench.runs.diff import diff_folders, diff_rows, store_at
-
-    if Path(a).is_dir() != Path(b).is_dir():
-        raise HashbenchError(f"{a}, {b}: two folders or two rows are expected, not one of each")
-    found: RowDiff | FolderDiff
-    if Path(a).is_dir():
-        found = folders = diff_folders(store_at(Path(a)), store_at(Path(b)), leave_out)
-        lines = _folder_lines(folders)
-    else:
-        found = rows = diff_rows(_row(a), _row(b))
-        lines = _row_lines((a, b), rows)
-    echo(json_text({"a": a, "b": b, **asdict(found)}) if as_json else "\n".join(lines))
-
-
-def _row(name: str) -> "Row":
-    from hashbench.runs.store import Store
-
-    return Store.default().named(name)
-
-
-def _row_lines(names: tuple[str, str], found: "RowDiff") -> Iterator[str]:
-    yield from (f"{letter}  {name}" for letter, name in zip("AB", names, strict=True))
-    blocks = (("settings", found.settings), ("metrics, A - B", found.metrics))
-    for heading, pairs in (*blocks, ("other results", found.results), ("made by", found.made_by)):
-        if pairs:
-            yield from ("", heading, *_pairs(pairs))
-    if found.same_values:
-        yield from ("", "the same settings and values")
-
-
-def _pairs(pairs: "Pairs") -> Iterator[str]:
-    """A line for each key: both values, and the difference of numbers of metrics."""
-    width = max(map(len, pairs))
-    for key, (a, b) in pairs.items():
-        is_mean = isinstance(a, float) and isinstance(b, float)
-        yield f"  {shown(key):{width}}  {_text(a)}  {_text(b)}{f'  {a - b:+.4g}' if is_mean else ''}"
-
-
-def _text(value: object) -> str:
-    return "-" if value is None else printable(f"{value:.4f}" if isinstance(value, float) else str(value), 60)
-
-
-def _folder_lines(found: "FolderDiff") -> Iterator[str]:
-    yield from (f"only in A     {shown(name)}" for name in found.only_a)
-    yield from (f"only in B     {shown(name)}" for name in found.only_b)
-    for name, each in found.other_values.items():
-        pairs = {**each.metrics, **each.results, **each.settings}
-        first = [f"{shown(key)} {_text(a)} and {_text(b)}" for key, (a, b) in list(pairs.items())[:3]]
-        yield f"other values  {shown(name)}: {', '.join([*first, *['...'] * (len(pairs) > 3)])}"
-    yield (
-        f"only in A: {len(found.only_a):,}; only in B: {len(found.only_b):,}; other values: "
-        f"{len(found.other_values):,}; the same values, made elsewhere: {len(found.same_values):,}; "
-        f"equal: {len(found.equal):,}"
-    )
-
-
 @app.command("merge", short_help="Copy the rows of other folders into this one.")
 def merge(
-    folders: Annotated[list[Path], Argument(metavar="FOLDER...", help="Results folders of other machines; bundles.")],
+    folders: Annotated[
+        list[Path], Argument(metavar="FOLDER...", help="Results folders of other machines; packed states; bundles.")
+    ],
     dry_run: Annotated[bool, Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -150,50 +84,68 @@ def merge(
 
     What tables of record compare of each query (results/queries) is copied with the rows that it fits.
 
+    Of a packed state, the folder that hashbench results pack-state wrote, the working files of the runs are taken up
+    too, where they came further than here. hashbench run goes on with them.
+
     Of a bundle, the archive that hashbench bundle wrote, the histograms are kept too, in results/evidence, so that
-    hashbench compare compares its runs. Nothing in it is trusted: each must be the one that its row states.
+    hashbench compare compares its runs; who made its rows (hashbench bundle --by) stays in them. Nothing in it is
+    trusted: its codes are scored by the data that are here, or, where the data set is not, by the labels beside them.
 
     A new row is scored again from the counts and codes beside it, as hashbench verify does, and left out with exit code
     1 if they give another value. The rows beside which there is nothing to score are named.
     """
-    from hashbench.bundle import archive, pack
-    from hashbench.bundle.verify import score_again
+    from hashbench.bundle import pack, state
+    from hashbench.bundle.receive import source_at
     from hashbench.runs import query_scores
-    from hashbench.runs.diff import store_at
     from hashbench.runs.merge import MergeOutcome
     from hashbench.runs.merge import merge as merged
     from hashbench.runs.store import Store
 
-    into, kept, not_scored = Store.default(), list[Path](), list[str]()
-
-    def verify(row: "Row", source: Store) -> None:
-        if not score_again(row, source, note):
-            not_scored.append(row.run)
-
+    into = Store.default()
+    kept = list[Path]()
+    not_scored = list[str]()
     with ExitStack() as open_until_merged:
-        bundles = {
-            each: open_until_merged.enter_context(archive.results_in(each)) for each in folders if each.is_file()
-        }
-        stores = [Store(bundles[each]) if each in bundles else store_at(each) for each in folders]
-        done = merged(stores, into, leave_out, dry_run=dry_run, verify=verify)
-        new = {each.row.run for each in done if each.outcome in MergeOutcome.written()}
-        not_scored = [run for run in not_scored if run in new]
-        for folder in () if dry_run else bundles.values():
-            kept += pack.collect((each.row for each in done), Store(folder), note, into)
-        for source in () if dry_run else stores:
-            query_scores.merge(source, into)
+        sources = [open_until_merged.enter_context(source_at(path)) for path in folders]
+        source_of = {source.store.folder: source for source in sources}
+
+        def verify(row: "Row", store: Store) -> "Row":
+            row, is_scored = source_of[store.folder].scored(row, note)
+            if not is_scored:
+                not_scored.append(row.run)
+            return row
+
+        taken: dict[str, bool] = {}
+        for source in sources:
+            if source.is_packed_state:
+                taken |= state.take_up(source.store, into, dry_run=dry_run)
+        done = merged([source.store for source in sources], into, leave_out, dry_run=dry_run, verify=verify)
+        for source in () if dry_run else sources:
+            query_scores.merge(source.store, into)
+            if source.is_bundle:
+                kept += pack.collect((each.row for each in done), source.store, note, into)
+    new = {each.row.run for each in done if each.outcome in MergeOutcome.written()}
+    not_scored = [run for run in not_scored if run in new]
     if as_json:
-        named = [(each.row.run, each.outcome.name, paths.shown(each.path), each.name) for each in done]
-        rows = [dict(zip(("run", "outcome", "row", "name"), each, strict=True)) for each in named]
+        rows = [
+            {"run": each.row.run, "outcome": each.outcome.name, "row": paths.shown(each.path), "name": each.name}
+            for each in done
+        ]
         values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, kept)]}
-        echo(json_text({**values, "not_scored": not_scored}))
+        echo(json_text({**values, "not_scored": not_scored, "taken_up": [run for run in taken if taken[run]]}))
     else:
-        echo("\n".join(_merge_lines(done, into, dry_run=dry_run)))
-        if kept:
-            echo(f"  {len(kept):,} histograms kept in {paths.shown(into.folder / 'evidence')}")
-        if not_scored:
-            some = ", ".join(map(shown, not_scored[:FEW])) + (", ... (--json has all)" if not_scored[FEW:] else "")
-            echo(f"  {len(not_scored):,} not scored again, for neither counts nor codes are beside them: {some}")
+        echo("\n".join([*_merge_lines(done, into, dry_run=dry_run), *_lines_beside(taken, kept, not_scored, into)]))
+
+
+def _lines_beside(taken: dict[str, bool], kept: list[Path], not_scored: list[str], into: "Store") -> Iterator[str]:
+    if taken:
+        n_taken = sum(taken.values())
+        here = f"; of {len(taken) - n_taken:,} as much or more is here" if n_taken < len(taken) else ""
+        yield f"  the working state of {counted(n_taken, 'run')} taken up{here}"
+    if kept:
+        yield f"  {len(kept):,} histograms kept in {paths.shown(into.folder / 'evidence')}"
+    if not_scored:
+        some = ", ".join(map(shown, not_scored[:FEW])) + (", ... (--json has all)" if not_scored[FEW:] else "")
+        yield f"  {len(not_scored):,} not scored again, for neither counts nor codes are beside them: {some}"
 
 
 def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Iterator[str]:
@@ -201,42 +153,31 @@ def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Itera
 
     yield from (f"{shown(each.name)}: {each.outcome}" for each in done if each.outcome is MergeOutcome.beside)
     counts = Counter(each.outcome for each in done)
-    yield f"{paths.shown(into.folder)}: {len(done):,} rows{' would be merged (--dry-run)' if dry_run else ' merged'}"
+    verb = "would be merged (--dry-run)" if dry_run else "merged"
+    yield f"{paths.shown(into.folder)}: {counted(len(done), 'row')} {verb}"
     yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
 
 
-@app.command("add", short_help="Add the rows of other people's bundles.")
-def add(
-    bundles: Annotated[list[Path], Argument(metavar="BUNDLE...", help="Archives that hashbench bundle wrote.")],
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Print the new rows beside reference rows; write nothing.")
-    ] = False,
-    as_json: AsJson = False,
+@app.command("pack-state", short_help="Pack runs, finished or not, for another machine.")
+def pack_state(
+    out: Annotated[Path, Option(metavar="FOLDER", help="The folder of the packed state; an older one is replaced.")],
+    runs: Annotated[
+        list[str] | None, Argument(metavar="RUN...", help="How names of runs begin. Default: all in results/runs.")
+    ] = None,
+    part_size: Annotated[float, Option(metavar="MB", min=0.001, max=500, help="The most a file may have.")] = 16.0,
 ) -> None:
-    """Add the rows of other people's bundles, scored again from their codes: all of them, or with one fault none.
+    """Pack the working state of runs into files of limited size, so that another machine goes on with them.
 
-    A bundle is verified as hashbench verify does. Then its data, ids and protocol must be those that are here, and its
-    codes must give the same histograms and metrics by the labels that are here. A run that is stored with another
-    result is refused. Who made the rows (hashbench bundle --by) stays in them. --dry-run prints Markdown.
+    Unfinished runs are packed with their last checkpoint, finished ones with their rows and all files, and with both
+    the runs that they start from. On a machine with the same hashbench, hashbench results merge FOLDER takes them up.
     """
-    from hashbench.bundle.add import add as added
-    from hashbench.bundle.difference import markdown
+    from hashbench.bundle import state
     from hashbench.runs.store import Store
 
-    into = Store.default()
-    done = added(bundles, into, note, dry_run=dry_run)
-    if as_json:
-        rows = [{"run": each.row.run, "outcome": each.outcome.name, "maker": each.row.maker} for each in done.rows]
-        values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, done.kept)]}
-        echo(json_text(values))
-        return
-    if dry_run and done.new:
-        echo(f"{markdown(done.new, into.rows())}\n")
-    for each in () if dry_run else done.new:
-        echo(f"added {shown(each.run)}{f', by {each.maker}' if each.maker else ''}")
-    would, n_known = "would be " if dry_run else "", len(done.rows) - len(done.new)
-    known = f"; {counted(n_known, 'row')} with these values already here: nothing to do" if n_known else ""
-    echo(f"{counted(len(done.new), 'row')} {would}added to {paths.shown(into.folder)}{known}")
+    packed = state.pack(Store.default(), runs or [], out, int(part_size * state.MEGABYTE))
+    size = f"{counted(packed.n_parts, 'part')}, {packed.n_bytes / state.MEGABYTE:,.1f} MB"
+    echo(f"{counted(len(packed.runs), 'run')} packed, {len(packed.unfinished)} of them unfinished: {size}")
+    echo(f"hashbench results merge {paths.shown(out)} takes them up elsewhere")
 
 
 @app.command("import", short_help="Make a row of codes that were made elsewhere.")

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option, echo
+from typer import Argument, Exit, Option, echo
 
 from hashbench.cli import _interrupts
 from hashbench.cli._options import TABLES, Budget, Device, Jobs, Splits, pairs_of
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from hashbench.runs.run import Run
     from hashbench.runs.run_all import Outcome
     from hashbench.runs.store import Store
+    from hashbench.tables.cell import Cell
 
-NOTHING_READY = "no run can begin: nothing was tried; meanwhile hashbench run digits needs no download"
+MEANWHILE = "meanwhile hashbench run digits needs no download"
+UNFINISHED = 3  # the exit code where --minutes left runs for the next call
 ELSEWHERE = "its codes were made elsewhere: hashbench results import makes its rows"
 
 
@@ -45,6 +47,9 @@ def command(
     jobs: Jobs = 1,
     device: Device = "auto",
     budget: Budget = None,
+    minutes: Annotated[
+        float | None, Option(metavar="M", help="Stop after M minutes at a checkpoint; the same command goes on.")
+    ] = None,
     timeout: Annotated[float | None, Option(min=0, metavar="MINUTES", help="End a longer run, as failed.")] = None,
     retry_failed: Annotated[bool, Option("--retry-failed", help="Run again what failed in an earlier call.")] = False,
     processes: Annotated[int, Option(min=1, help="Processes that train one run, by torchrun; a GPU each.")] = 1,
@@ -68,22 +73,22 @@ def command(
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
     process dies, the run is tried once more; then it is stored as failed.
 
+    --minutes 12 makes a slice of the work: no run begins after 12 minutes, and each training stops at the checkpoint
+    before; a run that is past its training is finished. The exit code is then 3. --timeout is no such limit: it ends a
+    single run that hangs, and stores it as failed.
+
     With --ray the runs are tasks of a cluster, whose nodes need the same hashbench and no shared disk: the data are
     sent to a node that lacks them, and rows and working files come back.
     """
     from hashbench import figures
-    from hashbench.foundation import parallel
     from hashbench.runs.row import IMPORTED
     from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan, run_all
     from hashbench.runs.store import Store
     from hashbench.tables import cell_runs
 
-    if not (group := parallel.from_environment()).is_alone:
-        processes_of = f"torchrun started {group.size} processes, and each would run every cell"
-        raise HashbenchError(f"{processes_of}: start hashbench run without torchrun, or use it with hashbench train")
-    if ray is not None and jobs != 1:
-        raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
+    stop_at = _end_of_slice(minutes, ray, processes)
+    _require_one_driver(ray, jobs)
     store = Store.default()
     plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
     specs = [figures.cells_of(table, budget, splits) for table in tables]
@@ -100,31 +105,68 @@ def command(
     todo = [run for run in wanted if str(run.name) not in settled]
     unavailable = [(each.cell, each.unavailable) for each in cells if each.unavailable]
     unavailable += [(each.cell, ELSEWHERE) for each in cells if each.cell.budget == IMPORTED]
-    for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
-        note(f"left out: {line}")  # once for each data set, method and reason
+    _note_what_is_left_out(unavailable)
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     _note_what_is_stored(stored.measured, left)
-    not_tried = _not_tried(todo)
+    not_tried = _not_tried(todo, dry_run=dry_run)
     waiting = {str(run.name) for run, _ in not_tried}
     ready = [run for run in todo if str(run.name) not in waiting]
     if dry_run:
-        _dry_run(todo, store, jobs or parallel.available_cores())
+        _dry_run(todo, store, jobs)
         return
-    if waiting and not ready:
-        raise HashbenchError(NOTHING_READY)
     failed = [(run, "it failed in an earlier call") for run in left]
+    n_left = 0
     try:
         if ready:
             require_writable(store.folder)
-            outcomes = run_all(ready, store, Options(device=device, progress=True), plan)
-            failed += _follow(outcomes, len(ready), (jobs or None) if ray is None else None, " ".join(tables))
+            outcomes = run_all(ready, store, Options(device=device, progress=True, stop_at=stop_at), plan)
+            n_ended, newly_failed = _follow(outcomes, len(ready), jobs if ray is None else None, " ".join(tables))
+            failed += newly_failed
+            n_left = len(ready) - n_ended
             note(f"rows in {paths.shown(store.folder / 'rows')}")
     finally:  # after an interrupt too: the histograms of what is done are here now
         _interrupts.do_not_repeat()
         for path in [path for spec in specs for path in cell_runs.keep_query_scores(spec, store)]:
             note(f"the scores of each query in {paths.shown(path)}")
+    _end(n_left, failed, not_tried, len(wanted))
+
+
+def _end(n_left: int, failed: "list[tuple[Run, str]]", not_tried: "list[tuple[Run, str]]", n_runs: int) -> None:
+    """Ends the command with ``UNFINISHED`` where the time left runs for the next call; RunsFailed where some failed."""
+    if n_left:
+        note(f"the time is over: {n_left} of {n_runs} runs are not done: the same command goes on")
+        raise Exit(UNFINISHED)
     if failed or not_tried:
-        raise RunsFailed(failed, not_tried, len(wanted))
+        raise RunsFailed(failed, not_tried, n_runs)
+
+
+def _require_one_driver(ray: str | None, jobs: int) -> None:
+    """Raises HashbenchError where something else than this process would give out the runs too."""
+    from hashbench.foundation import parallel
+
+    if not (group := parallel.from_environment()).is_alone:
+        processes_of = f"torchrun started {group.size} processes, and each would run every cell"
+        raise HashbenchError(f"{processes_of}: start hashbench run without torchrun, or use it with hashbench train")
+    if ray is not None and jobs != 1:
+        raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
+
+
+def _end_of_slice(minutes: float | None, ray: str | None, processes: int) -> float | None:
+    """The moment of ``time.monotonic`` at which a slice of so many minutes, which began now, is over."""
+    if minutes is None:
+        return None
+    if not minutes > 0:
+        raise HashbenchError(f"--minutes {minutes:g}: more than 0 is expected, such as --minutes 12")
+    if ray is not None or processes > 1:
+        raise HashbenchError(
+            f"--minutes cannot be combined with {'--ray' if ray else '--processes'}: one machine stops"
+        )
+    return time.monotonic() + 60 * minutes
+
+
+def _note_what_is_left_out(unavailable: "list[tuple[Cell, str]]") -> None:
+    for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
+        note(f"left out: {line}")  # once for each data set, method and reason
 
 
 def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
@@ -135,30 +177,37 @@ def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
         note(f"note: {failures}: --retry-failed runs them again")
 
 
-def _not_tried(todo: "list[Run]") -> "list[tuple[Run, str]]":
-    """The runs whose inputs are not here, each with what is missing; lines say how to get it, and what is run."""
-    from hashbench.runs.missing import lines_of, missing_inputs
+def _not_tried(todo: "list[Run]", *, dry_run: bool) -> "list[tuple[Run, str]]":
+    """The runs whose inputs are not here, each with what is missing; lines say how to get it, and what is run.
+
+    HashbenchError, with how to get it, where no run can begin.
+    """
+    from hashbench.runs.needs import lines_of, missing_inputs
 
     missing_by_run = missing_inputs(todo)
     not_tried = [(run, lines_of(missing)[0]) for run in todo if (missing := missing_by_run[str(run.name)])]
     if not_tried:
         missing_line, remedy = lines_of(each for inputs in missing_by_run.values() for each in inputs)
         note(f"{missing_line} ({len(not_tried)} of {len(todo)} runs need it)")
+        n_ready = len(todo) - len(not_tried)
+        if not (n_ready or dry_run):
+            raise HashbenchError(f"no run can begin; {remedy}; {MEANWHILE}")
         note(remedy)
-        if n_ready := len(todo) - len(not_tried):
+        if n_ready:
             note(f"meanwhile: the {n_ready} other runs, which need none of it")
     return not_tried
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
-    from hashbench.tables.status import PastSeconds
+    from hashbench.foundation.parallel import available_cores
+    from hashbench.runs.past import Past
 
-    past = PastSeconds.of(store.rows(damaged=lambda _: None))
+    past = Past.of(store.rows(damaged=lambda _: None))
     for run in todo:
         echo(str(run.name))
     known = [each for each in map(past.of_run, todo) if each is not None]
     if known:
-        together = max(sum(known) / min(jobs, len(todo)), *known)
+        together = max(sum(known) / min(jobs or available_cores(), len(todo)), *known)
         unknown = f", and {len(todo) - len(known)} runs that no past row tells about" if len(known) < len(todo) else ""
         note(f"{_about(together)}, by past rows on the machines that made them{unknown}")
 
@@ -169,14 +218,17 @@ def _about(seconds: float) -> str:
     return f"about {seconds / 60:.0f} minutes" if seconds >= 60 else "less than a minute"
 
 
-def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, title: str) -> "list[tuple[Run, str]]":
-    """The failed runs with their reasons, after it has shown each outcome as it arrives.
+def _follow(
+    outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, title: str
+) -> "tuple[int, list[tuple[Run, str]]]":
+    """The number of outcomes, and the failed runs with their reasons, after it has shown each outcome as it arrives.
 
-    So many run ``at_once``; on a Ray cluster nobody knows (None). On a terminal that is one line: done, running and
-    failed runs, the time left, and the last result.
+    So many run ``at_once``; on a Ray cluster, and with --jobs auto, nobody knows. On a terminal that is one line: done,
+    running and failed runs, the time left, and the last result.
     """
     _interrupts.say_that_it_continues()
     failed, started, on_terminal = list["tuple[Run, str]"](), time.monotonic(), sys.stderr.isatty()
+    n = 0
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
         bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")
         for n, outcome in enumerate(outcomes, 1):
@@ -190,11 +242,11 @@ def _follow(outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, tit
                 left = bar.format_interval((time.monotonic() - started) / n * (n_runs - n))
                 so_far = f"{n - len(failed)} of {n_runs} runs done, {others}, {left} left"
                 note(f"{so_far}: {outcome.spec.name} {_result(outcome)}")
-    return failed
+    return n, failed
 
 
 def _running(n_left: int, at_once: int | None) -> str:
-    return f"{n_left} waiting or running" if at_once is None else f"{min(at_once, n_left)} running"
+    return f"{n_left} waiting or running" if not at_once else f"{min(at_once, n_left)} running"
 
 
 def _result(outcome: "Outcome") -> str:

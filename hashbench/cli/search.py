@@ -1,13 +1,13 @@
-"""``hashbench search`` finds the items nearest to queries: in saved codes, or in a run, whose images it can draw."""
+"""``hashbench search`` finds the items nearest to queries, in saved codes or in the codes of a run."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, given, program
+from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, program
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
@@ -16,9 +16,8 @@ from hashbench.foundation.files import require_apart, require_output, write_arra
 if TYPE_CHECKING:
     from hashbench.codes import Codes
     from hashbench.codes.files import Explicit
-    from hashbench.codes.search import Found
+    from hashbench.codes.search import SearchResult
 
-SHEET_TOP, SHEET_QUERIES, SHOWN_QUERIES = 50, 100, 8  # of a sheet: the most images, the most queries, the default
 LINES = 10  # of more queries there is a line each only if their number was asked for
 
 
@@ -34,23 +33,10 @@ def command(
         Path | None,
         Argument(help="Your own queries for a run: an image, a folder of images, .npy or .h5. Default: the run's."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="The sheet of images, such as sheet.png; or .npz for ids and distances."),
-    ] = None,
-    top: Annotated[int, Option(min=1, help="Number of items to find for each query; on a sheet at most 50.")] = 10,
-    queries: Annotated[
-        int | None, Option(min=1, help="Queries, spread evenly. [default: 8 on a sheet, of at most 100; else all]")
-    ] = None,
+    out: Annotated[Path | None, Option(metavar="FILE.npz", help="Also write ids and distances.")] = None,
+    top: Annotated[int, Option(min=1, help="Number of items to find for each query.")] = 10,
+    queries: Annotated[int | None, Option(min=1, help="So many queries, spread evenly. Default: all.")] = None,
     as_json: AsJson = False,
-    method: Annotated[
-        Literal["exhaustive", "ivf"],
-        Option(help="Compare a query with all items; or with some lists of faiss's inverted file (the extra search)."),
-    ] = "exhaustive",
-    probes: Annotated[int | None, Option(min=1, help="ivf: lists that a query looks into. [default: 32]")] = None,
-    lists: Annotated[int | None, Option(min=1, help="ivf: lists. [default: the root of the number of items]")] = None,
-    index: Annotated[Path | None, Option(metavar="FILE.npz", help="ivf: the file that keeps the lists.")] = None,
-    check: Annotated[int | None, Option(min=0, help="ivf: queries searched exhaustively too. [default: 100]")] = None,
     query_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the queries.")] = None,
     database_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the database.")] = None,
     bits: Bits = None,
@@ -58,14 +44,11 @@ def command(
     layout: Layout = None,
     device: Device = "auto",
 ) -> None:
-    """Find the items that are nearest to queries by Hamming distance, or draw the images of a run that are.
+    """Find the items that are nearest to queries by Hamming distance.
 
     It prints ids and distances: an id is the row of an item in the codes of the database, from 0. Of more than ten
     queries, where --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. A
-    run also takes your own images, or other items as its data set has them, as the queries. With a run and
-    --out sheet.png it draws images: the queries first, below each image its rank, its Hamming distance d and its
-    class. Tied images share their ranks, for example 2-5. Irrelevant images are marked red, except for your own
-    queries.
+    run also takes your own images, or other items as its data set has them, as the queries.
     """
     from hashbench.codes import search
     from hashbench.codes.files import Explicit
@@ -74,43 +57,34 @@ def command(
 
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
-    of_lists = {"probes": probes, "lists": lists, "index": index, "check": check}
-    if method != "ivf" and (found := given(of_lists)):
-        raise HashbenchError(f"{found}: can be used with --method ivf only")
     if out is not None and out.suffix != ".npz":
-        if file is not None:
-            raise HashbenchError(f"{out}: a file of codes has no images to draw: name a FILE.npz for ids and distances")
-        of_codes = {"query-codes": query_codes, "database-codes": database_codes, "bits": bits, "bit-order": bit_order}
-        require_apart([] if items is None else [items], [out])
-        _check_sheet({"json": as_json, "method ivf": method == "ivf", **of_codes, "layout": layout}, top, queries)
-        from hashbench.runs import contact_sheet
-
-        n, run, first = queries or SHOWN_QUERIES, str(source), program(context)
-        contact_sheet.draw(run, Store.default(), items, out, top=top, n_queries=n, device=device, program=first)
-        return echo(str(out))
+        raise HashbenchError(f"{out}: ids and distances are written to an .npz: name a FILE.npz")
     if items is not None and file is not None:
         raise HashbenchError(f"{items}: your own queries are encoded by a run, and {file} has only codes: name a run")
     sources = [] if source is None or file is None else [file]
     if file is None:
         store = Store.default()
         sources = [codes_file(store.named(str(source)), store, program(context))]
-    query, database = _load(sources, explicit, [path for path in (out, index) if path is not None])
-    options = search.ListSearch(lists, probes or search.PROBES, index, search.N_CHECKED if check is None else check)
+    query, database = _load(sources, explicit, [] if out is None else [out])
     names: list[str] = []
     if items is not None:
         query, names = _encoded(context, str(source), items, device)
     if top > len(database):
         print_notes([f"--top {top}: the database has {len(database):,} items, and all are found"])
-    nearest = search.search(query, database, top, queries, options if method == "ivf" else None)
+    nearest = search.search(query, database, top, queries)
     if out is not None:
         write_arrays(out, **nearest.arrays)
     name = ", ".join(map(str, sources or (query_codes, database_codes)))
-    names = [names[row] for row in nearest.arrays["queries"]] if names else []
-    values = {"codes": name, **nearest.summary, **({"names": names} if names else {})}
-    values |= {key: array.tolist() for key, array in nearest.arrays.items()}
-    is_short = queries is not None or items is not None or len(nearest.arrays["queries"]) <= LINES
-    echo(json.dumps(values) if as_json else "\n".join(_as_text(name, nearest, names, each=is_short)))
-    return None
+    searched = nearest.arrays["queries"]
+    if names:
+        names = [names[row] for row in searched]
+    if as_json:
+        values = {"codes": name, **nearest.summary, **({"names": names} if names else {})}
+        echo(json.dumps(values | {key: array.tolist() for key, array in nearest.arrays.items()}))
+    elif queries is not None or items is not None or len(searched) <= LINES:
+        echo("\n".join(_line_a_query(name, nearest, names or [str(row) for row in searched])))
+    else:
+        echo("\n".join(_line_a_rank(name, nearest)))
 
 
 def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
@@ -122,14 +96,6 @@ def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
     if explicit.query_codes is None or explicit.database_codes is None:
         raise HashbenchError("nothing to search: name a run or codes, or use --query-codes and --database-codes")
     return Path(explicit.query_codes)
-
-
-def _check_sheet(options: dict[str, object], top: int, queries: int | None) -> None:
-    if found := given(options):
-        raise HashbenchError(f"{found}: cannot be used with a sheet of images: use --out FILE.npz or leave --out out")
-    for option, value, most in (("--top", top, SHEET_TOP), ("--queries", queries or 1, SHEET_QUERIES)):
-        if value > most:
-            raise HashbenchError(f"{option} {value}: a sheet shows at most {most}")
 
 
 def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tuple[Codes, Codes]":
@@ -162,32 +128,30 @@ def _encoded(context: Context, name: str, items: Path, device: str) -> "tuple[Co
     return binarize(hasher.encode(own_rows(run, own.items, device).whole())), own.names
 
 
-def _as_text(name: str, found: "Found", names: list[str], *, each: bool) -> Iterator[str]:
-    """The sizes, how it was searched, and a line of ``each`` query, or one for each rank over all queries."""
-    summary, arrays = found.summary, found.arrays
-    sizes = f"{summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
-    yield from (f"{name}: {sizes}", _method(summary))
-    if not each:
-        yield "rank  distance: smallest, median, largest over the queries"
-        for rank in sorted({1, (1 + summary["top"]) // 2, summary["top"]}):
-            of_rank = sorted(arrays["distances"][:, rank - 1].tolist())
-            yield f"{rank:4}  {of_rank[0]}, {of_rank[(len(of_rank) - 1) // 2]}, {of_rank[-1]}"
-        yield "--queries N prints the items of N queries, --out FILE.npz keeps those of all"
-        return
-    shown = names or [str(q) for q in arrays["queries"]]
-    width = max(map(len, ["query", *shown]))
+def _heading(name: str, result: "SearchResult") -> Iterator[str]:
+    """Two lines: what was searched, and how."""
+    summary = result.summary
+    yield f"{name}: {summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
+    n_cut_ties, seconds = summary["n_cut_ties"], summary["search_s"]
+    yield f"exhaustive: {n_cut_ties:,} queries have more items as near as the last one shown; {seconds:.3g} s"
+
+
+def _line_a_query(name: str, result: "SearchResult", queries: Sequence[str]) -> Iterator[str]:
+    yield from _heading(name, result)
+    width = max(map(len, ["query", *queries]))
     yield f"{'query':{width}}  items (distance)"
-    for query, ids, distances in zip(shown, arrays["ids"], arrays["distances"], strict=True):
-        near = (f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
-        yield f"{query:>{width}}  {'  '.join(near)}"
+    arrays = result.arrays
+    for query, ids, distances in zip(queries, arrays["ids"], arrays["distances"], strict=True):
+        items = (f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
+        yield f"{query:>{width}}  {'  '.join(items)}"
 
 
-def _method(summary: dict[str, Any]) -> str:
-    seconds = f"{summary['search_s']:.3g} s"
-    if summary["method"] == "exhaustive":
-        return f"exhaustive: {summary['n_cut_ties']:,} queries have more items as near as the last one shown; {seconds}"
-    lists = f"approximate: {summary['probes']:,} of {summary['lists']:,} lists searched"
-    if "recall" not in summary:
-        return f"{lists}; {seconds}"
-    recall = f"recall@{summary['top']} {summary['recall']:.4f} on {summary['n_checked']:,} queries"
-    return f"{lists}, {recall}; {seconds}, exhaustively about {summary['exhaustive_s']:.3g} s"
+def _line_a_rank(name: str, result: "SearchResult") -> Iterator[str]:
+    yield from _heading(name, result)
+    yield "rank  distance: smallest, median, largest over the queries"
+    top = result.summary["top"]
+    for rank in sorted({1, (1 + top) // 2, top}):
+        distances = sorted(result.arrays["distances"][:, rank - 1].tolist())
+        median = distances[(len(distances) - 1) // 2]
+        yield f"{rank:4}  {distances[0]}, {median}, {distances[-1]}"
+    yield "--queries N prints the items of N queries, --out FILE.npz keeps those of all"

@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Context, Option
 
 from hashbench.cli._options import TABLES, Budget, Splits, program
-from hashbench.cli._terminal import json_text, leave_out, rows_read, width, wrapped
+from hashbench.cli._terminal import KEPT, json_text, kept, leave_out, rows_read, width, wrapped
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
 
@@ -25,7 +25,6 @@ SIGNS = {
     "missing": (".", None),
     "not available yet": ("-", typer.colors.BRIGHT_BLACK),
 }
-KEPT = "\u00a0"  # a space at which no line is cut
 
 
 def command(
@@ -45,13 +44,14 @@ def command(
     """
     from hashbench import figures
     from hashbench.runs.interrupted import interrupted
+    from hashbench.runs.past import Past
     from hashbench.tables import spec
-    from hashbench.tables.status import PastSeconds, table_status
+    from hashbench.tables.status import table_status
 
     store = rows_read()
     stored = {row.run: row for row in store.rows(leave_out)}
     cut_off = list(interrupted(store, program(context)))
-    past = PastSeconds.of(stored.values())
+    past = Past.of(stored.values())
 
     def status(name: str) -> "TableStatus":
         return table_status(figures.cells_of(name, budget, splits), stored, past, seeds)
@@ -88,6 +88,8 @@ def _overview(tables: "list[TableStatus]") -> Iterator[str]:
 
 def _of_table(found: "TableStatus") -> Iterator[str]:
     """The map of each section of the table, a row with how many of its cells are measured; then the sum."""
+    from hashbench.tables.status import UNKNOWN
+
     sections: dict[str, dict[str, dict[str, CellStatus]]] = {}
     for cell in found.spec.cells:
         row = sections.setdefault(cell.section, {}).setdefault(cell.row, {})
@@ -99,7 +101,9 @@ def _of_table(found: "TableStatus") -> Iterator[str]:
     of = found.counts()
     runs = f"{of['done']} runs done, {of['failed']} failed, {of['missing']} missing"
     measured = f"{found.cell_states()['done']} of {len(found.spec.cells)} cells measured"
-    yield f"{found.spec.name}: {runs}; {measured}, {of['unavailable']} not available yet; hours left: {found.hours()}"
+    hours = found.hours()
+    how = " (hashbench speed measures a run)" if hours == UNKNOWN else ""
+    yield f"{found.spec.name}: {runs}; {measured}, {of['unavailable']} not available yet; hours left: {hours}{how}"
 
 
 def _map(title: str, rows: "Mapping[str, Mapping[str, CellStatus]]", label_width: int) -> Iterator[str]:
@@ -119,7 +123,7 @@ def _map(title: str, rows: "Mapping[str, Mapping[str, CellStatus]]", label_width
             signs.append(f"{' ' * left}{sign}{' ' * (len(heading) - 1 - left)}")
         yield f"  {label:{label_width}}  {'  '.join(signs)}  {_counts(list(cells.values()))}"
     if headings != columns:
-        named = (f"{n} {column}".replace(" ", KEPT) for n, column in zip(headings, columns, strict=True))
+        named = (kept(f"{n} {column}") for n, column in zip(headings, columns, strict=True))
         yield from (line.replace(KEPT, " ") for line in wrapped("  columns: ", ", ".join(named)))
 
 

@@ -1,12 +1,12 @@
 """``hashbench table``: tables with the measured values beside the published ones."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option, echo
 
-from hashbench.cli._options import Budget, Splits
-from hashbench.cli._terminal import json_text, leave_out, print_each_error_once, rows_read
+from hashbench.cli._options import Budget, Output, Splits
+from hashbench.cli._terminal import leave_out, print_each_error_once, print_sheet, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
 from hashbench.foundation import paths
@@ -17,6 +17,7 @@ from hashbench.foundation.registry import refuse
 
 if TYPE_CHECKING:
     from hashbench.runs.store import Store
+    from hashbench.showing.sheet import Sheet
     from hashbench.tables.collect import Rows
     from hashbench.tables.spec import TableSpec
     from hashbench.tables.table import Table
@@ -28,7 +29,7 @@ def command(
         Argument(metavar="TABLE...", help="Tables, or searches of tune.", autocompletion=complete("tables")),
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
-    output: Annotated[Literal["csv", "latex", "markdown", "html"], Option("--format", help="The format.")] = "markdown",
+    output: Output = "markdown",
     budget: Budget = None,
     interval: Annotated[bool, Option("--interval", help="Show the [worst, best] AP over all orders of ties.")] = False,
     distinct: Annotated[bool, Option("--distinct", help="Show beside each AP how many codes are distinct.")] = False,
@@ -44,35 +45,44 @@ def command(
     the table says so; so are those of a table whose file says repeats = "splits". The LaTeX cites papers by \cite;
     --write puts their BibTeX entries beside it, in hashbench.bib.
 
-    A search of hashbench tune is printed as markdown (what was chosen) or csv (every trial).
+    Of a search of hashbench tune what was chosen is printed; as csv every trial.
     """
     from hashbench.report import files
+    from hashbench.showing.sheet import Sheet
     from hashbench.tables import spec
     from hashbench.tables.collect import Rows
-    from hashbench.tables.render_csv import json_table
-    from hashbench.tuning import render
+    from hashbench.tables.sheet import sheet_of
+    from hashbench.tuning import search_sheet
+    from hashbench.tuning.search import names as names_of_searches
 
     if with_figures and not (every and write):
         raise HashbenchError("--figures needs --all and --write; hashbench figure draws single figures")
     names = requested(tables or [], every, spec.names, "table", "render")
-    searches = _searches(names, output, every=every, write=write, as_json=as_json)
+    searches = [name for name in names_of_searches() if every or name in names]
     names = [name for name in names if name not in searches]
     broken = print_each_error_once() if every else refuse
-    shown, store = {"interval": interval, "distinct": distinct}, rows_read()
+    store = rows_read()
     rows = Rows(store.rows(refuse if check or write else leave_out))  # a kept table needs every row
     written: list[Path] = []
     kept = written if write else None
     found = filled(names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table")
     figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)
-    if as_json:
-        echo(json_text({"tables": [json_table(table) for table in found]}))
-    elif not (every and write):
-        echo("\n".join(files.render(table, output, **shown) for table in found), nl=False)
+    if as_json or not (every and write):
+        of_searches = [search_sheet.named(name) for name in searches]
+        for_paper = output == "latex"
+        of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in found]
+        print_sheet(
+            Sheet(parts=[*of_searches, *of_tables], values=lambda: _values(of_searches, of_tables)),
+            output,
+            as_json=as_json,
+        )
     if write:
         whole = every and budget is None and splits == 1 and len(found) == len(names)
         with all_or_none():
-            written += map(render.write, searches)
-            written += files.write(store.folder, found, figures, broken=broken, readme=whole, **shown)
+            written += map(search_sheet.write, searches)
+            written += files.write(
+                store.folder, found, figures, interval=interval, distinct=distinct, broken=broken, readme=whole
+            )
         for path in written:
             echo(paths.shown(path), err=as_json)
     if check:
@@ -93,17 +103,12 @@ def _collected(declared: "TableSpec", rows: "Rows", store: "Store", kept: list[P
     return collect(declared, rows, store)
 
 
-def _searches(names: list[str], output: str, *, every: bool, write: bool, as_json: bool) -> list[str]:
-    """Those of ``names`` that are searches (``every``: all of them), which are printed unless all are written."""
-    from hashbench.tuning import render, search
-
-    found = [name for name in search.names() if every or name in names]
-    if found and as_json and not every:
-        raise HashbenchError(f"--json: a search, {found[0]}, is printed as markdown or csv; its file is JSON lines")
-    for name in found:
-        if not (as_json or (every and (write or output not in render.FORMATS))):
-            echo(render.as_text(name, output), nl=False)
-    return found
+def _values(searches: "list[Sheet]", tables: "list[Sheet]") -> dict[str, Any]:
+    """The object of --json: all tables, and the searches where there are some."""
+    values = {"tables": [sheet.values() for sheet in tables if sheet.values is not None]}
+    if searches:
+        values["searches"] = [sheet.values() for sheet in searches if sheet.values is not None]
+    return values
 
 
 def _check(tables: "list[Table]") -> None:

@@ -1,10 +1,11 @@
 """``hashbench train`` trains and scores one method on one data set."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from hashbench.cli import _interrupts, _options
+from hashbench.cli._given_run import given_run
 from hashbench.cli._options import DatasetName, Device, ProtocolName, SplitSeed
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import HashbenchError
@@ -40,7 +41,7 @@ def command(
     device: Device = "auto",
     precision: Annotated[
         str,
-        Option(help="auto (bfloat16 on a GPU, float32 on a CPU), float32, bfloat16 or fastest (by a short timing)."),
+        Option(help="auto (bfloat16 on a GPU, float32 on a CPU), float32 or bfloat16."),
     ] = "auto",
     threads: _options.Threads = 1,
     checkpoint_every: _options.CheckpointEvery = 10.0,
@@ -78,22 +79,23 @@ def command(
     from hashbench.foundation import parallel
     from hashbench.runs.guard import follow, row_of, stored_row
     from hashbench.runs.row import made_by
-    from hashbench.runs.run import Options, Run
+    from hashbench.runs.run import Options
     from hashbench.runs.store import Store
 
     _interrupts.say_that_it_continues()
-    chosen = _options.parse_settings(settings or [])
-    for key in ("bits", "model"):
-        if key in chosen:
-            raise HashbenchError(f"--set {key}=... cannot be used: use --{key}")
-    given = {key: value for key, value in {"bits": bits, "model": model, **chosen}.items() if value is not None}
-    of_run: dict[str, Any] = {"seed": seed, "budget": budget, "split_seed": split}
-    group, file = parallel.from_environment(), None
-    if weights is not None:
-        own = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}
-        found, file = _start(Run.resolve(dataset, protocol, method, own, **of_run), weights)
-        given = {**found, **given, "weights": found["weights"]}
-    run = Run.resolve(dataset, protocol, method, given, **of_run)
+    named = given_run(
+        method,
+        dataset,
+        protocol,
+        bits=bits,
+        model=model,
+        settings=settings,
+        weights=weights,
+        seed=seed,
+        budget=budget,
+        split_seed=split,
+    )
+    run, given, group = named.run, named.settings, parallel.from_environment()
     run = run.with_asymmetric() if asymmetric else run
     _check_epochs(run, eval_every, track)
     compute = parallel.ComputeOptions(precision, threads)
@@ -103,7 +105,7 @@ def command(
         checkpoint_every,
         group=group,
         compute=compute,
-        weights=file,
+        weights=named.weights,
         eval_every=eval_every,
         track=track,
     )
@@ -113,7 +115,7 @@ def command(
         if not dry_run:
             follow(run, store, options)
     elif dry_run:
-        _row_text.print_settings(run, given, stored, as_json=as_json, own_weights=file is not None)
+        _row_text.print_settings(run, given, stored, as_json=as_json, own_weights=named.weights is not None)
     else:
         if stored is not None:
             done = "it is trained again, and its row stays" if again else NOT_TRAINED
@@ -162,16 +164,3 @@ def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
             features = run.settings.features
             of = "" if features == PIXELS else f" on the features {features}"
             yield f"no network is named, so it is {model}{of}; the tables of {name.dataset} have {', '.join(others)}"
-
-
-def _start(run: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]:
-    """The settings that the weights decide, and the path of the file that holds them."""
-    model = getattr(run.settings, "model", None)
-    if model is None:
-        raise HashbenchError(f"--weights cannot be used with {run.name.method}, which has no network")
-    from hashbench.methods import require_torch
-
-    require_torch()
-    from hashbench.training.weights import weights_settings
-
-    return weights_settings(model, weights)

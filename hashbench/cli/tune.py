@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ from typer import Argument, Option, echo
 
 from hashbench.cli import _interrupts, _options
 from hashbench.cli._options import Device
+from hashbench.cli._terminal import print_sheet
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
@@ -54,6 +56,7 @@ def command(
     metric: _options.Metric = "ap",
     write: Annotated[bool, Option("--write", help="Write what was chosen into the recipe.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,
+    output: _options.Output = "markdown",
     as_json: Annotated[bool, Option("--json", help="Print what was chosen as one JSON object.")] = False,
 ) -> None:
     """Search the settings of methods: the same number of trials for each, from the space that its file declares.
@@ -70,14 +73,13 @@ def command(
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
     change is printed.
     """
-    from hashbench.foundation.config import canonical_json
     from hashbench.foundation.progress import bar, note
     from hashbench.runs.run import Options
     from hashbench.runs.run_all import Plan
     from hashbench.tuning.choice import choices
-    from hashbench.tuning.render import as_markdown, as_object
     from hashbench.tuning.run import made, missing, n_ended, n_needed, save_spaces
     from hashbench.tuning.search import METRIC
+    from hashbench.tuning.search_sheet import as_object, sheet_of
 
     _interrupts.say_that_it_continues()
     if ray is not None and jobs > 1:
@@ -110,15 +112,12 @@ def command(
             todo = missing(search, methods, trials, studies, retry=False)
     save_spaces(search)
     chosen = [each for each in choices(search) if each.method in question.spaces]
-    if as_json:
-        echo(canonical_json({"search": search.name, "choices": [as_object(each) for each in chosen]}))
-    else:
-        echo(as_markdown(search))
-    if question.recipe is None:
-        for command_line in [] if as_json else _commands(question, chosen):
-            echo(f"$ {command_line}")
-    else:
-        _put_into_recipe(question.recipe, chosen, search.name, write=write, as_json=as_json)
+    commands = [] if question.recipe is not None else [*_commands(question, chosen)]
+    values = {"search": search.name, "choices": [as_object(choice) for choice in chosen]}
+    print_sheet(replace(sheet_of(search), commands=commands, values=lambda: values), output, as_json=as_json)
+    if question.recipe is not None:
+        is_for_people = not as_json and output in ("text", "markdown")
+        _put_into_recipe(question.recipe, chosen, search.name, write=write, shows=is_for_people)
     if failed := [f"{each.method}: {each.failure}" for each in chosen if each.failure is not None]:
         raise CheckFailed(f"every trial failed of {'; '.join(failed)}")
 
@@ -135,8 +134,8 @@ def _commands(question: "Question", chosen: "Sequence[Choice]") -> "Iterator[str
             yield command_of(run.name, run.name.identity)
 
 
-def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, write: bool, as_json: bool) -> None:
-    """Prints how the recipe changes, and with ``write`` changes it."""
+def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, write: bool, shows: bool) -> None:
+    """Where it ``shows`` that, prints how the recipe changes, and with ``write`` changes it."""
     from hashbench.foundation.files import write_text
     from hashbench.foundation.progress import note
     from hashbench.tuning.recipe import recipe_path, with_choices
@@ -144,7 +143,7 @@ def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, writ
     path = recipe_path(name, to_write=write)
     before, place = path.read_text("utf-8"), paths.shown(path)
     after = with_choices(name, before, chosen, search)
-    if not as_json:
+    if shows:
         echo("".join(unified_diff(before.splitlines(True), after.splitlines(True), place, place, n=1)), nl=False)
     if write:
         write_text(path, after)

@@ -40,15 +40,18 @@ class Distinct:
     def of(known: Words | None, limit: int) -> "Distinct":
         """A counter that goes on from the codes that ``known`` returned: None is beyond the limit."""
         distinct = Distinct(limit)
-        distinct._known, distinct._is_beyond = known, known is None
+        distinct._known = known
+        distinct._is_beyond = known is None
         return distinct
 
     def add(self, words: Words) -> None:
         """Adds codes, uint64[n, words of a code]."""
-        for rows in slices(0 if self._is_beyond else len(words), DISTINCT_BLOCK):
+        for rows in slices(len(words), DISTINCT_BLOCK):
+            if self._is_beyond:
+                return
             self._pending.append(words[rows])
-            known = 0 if self._known is None else len(self._known)
-            if sum(map(len, self._pending)) >= max(known, DISTINCT_BLOCK):  # so each code is sorted only a few times
+            n_known = 0 if self._known is None else len(self._known)
+            if sum(map(len, self._pending)) >= max(n_known, DISTINCT_BLOCK):  # so each code is sorted only a few times
                 self.known()
 
     def merge(self, other: "Distinct") -> None:
@@ -56,28 +59,39 @@ class Distinct:
         known = other.known()
         self._is_beyond = self._is_beyond or other._is_beyond
         if self._is_beyond:
-            self._known, self._pending = None, []
+            self._known = None
+            self._pending = []
         elif known is not None:
             self.add(known)
 
     def known(self) -> Words | None:
         """The distinct codes so far, sorted, uint64[n, words of a code]; None beyond the limit or without a code."""
         if self._pending and not self._is_beyond:
-            parts = self._pending if self._known is None else [self._known, *self._pending]
-            self._known, self._pending = _once(np.concatenate(parts)), []
+            if self._known is not None:
+                self._pending.append(self._known)
+            self._known = _once(np.concatenate(self._pending))
+            self._pending = []
             if self._known.size > self.limit:
-                self._known, self._is_beyond = None, True
+                self._known = None
+                self._is_beyond = True
         return self._known
 
     def count(self) -> int | None:
         """The number of distinct codes, or None beyond the limit; it does not depend on the pieces."""
         known = self.known()
-        return None if self._is_beyond else 0 if known is None else len(known)
+        if self._is_beyond:
+            return None
+        return 0 if known is None else len(known)
 
 
 def _once(words: Words) -> Words:
     """The distinct rows, sorted."""
-    ordered = np.sort(words, axis=0) if words.shape[1] == 1 else words[np.lexsort(words.T)]
+    if words.shape[1] == 1:
+        ordered = np.sort(words, axis=0)
+    else:
+        ordered = words[np.lexsort(words.T)]
     is_new = np.ones(len(ordered), bool)
     is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    return ordered if is_new.all() else ordered[is_new]
+    if is_new.all():
+        return ordered
+    return ordered[is_new]

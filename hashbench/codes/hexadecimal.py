@@ -44,12 +44,13 @@ def bits_of(where: str, texts: NDArray[Any], n_characters: int, n_bits: int) -> 
     with retold(lambda _: f"{where}: texts with other characters than 0 to 9 and a to f", UnicodeEncodeError):
         characters = np.ascontiguousarray(texts, f"S{n_characters}").view(np.uint8)
     values = VALUE[characters].reshape(len(texts), n_characters)
-    known = 1 if n_bits == n_characters else 15
-    if (values > known).any():
-        text = printable(str(texts[np.argmax((values > known).any(axis=1))]))
-        expected = "hexadecimal digits are" if known == 15 else f"{n_bits} characters 0 and 1 are"
-        raise HashbenchError(f"{where}: {text!r}: {expected} expected in texts of codes")
-    if known == 1:
+    is_binary = n_bits == n_characters
+    largest = 1 if is_binary else 15
+    expected = f"{n_bits} characters 0 and 1" if is_binary else "hexadecimal digits"
+    if (values > largest).any():
+        text = printable(str(texts[np.argmax((values > largest).any(axis=1))]))
+        raise HashbenchError(f"{where}: {text!r}: {expected} are expected in texts of codes")
+    if is_binary:
         return values
     bits = np.unpackbits(values[:, :, None], axis=2)[:, :, 4:].reshape(len(texts), 4 * n_characters)
     if (padding := bits[:, n_bits:].any(axis=1)).any():

@@ -32,8 +32,8 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
     """The ``k`` nearest items of the one code in ``query``; all items where the database has fewer.
 
     >>> from hashbench.codes.packed import pack
-    >>> found = neighbours(pack(np.array([[0, 0]])), pack(np.array([[1, 1], [0, 1], [1, 0]])), 1)
-    >>> found.items, found.distances, found.first, found.last
+    >>> nearest = neighbours(pack(np.array([[0, 0]])), pack(np.array([[1, 1], [0, 1], [1, 0]])), 1)
+    >>> nearest.items, nearest.distances, nearest.first, nearest.last
     (array([1]), array([1]), array([1]), array([2]))
     """
     if len(query) != 1:
@@ -43,8 +43,8 @@ def neighbours(query: Codes, database: Codes, k: int) -> Neighbours:
         raise HashbenchError(f"{both}: as many are expected in both")
     if k < 1:
         raise HashbenchError(f"k = {k}: 1 or more are expected")
-    # of all items, in the smallest type that holds them
-    distances: NDArray[Any] = np.empty(len(database), np.uint8 if query.n_bits < 256 else np.int16)
+    smallest_type = np.uint8 if query.n_bits < 256 else np.int16
+    distances: NDArray[Any] = np.empty(len(database), smallest_type)
     for rows in slices(len(database), max(1, BLOCK_WORDS // database.words.shape[1])):
         part = distances[rows]
         np.bitwise_count(database.words[rows, 0] ^ query.words[0, 0], out=part)
@@ -72,8 +72,8 @@ def neighbours_of(queries: Codes, database: Codes, k: int, *, progress: bool = F
     alone = [queries[q : q + 1] for q in range(len(queries))]
     with ThreadPoolExecutor(available_cores()) as pool:
         try:
-            found = pool.map(lambda query: neighbours(query, database, k), alone)
-            return list(with_bar(found, "search", "query", len(alone), shown=progress))
+            searches = pool.map(lambda query: neighbours(query, database, k), alone)
+            return list(with_bar(searches, "search", "query", len(alone), shown=progress))
         except BaseException:  # an interrupt: the end of the block waits for what has not begun, too
             pool.shutdown(wait=False, cancel_futures=True)
             raise

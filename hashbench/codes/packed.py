@@ -49,7 +49,7 @@ class Codes:
         return np.unpackbits(self.bytes(), axis=1, count=self.n_bits, bitorder="little")
 
     def packbits(self) -> NDArray[np.uint8]:
-        """What ``numpy.packbits(bits, axis=1)`` makes of the bits: uint8[n, ceil(n_bits / 8)], padded with 0."""
+        """The bits as ``numpy.packbits(bits, axis=1)`` packs them: uint8[n, ceil(n_bits / 8)], padded with 0."""
         rows = self.bytes()[:, : -(-self.n_bits // 8)].copy()
         reverse_bits(rows)
         return rows

@@ -1,4 +1,4 @@
-"""What the values of codes are, and whether they can be bits: the one check of files, arrays and tensors."""
+"""Counts the values of codes, and refuses those that cannot be bits: the one check of files, arrays and tensors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -72,6 +72,8 @@ def interpret(sides: Sequence[CodeValues]) -> list[str]:
 
 def not_numeric(where: str, dtype: str, kind: str = "") -> HashbenchError:
     """The error for a type that is no number; for the ``kind`` of codes, with what makes numbers of them."""
-    rows = {"U": "numpy.asarray(codes)", "S": "numpy.asarray(codes).astype(str)", "O": "numpy.asarray(codes)"}.get(kind)
-    advice = "" if rows is None else f": codes = numpy.array([list(row) for row in {rows}], float)"
-    return HashbenchError(f"{where}: {dtype} is not numeric: numbers are expected{advice}")
+    fault = f"{where}: {dtype} is not numeric: numbers are expected"
+    rows = {"U": "numpy.asarray(codes)", "S": "numpy.asarray(codes).astype(str)", "O": "numpy.asarray(codes)"}
+    if kind not in rows:
+        return HashbenchError(fault)
+    return HashbenchError(f"{fault}: codes = numpy.array([list(row) for row in {rows[kind]}], float)")

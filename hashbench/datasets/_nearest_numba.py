@@ -21,20 +21,22 @@ def add_below(
 ) -> None:  # fmt: skip
     """Adds those of the first ``n_items`` of ``products`` [q, n] below the bound of their query to its kept ones."""
     for q in range(len(products)):
-        bound, kept = bounds[q], n_kept[q]
+        bound = bounds[q]
+        kept = n_kept[q]
         for start in range(0, n_items, WIDTH):
             stop = min(start + WIDTH, n_items)
             if _least(products[q, start:stop]) < bound:
                 for j in range(start, stop):
                     if products[q, j] < bound:
-                        values[q, kept], ids[q, kept] = products[q, j], first_id + j
+                        values[q, kept] = products[q, j]
+                        ids[q, kept] = first_id + j
                         kept += 1
         n_kept[q] = kept
 
 
 @compiled
-def exact_distances(items: Any, queries: Floats, scaled: bool, by_product: bool, found: Floats) -> None:
-    """Writes the squared distances of ``items`` [q, n, d] to ``queries`` [q, d], or products, to ``found`` [q, n].
+def exact_distances(items: Any, queries: Floats, scaled: bool, by_product: bool, values: Floats) -> None:
+    """Writes the squared distances of ``items`` [q, n, d] to ``queries`` [q, d], or products, to ``values`` [q, n].
 
     Items are float32 or float64, and numbers are float64 from there on; ``scaled`` divides an item by its norm first.
     """
@@ -42,11 +44,11 @@ def exact_distances(items: Any, queries: Floats, scaled: bool, by_product: bool,
         for i in range(items.shape[1]):
             item = items[q, i]
             if by_product:
-                found[q, i] = _product(item, queries[q])
+                values[q, i] = _product(item, queries[q])
             elif scaled:
-                found[q, i] = _squared_distance(item, queries[q], 1 / np.sqrt(_product(item, item)))
+                values[q, i] = _squared_distance(item, queries[q], 1 / np.sqrt(_product(item, item)))
             else:
-                found[q, i] = _squared_distance(item, queries[q], 1.0)
+                values[q, i] = _squared_distance(item, queries[q], 1.0)
 
 
 @fast

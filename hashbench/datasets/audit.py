@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +11,9 @@ from hashbench.datasets.protocol import Protocol
 from hashbench.datasets.readers import Items
 from hashbench.datasets.split import Ids, Split, canonical_bytes
 from hashbench.datasets.store import Dataset, DatasetLabels
-from hashbench.datasets.stored_file import array_sha256
+from hashbench.datasets.stored_file import array_sha256, label_counts
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.parallel import slices
-from hashbench.relevance.labels import Labels
 
 DISJOINT = [("query", "database"), ("query", "train"), ("validation", "database"), ("validation", "train")]
 N_SHOWN = 5
@@ -49,22 +49,28 @@ class Audit:
 def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed: int) -> Audit:
     """A report on a split, with duplicates between lists; CheckFailed unless it is the one that the card states."""
     _require_stated(data.name, chosen, protocol, seed)
-    lists, items = chosen.lists(), data.items if isinstance(data, Dataset) else None
-    keys: dict[str, Keys] = {} if items is None else {"bytes": byte_keys(items)}
+    lists = chosen.lists()
+    keys: dict[str, Keys] = {}
+    items = None
+    if isinstance(data, Dataset):
+        items = data.items
+        keys["bytes"] = byte_keys(items)
     if data.names is not None:
         keys["file name"] = data.names
     leaks = []
-    for by, of in keys.items():
-        for role, inside in DISJOINT:
-            one, other = (getattr(chosen, f"{each}_ids") for each in (role, inside))
-            if pairs := find_duplicates(of, one, other, items if by == "bytes" else None):
+    for (by, keys_of_items), (role, inside) in product(keys.items(), DISJOINT):
+        if role in lists:
+            same_bytes_of = items if by == "bytes" else None
+            pairs = find_duplicates(keys_of_items, lists[role], lists[inside], same_bytes_of)
+            if pairs:
                 leaks.append(Leak(role, inside, by, len(pairs), pairs[:N_SHOWN]))
+    n_classes = len(label_counts(data.labels))
     return Audit(
         sizes={role: len(ids) for role, ids in lists.items()},
         checksums={role: hashlib.sha256(canonical_bytes(ids)).hexdigest() for role, ids in lists.items()},
         ids_sha256=chosen.sha256,
         labels_sha256=array_sha256(data.labels),
-        class_counts={role: _counts(data.labels, ids).tolist() for role, ids in lists.items()},
+        class_counts={role: label_counts(data.labels[ids], n_classes).tolist() for role, ids in lists.items()},
         compared_by=list(keys),
         leaks=leaks,
     )
@@ -91,24 +97,22 @@ def find_duplicates(keys: Keys, ids: Ids, others: Ids, items: Items | None = Non
     order = np.argsort(keys[others], kind="stable")
     theirs = keys[others][order]
     at = np.searchsorted(theirs, keys[ids])
-    found = at < len(theirs)
-    found[found] = theirs[at[found]] == keys[ids][found]
-    pairs = list(zip(ids[found].tolist(), others[order[at[found]]].tolist(), strict=True))
+    is_there = at < len(theirs)
+    is_there[is_there] = theirs[at[is_there]] == keys[ids][is_there]
+    pairs = list(zip(ids[is_there].tolist(), others[order[at[is_there]]].tolist(), strict=True))
     return [(a, b) for a, b in pairs if items is None or items[a].tobytes() == items[b].tobytes()]
 
 
 def _require_stated(name: str, chosen: Split, protocol: Protocol, seed: int) -> None:
     """Raises CheckFailed for other sizes than the card states and, for the protocol's own seed, for other ids."""
-    for role in ("query", "database", "train", "validation"):
-        stated = getattr(protocol, "n_queries" if role == "query" else f"n_{role}")
-        if stated not in (None, n := len(getattr(chosen, f"{role}_ids"))):
+    sizes = {
+        "query": (protocol.n_queries, len(chosen.query_ids)),
+        "database": (protocol.n_database, len(chosen.database_ids)),
+        "train": (protocol.n_train, len(chosen.train_ids)),
+        "validation": (protocol.n_validation, len(chosen.validation_ids)),
+    }
+    for role, (stated, n) in sizes.items():
+        if stated not in (None, n):
             raise CheckFailed(f"{name}: {n} {role} ids; the card states {stated}")
     if seed == protocol.seed and protocol.ids_sha256 not in (None, chosen.sha256):
         raise CheckFailed(f"{name}: the ids have checksum {chosen.sha256}; the card states {protocol.ids_sha256}")
-
-
-def _counts(labels: Labels, ids: Ids) -> Ids:
-    """The number of those items in each class or with each label, int64[classes]."""
-    if labels.ndim == 2:
-        return labels[ids].sum(axis=0, dtype=np.int64)
-    return np.bincount(labels[ids][labels[ids] >= 0], minlength=int(labels.max(initial=-1)) + 1).astype(np.int64)

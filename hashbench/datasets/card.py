@@ -1,5 +1,6 @@
 """Cards: a card says what a data set is, where it comes from, which checksums it has and how it is split."""
 
+from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,8 +38,7 @@ class ExpectedFile(Strict):
     @property
     def checksums(self) -> dict[str, str]:
         """The known checksums; the keys are the names of the algorithms in ``hashlib``."""
-        known = {"sha256": self.sha256, "sha512": self.sha512, "md5": self.md5}
-        return {algorithm: value for algorithm, value in known.items() if value is not None}
+        return self.model_dump(include={"sha256", "sha512", "md5"}, exclude_none=True)
 
 
 class Member(ExpectedFile):
@@ -67,11 +67,11 @@ class Source(ExpectedFile):
         limit = member.size_bytes
         if limit is None and "limit_bytes" in member.model_fields_set:
             limit = member.limit_bytes
-        if limit is None:
-            return None
-        if member.packed == self.file:
+        if limit is not None and member.packed == self.file:
             return limit + limit // 100 + (1 << 16)  # what does not compress grows by less
-        return limit if member.path == self.file else None
+        if member.path == self.file:
+            return limit
+        return None
 
     @model_validator(mode="after")
     def _has_an_origin(self) -> "Source":
@@ -128,38 +128,51 @@ class Card(Strict):
     def _by_class_unless_said(cls, tables: Any) -> Any:
         if not isinstance(tables, dict):
             return tables
-        named = {key: {"draw": "per_class"} | of if isinstance(of, dict) else {} for key, of in tables.items()}
-        if wrong := [key for key, of in named.items() if of.get("draw") not in DRAWS]:
-            raise ValueError(f"{wrong[0]}: a protocol is a table whose draw is one of {', '.join(DRAWS)}")
-        return named
+        complete = {}
+        for name, table in tables.items():
+            if not isinstance(table, dict) or table.get("draw", "per_class") not in DRAWS:
+                raise ValueError(f"{name}: a protocol is a table whose draw is one of {', '.join(DRAWS)}")
+            complete[name] = {"draw": "per_class"} | table
+        return complete
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "Card":
-        is_image, n_classes, counts = self.kind == "images", self.n_classes, self.class_counts
-        faults = {
-            "own data have no sources and no reader: hashbench dataset add stored them": self.own
-            and bool(self.embedded or self.sources or self.reader),
-            "an embedded data set has no sources, any other has at least one": not self.own
-            and self.embedded == bool(self.sources),
-            "images have item_shape [height, width, channels], features [d]": is_image != (len(self.item_shape) == 3),
-            "images state value_max, features do not": is_image != (self.value_max is not None),
-            'a data set needs classes, unless labels = "none"': (self.labels == "none") != (n_classes == 0),
-            "class_names needs one entry for each class": len(self.class_names) not in (0, n_classes),
-            "class_counts needs one entry for each class": counts is not None and len(counts) != n_classes,
-            f"a probe's id is beyond the last item, {self.n_items - 1}": any(p.id >= self.n_items for p in self.probes),
-        }
-        for name, rule in self.protocols.items():
-            if (of := rule.stands_for(name)) != name:
-                misfit = rule.misfit(self.protocols.get(of))
-                faults[f"protocol {name}: {of} {misfit}"] = misfit is not None
-        if fault := next((fault for fault, is_there in faults.items() if is_there), None):
+        if fault := next(self._faults(), None):
             raise ValueError(fault)
         return self
+
+    def _faults(self) -> Iterator[str]:
+        is_image = self.kind == "images"
+        if self.own and (self.embedded or self.sources or self.reader):
+            yield "own data have no sources and no reader: hashbench dataset add stored them"
+        if not self.own and self.embedded == bool(self.sources):
+            yield "an embedded data set has no sources, any other has at least one"
+        if is_image != (len(self.item_shape) == 3):
+            yield "images have item_shape [height, width, channels], features [d]"
+        if is_image != (self.value_max is not None):
+            yield "images state value_max, features do not"
+        if (self.labels == "none") != (self.n_classes == 0):
+            yield 'a data set needs classes, unless labels = "none"'
+        if len(self.class_names) not in (0, self.n_classes):
+            yield "class_names needs one entry for each class"
+        if self.class_counts is not None and len(self.class_counts) != self.n_classes:
+            yield "class_counts needs one entry for each class"
+        if any(probe.id >= self.n_items for probe in self.probes):
+            yield f"a probe's id is beyond the last item, {self.n_items - 1}"
+        for name, rule in self.protocols.items():
+            yield from self._misfits(name, rule)
+
+    def _misfits(self, name: str, rule: Protocol) -> Iterator[str]:
+        base = rule.stands_for(name)
+        if base != name and (misfit := rule.misfit(self.protocols.get(base))) is not None:
+            yield f"protocol {name}: {base} {misfit}"
 
     @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.float32]:
         """The type of the items: uint8 for images, little-endian float32 for features."""
-        return np.dtype(np.uint8) if self.kind == "images" else np.dtype("<f4")
+        if self.kind == "images":
+            return np.dtype(np.uint8)
+        return np.dtype("<f4")
 
     @property
     def read_sources(self) -> list[Source]:
@@ -169,35 +182,42 @@ class Card(Strict):
     @property
     def how_to_get(self) -> str:
         """The command that stores the data set on this machine."""
-        own = f"hashbench dataset add {self.name} {self.made_from} --replace"
-        return own if self.own else f"hashbench download {self.name}"
+        if self.own:
+            return f"hashbench dataset add {self.name} {self.made_from} --replace"
+        return f"hashbench download {self.name}"
 
-    def protocol_name(self, given: str | None) -> str:
-        """``given``, or the only protocol that draws items of its own; raises HashbenchError if there are several."""
-        if given is not None:
-            return canonical(given)
-        own = [name for name, rule in self.protocols.items() if rule.stands_for(name) == name]
-        if len(own) != 1:
-            known = f"one of {', '.join(sorted(self.protocols))}" if self.protocols else "its card has none"
-            says = f" (hashbench show {self.name} says what each is)" if self.protocols else ""
-            raise HashbenchError(f"{self.name}: which protocol? --protocol NAME is needed: {known}{says}")
-        return own[0]
+    def protocol_name(self, name: str | None) -> str:
+        """``name``, or the only protocol that draws items of its own; raises HashbenchError if there are several."""
+        if name is not None:
+            return canonical(name)
+        independent = [name for name, rule in self.protocols.items() if rule.stands_for(name) == name]
+        if len(independent) == 1:
+            return independent[0]
+        known = "its card has none"
+        if self.protocols:
+            known = f"one of {', '.join(sorted(self.protocols))} (hashbench show {self.name} says what each is)"
+        raise HashbenchError(f"{self.name}: which protocol? --protocol NAME is needed: {known}")
 
     def protocol(self, name: str) -> Protocol:
         """The protocol named ``name``, or that it names with ``_held_out``; HashbenchError if there is none."""
         stem = canonical(name)
-        if stem not in self.protocols and (of := stem.removesuffix(HELD_OUT)) in self.protocols:
-            return self.held_out(of, [of], self.protocols[of].seed)
-        if stem not in self.protocols:
+        if stem in self.protocols:
+            return self.protocols[stem]
+        base = stem.removesuffix(HELD_OUT)
+        if base not in self.protocols:
             raise unknown(f"protocol of {self.name}", name, self.protocols)
-        return self.protocols[stem]
+        return self.held_out(base, [base], self.protocols[base].seed)
 
-    def held_out(self, of: str, left_out: list[str], seed: int, splits: int | None = None) -> HeldOut:
-        """The protocol for choosing settings whose queries are held out of the database of the protocol ``of``."""
-        rules = {name: self.protocol(name) for name in sorted({of, *left_out})}
-        relevance = self.protocol(of).relevance
-        lists: dict[str, Any] = {"of": of, "left_out": sorted(left_out), "seed": seed, "splits": splits}
-        return HeldOut(**lists, relevance=relevance, rules=rules)
+    def held_out(self, base: str, left_out: list[str], seed: int, splits: int | None = None) -> HeldOut:
+        """The protocol for choosing settings whose queries are held out of the database of the protocol ``base``."""
+        return HeldOut(
+            of=base,
+            left_out=sorted(left_out),
+            seed=seed,
+            splits=splits,
+            relevance=self.protocol(base).relevance,
+            rules={name: self.protocol(name) for name in sorted({base, *left_out})},
+        )
 
 
 def cards() -> list[str]:
@@ -214,7 +234,8 @@ def card_files() -> dict[str, Path]:
 @read_once
 def load_card(name: str) -> Card:
     """The card of the data set named ``name``; raises HashbenchError for an unknown name or an invalid card."""
-    stem, files = canonical(name), card_files()
+    stem = canonical(name)
+    files = card_files()
     if stem not in files:
         raise unknown("dataset", name, files)
     values = read_toml(files[stem])
@@ -224,8 +245,9 @@ def load_card(name: str) -> Card:
     if card.own:  # they need none of these
         return card
     missing = [key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set]
-    rules = card.protocols.items()
-    missing += [f"protocols.{rule}.citation" for rule, each in rules if "citation" not in each.model_fields_set]
+    for rule, protocol in card.protocols.items():
+        if "citation" not in protocol.model_fields_set:
+            missing.append(f"protocols.{rule}.citation")
     if missing:
         raise HashbenchError(f"{files[stem]}: key {missing[0]!r} is missing")
     return card

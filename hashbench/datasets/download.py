@@ -44,31 +44,42 @@ def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = Fa
 def _stored(card: Card, labels_only: bool) -> Path | None:
     """The path of the converted data set; None if it does not exist or is damaged."""
     try:
-        store.open_labels(card) if labels_only else store.verify(card)
+        if labels_only:
+            store.open_labels(card)
+        else:
+            store.verify(card)
     except HashbenchError:
         return None
-    return store.path_of(card) if store.path_of(card).is_file() else store.labels_path_of(card)
+    return store.path_with_labels(card)
 
 
 def _make(card: Card, from_dir: Path | None, labels_only: bool) -> Path:
-    read, kept = card.read_sources, paths.data() / card.name / "sources"  # kept: no file is downloaded twice
-    images = None if labels_only else from_dir or paths.data() / card.name / "images"
-    has_images = len(read) < len(card.sources)
-    stores_items = images is not None and (images.is_dir() or not has_images)
-    row_bytes = prod(card.item_shape) * card.dtype.itemsize if stores_items else card.n_classes
-    fetched = 0 if from_dir is not None else sum(source.size_bytes or 0 for source in read)
-    needed = card.n_items * (row_bytes + 8) + fetched + (16 << 20)
+    sources = card.read_sources
+    kept = paths.data() / card.name / "sources"  # no file is downloaded twice
+    has_images = len(sources) < len(card.sources)
+    images = None
+    row_bytes = card.n_classes
+    if not labels_only:
+        images = from_dir or paths.data() / card.name / "images"
+        if images.is_dir() or not has_images:
+            row_bytes = prod(card.item_shape) * card.dtype.itemsize
+    needed = card.n_items * (row_bytes + 8) + (16 << 20)
+    if from_dir is None:
+        needed += sum(source.size_bytes or 0 for source in sources)
     require_writable(store.path_of(card).parent, needed, instead="--data")
-    places = fetch(read, kept) if from_dir is None else [_place(source, from_dir, kept, has_images) for source in read]
-    checksums = {source.file: next(iter(source.checksums.values()), None) for source in read}
+    if from_dir is None:
+        places = fetch(sources, kept)
+    else:
+        places = [_place(source, from_dir, kept, has_images) for source in sources]
+    checksums = {source.file: next(iter(source.checksums.values()), None) for source in sources}
     try:
         with closing(_members(card, places)) as members:  # otherwise an invalid file would stay open
             blocks = READERS.get(card.reader).read(card, Files(members, images))
-            return store.write(card, blocks, checksums, labels_only=images is None)
+            return store.write(card, blocks, checksums, labels_only=labels_only)
     except HashbenchError as error:
         if (labels_only or not has_images) and not _began_with_full_disk(error):  # else the images may be the cause
             # a wrong file without a checksum would make every later attempt fail
-            for source, place in zip(read, places, strict=True):
+            for source, place in zip(sources, places, strict=True):
                 if source.urls and not source.checksums and place == kept / source.file:
                     place.unlink(missing_ok=True)
         raise

@@ -41,7 +41,9 @@ class PartialFile:
     @property
     def size_bytes(self) -> int:
         """The number of bytes so far; 0 if their origin is unknown."""
-        return self.path.stat().st_size if self.path.is_file() and self.origin is not None else 0
+        if self.path.is_file() and self.origin is not None:
+            return self.path.stat().st_size
+        return 0
 
     @property
     def origin(self) -> Origin | None:
@@ -88,15 +90,16 @@ def fetch(sources: Sequence[Source], folder: Path) -> list[Path]:
     left = sum(max(0, (source.size_bytes or 0) - PartialFile(folder / source.file).size_bytes) for source in missing)
     require_writable(folder, left + SPARE_BYTES, instead="--data")
     with folder_lock(folder):
-        found = _in_threads(sources, folder)
-    if errors := [str(error) for error in found if error is not None]:
+        results = _in_threads(sources, folder)
+    if errors := [str(error) for error in results if error is not None]:
         raise HashbenchError("; ".join(errors))
     return [folder / source.file for source in sources]
 
 
 def _in_threads(sources: Sequence[Source], folder: Path) -> list[HashbenchError | None]:
     """The result of ``_fetched`` for each source; no thread keeps the process alive where a server sends nothing."""
-    stop, turn = Event(), Semaphore(AT_ONCE)
+    stop = Event()
+    turn = Semaphore(AT_ONCE)
 
     def fetched(source: Source) -> HashbenchError | None:
         with turn:
@@ -112,12 +115,15 @@ def _in_threads(sources: Sequence[Source], folder: Path) -> list[HashbenchError 
 
 def _by_hand(source: Source) -> str:
     steps = "; ".join(step.rstrip(".") for step in source.manual) or "fetch it by other means"
-    return steps if "--from-dir" in steps else f"{steps} and name its folder with --from-dir"
+    if "--from-dir" in steps:
+        return steps
+    return f"{steps} and name its folder with --from-dir"
 
 
 def _fetched(source: Source, folder: Path, stop: Event) -> HashbenchError | None:
     """The error that says why the file could not be downloaded; None if it is in place."""
-    path, reasons = folder / source.file, []
+    path = folder / source.file
+    reasons = []
     try:
         verify_file(path, source)
     except HashbenchError as error:
@@ -143,11 +149,15 @@ def _fetched(source: Source, folder: Path, stop: Event) -> HashbenchError | None
 
 def _disk_error(source: Source, path: Path, error: OSError) -> HashbenchError:
     part = PartialFile(path)
-    total = source.size_bytes or (part.origin.total if part.origin is not None else None)
-    needed = f", {total - part.size_bytes:,} more are needed" if total else ""
-    is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-    advice = "make room or name another folder with --data" if is_full else "check the disk"
-    reason = f"{error.strerror or one_line(error)} after {part.size_bytes:,} bytes{needed}"
+    total = source.size_bytes
+    if total is None and part.origin is not None:
+        total = part.origin.total
+    reason = f"{error.strerror or one_line(error)} after {part.size_bytes:,} bytes"
+    if total:
+        reason += f", {total - part.size_bytes:,} more are needed"
+    advice = "check the disk"
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        advice = "make room or name another folder with --data"
     return HashbenchError(f"{path}: {reason}: {advice}")
 
 
@@ -155,12 +165,17 @@ class _Download:
     """The download of the file of one source to ``path``."""
 
     def __init__(self, source: Source, path: Path, bar: Bar, stop: Event):
-        self.source, self.path, self.bar, self.stop = source, path, bar, stop
-        self.part, self.checked = PartialFile(path), bool(source.checksums)
+        self.source = source
+        self.path = path
+        self.bar = bar
+        self.stop = stop
+        self.part = PartialFile(path)
+        self.checked = bool(source.checksums)
 
     def download_from(self, url: str) -> None:
         """Downloads the file at ``url``; raises MirrorError after ``TRIES`` fruitless attempts in a row."""
-        reached, fruitless = self.part.size_bytes, 0
+        reached = self.part.size_bytes
+        fruitless = 0
         while True:
             began = time.monotonic()
             try:
@@ -169,17 +184,21 @@ class _Download:
                 if isinstance(error, StaleError):
                     self.part.discard()
                 gained = self.part.size_bytes - reached  # a byte before each stall would keep it going for ever
-                fruitful = gained > 0 and gained >= mirror.SLOWEST_BYTES_S * (time.monotonic() - began)
-                fruitless = 0 if fruitful else fruitless + 1
+                fruitless += 1
+                if gained > 0 and gained >= mirror.SLOWEST_BYTES_S * (time.monotonic() - began):
+                    fruitless = 0
                 reached = max(reached, self.part.size_bytes)
                 if fruitless == TRIES:
                     raise MirrorError(f"{error}, {TRIES} times in a row") from None
-                wait_s = BACKOFF_S * 2**fruitless if error.wait_s is None else error.wait_s
+                wait_s = error.wait_s
+                if wait_s is None:
+                    wait_s = BACKOFF_S * 2**fruitless
                 self.stop.wait(min(wait_s, LONGEST_WAIT_S))
 
     def _try(self, url: str) -> None:
         """Makes one request, unless all bytes are there already, and then verifies the file and moves it into place."""
-        begun, start = self.part.origin, self.part.size_bytes
+        begun = self.part.origin
+        start = self.part.size_bytes
         if begun is None or begun.total != start or not start:
             with ask(url, start, checked=self.checked) as reply:
                 self._receive(reply)
@@ -187,36 +206,55 @@ class _Download:
             verify_file(self.part.path, self.source)
         except HashbenchError as error:  # if the file came in several attempts, bytes of the earlier ones may be wrong
             self.part.discard()
-            raise (StaleError if start else MirrorError)(str(error).removeprefix(f"{self.part.path}: ")) from None
+            fault = str(error).removeprefix(f"{self.part.path}: ")
+            if start:
+                raise StaleError(fault) from None
+            raise MirrorError(fault) from None
         self.part.finish(self.path)
 
     def _receive(self, reply: Reply) -> None:
         """Appends the reply to the partial file, if it has the expected size and is of the same file."""
-        stated, due, begun = reply.origin.total, self.source.size_bytes, self.part.origin
+        begun = self.part.origin
+        refused = MirrorError
         # the server that sent the first bytes may be wrong about ranges alone, and right from the first byte on
-        began_here = reply.start and begun is not None and begun.url == reply.origin.url
-        refused = StaleError if began_here else MirrorError
-        if stated is not None and due not in (None, stated):
-            raise refused(f"announces {stated:,} bytes; it should have {due:,}")
-        most = due or self.source.most_bytes or MOST_BYTES
-        if stated is not None and stated > most:
-            raise MirrorError(f"announces {stated:,} bytes; {most:,} are taken at most")
-        if reply.start and not (begun and begun.is_same_file(reply.origin, checked=self.checked)):
-            raise StaleError("the file on the server is another one than before")
+        if reply.start and begun is not None and begun.url == reply.origin.url:
+            refused = StaleError
+        self._require_size(reply.origin.total, refused)
         if not reply.start:
             self.part.begin(reply.origin)
-        size_bytes, total = reply.start, due or stated
-        require_writable(self.path.parent, (total or 0) - size_bytes + SPARE_BYTES, instead="--data")
+        elif begun is None or not begun.is_same_file(reply.origin, checked=self.checked):
+            raise StaleError("the file on the server is another one than before")
+        total = self.source.size_bytes or reply.origin.total
+        require_writable(self.path.parent, (total or 0) - reply.start + SPARE_BYTES, instead="--data")
         self.bar.reset(total)
-        self.bar.initial = self.bar.n = size_bytes
+        self.bar.initial = self.bar.n = reply.start
+        self._append(reply, total, refused)
+
+    @property
+    def _most_bytes(self) -> int:
+        return self.source.size_bytes or self.source.most_bytes or MOST_BYTES
+
+    def _require_size(self, stated: int | None, refused: type[MirrorError]) -> None:
+        """Raises ``refused``, or MirrorError, where the server states another size than the file can have."""
+        if stated is None:
+            return
+        if self.source.size_bytes not in (None, stated):
+            raise refused(f"announces {stated:,} bytes; it should have {self.source.size_bytes:,}")
+        if stated > self._most_bytes:
+            raise MirrorError(f"announces {stated:,} bytes; {self._most_bytes:,} are taken at most")
+
+    def _append(self, reply: Reply, total: int | None, refused: type[MirrorError]) -> None:
+        """Appends the bytes; raises ``refused`` where there are more than ``total``, TemporaryError where fewer."""
+        size_bytes = reply.start
+        limit = total or self._most_bytes
         with self.part.path.open("ab") as file:
             for piece in reply.pieces:
                 if self.stop.is_set():
                     raise HashbenchError(f"{self.path}: interrupted")
                 size_bytes += len(piece)
-                if size_bytes > (total or most):
+                if size_bytes > limit:
                     self.part.discard()
-                    raise refused(f"sends more than the {total or most:,} bytes it should have")
+                    raise refused(f"sends more than the {limit:,} bytes it should have")
                 file.write(piece)
                 self.bar.update(len(piece))
                 if size_bytes == total and self.checked:  # what a server sends behind it may never end

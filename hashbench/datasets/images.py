@@ -45,11 +45,12 @@ def decode(path: Path, shape: Sequence[int]) -> NDArray[np.uint8]:
 def size_of(path: Path) -> tuple[int, int, int]:
     """The height, width and channels (1: grey, 3: colour) of an image, from its header; raises as ``decode`` does."""
     with _opened(path) as image:
-        return image.height, image.width, 1 if image.mode in GREY else 3
+        channels = 1 if image.mode in GREY else 3
+        return image.height, image.width, channels
 
 
 def is_image(path: Path) -> bool:
-    """Whether the file is taken for an image, by its suffix."""
+    """True where the file is taken for an image, by its suffix."""
     return path.suffix.lower() in SUFFIXES and path.is_file()
 
 
@@ -98,18 +99,27 @@ def blocks(card: Card, folder: Path | None, paths: Sequence[bytes], labels: Labe
 
 
 def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) -> list[Path]:
-    grouped = bool(card.class_names) and labels.ndim == 1
-    groups = (card.class_names[label] if grouped else "" for label in labels)
+    groups = [""] * len(paths)
+    if card.class_names and labels.ndim == 1:
+        groups = [card.class_names[label] for label in labels]
     root = resolved(folder)
-    found = [find(root, path, group) if root.is_dir() else None for path, group in zip(paths, groups, strict=True)]
-    if None in found:
+    is_there = root.is_dir()
+    files = []
+    missing = []
+    for path, group in zip(paths, groups, strict=True):
+        file = find(root, path, group) if is_there else None
+        if file is None:
+            missing.append(path)
+        else:
+            files.append(file)
+    if missing:
         archives = [source for source in card.sources if source.images]
-        steps = [f"unpack {one.file} ({'; '.join(one.manual) or one.urls[0]})" for one in archives]
-        missing, first = f"{found.count(None):,} of {len(paths):,} images", printable_name(paths[found.index(None)])
+        steps = [f"unpack {source.file} ({'; '.join(source.manual) or source.urls[0]})" for source in archives]
         advice = "name the folder with --from-dir, or convert the labels alone with --labels-only"
-        here = f"{missing} are not in {folder}, the first is {first}"
-        raise HashbenchError(f"{card.name}: {here}: {', '.join(steps)} and {advice}")
-    return [file for file in found if file is not None]
+        fault = f"{len(missing):,} of {len(paths):,} images are not in {folder}"
+        first = printable_name(missing[0])
+        raise HashbenchError(f"{card.name}: {fault}, the first is {first}: {', '.join(steps)} and {advice}")
+    return files
 
 
 def find(root: Path, listed: bytes, group: str = "") -> Path | None:
@@ -118,7 +128,9 @@ def find(root: Path, listed: bytes, group: str = "") -> Path | None:
     # every end of its path, and its base name in FOLDERS and in their subfolders ``group``, its class
     candidates = ["/".join(names[start:]) for start in range(len(names))]
     for folder in FOLDERS:
-        candidates += [f"./{folder}/{names[-1]}", *([f"./{folder}/{group}/{names[-1]}"] if group else [])]
+        candidates.append(f"./{folder}/{names[-1]}")
+        if group:
+            candidates.append(f"./{folder}/{group}/{names[-1]}")
     for candidate in candidates:
         path = root / candidate
         if os.path.isfile(path):  # noqa: PTH113  (raises no error for an invalid name)
@@ -130,7 +142,8 @@ def find(root: Path, listed: bytes, group: str = "") -> Path | None:
 
 def _parts(listed: bytes) -> list[bytes]:
     parts = [part for part in listed.replace(b"\\", b"/").split(b"/") if part not in (b"", b".")]
-    parts = parts[1:] if parts and parts[0].endswith(b":") else parts
+    if parts and parts[0].endswith(b":"):
+        del parts[0]
     if b".." in parts or not parts:
         raise HashbenchError(f"{printable_name(listed)}: not the path of an image below a folder")
     return parts

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -37,14 +38,14 @@ Entry = tuple[str, Callable[[], IO[bytes] | None] | None]
 
 def locate(folder: Path, source: Source) -> Path:
     """``folder`` if it holds the members of the source, at their paths or directly, or its images; or the archive."""
-    first = source.members[0].path if source.members else "the images"
+    names = list(chain.from_iterable(map(_names, source.members))) or ["the images"]
     if not folder.is_dir():
-        raise HashbenchError(f"{folder}: not a folder; name the one that holds {first} or {source.file}")
-    if source.images or any((folder / name).is_file() for member in source.members for name in _names(member)):
+        raise HashbenchError(f"{folder}: not a folder; name the one that holds {names[0]} or {source.file}")
+    if source.images or any((folder / name).is_file() for name in names):
         return folder
     if (folder / source.file).is_file():
         return folder / source.file
-    raise HashbenchError(f"{folder}: holds neither {first} nor {source.file}")
+    raise HashbenchError(f"{folder}: holds neither {names[0]} nor {source.file}")
 
 
 def verify_file(path: Path, expected: ExpectedFile) -> None:
@@ -65,18 +66,19 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
         for name, opener in _entries(place, source, stack):
             entries[name.removeprefix("./")].append(opener)
         for member in source.members:
-            found = next((name for name in _names(member) if name in entries), None)
-            if found is None and place.is_dir():
+            entry = next((name for name in _names(member) if name in entries), None)
+            if entry is None and place.is_dir():
                 raise HashbenchError(f"{place / Path(member.path).name}: missing; {source.file} holds it")
-            if found is None:
+            if entry is None:
                 raise HashbenchError(f"{place}: {member.packed or member.path}: not in the archive")
-            where = str(place / found) if place.is_dir() else f"{place}: {found}"
-            if len(entries[found]) > 1:
-                raise HashbenchError(f"{where}: listed {len(entries[found])} times in the archive")
-            if (opener := entries[found][0]) is None or (packed := opener()) is None:
+            where = str(place / entry) if place.is_dir() else f"{place}: {entry}"
+            if len(entries[entry]) > 1:
+                raise HashbenchError(f"{where}: listed {len(entries[entry])} times in the archive")
+            if (opener := entries[entry][0]) is None or (packed := opener()) is None:
                 raise HashbenchError(f"{where}: not a regular file")
-            in_place = place.is_dir() and not _is_packed(found, member)  # no copy is needed
-            opening = nullcontext(packed) if in_place else _copied(packed, found, member, where, scratch)
+            opening: AbstractContextManager[IO[bytes]] = nullcontext(packed)
+            if not place.is_dir() or _is_packed(entry, member):
+                opening = _copied(packed, entry, member, where, scratch)
             with retold(partial("{}: damaged or truncated ({})".format, where)), packed, opening as file:
                 _require(file, member, where)
                 yield member, cast("BinaryIO", file)
@@ -84,7 +86,10 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
 
 def _names(member: Member) -> list[str]:
     """The paths to search for a member, in order: uncompressed first; its path before its base name."""
-    return [name for path in (member.path, member.packed) if path is not None for name in (path, Path(path).name)]
+    names = [member.path, Path(member.path).name]
+    if member.packed is not None:
+        names += [member.packed, Path(member.packed).name]
+    return names
 
 
 def _is_packed(name: str, member: Member) -> bool:
@@ -94,8 +99,9 @@ def _is_packed(name: str, member: Member) -> bool:
 def _entries(place: Path, source: Source, stack: ExitStack) -> Iterator[Entry]:
     """The files of a folder that may be members, or the files of an archive; a single file is its own only member."""
     if place.is_dir():
-        for name in {name for member in source.members for name in _names(member) if (place / name).is_file()}:
-            yield name, partial(_open, place / name)
+        for name in set(chain.from_iterable(map(_names, source.members))):
+            if (place / name).is_file():
+                yield name, partial(_open, place / name)
     elif (tar := _tar(place, stack)) is not None:
         unpacked = 0
         for n, header in enumerate(tar, start=1):
@@ -138,7 +144,8 @@ def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
     mode: Any = next((mode for magic, mode in TAR_MODES.items() if head.startswith(magic)), "r:")
     with suppress(Exception):  # any error means that it is not a tar
         archive: tarfile.TarFile = stack.enter_context(tarfile.open(path, mode, tarinfo=_TarHeader))  # noqa: SIM115
-        return None if archive.next() is None else archive
+        if archive.next() is not None:
+            return archive
     return None
 
 
@@ -167,8 +174,14 @@ UNPACK: dict[str, Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]]] = {
 @contextmanager
 def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: Path | None) -> Iterator[IO[bytes]]:
     """The decompressed bytes of the member in an unnamed file; raises HashbenchError if there are too many."""
-    unpack = UNPACK[Path(name).suffix] if _is_packed(name, member) else nullcontext
-    limit, size_bytes, piece = member.limit_bytes if member.size_bytes is None else member.size_bytes, 0, b"-"
+    unpack: Callable[[IO[bytes]], AbstractContextManager[IO[bytes]]] = nullcontext
+    if _is_packed(name, member):
+        unpack = UNPACK[Path(name).suffix]
+    limit = member.size_bytes
+    if limit is None:
+        limit = member.limit_bytes
+    size_bytes = 0
+    piece = b"-"
     with tempfile.TemporaryFile(dir=scratch) as copy, unpack(packed) as unpacked:
         while piece:
             with warnings.catch_warnings(action="error"):  # uncompresspy warns if a file ends inside a code
@@ -177,7 +190,8 @@ def _copied(packed: IO[bytes], name: str, member: Member, where: str, scratch: P
             if size_bytes > limit:
                 raise HashbenchError(f"{where}: more than the {limit:,} bytes it should have at most")
             try:
-                copy.write(piece) if piece else copy.flush()
+                copy.write(piece)
+                copy.flush()
             except OSError as error:  # a full disk must not be reported as a damaged archive
                 raise HashbenchError(f"{where}: no room to unpack it ({error.strerror})") from None
         yield cast("IO[bytes]", copy)
@@ -190,7 +204,7 @@ def _require(file: IO[bytes], expected: ExpectedFile, where: str) -> None:
         raise HashbenchError(f"{where}: {size_bytes:,} bytes; it should have {expected.size_bytes:,}")
     for algorithm, checksum in expected.checksums.items():
         file.seek(0)
-        found = hashlib.file_digest(cast("io.BytesIO", file), algorithm).hexdigest()
-        if found != checksum:
-            raise HashbenchError(f"{where}: {algorithm} is {found}; it should be {checksum}")
+        computed = hashlib.file_digest(cast("io.BytesIO", file), algorithm).hexdigest()
+        if computed != checksum:
+            raise HashbenchError(f"{where}: {algorithm} is {computed}; it should be {checksum}")
     file.seek(0)

@@ -63,11 +63,13 @@ class Origin(Strict):
     total: int | None = None
 
     def is_same_file(self, now: "Origin", *, checked: bool) -> bool:
-        """Whether a download that began with this origin can continue with ``now``; ``checked``: it has a checksum."""
+        """True where a download that began here can continue with ``now``; ``checked``: it has a checksum."""
         if self.total is None or self.total != now.total:
             return False
-        marks = (self.etag, self.modified)
-        return checked if self.url != now.url else marks == (now.etag, now.modified) and (checked or any(marks))
+        if self.url != now.url:
+            return checked
+        is_marked = bool(self.etag or self.modified)
+        return (self.etag, self.modified) == (now.etag, now.modified) and (checked or is_marked)
 
 
 class Reply(NamedTuple):
@@ -89,11 +91,13 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
             scheme = urlsplit(url).scheme
             if scheme not in {"http", "https", "ftp"}:
                 raise MirrorError("only http, https and ftp are supported")
-            get = partial(_ask_ftp, url, start) if scheme == "ftp" else partial(_ask_http, url, start, checked)
-            asked = in_daemon_thread(partial(get, stack))
-            if not wait([asked], ANSWER_S).done:  # a server may send its headers byte by byte
+            if scheme == "ftp":
+                answer = in_daemon_thread(partial(_ask_ftp, url, start, stack))
+            else:
+                answer = in_daemon_thread(partial(_ask_http, url, start, checked, stack))
+            if not wait([answer], ANSWER_S).done:  # a server may send its headers byte by byte
                 raise MirrorError(f"no answer within {ANSWER_S:g} s")
-            reply = asked.result()
+            reply = answer.result()
         head = b""  # a web page or a stall is noticed here, before anything is written
         while len(head) < HEAD_BYTES and (piece := next(reply.pieces, b"")):
             head += piece
@@ -104,7 +108,9 @@ def ask(url: str, start: int = 0, *, checked: bool = True) -> Iterator[Reply]:
 
 def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
     """The bytes, each piece as soon as ``read`` has any; raises MirrorError if they come too slowly for ``CRAWL_S``."""
-    waited_s, size_bytes, began = 0.0, 0, time.monotonic()
+    waited_s = 0.0
+    size_bytes = 0
+    began = time.monotonic()
     with _network_errors(begun=True):
         while piece := read(PIECE):
             waited_s += time.monotonic() - began
@@ -112,7 +118,8 @@ def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
             if waited_s >= CRAWL_S:
                 if size_bytes < SLOWEST_BYTES_S * waited_s:
                     raise MirrorError(f"it came at less than {SLOWEST_BYTES_S:,g} bytes a second for {CRAWL_S:g} s")
-                waited_s, size_bytes = 0.0, 0
+                waited_s = 0.0
+                size_bytes = 0
             yield piece
             began = time.monotonic()
 
@@ -128,7 +135,8 @@ def _ask_http(url: str, start: int, checked: bool, stack: ExitStack) -> Reply:
     session.headers.update({"User-Agent": f"hashbench/{__version__}", "Accept-Encoding": "identity"})
     if start:
         session.headers["Range"] = f"bytes={start}-"
-    at, timeout = url, (CONNECT_S, STALL_S)
+    at = url
+    timeout = (CONNECT_S, STALL_S)
     for _ in range(MAX_REDIRECTS):
         response = stack.enter_context(session.get(at, stream=True, timeout=timeout, allow_redirects=False))
         if not response.is_redirect:
@@ -159,7 +167,8 @@ def redirected(url: str, target: str, *, checked: bool) -> str:
 
 def _require_file(response: requests.Response, url: str) -> None:
     """Raises MirrorError for an error, for a web page, and for a body compressed in transfer, whose bytes differ."""
-    status, headers = response.status_code, response.headers
+    status = response.status_code
+    headers = response.headers
     if status == 416:
         raise StaleError("its file is no longer than the part already downloaded")
     if status not in {200, 206}:
@@ -181,10 +190,12 @@ def _extent(response: requests.Response, start: int) -> tuple[int, int | None]:
     """The position of the first byte sent, and the length of the whole file; None if the server does not state it."""
     if response.status_code == 200:
         return 0, response.raw.length_remaining
-    found = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", response.headers.get("Content-Range", ""))
-    if found is None or int(found[1]) != start:
+    stated = response.headers.get("Content-Range", "")
+    content_range = re.fullmatch(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)", stated)
+    if content_range is None or int(content_range[1]) != start:
         raise StaleError("sends another range than the request names")
-    return start, None if found[2] == "*" else int(found[2])
+    total = None if content_range[2] == "*" else int(content_range[2])
+    return start, total
 
 
 class _Ftp(ftplib.FTP):
@@ -201,7 +212,9 @@ class _Ftp(ftplib.FTP):
 
 def _ask_ftp(url: str, start: int, stack: ExitStack) -> Reply:
     address = urlsplit(url)
-    path, total, modified = unquote(address.path), None, None
+    path = unquote(address.path)
+    total = None
+    modified = None
     server = stack.enter_context(closing(_Ftp(timeout=STALL_S)))  # the files are public
     server.connect(address.hostname or "", address.port or ftplib.FTP_PORT)
     server.login()
@@ -235,8 +248,9 @@ def _network_errors(*, begun: bool = False) -> Iterator[None]:
             raise TemporaryError("the connection was cut") from None
         if isinstance(cause, ValueError):
             raise MirrorError(f"no address ({_printable(cause)})") from None
-        passes = isinstance(cause, ftplib.Error) and not isinstance(cause, ftplib.error_perm)
-        raise (TemporaryError if passes else MirrorError)(_printable(cause)) from None
+        if isinstance(cause, ftplib.Error) and not isinstance(cause, ftplib.error_perm):
+            raise TemporaryError(_printable(cause)) from None
+        raise MirrorError(_printable(cause)) from None
 
 
 def _printable(error: BaseException) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,33 +28,27 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable, write_arrays
 from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
+from hashbench.relevance.distances import RowNumbers, Rows
+from hashbench.relevance.neighbours import checked_ids
 
 FOLDER = "neighbours"  # of a data set
 DEPTH = 100  # neighbours of a query that are stored, or as many as a rule asks for
 MARGIN = 27  # candidates beyond those that are asked for
 MORE = 8  # times as many for the queries whose candidates are too few
-TILE_QUERIES, TILE_ITEMS = 256, 2048  # of one product
+TILE_QUERIES = 256  # of one product
+TILE_ITEMS = 2048
 HELD = 1 << 24  # values in memory at a time, with their ids: 128 MiB
 EXACT_VALUES = 1 << 18  # of vectors that one thread compares at a time: 1 MiB in float32
 UNIT_ROUNDOFF = 2.0**-24  # of float32
-SMALLEST, LARGEST = 1e-37, 1e18  # norms: float32 holds their inverse, and products of them
+SMALLEST = 1e-37  # norm: float32 holds its inverse
+LARGEST = 1e18  # norm: float32 holds products of two
 SAMPLE = 1000  # items that tell the median distance
 CHECKED = 100  # queries whose neighbours in a file are compared with those that are computed; drawn
 TOLERANCE = 1e-3  # of distances in files, relative, as ann-benchmarks has it
 NOISE = 0.85  # above it the k-th nearest is about as far as any item
 
 Floats = NDArray[np.float64]
-Ids = NDArray[np.integer[Any]]
-
-
-class Rows(Protocol):
-    """Vectors [n, d] that are read some rows at a time: an array, or an object that computes the rows on demand."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(items, dimensions)."""
-
-    def __getitem__(self, rows: slice | Ids, /) -> NDArray[Any]: ...
+Ids = RowNumbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +66,11 @@ class StoredRows:
     def __getitem__(self, rows: slice | Ids) -> NDArray[Any]:
         """The vectors of those rows, [rows, d]."""
         ids = self.ids[rows]
-        is_run = isinstance(rows, slice) and len(ids) > 0 and ids[-1] - ids[0] == len(ids) - 1
-        chosen = self.items[ids[0] : ids[-1] + 1] if is_run else self.items[ids]
-        return chosen.reshape(len(ids), -1)
+        if isinstance(rows, slice) and len(ids) > 0 and ids[-1] - ids[0] == len(ids) - 1:
+            items = self.items[ids[0] : ids[-1] + 1]
+        else:
+            items = self.items[ids]
+        return items.reshape(len(ids), -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +91,8 @@ class StoredNeighbours:
 
     def n_tied_at(self, k: int) -> int:
         """The number of queries with an item outside the first ``k`` at the float32 distance of the ``k``-th."""
-        following = self.distances[:, k] if k < self.distances.shape[1] else self.beyond
-        return int((self.distances[:, k - 1] == following).sum())
+        distances = np.column_stack([self.distances, self.beyond])
+        return int((distances[:, k - 1] == distances[:, k]).sum())
 
     def contrast(self, k: int) -> float:
         """The Euclidean distance of the ``k``-th nearest as a share of the median one; the median over queries.
@@ -105,14 +101,16 @@ class StoredNeighbours:
         """
         if self.metric == "ip":
             return float("nan")
-        kth, median = self.distances[:, k - 1], self.median
+        kth = self.distances[:, k - 1]
+        median = self.median
         with np.errstate(invalid="ignore", divide="ignore"):
             shares = kth / median
-        shares = np.sqrt(shares) if self.metric == "cosine" else shares  # half the squared distance of unit vectors
+        if self.metric == "cosine":  # half the squared distance of unit vectors
+            shares = np.sqrt(shares)
         return float(np.median(shares))
 
     def warnings(self, k: int) -> list[str]:
-        """What a reader of results by the ``k`` nearest must know, a line each."""
+        """Warnings for a reader of results by the ``k`` nearest, a line each."""
         lines = []
         n_queries = len(self.ids)
         if n_tied := self.n_tied_at(k):
@@ -139,8 +137,8 @@ def nearest(
     >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2, "l2")[0].tolist()
     [[0, 1], [2, 1]]
     """
-    found, distances = _nearest(queries, database, k, metric, progress=progress)
-    return found.astype(np.int32), distances.astype(np.float32)
+    ids, distances = _nearest(queries, database, k, metric, progress=progress)
+    return ids.astype(np.int32), distances.astype(np.float32)
 
 
 def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progress: bool = False) -> StoredNeighbours:
@@ -152,21 +150,20 @@ def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progres
     if rule.k > n_database:
         raise HashbenchError(f"{data.name}: k = {rule.k:,} neighbours: the database has {n_database:,} items")
     path = path_of(data, chosen, rule)
-    if (found := _read(path, rule.metric)) is not None:
-        return found
+    if (stored := _read(path, rule.metric)) is not None:
+        return stored
     require_writable(path.parent, instead="--data")
     busy = f"{path}: another process computes it: waiting"
     lock = path.with_suffix(".lock")
     try:
         with locked(lock, wait=True, busy=busy, instead="--data"):
-            if (found := _read(path, rule.metric)) is None:
-                queries, database = (
-                    StoredRows(data.items, chosen.query_ids),
-                    StoredRows(data.items, chosen.database_ids),
-                )
-                found = computed(queries, database, rule, progress=progress)
-                write(path, found)
-            return found
+            if (stored := _read(path, rule.metric)) is not None:  # by the process that held the lock
+                return stored
+            queries = StoredRows(data.items, chosen.query_ids)
+            database = StoredRows(data.items, chosen.database_ids)
+            stored = computed(queries, database, rule, progress=progress)
+            write(path, stored)
+            return stored
     finally:
         lock.unlink(missing_ok=True)
 
@@ -178,58 +175,63 @@ def depth_of(rule: Neighbours, n_database: int) -> int:
 
 def path_of(data: Dataset, chosen: Split, rule: Neighbours) -> Path:
     """The file of the neighbours, named by all that decides them."""
-    depth = depth_of(rule, len(chosen.database_ids))
-    made_of: dict[str, Any] = {"items": data.sha256, "features": rule.features, "metric": rule.metric, "depth": depth}
-    for role in ("query", "database"):
-        ids = chosen.lists()[role]
-        made_of[role] = hashlib.sha256(canonical_bytes(ids)).hexdigest()
-    return paths.data() / data.name / FOLDER / f"{digest(made_of)[:16]}.npz"
+    deciding = {
+        "items": data.sha256,
+        "features": rule.features,
+        "metric": rule.metric,
+        "depth": depth_of(rule, len(chosen.database_ids)),
+        "query": hashlib.sha256(canonical_bytes(chosen.query_ids)).hexdigest(),
+        "database": hashlib.sha256(canonical_bytes(chosen.database_ids)).hexdigest(),
+    }
+    return paths.data() / data.name / FOLDER / f"{digest(deciding)[:16]}.npz"
 
 
-def write(path: Path, found: StoredNeighbours) -> None:
+def write(path: Path, nearest: StoredNeighbours) -> None:
     """Writes the neighbours to the .npz ``path``, whole or not at all."""
-    write_arrays(path, "plain", ids=found.ids, distances=found.distances, beyond=found.beyond, median=found.median)
+    write_arrays(
+        path, "plain", ids=nearest.ids, distances=nearest.distances, beyond=nearest.beyond, median=nearest.median
+    )
 
 
-def given_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
+def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, metric: Metric) -> StoredNeighbours:
     """The neighbours that came with the vectors, from the file ``where``, as ``ids`` [q, k] of rows of the database.
 
     Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
     some queries' neighbours are not those of the nearest items.
     """
-    n_queries, n_database = queries.shape[0], database.shape[0]
-    if ids.ndim != 2 or ids.dtype.kind not in "iu" or len(ids) != n_queries or not 1 <= ids.shape[1] <= n_database:
-        expected = f"whole numbers [{n_queries:,}, k], at most {n_database:,} a query, are expected"
-        raise HashbenchError(f"{where}: neighbours are {ids.dtype} of shape {ids.shape}: {expected}")
-    if ids.min() < 0 or ids.max() >= n_database:
-        wrong = ids.min() if ids.min() < 0 else ids.max()
-        raise HashbenchError(f"{where}: neighbour {wrong}: the database has the items 0 to {n_database - 1}")
-    ascending = np.sort(ids, axis=1)
-    if (twice := np.flatnonzero((ascending[:, 1:] == ascending[:, :-1]).any(axis=1))).size:
-        raise HashbenchError(f"{where}: query {twice[0]} has a neighbour twice: each once is expected")
+    n_queries = queries.shape[0]
+    n_database = database.shape[0]
+    ids = checked_ids(where, ids, n_queries, n_database, complete=True)
     k = ids.shape[1]
     distances = _exact(queries, database, ids, metric)
-    sample = _drawn_queries(n_queries)
-    due = _nearest(queries[sample], database, k, metric)[1]
+    _require_nearest(where, distances, queries, database, metric)
+    order = np.argsort(distances, axis=1, kind="stable")
+    ids = np.take_along_axis(ids, order, axis=1)
+    distances = np.take_along_axis(distances, order, axis=1)
+    if k > DEPTH:
+        beyond = distances[:, DEPTH]
+    else:
+        beyond = np.full(n_queries, np.inf if k == n_database else np.nan)
+    return StoredNeighbours(
+        ids=ids[:, :DEPTH].astype(np.int32),
+        distances=distances[:, :DEPTH].astype(np.float32),
+        beyond=beyond.astype(np.float32),
+        median=_median(queries, database, metric),
+        metric=metric,
+    )
+
+
+def _require_nearest(where: str, distances: Floats, queries: Rows, database: Rows, metric: Metric) -> None:
+    """Raises HashbenchError where the ``distances`` of a sample of the queries are not those of the nearest items."""
+    sample = _drawn_queries(queries.shape[0])
+    _, due = _nearest(queries[sample], database, distances.shape[1], metric)
     stated = np.sort(distances[sample], axis=1)
     is_wrong = stated > due + _tolerances(due)
     if is_wrong.any():
         row, rank = np.argwhere(is_wrong)[0]
-        given = (
-            f"query {sample[row]}: its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
-        )
+        fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
         expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
-        raise HashbenchError(f"{where}: {given}, and {expected}")
-    order = np.argsort(distances, axis=1, kind="stable")
-    kept, beyond = order[:, :DEPTH], order[:, DEPTH : DEPTH + 1]
-    unknown = np.full((n_queries, 1), np.inf if k == n_database else np.nan)
-    return StoredNeighbours(
-        ids=np.take_along_axis(ids, kept, axis=1).astype(np.int32),
-        distances=np.take_along_axis(distances, kept, axis=1).astype(np.float32),
-        beyond=(np.take_along_axis(distances, beyond, axis=1) if k > DEPTH else unknown)[:, 0].astype(np.float32),
-        median=_median(queries, database, metric),
-        metric=metric,
-    )
+        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
 
 
 def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, database: Rows, metric: Metric) -> None:
@@ -240,8 +242,8 @@ def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, d
     product.
     """
     if stated.shape != ids.shape or stated.dtype.kind not in "iuf":
-        given = f"distances are {stated.dtype} of shape {stated.shape}"
-        raise HashbenchError(f"{where}: {given}: one of each neighbour, of shape {ids.shape}, is expected")
+        fault = f"distances are {stated.dtype} of shape {stated.shape}"
+        raise HashbenchError(f"{where}: {fault}: one of each neighbour, of shape {ids.shape}, is expected")
     sample = _drawn_queries(len(ids))
     due = _exact(queries[sample], database, ids[sample], metric)
     conventions = {
@@ -252,12 +254,10 @@ def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, d
     faults = [_differ(stated[sample], values) for values in conventions[metric]]
     if all(are_wrong.any() for are_wrong in faults):
         row, rank = np.argwhere(faults[0])[0]
-        given = (
-            f"query {sample[row]}: the distance of its neighbour number {rank + 1} is {stated[sample[row], rank]:.4g}"
-        )
+        fault = f"the distance of its neighbour number {rank + 1} is {stated[sample[row], rank]:.4g}"
         others = {"l2": ", or their squares", "cosine": ", or cosines", "ip": ", or products"}[metric]
         expected = f"the {metric} distance {due[row, rank]:.4g}: such distances{others}, are expected"
-        raise HashbenchError(f"{where}: {given}, and {expected}")
+        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
 
 
 def _differ(stated: NDArray[Any], due: Floats) -> NDArray[np.bool_]:
@@ -265,7 +265,7 @@ def _differ(stated: NDArray[Any], due: Floats) -> NDArray[np.bool_]:
 
 
 def _tolerances(due: Floats) -> Floats:
-    """How far each stated distance may be from the computed one: a share of it, or of the mean if that is more."""
+    """The largest error of each stated distance that is accepted: a share of it, or of the mean if that is more."""
     return np.asarray(TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean())))
 
 
@@ -283,10 +283,13 @@ def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
 
 def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool = False) -> StoredNeighbours:
     """The nearest items of each query, as many as are stored."""
-    depth, metric = depth_of(rule, database.shape[0]), rule.metric
-    has_more = depth < database.shape[0]
-    ids, distances = nearest(queries, database, depth + has_more, metric, progress=progress)
-    beyond = distances[:, depth] if has_more else np.full(len(ids), np.inf, np.float32)
+    metric = rule.metric
+    n_items = database.shape[0]
+    depth = depth_of(rule, n_items)
+    ids, distances = nearest(queries, database, min(depth + 1, n_items), metric, progress=progress)
+    beyond = np.full(len(ids), np.inf, np.float32)
+    if depth < n_items:
+        beyond = distances[:, depth]
     return StoredNeighbours(ids[:, :depth], distances[:, :depth], beyond, _median(queries, database, metric), metric)
 
 
@@ -297,41 +300,39 @@ def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32
     sample = np.unique(np.linspace(0, database.shape[0] - 1, SAMPLE).astype(np.int64))
     items = database[sample]
     everyone = np.arange(len(sample))[None]
-    found = []
+    medians = []
     for rows in slices(queries.shape[0], TILE_QUERIES):
         block = queries[rows]
         distances = _exact(block, items, np.repeat(everyone, len(block), axis=0), metric)
-        found.append(np.median(distances, axis=1))
-    return np.concatenate(found).astype(np.float32)
+        medians.append(np.median(distances, axis=1))
+    return np.concatenate(medians).astype(np.float32)
 
 
 def _nearest(
     queries: Rows, database: Rows, k: int, metric: Metric, *, progress: bool = False
 ) -> tuple[NDArray[np.int64], Floats]:
-    """The same in int64 and float64."""
+    """The ids and distances that :func:`nearest` gives, in int64 and float64."""
     if len(queries.shape) != 2 or len(database.shape) != 2 or queries.shape[1] != database.shape[1]:
         raise HashbenchError(f"vectors of shapes {queries.shape} and {database.shape}: [n, d], of one width")
     if not 1 <= k <= database.shape[0]:
         raise HashbenchError(f"k = {k:,} neighbours: the database has {database.shape[0]:,} items")
-    n_queries, n_items = queries.shape[0], database.shape[0]
-    ids, distances = np.empty((n_queries, k), np.int64), np.empty((n_queries, k))
-    open_rows, n_candidates = np.arange(n_queries), k + MARGIN
+    n_queries = queries.shape[0]
+    n_items = database.shape[0]
+    ids = np.empty((n_queries, k), np.int64)
+    distances = np.empty((n_queries, k))
+    open_rows = np.arange(n_queries)
+    n_candidates = k + MARGIN
     with bar("neighbours", "pair", n_queries * n_items, shown=progress, scaled=True) as done:
         while open_rows.size:
             n_candidates = min(n_items, n_candidates)
             certain = []
             for part in slices(len(open_rows), max(1, HELD // _room(n_candidates))):
                 rows = open_rows[part]
-                block = queries[rows]
-                finds = _Candidates(block, database, n_candidates, metric)
-                for n_pairs in finds.search():
+                candidates = _Candidates(queries[rows], database, n_candidates, metric)
+                for n_pairs in candidates.search():
                     done.update(n_pairs)
-                candidates = finds.smallest()
-                exact = _exact(block, database, candidates, metric)
-                order = np.lexsort((candidates, exact), axis=1)[:, :k]
-                ids[rows] = np.take_along_axis(candidates, order, axis=1)
-                distances[rows] = np.take_along_axis(exact, order, axis=1)
-                certain.append(finds.are_certain(distances[rows, k - 1]))
+                ids[rows], distances[rows] = candidates.nearest(k)
+                certain.append(candidates.are_certain(distances[rows, k - 1]))
             open_rows = open_rows[~np.concatenate(certain)]
             n_candidates *= MORE
     return ids, distances
@@ -345,9 +346,14 @@ class _Candidates:
     """
 
     def __init__(self, queries: NDArray[Any], database: Rows, n: int, metric: Metric) -> None:
-        self.database, self.metric, self.n = database, metric, n
+        self.vectors = queries
+        self.database = database
+        self.metric = metric
+        self.n = n
         first = database[slice(0, min(TILE_ITEMS, database.shape[0]))]
-        self.centre = first.mean(axis=0, dtype=np.float64).astype(np.float32) if metric == "l2" else None
+        self.centre = None
+        if metric == "l2":
+            self.centre = first.mean(axis=0, dtype=np.float64).astype(np.float32)
         self.queries, self.query_norms = self._prepared(queries)
         if metric == "l2":  # 1 after the change of sign: it meets half the squared norm at the end of an item
             self.queries[:, -1] = -1
@@ -392,22 +398,26 @@ class _Candidates:
             list(pool.map(self._drop, tiles))
 
     def _items(self, part: slice) -> NDArray[np.float32]:
-        """Some items as the product takes them."""
+        """Prepares some items for the product."""
         items, norms = self._prepared(self.database[part])
         self.largest = max(self.largest, float(norms.max()))
         if self.metric == "l2":
             items[:, -1] = norms**2 / 2
         return items
 
-    def smallest(self) -> NDArray[np.int32]:
-        """The candidates after the search, int32[q, n], in any order."""
-        return self.ids[:, : self.n]
+    def nearest(self, k: int) -> tuple[NDArray[np.int32], Floats]:
+        """(ids, exact distances) [q, k] of the nearest candidates after the search; of equal distances the first."""
+        candidates = self.ids[:, : self.n]
+        exact = _exact(self.vectors, self.database, candidates, self.metric)
+        order = np.lexsort((candidates, exact), axis=1)[:, :k]
+        return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
 
     def are_certain(self, kth: Floats) -> NDArray[np.bool_]:
-        """Whether no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
+        """True where no item outside the candidates can be as near as the distance ``kth`` [q], bool[q]."""
         if self.n == self.database.shape[0]:
             return np.ones(len(kth), np.bool_)
-        norms, largest = self.query_norms, self.largest
+        norms = self.query_norms
+        largest = self.largest
         value = {"l2": (kth**2 - norms**2) / 2, "cosine": kth - 1, "ip": kth}[self.metric]
         scale = {"l2": norms * largest + largest**2 / 2, "cosine": np.ones(1), "ip": norms * largest}[self.metric]
         # a sum in any order, and vectors in float32; below the smallest normal number there is no relative error
@@ -432,10 +442,12 @@ class _Candidates:
 
     def _drop(self, rows: slice) -> None:
         """Keeps the ``n`` smallest values of each query, the largest of which is its bound."""
-        n, filled = self.n, int(self.n_kept[rows].max())
+        n = self.n
+        filled = int(self.n_kept[rows].max())
         if filled <= n:
             return
-        values, ids = self.values[rows], self.ids[rows]
+        values = self.values[rows]
+        ids = self.ids[rows]
         order = np.argpartition(values[:, :filled], n - 1, axis=1)[:, :n]
         values[:, :n] = np.take_along_axis(values, order, axis=1)
         ids[:, :n] = np.take_along_axis(ids, order, axis=1)
@@ -451,37 +463,41 @@ def _room(n: int) -> int:
 
 def _exact(queries: Rows, database: Rows, ids: Ids, metric: Metric) -> Floats:
     """The distances of the queries to the items ``ids`` [q, n], float64[q, n], computed in float64 from the vectors."""
-    from hashbench.datasets._nearest_numba import exact_distances
+    distances = np.empty(ids.shape)
 
-    found = np.empty(ids.shape)
-    width = max(1, EXACT_VALUES // queries.shape[1])  # pairs at a time
-
-    def compute(rows: slice, columns: slice) -> None:
-        query = queries[rows].astype(np.float64)
+    def compute(part: tuple[slice, slice]) -> None:
+        rows, columns = part
         chosen = ids[rows, columns]
         items = database[chosen.ravel()].reshape(*chosen.shape, -1)
-        items = np.ascontiguousarray(items, np.float32 if items.dtype == np.float32 else np.float64)
-        values = np.empty(chosen.shape)
-        if metric == "cosine":
-            whole_query = _whole(query)
-            whole_items = None if whole_query is None else _whole(items)
-            if whole_query is not None and whole_items is not None:
-                exact_distances(whole_items, whole_query, False, True, values)
-                found[rows, columns] = _distances_of_whole(values, whole_query, whole_items)
-                return
-            query /= np.linalg.norm(query, axis=1, keepdims=True)
-        exact_distances(items, query, metric == "cosine", metric == "ip", values)
-        if metric == "l2":
-            values = np.sqrt(values)
-        else:
-            values *= -1 if metric == "ip" else 0.5
-        found[rows, columns] = values
+        distances[part] = _exact_block(queries[rows].astype(np.float64), items, metric)
 
     n_queries, n = ids.shape
+    width = max(1, EXACT_VALUES // queries.shape[1])  # pairs at a time
     parts = product(slices(n_queries, max(1, width // n)), slices(n, width))
     with ThreadPoolExecutor(available_cores()) as pool:
-        list(pool.map(lambda part: compute(*part), parts))
-    return found
+        list(pool.map(compute, parts))
+    return distances
+
+
+def _exact_block(queries: Floats, items: NDArray[Any], metric: Metric) -> Floats:
+    """The distances of each of the ``queries`` [q, d] to its own ``items`` [q, n, d], float64[q, n]."""
+    from hashbench.datasets._nearest_numba import exact_distances
+
+    dtype = np.float32 if items.dtype == np.float32 else np.float64
+    items = np.ascontiguousarray(items, dtype)
+    values = np.empty(items.shape[:2])
+    if metric == "ip":
+        exact_distances(items, queries, False, True, values)
+        return -values
+    if metric == "l2":
+        exact_distances(items, queries, False, False, values)
+        return np.sqrt(values)
+    whole_queries = _whole(queries)
+    if whole_queries is not None and (whole_items := _whole(items)) is not None:
+        exact_distances(whole_items, whole_queries, False, True, values)
+        return _distances_of_whole(values, whole_queries, whole_items)
+    exact_distances(items, queries / np.linalg.norm(queries, axis=1, keepdims=True), True, False, values)
+    return 0.5 * values
 
 
 def _whole(vectors: NDArray[Any]) -> Floats | None:

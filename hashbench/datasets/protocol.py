@@ -90,7 +90,9 @@ class _Protocol(Strict):
     @property
     def compared_features(self) -> str | None:
         """The features whose distances define relevance; None where the items' own do, or labels."""
-        return self.relevance.features if isinstance(self.relevance, Percentiles | Neighbours) else None
+        if isinstance(self.relevance, Percentiles | Neighbours):
+            return self.relevance.features
+        return None
 
     def stands_for(self, name: str) -> str:
         """The protocol whose random order and settings this one, called ``name``, has: ``of``, or its own."""
@@ -103,8 +105,8 @@ class _Protocol(Strict):
     @property
     def ranges(self) -> dict[str, list[int]]:
         """The fixed range of ids of each role, [first, last + 1]."""
-        found = {role: getattr(self, role, None) for role in RANGES}
-        return {role: within for role, within in found.items() if isinstance(within, list)}
+        fields = {role: getattr(self, role, None) for role in RANGES}
+        return {role: within for role, within in fields.items() if isinstance(within, list)}
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
@@ -112,10 +114,10 @@ class _Protocol(Strict):
         if getattr(self, "database", None) == "rest_without_train" and not n_train:
             raise ValueError('database = "rest_without_train" needs training items to leave out')
         for held_out, role in product(("query", "validation"), RANGES[:-1]):
-            if held_out != role and {held_out, role} <= self.ranges.keys():
-                held, within = self.ranges[held_out], self.ranges[role]
-                if max(held[0], within[0]) < min(held[1], within[1]):
-                    raise ValueError(f"held out {held} and {role} {within} share ids")
+            held = self.ranges.get(held_out)
+            within = self.ranges.get(role)
+            if held and within and held_out != role and max(held[0], within[0]) < min(held[1], within[1]):
+                raise ValueError(f"held out {held} and {role} {within} share ids")
         return self
 
 
@@ -148,8 +150,14 @@ class Random(_Protocol):
     database: Database = "rest"
 
     def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
-        drawn = self.model_dump(include={"queries", "train", "database", "seed", "among"})
-        return None if _is(base, Random, of=None, **drawn) else "is not drawn at random with the same sizes and seed"
+        fields = ("queries", "train", "database", "seed", "among")
+        if (
+            isinstance(base, Random)
+            and base.of is None
+            and all(getattr(base, field) == getattr(self, field) for field in fields)
+        ):
+            return None
+        return "is not drawn at random with the same sizes and seed"
 
 
 class _Validation(_Protocol):
@@ -177,15 +185,19 @@ class RandomValidation(_Validation):
     queries: Positive  # the next in its random order; the database is the rest of its database
 
     def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
-        due = {"queries": self.left_out, "train": self.train, "seed": self.seed, "relevance": self.relevance}
-        if _is(base, Random, database="rest", among=None, **due):
+        if (
+            isinstance(base, Random)
+            and (base.queries, base.train) == (self.left_out, self.train)
+            and (base.database, base.among) == ("rest", None)
+            and (base.seed, base.relevance) == (self.seed, self.relevance)
+        ):
             return None
         sizes = f"{self.left_out} queries, {self.train} training items"
         return f"is not drawn at random with {sizes} in the database, and the same seed and relevance"
 
 
 class PerClassValidation(_Validation):
-    """As :class:`RandomValidation`, but of each class; ``train_per_class`` 0: trained on the whole database."""
+    """Queries held out of each class, as by :class:`RandomValidation`; ``train_per_class`` 0: all are trained on."""
 
     draw: Literal["per_class_validation"]
     of: str
@@ -194,8 +206,11 @@ class PerClassValidation(_Validation):
     queries_per_class: Positive
 
     def misfit(self, base: "Protocol | None") -> str | None:  # noqa: D102
-        due = {"queries_per_class": self.left_out_per_class, "train_per_class": self.train_per_class}
-        if _is(base, PerClass, database="rest", seed=self.seed, relevance=self.relevance, **due):
+        if (
+            isinstance(base, PerClass)
+            and (base.queries_per_class, base.train_per_class) == (self.left_out_per_class, self.train_per_class)
+            and (base.database, base.seed, base.relevance) == ("rest", self.seed, self.relevance)
+        ):
             return None
         sizes = f"{self.left_out_per_class} queries and {self.train_per_class} training items of each class"
         return f"is not drawn by class with {sizes}, in the database, and the same seed and relevance"
@@ -267,11 +282,6 @@ class PartsDrawn(_Protocol):
     train_per_class: Positive
 
 
-def _is(base: "Protocol | None", kind: type[_Protocol], **due: Any) -> bool:
-    """Whether ``base`` is drawn in this way, with these values."""
-    return isinstance(base, kind) and all(getattr(base, key) == value for key, value in due.items())
-
-
 OfCard = PerClass | PerLabel | Random | RandomValidation | PerClassValidation | Parts | Listed | Stratified | PartsDrawn
 AnyProtocol = Annotated[OfCard, Field(discriminator="draw")]
 Protocol = OfCard | HeldOut
@@ -289,12 +299,16 @@ def with_seed(protocol: Protocol, seed: int, title: str) -> Protocol:
 
 def nth_seed(protocol: Protocol, n: int) -> int:
     """The seed of the ``n``-th split, counted from 0; a protocol whose ids are given has its own split only."""
-    return protocol.seed if protocol.draw in GIVEN else protocol.seed + n
+    if protocol.draw in GIVEN:
+        return protocol.seed
+    return protocol.seed + n
 
 
 def first_splits(n: int) -> str:
     """The first ``n`` splits in words."""
-    return "the own split" if n == 1 else f"the first {n} splits"
+    if n == 1:
+        return "the own split"
+    return f"the first {n} splits"
 
 
 def shown_seeds(protocol: Protocol, n: int) -> list[int]:

@@ -14,7 +14,14 @@ from hashbench.datasets.store import Dataset
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 from hashbench.relevance import percentiles
-from hashbench.relevance.distances import DistanceRelevance, euclidean, squared_distances, squared_norms
+from hashbench.relevance.distances import (
+    DistanceRelevance,
+    RowNumbers,
+    Rows,
+    euclidean,
+    squared_distances,
+    squared_norms,
+)
 from hashbench.relevance.labels import LabelRelevance, from_labels
 from hashbench.relevance.neighbours import NeighbourRelevance
 
@@ -23,7 +30,8 @@ BLOCK = 1 << 12  # items whose features are in memory at once
 SAMPLE_ROWS = 1 << 10  # examples whose distances to the sample are in memory at once
 SAMPLE = 5000  # training examples by whose distances the nearest of all of them are told, at most
 # the levels of relevance among training examples by neighbours: those of the examples nearest to an example, in percent
-NEAREST_PERCENT, NEAREST_LEVELS = (5.0, 1.0, 0.2), (1, 2, 5)
+NEAREST_PERCENT = (5.0, 1.0, 0.2)
+NEAREST_LEVELS = (1, 2, 5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +47,7 @@ class FeatureRows:
         """(items, dimensions)."""
         return len(self.ids), math.prod(self.items.shape[1:])
 
-    def __getitem__(self, rows: slice | Ids) -> Floats:
+    def __getitem__(self, rows: slice | RowNumbers) -> Floats:
         """The features of the items in ``rows``, float64[rows, f]."""
         chosen = self.ids[rows]
         features = self.items[chosen].reshape(len(chosen), -1).astype(np.float64)
@@ -66,28 +74,31 @@ class LiftedRows:
         """(items, dimensions)."""
         return self.rows.shape[0], self.rows.shape[1] + 1
 
-    def __getitem__(self, rows: slice | Ids) -> Floats:
+    def __getitem__(self, rows: slice | RowNumbers) -> Floats:
         """The features of the items in ``rows``, float64[rows, f + 1]."""
         features = self.rows[rows]
-        squared = 0.0 if self.largest is None else self.largest - squared_norms(features)
-        return np.column_stack([features, np.sqrt(np.maximum(np.broadcast_to(squared, len(features)), 0))])
+        added = np.zeros(len(features))
+        if self.largest is not None:
+            added = np.sqrt(np.maximum(self.largest - squared_norms(features), 0))
+        return np.column_stack([features, added])
 
 
 def relevance_of(
     data: Dataset, chosen: Split, protocol: Protocol, *, progress: bool = False
 ) -> LabelRelevance | DistanceRelevance | NeighbourRelevance:
-    """How relevant the items of the split's database are to its queries; HashbenchError without labels or a rule.
+    """The relevance of the split's database to its queries; HashbenchError without labels or a rule.
 
     With ``progress`` there is a bar while neighbours are computed, which are not stored yet.
     """
     rule = protocol.relevance
     if isinstance(rule, Neighbours):
-        found = stored_neighbours(data, chosen, rule, progress=progress)
-        return NeighbourRelevance(found.ids[:, : rule.k], len(chosen.database_ids))
+        stored = stored_neighbours(data, chosen, rule, progress=progress)
+        return NeighbourRelevance(stored.ids[:, : rule.k], len(chosen.database_ids))
     if isinstance(rule, Percentiles):
         return by_percentiles(rule, data, chosen)
     if rule is not None:  # the nearest percent, at least one item, and all items as far away as the last
-        query, database = (FeatureRows(data.items, ids) for ids in (chosen.query_ids, chosen.database_ids))
+        query = FeatureRows(data.items, chosen.query_ids)
+        database = FeatureRows(data.items, chosen.database_ids)
         k = max(1, round(len(chosen.database_ids) * rule.percent / 100))
         return DistanceRelevance(query, database, percentiles.nearest(query, database, k)[None])
     if data.labels.shape[1:] == (0,):
@@ -97,7 +108,7 @@ def relevance_of(
 
 
 def relevance_of_training(data: Dataset, chosen: Split, protocol: Protocol) -> DistanceRelevance | None:
-    """How relevant the training examples are to each other; None unless by percentiles or by neighbours."""
+    """The relevance of the training examples to each other; None unless by percentiles or by neighbours."""
     rule = protocol.relevance
     if isinstance(rule, Neighbours):
         return nearest_in_training(rule, data, chosen)
@@ -117,13 +128,20 @@ def nearest_in_training(rule: Neighbours, data: Dataset, chosen: Split) -> Dista
     if n < 2:
         raise HashbenchError(f"{data.name}: {n} training example: an example and another one near it are needed")
     train = FeatureRows(data.items, chosen.train_ids)
-    query: FeatureRows | LiftedRows = (
-        replace(train, mean=np.zeros(train.shape[1])) if rule.metric == "cosine" else train
-    )
+    if rule.metric == "cosine":
+        train = replace(train, mean=np.zeros(train.shape[1]))
+    query: FeatureRows | LiftedRows = train
     items = query
     if rule.metric == "ip":
         largest = max(float(squared_norms(train[rows]).max()) for rows in slices(n, BLOCK))
-        query, items = LiftedRows(train), LiftedRows(train, largest)
+        query = LiftedRows(train)
+        items = LiftedRows(train, largest)
+    return DistanceRelevance(query, items, _training_thresholds(query, items), NEAREST_LEVELS)
+
+
+def _training_thresholds(query: Rows, items: Rows) -> Floats:
+    """The distances of each example to the nearest of a sample, by ``NEAREST_PERCENT``, float64[levels, examples]."""
+    n = query.shape[0]
     sampled = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
     sample = items[sampled]
     ranks = np.array([max(1, round((len(sample) - 1) * percent / 100)) for percent in NEAREST_PERCENT])
@@ -131,26 +149,29 @@ def nearest_in_training(rule: Neighbours, data: Dataset, chosen: Split) -> Dista
     for rows in slices(n, SAMPLE_ROWS):
         examples = query[rows]
         squared = squared_distances(examples, sample)
-        own = np.flatnonzero((sampled >= rows.start) & (sampled < rows.stop))
-        squared[sampled[own] - rows.start, own] = np.inf
+        themselves = np.flatnonzero((sampled >= rows.start) & (sampled < rows.stop))
+        squared[sampled[themselves] - rows.start, themselves] = np.inf
         nearest = np.argpartition(squared, ranks - 1, axis=1)[:, ranks - 1]
         for level, chosen_items in enumerate(nearest.T):  # as the relevance has them, to the last bit
             thresholds[level, rows] = euclidean(examples, sample[chosen_items])
-    falling = np.maximum.accumulate(thresholds[::-1])[::-1]  # the order was that of rounded distances
-    return DistanceRelevance(query, items, falling, NEAREST_LEVELS)
+    return np.maximum.accumulate(thresholds[::-1])[::-1]  # the order was that of rounded distances
 
 
 def by_percentiles(rule: Percentiles, data: Dataset, chosen: Split, centred: bool = True) -> DistanceRelevance:
     """The relevance of the database to the queries, with thresholds of the pairs of training items, of norm 1."""
     train = FeatureRows(data.items, chosen.train_ids)
     n, d = train.shape
-    mean = np.sum([train[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n if centred else np.zeros(d)
+    mean = np.zeros(d)
+    if centred:
+        mean = np.sum([train[rows].sum(axis=0) for rows in slices(n, BLOCK)], axis=0) / n
     train = replace(train, mean=mean)
-    found = percentiles.percentiles(train, rule.percent)
-    if len(set(found)) < len(found):
+    thresholds = percentiles.percentiles(train, rule.percent)
+    if len(set(thresholds)) < len(thresholds):
         raise HashbenchError(f"{data.name}: percentiles {rule.percent} of the training pairs are not all different")
-    # released: squared distances are compared with the percentiles
-    thresholds = tuple(map(math.sqrt, found)) if rule.kind == "released" else found
-    query, database = (replace(train, ids=ids) for ids in (chosen.query_ids, chosen.database_ids))
-    database = query if chosen.query_ids is chosen.database_ids else database
+    if rule.kind == "released":  # squared distances are compared with the percentiles
+        thresholds = tuple(map(math.sqrt, thresholds))
+    query = replace(train, ids=chosen.query_ids)
+    database = query
+    if chosen.database_ids is not chosen.query_ids:
+        database = replace(train, ids=chosen.database_ids)
     return DistanceRelevance(query, database, thresholds, tuple(rule.levels))

@@ -35,7 +35,9 @@ class Split:
     def lists(self) -> dict[str, Ids]:
         """The lists by role, in the order in which they are hashed; "validation" only if it is not empty."""
         lists = {"query": self.query_ids, "database": self.database_ids, "train": self.train_ids}
-        return {**lists, "validation": self.validation_ids} if self.validation_ids.size else lists
+        if self.validation_ids.size:
+            lists["validation"] = self.validation_ids
+        return lists
 
     @cached_property
     def sha256(self) -> str:
@@ -53,8 +55,10 @@ def canonical_bytes(ids: Ids) -> bytes:
 
 def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, seed: int | None = None) -> Split:
     """The split, always the same, of class ids [n] or labels [n, labels]; raises HashbenchError if there is none."""
-    dataset, protocol_name = canonical(dataset), canonical(protocol_name)
-    seed = protocol.seed if seed is None else seed
+    dataset = canonical(dataset)
+    protocol_name = canonical(protocol_name)
+    if seed is None:
+        seed = protocol.seed
     of_labels = f"{labels.dtype} {labels.shape} {hashlib.sha256(labels.tobytes()).hexdigest()}"
     salt = f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}"
     with retold(lambda fault: f"{dataset} {protocol_name}: {fault}", HashbenchError):
@@ -63,7 +67,7 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
 
 @dataclass(frozen=True)
 class _Request:
-    """All that decides a split; two are equal if their splits are."""
+    """Everything that decides a split; two are equal if their splits are."""
 
     salt: str
     seed: int
@@ -75,10 +79,10 @@ class _Request:
 
 @lru_cache(maxsize=64)  # the trials of a search leave out the queries of the same splits: 3 s each time
 def _split_of(request: _Request) -> Split:
-    found = draw(request.protocol, request.labels, request.salt, request.seed)
-    for ids in found.lists().values():
+    drawn = draw(request.protocol, request.labels, request.salt, request.seed)
+    for ids in drawn.lists().values():
         ids.flags.writeable = False
-    return found
+    return drawn
 
 
 def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
@@ -88,7 +92,8 @@ def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
     if labels.ndim != 1 or n < 2 or n > labels.max() + 1:
         raise HashbenchError(f"n_classes = {n}: 2 or more of the data set's classes, each item of one class")
     kept = (labels >= 0) & (labels < n)
-    return Split(**{f"{role}_ids": each[kept[each]] for role, each in ids.lists().items()})
+    lists = (ids.query_ids, ids.database_ids, ids.train_ids, ids.validation_ids)
+    return Split(*(of_role[kept[of_role]] for of_role in lists))
 
 
 def write(path: Path, chosen: Split) -> None:
@@ -141,8 +146,10 @@ def _per_label(protocol: rules.PerLabel, labels: Labels, salt: str, _seed: int) 
     """Labels are drawn for in descending order of frequency; equally frequent ones in the order of their columns."""
     if labels.ndim != 2 or not labels.shape[1]:
         raise HashbenchError("splits by label need several labels an item")
-    n_queries, needed = protocol.queries_per_label, protocol.queries_per_label + protocol.train_per_label
-    free, drawn = np.ones(len(labels), np.bool_), []
+    n_queries = protocol.queries_per_label
+    needed = protocol.queries_per_label + protocol.train_per_label
+    free = np.ones(len(labels), np.bool_)
+    drawn = []
     for label in np.argsort(-labels.sum(axis=0, dtype=np.int64), kind="stable"):
         carrying = _order(np.flatnonzero(free & (labels[:, label] > 0)), salt)
         if len(carrying) < needed:
@@ -150,10 +157,10 @@ def _per_label(protocol: rules.PerLabel, labels: Labels, salt: str, _seed: int) 
         drawn.append(carrying[:needed])
         free[drawn[-1]] = False
     chosen = np.stack(drawn)
-    found = _split(np.arange(len(labels)), chosen[:, :n_queries].ravel(), chosen[:, n_queries:].ravel())
-    if (lost := np.flatnonzero(~(labels[found.database_ids] > 0).any(axis=0))).size:
+    ids = _split(np.arange(len(labels)), chosen[:, :n_queries].ravel(), chosen[:, n_queries:].ravel())
+    if (lost := np.flatnonzero(~(labels[ids.database_ids] > 0).any(axis=0))).size:
         raise HashbenchError(f"label {lost[0]} is on queries alone; an item of the database must carry it to be found")
-    return found
+    return ids
 
 
 @draw.register
@@ -163,7 +170,8 @@ def _parts(protocol: rules.Parts, labels: Labels, _salt: str, _seed: int) -> Spl
 
 @draw.register
 def _listed(protocol: rules.Listed, labels: Labels, _salt: str, _seed: int) -> Split:
-    n, queries = len(labels), np.unique(protocol.query_ids)
+    n = len(labels)
+    queries = np.unique(protocol.query_ids)
     if len(queries) < len(protocol.query_ids) or len(queries) == n or queries[-1] >= n:
         raise HashbenchError(f"query_ids: some of the ids 0 to {n - 1}, each once, are expected")
     return _split(np.arange(n), queries, queries[:0])
@@ -175,7 +183,8 @@ def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: in
 
     if labels.ndim != 1:
         raise HashbenchError("splits by class need one class id an item")
-    query, pool = (_range(within, len(labels)) for within in (protocol.query, protocol.pool))
+    query = _range(protocol.query, len(labels))
+    pool = _range(protocol.pool, len(labels))
     if (labels[pool] < 0).any():
         raise HashbenchError("an item of the pool has no class; a share of each class is drawn")
     with retold("validation: {}".format, ValueError):  # too few of a class, or fewer validation items than classes
@@ -186,7 +195,8 @@ def _stratified(protocol: rules.Stratified, labels: Labels, _salt: str, seed: in
 
 @draw.register
 def _parts_drawn(protocol: rules.PartsDrawn, labels: Labels, salt: str, _seed: int) -> Split:
-    part, database = (_range(within, len(labels)) for within in (protocol.query, protocol.database))
+    part = _range(protocol.query, len(labels))
+    database = _range(protocol.database, len(labels))
     if len(part) <= protocol.queries:
         raise HashbenchError(f"{len(part)} items; {protocol.queries} queries and those that validate need more")
     queries, validation = np.split(_order(part, salt), [protocol.queries])
@@ -203,38 +213,44 @@ def _held_out(protocol: rules.HeldOut, labels: Labels, salt: str, _seed: int) ->
     if protocol.splits is not None:
         return _validation(protocol, labels, dataset, protocol.splits)
     splits = {name: split(labels, rule, dataset, name) for name, rule in protocol.rules.items()}
-    seen = np.concatenate([each.query_ids for each in splits.values()])
-    database, train = (
-        np.setdiff1d(ids, seen) for ids in (splits[protocol.of].database_ids, splits[protocol.of].train_ids)
-    )
-    n_queries, untrained = min(protocol.queries, len(database) // 5), np.setdiff1d(database, train)
+    seen = np.concatenate([drawn.query_ids for drawn in splits.values()])
+    database = np.setdiff1d(splits[protocol.of].database_ids, seen)
+    train = np.setdiff1d(splits[protocol.of].train_ids, seen)
+    n_queries = min(protocol.queries, len(database) // 5)
     if not n_queries or not train.size:
         left = f"{len(database)} items of the database and {len(train)} training items"
         raise HashbenchError(f"{left} are no query of {', '.join(protocol.rules)}: too few to hold queries out")
-    queries = _order(untrained if len(untrained) >= n_queries else database, salt)[:n_queries]
-    return Split(np.sort(queries), np.setdiff1d(database, queries), np.setdiff1d(train, queries))
+    return _hold_out(database, train, database, n_queries, salt)
+
+
+def _hold_out(database: Ids, train: Ids, free: Ids, n_queries: int, salt: str) -> Split:
+    """The split whose queries are drawn from the ``free`` items: from those that are not trained on, if these do."""
+    untrained = np.setdiff1d(free, train)
+    candidates = untrained if len(untrained) >= n_queries else free
+    queries = np.sort(_order(candidates, salt)[:n_queries])
+    return Split(queries, np.setdiff1d(database, queries), np.setdiff1d(train, queries))
 
 
 def _validation(protocol: rules.HeldOut, labels: Labels, dataset: str, n_splits: int) -> Split:
     """The queries have a random order of their own, which no split and no other repeat of a search has."""
-    of = protocol.rules[protocol.of]
-    own = split(labels, of, dataset, protocol.of, rules.nth_seed(of, protocol.seed))
+    rule = protocol.rules[protocol.of]
+    base = split(labels, rule, dataset, protocol.of, rules.nth_seed(rule, protocol.seed))
     shown = shown_queries(labels, protocol.rules, dataset, n_splits)
-    free = np.setdiff1d(own.database_ids, shown)
-    untrained = np.setdiff1d(free, own.train_ids)
-    n_queries = min(protocol.queries, len(own.database_ids) // 5, len(free))
+    free = np.setdiff1d(base.database_ids, shown)
+    n_queries = min(protocol.queries, len(base.database_ids) // 5, len(free))
     if not n_queries:
         left = f"no item of the database is a query of none of {n_splits} splits of {', '.join(protocol.rules)}"
         raise HashbenchError(f"{left}: none is left to choose settings by")
-    candidates = untrained if len(untrained) >= n_queries else free
-    queries = _order(candidates, f"{dataset}/{protocol.of}-validation-{protocol.seed}")[:n_queries]
-    return Split(np.sort(queries), np.setdiff1d(own.database_ids, queries), np.setdiff1d(own.train_ids, queries))
+    salt = f"{dataset}/{protocol.of}-validation-{protocol.seed}"
+    return _hold_out(base.database_ids, base.train_ids, free, n_queries, salt)
 
 
-def shown_queries(labels: Labels, of: Mapping[str, Protocol], dataset: str, n_splits: int) -> Ids:
-    """The ascending ids of all queries of the first ``n_splits`` splits of the protocols ``of``, by name."""
-    found = [ids for name, rule in of.items() for ids in queries_of_splits(labels, rule, dataset, name, n_splits)]
-    return np.unique(np.concatenate(found))
+def shown_queries(labels: Labels, protocols: Mapping[str, Protocol], dataset: str, n_splits: int) -> Ids:
+    """The ascending ids of all queries of the first ``n_splits`` splits of the ``protocols``, by name."""
+    queries = []
+    for name, rule in protocols.items():
+        queries += queries_of_splits(labels, rule, dataset, name, n_splits)
+    return np.unique(np.concatenate(queries))
 
 
 def queries_of_splits(labels: Labels, rule: Protocol, dataset: str, name: str, n_splits: int) -> list[Ids]:
@@ -244,7 +260,8 @@ def queries_of_splits(labels: Labels, rule: Protocol, dataset: str, name: str, n
 
 def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "rest") -> Split:
     """The sorted ids of each role among ``items``; if ``train`` is empty, the whole database is trained on."""
-    query, train = np.sort(queries), np.sort(train)
+    query = np.sort(queries)
+    train = np.sort(train)
     rest = np.setdiff1d(items, query, assume_unique=True)
     if database == "rest_without_train":
         rest = np.setdiff1d(rest, train, assume_unique=True)
@@ -258,8 +275,7 @@ def _drawn(groups: dict[str, Ids], salt: str, sizes: dict[str, int], database: r
     smallest = min(groups, key=lambda name: len(groups[name]))
     if len(groups[smallest]) < needed:
         parts = ", ".join(f"{size} {part}" for part, size in sizes.items())
-        given = f"{smallest}{len(groups[smallest])} items"
-        raise HashbenchError(f"{given}; {parts} and the database need {needed}")
+        raise HashbenchError(f"{smallest}{len(groups[smallest])} items; {parts} and the database need {needed}")
     drawn = np.stack([_order(ids, salt)[: ends[-1]] for ids in groups.values()])
     return [part.ravel() for part in np.split(drawn, ends[:-1], axis=1)]
 
@@ -271,10 +287,11 @@ def _classes(labels: Labels) -> dict[str, Ids]:
     ascending = np.argsort(labels, kind="stable")
     classes, starts = np.unique(labels[ascending], return_index=True)
     members = np.split(ascending, starts[1:])
-    found = {f"class {label} has ": ids for label, ids in zip(classes.tolist(), members, strict=False) if label >= 0}
-    if not found:
+    by_class = zip(classes.tolist(), members, strict=False)
+    ids_by_class = {f"class {label} has ": ids for label, ids in by_class if label >= 0}
+    if not ids_by_class:
         raise HashbenchError("no item has a class")
-    return found
+    return ids_by_class
 
 
 def _order(ids: Ids, salt: str) -> Ids:

@@ -1,12 +1,13 @@
 """The status of data sets on this machine, and how to get those that are missing."""
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.store import labels_path_of, path_of
-from hashbench.datasets.stored_file import check_labels, checksum_mismatch, opened, read_items
+from hashbench.datasets.store import labels_path_of, path_of, path_with_labels
+from hashbench.datasets.stored_file import check_labels, opened, read_items, require_checksum
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 
@@ -29,39 +30,43 @@ class DatasetStatus:
 
     def line(self) -> str:
         """The status as one line of text."""
-        checksum = "the checksum that the card states" if self.pinned else "the card states no checksum"
-        return {
+        steps = "; ".join(self.steps)
+        checksum = "the card states no checksum"
+        if self.pinned:
+            checksum = "the checksum that the card states"
+        lines: dict[State, str] = {
             "embedded": f"{self.n_items:,} items, ships with an installed package",
             "stored": f"{self.n_items:,} items, {readable(self.size_bytes)}, {checksum}",
-            "labels only": f"labels of {self.n_items:,} items; the items: {'; '.join(self.steps)}",
-            "missing": f"missing: {'; '.join(self.steps)}",
+            "labels only": f"labels of {self.n_items:,} items; the items: {steps}",
+            "missing": f"missing: {steps}",
             "damaged": str(self.fault),
-        }[self.state]
+        }
+        return lines[self.state]
 
 
 def dataset_status(card: Card) -> DatasetStatus:
     """The status of the data set; the bytes are not read: ``store.verify`` reads them."""
     kept = sum(path.stat().st_size for path in files_in(paths.data() / card.name / "sources"))
-    found = DatasetStatus(card.name, "embedded", card.n_items, kept_bytes=kept)
+    status = DatasetStatus(card.name, "embedded", card.n_items, kept_bytes=kept)
     if card.embedded:
-        return found
-    path, steps = next(filter(Path.is_file, (path_of(card), labels_path_of(card))), None), download_steps(card)
-    if path is None:
-        return replace(found, state="missing", steps=steps)
-    found = replace(found, size_bytes=path.stat().st_size)
+        return status
+    path = path_with_labels(card)
+    steps = download_steps(card)
+    if not path.is_file():
+        return replace(status, state="missing", steps=steps)
+    status = replace(status, size_bytes=path.stat().st_size)
     try:
         with opened(path, card.how_to_get) as file:
             check_labels(card, file)
             sha256 = str(file.attrs["content_sha256"])
             if path == path_of(card):
                 read_items(card, file, path, 0)
-                for fault in checksum_mismatch("the content has", sha256, card.content_sha256):
-                    raise ValueError(fault)
+                require_checksum("the content has", sha256, card.content_sha256)
     except HashbenchError as error:
-        return replace(found, state="damaged", fault=str(error), steps=steps)
+        return replace(status, state="damaged", fault=str(error), steps=steps)
     if path == labels_path_of(card):
-        return replace(found, state="labels only", steps=steps)
-    return replace(found, state="stored", pinned=sha256 == card.content_sha256)
+        return replace(status, state="labels only", steps=steps)
+    return replace(status, state="stored", pinned=sha256 == card.content_sha256)
 
 
 def download_steps(card: Card) -> list[str]:
@@ -73,11 +78,14 @@ def download_steps(card: Card) -> list[str]:
         if source.images or not source.urls:
             by_hand += source.manual or [f"fetch {source.urls[0]} and unpack it into {FOLDER}"]
     if not by_hand:
-        first, *others = [step for source in card.sources for step in source.manual] or [""]
-        return [f"hashbench download {card.name}", *([f"or {first.removeprefix('or ')}"] if first else []), *others]
+        manual = list(chain.from_iterable(source.manual for source in card.sources))
+        if manual:
+            manual[0] = f"or {manual[0].removeprefix('or ')}"
+        return [f"hashbench download {card.name}", *manual]
     steps = ["by hand", *by_hand, f"then hashbench download {card.name} --from-dir {FOLDER}"]
-    has_lists = len(card.read_sources) < len(card.sources) and all(source.urls for source in card.read_sources)
-    return [*steps, f"or the labels alone: hashbench download {card.name} --labels-only"] if has_lists else steps
+    if len(card.read_sources) < len(card.sources) and all(source.urls for source in card.read_sources):
+        steps.append(f"or the labels alone: hashbench download {card.name} --labels-only")
+    return steps
 
 
 def readable(size_bytes: float) -> str:
@@ -86,11 +94,13 @@ def readable(size_bytes: float) -> str:
     >>> readable(184_320_000), readable(12)
     ('184.3 MB', '12 B')
     """
-    for unit in ("B", "kB", "MB", "GB"):
-        if size_bytes < 1000:
-            return f"{size_bytes:.0f} B" if unit == "B" else f"{size_bytes:.1f} {unit}"
+    if size_bytes < 1000:
+        return f"{size_bytes:.0f} B"
+    for unit in ("kB", "MB", "GB"):
         size_bytes /= 1000
-    return f"{size_bytes:.1f} TB"
+        if size_bytes < 1000:
+            return f"{size_bytes:.1f} {unit}"
+    return f"{size_bytes / 1000:.1f} TB"
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -56,15 +56,21 @@ def labels_path_of(card: Card) -> Path:
     return paths.data() / card.name / f"{card.name}.labels.h5"
 
 
+def path_with_labels(card: Card) -> Path:
+    """The path of the converted data set if it exists, else that of its labels alone."""
+    path = path_of(card)
+    return path if path.is_file() else labels_path_of(card)
+
+
 def open_dataset(card: Card) -> Dataset:
     """The data set of ``card``; raises HashbenchError if it is not downloaded, damaged or not what the card says."""
     if card.embedded:
         return _embedded(card)
     path = path_of(card)
+    if not path.is_file() and card.own:
+        raise HashbenchError(f"{path}: the data of {card.name} are gone: run {card.how_to_get}")
     if not path.is_file():
-        gone = f"{path}: the data of {card.name} are gone: run {card.how_to_get}"
-        missing = f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)"
-        raise HashbenchError(gone if card.own else missing)
+        raise HashbenchError(f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)")
     return cast("Dataset", once("data", path, card, lambda: _opened(card, path)))
 
 
@@ -73,11 +79,10 @@ def _opened(card: Card, path: Path) -> Dataset:
         labels, names = stored_file.read_labels(card, file)
         items = stored_file.read_items(card, file, path)
         data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
-    if fault := next(stored_file.mismatches(card, labels, (items, data.sha256)), None):
-        raise stored_file.damaged(path, card.how_to_get, fault)
-    if not isinstance(items, np.memmap) and stored_file.content_sha256(items, labels) != data.sha256:
-        raise stored_file.damaged(path, card.how_to_get, WRONG_CHECKSUM)
-    return data
+        stored_file.require_stated(card, labels, (items, data.sha256))
+        if not isinstance(items, np.memmap) and stored_file.content_sha256(items, labels) != data.sha256:
+            raise ValueError(WRONG_CHECKSUM)
+        return data
 
 
 def _embedded(card: Card) -> Dataset:
@@ -86,25 +91,25 @@ def _embedded(card: Card) -> Dataset:
     items = cast("Items", np.concatenate([block.items for block in blocks if block.items is not None]))
     labels = np.concatenate([block.labels for block in blocks])
     sha256 = stored_file.content_sha256(items, labels)
-    if fault := next(stored_file.mismatches(card, labels, (items, sha256)), None):
-        raise HashbenchError(f"{card.name}: {fault}")
+    with retold(lambda fault: f"{card.name}: {fault}", ValueError):
+        stored_file.require_stated(card, labels, (items, sha256))
     return Dataset(card.name, items, labels, sha256)
 
 
 def open_labels(card: Card) -> DatasetLabels:
     """The labels of the data set, which are enough on the disk; raises as :func:`open_dataset` does."""
-    path = path_of(card) if path_of(card).is_file() else labels_path_of(card)
+    path = path_with_labels(card)
     if not path.is_file():
         data = open_dataset(card)
         return DatasetLabels(card.name, data.labels, data.names, stored_file.array_sha256(data.labels))
     with stored_file.opened(path, card.how_to_get) as file:
         labels, names = stored_file.read_labels(card, file)
-        stated = str(file.attrs["content_sha256"])  # the checksum of the labels, if the file has no items
-    if fault := next(stored_file.mismatches(card, labels, None), None):
-        raise stored_file.damaged(path, card.how_to_get, fault)
-    if path == labels_path_of(card) and stored_file.array_sha256(labels) != stated:
-        raise stored_file.damaged(path, card.how_to_get, WRONG_CHECKSUM)
-    return DatasetLabels(card.name, labels, names, stored_file.array_sha256(labels))
+        stored_file.require_stated(card, labels, None)
+        sha256 = stored_file.array_sha256(labels)
+        # the file states the checksum of its labels if it has no items
+        if path == labels_path_of(card) and sha256 != file.attrs["content_sha256"]:
+            raise ValueError(WRONG_CHECKSUM)
+        return DatasetLabels(card.name, labels, names, sha256)
 
 
 def stated_sha256(card: Card) -> str:
@@ -161,13 +166,19 @@ def _fitting(card: Card) -> AbstractContextManager[None]:
 
 def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: bool) -> str:
     """The checksum of the content, after the blocks were written one by one and compared with the card."""
-    items = None if labels_only else file.create_dataset("items", (card.n_items, *card.item_shape), card.dtype)
-    digest, labels, names, n = hashlib.sha256(), stored_file.empty_labels(card), [], 0
-    digest.update(b"" if items is None else stored_file.head(items))
+    digest = hashlib.sha256()
+    items = None
+    if not labels_only:
+        items = file.create_dataset("items", (card.n_items, *card.item_shape), card.dtype)
+        digest.update(stored_file.head(items))
+    labels = stored_file.empty_labels(card)
+    names = []
+    n = 0
     for block in _within(card, blocks):
         end = n + len(block.labels)
         labels[n:end] = block.labels
-        names += [] if block.names is None else [block.names]
+        if block.names is not None:
+            names.append(block.names)
         if items is not None:
             items[n:end] = block.items
             digest.update(stored_file.content_bytes(cast("Items", block.items)))
@@ -177,14 +188,16 @@ def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: b
     if names:
         file["names"] = np.concatenate(names)
         file.attrs["names_sha256"] = stored_file.array_sha256(file["names"][:])
-    content = None if items is None else (items, digest.hexdigest())
-    if fault := next(stored_file.mismatches(card, labels[:n], content), None):
-        raise HashbenchError(f"{card.name}: {fault}")
+    content = None
+    if items is not None:
+        content = items, digest.hexdigest()
+    with retold(lambda fault: f"{card.name}: {fault}", ValueError):
+        stored_file.require_stated(card, labels[:n], content)
     return digest.hexdigest()
 
 
 def _within(card: Card, blocks: Iterable[Block]) -> Iterator[Block]:
-    """The same blocks; raises HashbenchError if they have more items than the card states."""
+    """Passes the blocks on; raises HashbenchError if they have more items than the card states."""
     n = 0
     for block in blocks:
         n += len(block.labels)

@@ -84,8 +84,10 @@ def check_labels(card: Card, file: "h5py.File") -> None:
 def read_labels(card: Card, file: "h5py.File") -> tuple[Labels, Names]:
     """The labels, and the names of the items if there are any; raises ValueError if they are damaged."""
     check_labels(card, file)
-    names: Names = file["names"][:] if "names" in file else None
-    if names is not None and array_sha256(names) != file.attrs["names_sha256"]:
+    if "names" not in file:
+        return file["labels"][:], None
+    names = file["names"][:]
+    if array_sha256(names) != file.attrs["names_sha256"]:
         raise ValueError("the names have another checksum than when they were written")
     return file["labels"][:], names
 
@@ -99,8 +101,11 @@ def read_items(card: Card, file: "h5py.File", path: Path, in_memory_bytes: int |
         raise ValueError("the items are not one run of bytes")
     if offset + stored.nbytes > path.stat().st_size:
         raise ValueError("the items end before they should")
-    in_memory = stored.nbytes <= (IN_MEMORY_BYTES if in_memory_bytes is None else in_memory_bytes)
-    return cast("Items", stored[:] if in_memory else np.memmap(path, card.dtype, "r", offset, stored.shape))
+    if in_memory_bytes is None:
+        in_memory_bytes = IN_MEMORY_BYTES
+    if stored.nbytes <= in_memory_bytes:
+        return cast("Items", stored[:])
+    return cast("Items", np.memmap(path, card.dtype, "r", offset, stored.shape))
 
 
 def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -111,33 +116,40 @@ def _require(stored: "h5py.Dataset", shape: tuple[int, ...], dtype: np.dtype[Any
 
 def empty_labels(card: Card) -> Labels:
     """An array for the labels: a class for each item, or a column for each label."""
-    by_class = card.labels == "class"
-    return np.empty(card.n_items, np.int64) if by_class else np.zeros((card.n_items, card.n_classes), np.uint8)
+    if card.labels == "class":
+        return np.empty(card.n_items, np.int64)
+    return np.zeros((card.n_items, card.n_classes), np.uint8)
 
 
-def mismatches(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> Iterator[str]:
-    """The ways in which labels and content differ from the card, one line each; ``content`` is (items, checksum)."""
+def label_counts(labels: Labels, n_classes: int = 0) -> NDArray[np.int64]:
+    """The number of items in each class, of class ids [n], or with each label, of [n, labels]; int64[classes]."""
+    if labels.ndim == 2:
+        return labels.sum(axis=0, dtype=np.int64)
+    return np.bincount(labels[labels >= 0], minlength=n_classes)
+
+
+def require_stated(card: Card, labels: Labels, content: "tuple[Items | h5py.Dataset, str] | None") -> None:
+    """Raises ValueError unless labels and content are what the card states; ``content`` is (items, checksum)."""
     if len(labels) != card.n_items:
-        yield f"{len(labels)} items; the card states {card.n_items}"
-    is_multi = labels.ndim == 2
-    highest, lowest = 1 if is_multi else card.n_classes - 1, -1 if card.own else 0  # -1: an item without a class
+        raise ValueError(f"{len(labels)} items; the card states {card.n_items}")
+    lowest = -1 if card.own else 0  # -1: an item without a class
+    highest = 1 if labels.ndim == 2 else card.n_classes - 1
     if labels.min(initial=0) < lowest or labels.max(initial=0) > highest:
-        yield f"labels from {labels.min()} to {labels.max()}; {lowest} to {highest} exist"
-    of_class = labels if is_multi else labels[labels >= 0]
-    counts = labels.sum(axis=0, dtype=np.int64) if is_multi else np.bincount(of_class, minlength=card.n_classes)
+        raise ValueError(f"labels from {labels.min()} to {labels.max()}; {lowest} to {highest} exist")
+    counts = label_counts(labels, card.n_classes)
     if card.class_counts not in (None, counts.tolist()):
-        yield f"class counts are {counts.tolist()}; the card states {card.class_counts}"
+        raise ValueError(f"class counts are {counts.tolist()}; the card states {card.class_counts}")
     for probe in card.probes:
         if probe.label is not None and labels[probe.id] != probe.label:
-            yield f"item {probe.id} has label {labels[probe.id]}; the card states {probe.label}"
+            raise ValueError(f"item {probe.id} has label {labels[probe.id]}; the card states {probe.label}")
         if content and hashlib.sha256(content[0][probe.id].tobytes()).hexdigest() != probe.sha256:
-            yield f"item {probe.id} has other bytes than the card states"
-    yield from checksum_mismatch("the labels have", array_sha256(labels), card.labels_sha256)
+            raise ValueError(f"item {probe.id} has other bytes than the card states")
+    require_checksum("the labels have", array_sha256(labels), card.labels_sha256)
     if content:
-        yield from checksum_mismatch("the content has", content[1], card.content_sha256)
+        require_checksum("the content has", content[1], card.content_sha256)
 
 
-def checksum_mismatch(what: str, sha256: str, stated: str | None) -> Iterator[str]:
-    """A line if the card states a checksum, and ``sha256`` is another."""
+def require_checksum(what: str, sha256: str, stated: str | None) -> None:
+    """Raises ValueError if the card states a checksum, and ``sha256`` is another."""
     if stated not in (None, sha256):
-        yield f"{what} checksum {sha256[:12]}; the card states {str(stated)[:12]}"
+        raise ValueError(f"{what} checksum {sha256[:12]}; the card states {str(stated)[:12]}")

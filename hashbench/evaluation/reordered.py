@@ -17,12 +17,13 @@ def reordered_recall(
 ) -> Floats:
     """The share of the neighbours [q, k] (rows, -1: none) that is among the first k of the ordered candidates, [q].
 
-    The candidates are the first so many by Hamming distance: the mean over all orders of the items at the distance
-    where they end. They are ordered by <z, b> with the activations z [q, bits] and b in {-1, +1}; items of equal
-    products are in the order of the database. NaN for a query without neighbours.
+    The candidates are the first so many by Hamming distance. They are ordered by <z, b> with the activations
+    z [q, bits] and b in {-1, +1}, those of equal products by Hamming distance. It is the mean over all orders of the
+    items that are tied at the distance where the candidates end, and of those that are equal in both. NaN for a query
+    without neighbours.
 
-    With s drawn from the g items at the last distance, a neighbour is found if fewer than k candidates are ahead of it:
-    those that are nearer and ahead of it, and a hypergeometric number of the a of the g items that are.
+    Of the g items at the last distance s are drawn. So the number of drawn ones among b of them is hypergeometric, and
+    so is the number of places among the first k that a group of equal candidates gets.
 
     >>> from hashbench.codes import pack
     >>> items = pack(np.array([[1, 1], [1, 0], [0, 1]], bool))
@@ -50,32 +51,49 @@ def _pairs_of_query(
     neighbours: NDArray[np.integer],
     candidates: int,
 ) -> NDArray[np.int64]:
-    """Of each neighbour that may be a candidate: is it tied; nearer and tied items ahead of it; g; s. int64[n, 5]."""
+    """Of each neighbour that may be a candidate: is it tied; nearer and tied items ahead; equal ones; g; s. [n, 6]."""
     last = np.searchsorted(np.cumsum(np.bincount(distances)), candidates)
     items = np.flatnonzero(distances <= last)
-    is_tied = distances[items] == last
-    n_tied = int(is_tied.sum())
+    n_tied = int((distances[items] == last).sum())
     n_drawn = candidates - (len(items) - n_tied)
     products = database[items].bits() @ activations.astype(np.float64)  # of 0 and 1: the same order
-    order = np.argsort(-products, kind="stable")
-    tied_in_order = is_tied[order]
-    tied_ahead = np.cumsum(tied_in_order) - tied_in_order
-    nearer_ahead = np.cumsum(~tied_in_order) - ~tied_in_order
+    order = np.lexsort((distances[items], -products))
+    ordered = np.stack([-products, distances[items]])[:, order]
+    starts_group = np.append(True, (ordered[:, 1:] != ordered[:, :-1]).any(axis=0))
+    group = np.cumsum(starts_group) - 1
+    first_of_group = np.flatnonzero(starts_group)
+    is_tied = ordered[1] == last
+    tied_before = np.cumsum(is_tied) - is_tied
     places = np.flatnonzero(np.isin(items[order], neighbours))
-    of_all = np.array([n_tied, n_drawn])
-    found = [tied_in_order[places], nearer_ahead[places], tied_ahead[places]]
-    return np.column_stack([*found, np.tile(of_all, (len(places), 1))]).astype(np.int64)
+    first = first_of_group[group[places]]
+    tied_ahead = tied_before[first]
+    pairs = np.empty((len(places), 6), np.int64)
+    pairs[:, 0] = is_tied[places]
+    pairs[:, 1] = first - tied_ahead
+    pairs[:, 2] = tied_ahead
+    pairs[:, 3] = np.bincount(group)[group[places]]
+    pairs[:, 4:] = n_tied, n_drawn
+    return pairs
 
 
 def _probabilities(pairs: NDArray[np.int64], k: int) -> Floats:
     """The probability that each neighbour is among the first k, float64[n]."""
+    is_tied, nearer, tied, n_equal, n_tied, n_drawn = pairs.T
+    room = np.maximum(k - nearer, 0)
+    ahead = _mean_of_least(tied, room, n_tied, n_drawn)  # of the room, what drawn items ahead take
+    with_equals = _mean_of_least(np.where(is_tied, tied + n_equal, tied), room, n_tied, n_drawn)
+    rest = np.maximum(room - n_equal, 0)  # of the room, what a group of nearer items leaves
+    left = rest - _mean_of_least(tied, rest, n_tied, n_drawn)
+    places = np.where(is_tied, with_equals - ahead, room - ahead - left)
+    return np.asarray(places / n_equal)
+
+
+def _mean_of_least(
+    n_good: NDArray[np.int64], most: NDArray[np.int64], n_tied: NDArray[np.int64], n_drawn: NDArray[np.int64]
+) -> Floats:
+    """The mean of min(X, most), X the number of the ``n_good`` among ``n_drawn`` of ``n_tied`` items, float64[n]."""
     from scipy.stats import hypergeom
 
-    is_tied, nearer, tied, n_tied, n_drawn = pairs.T
-    room = k - 1 - nearer  # of the tied items, that may be ahead
-    others, drawn = n_tied - is_tied, n_drawn - is_tied  # where it is tied, it is one of those that are drawn
-    has_room = (room >= 0).astype(np.float64)
-    counts = tied > 0
-    has_room[counts] = hypergeom.cdf(room[counts], others[counts], tied[counts], drawn[counts])
-    share = np.where(is_tied == 1, n_drawn / n_tied, 1.0)
-    return np.asarray(share * has_room)
+    counts = np.arange(most.max(initial=0))
+    exceeds = hypergeom.sf(counts, n_tied[:, None], n_good[:, None], n_drawn[:, None])
+    return np.asarray(np.where(counts < most[:, None], exceeds, 0.0).sum(axis=1))

@@ -1,6 +1,9 @@
 """Features of the items of a data set: one file for each extractor; pretrained networks are extractors too."""
 
+from importlib.util import find_spec
 from math import prod
+
+import numpy as np
 
 from hashbench.contract import PIXELS
 from hashbench.datasets.card import Card
@@ -19,6 +22,7 @@ from hashbench.features._catalogue import (
 from hashbench.features._extract import ExtractionResult, extract, features_of_items, named
 from hashbench.features._store import Features, path_of, read
 from hashbench.foundation.errors import HashbenchError
+from hashbench.models import MODELS
 
 __all__ = ["FEATURES", "ExtractionResult", "Extractor", "FeatureModule", "Features", "check_name", "extract", "known"]
 __all__ += [
@@ -31,6 +35,7 @@ __all__ += [
     "path_of",
     "read",
     "split_checksum",
+    "stored_bytes",
     "width_of",
 ]
 
@@ -45,10 +50,35 @@ def width_of(card: Card, name: str, weights: str | None = None) -> int:
     return named(model, weights or own_weights)[1].build(tuple(card.item_shape), card.value_max).width
 
 
+def stored_bytes(card: Card, name: str) -> int | None:
+    """The bytes that the features called ``name`` of a data set take in the store, extracted or not.
+
+    None where that is not known without PyTorch, or without the weights of a network of one's own.
+    """
+    path = path_of(card.name, name)
+    if path.is_file():
+        return path.stat().st_size
+    stem, checksum = split_checksum(name)
+    model, _ = model_and_weights(stem)
+    if checksum is not None or find_spec("torch") is None:
+        return None
+    if model in FEATURES:
+        built = FEATURES.get(model).build(tuple(card.item_shape), card.value_max)
+        return card.n_items * built.width * np.dtype(built.stored).itemsize
+    network = MODELS.get(model)
+    if network.pretrained is None:
+        return None
+    import torch
+
+    with torch.device("meta"):  # no weight is drawn: it is the shapes that say the width
+        _, width = network.backbone((3, *network.pretrained.input.size))
+    return card.n_items * width * np.dtype(network.stored).itemsize
+
+
 def open_features(card: Card, name: str) -> Features:
     """The stored features of a data set; raises HashbenchError if they are missing, damaged or of other data."""
-    found = read(card.name, name)
-    if found.provenance["data_sha256"] != stated_sha256(card):
+    features = read(card.name, name)
+    if features.provenance["data_sha256"] != stated_sha256(card):
         fault = f"features of other data than {card.name} is now"
-        raise HashbenchError(f"{found.path}: {fault}: run hashbench features {card.name} again")
-    return found
+        raise HashbenchError(f"{features.path}: {fault}: run hashbench features {card.name} again")
+    return features

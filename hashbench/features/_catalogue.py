@@ -51,12 +51,14 @@ def split_checksum(name: str) -> tuple[str, str | None]:
     >>> split_checksum("resnet9_0123456789ab"), split_checksum("alexnet")
     (('resnet9', '0123456789ab'), ('alexnet', None))
     """
-    found = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical_model(name))
-    return (found[1], found[2]) if found and found[1] in MODELS else (name, None)
+    parts = re.fullmatch(rf"(.+)_([0-9a-f]{{{N_SHOWN}}})", canonical_model(name))
+    if parts is None or parts[1] not in MODELS:
+        return name, None
+    return parts[1], parts[2]
 
 
 def is_own(model: str) -> bool:
-    """Whether ``hashbench pretrain`` makes weights of ``model``, which has no official ones."""
+    """True where ``hashbench pretrain`` makes weights of ``model``, which has no official ones."""
     return model in MODELS.names and MODELS.get(model).pretrained is None
 
 
@@ -70,9 +72,8 @@ def kept_weights(model: str, checksum: str) -> Path:
     raise HashbenchError(f"the weights of {model}_{checksum} are not in {paths.weights()}: {command} keeps them there")
 
 
-def keep_weights(given: str, model: str, sha256: str) -> None:
-    """Copies the file ``given`` to where ``kept_weights`` finds it, so that runs need no path."""
-    source = Path(given)
+def keep_weights(source: Path, model: str, sha256: str) -> None:
+    """Copies the file ``source`` to where ``kept_weights`` finds it, so that runs need no path."""
     path = paths.weights() / f"{model}-{sha256[:N_SHOWN]}{source.suffix.lower()}"
     if not path.is_file():
         require_writable(path.parent, source.stat().st_size, instead="--data")
@@ -83,10 +84,12 @@ def keep_weights(given: str, model: str, sha256: str) -> None:
 def stored_name(name: str, weights: str | None = None) -> str:
     """The name under which features are stored, found without torch; raises HashbenchError for an unknown name."""
     stem = canonical_model(name)
+    if weights is not None and stem in FEATURES:
+        raise HashbenchError(f"{stem} is no network: it cannot be combined with --weights")
+    if weights is not None and split_checksum(stem)[1] is not None:
+        fault = "its name already says which weights it has"
+        raise HashbenchError(f"{stem}: {fault}: it cannot be combined with --weights")
     if stem in FEATURES or split_checksum(stem)[1] is not None:
-        if weights is not None:
-            fault = " is no network" if stem in FEATURES else ": its name already says which weights it has"
-            raise HashbenchError(f"{stem}{fault}: it cannot be combined with --weights")
         return stem
     if stem not in MODELS:
         raise unknown("features", name, MODELS.like(stem) if stem.startswith(TIMM) else known())
@@ -105,8 +108,10 @@ def check_name(name: str) -> str:
 
 def model_and_weights(name: str) -> tuple[str, str | None]:
     """The model and its weights, None or "none" (random), in the name of features."""
-    model = canonical_model(name).removesuffix(RANDOM)
-    return model, RANDOM_WEIGHTS if model != canonical_model(name) else None
+    stem = canonical_model(name)
+    if stem.endswith(RANDOM):
+        return stem.removesuffix(RANDOM), RANDOM_WEIGHTS
+    return stem, None
 
 
 def known() -> list[str]:

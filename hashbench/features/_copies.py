@@ -7,7 +7,7 @@ input. Each is drawn by its item and its number, so that all protocols and seeds
 import hashlib
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -39,7 +39,7 @@ class Copies:
 
     @property
     def name(self) -> str:
-        """What the name of the features ends in."""
+        """The end of the name of the features."""
         return f"copies{self.number}_{self.sha256[:N_SHOWN]}"
 
     @property
@@ -48,7 +48,7 @@ class Copies:
         return hashlib.sha256(np.ascontiguousarray(self.ids, "<i8").data).hexdigest()
 
     def module(self, built: FeatureModule, items: NDArray[Any]) -> FeatureModule:
-        """From rows [n] to the features of these copies, by the network of ``built``."""
+        """The module that maps rows [n] to the features of these copies, by the network of ``built``."""
         if not isinstance(built.module, Network) or not isinstance(built.module.prepared, Preprocessor):
             raise HashbenchError("copies are for features of a network that has seen ImageNet: copies = 0")
         constants = {**built.constants, "copies": self.number, "ids_sha256": self.sha256, "smallest": SMALLEST}
@@ -58,24 +58,30 @@ class Copies:
 
 def square(item: int, copy: int, height: int, width: int) -> tuple[int, int, int, bool]:
     """Top, left and side of the square of an image, and whether it is flipped."""
-    drawn, shorter = np.random.default_rng((SEED, item, copy)), min(height, width)
+    drawn = np.random.default_rng((SEED, item, copy))
+    shorter = min(height, width)
     side = int(drawn.integers(ceil(SMALLEST * shorter), shorter + 1))
-    top, left = (int(drawn.integers(all_ - side + 1)) for all_ in (height, width))
+    top = int(drawn.integers(height - side + 1))
+    left = int(drawn.integers(width - side + 1))
     return top, left, side, bool(drawn.integers(2))
 
 
 class _NetworkOfCopies(nn.Module):
     def __init__(self, prepared: Preprocessor, backbone: nn.Module, copies: Copies, items: NDArray[Any]) -> None:
         super().__init__()
-        self.prepared, self.backbone, self.copies, self.items = prepared, backbone, copies, items
+        self.prepared = prepared
+        self.backbone = backbone
+        self.copies = copies
+        self.items = items
 
     def forward(self, rows: Tensor) -> Tensor:
         numbers = rows.cpu().numpy()
         ids = self.copies.ids[numbers % len(self.copies.ids)]
         images = torch.from_numpy(self.items[ids]).to(rows.device)
-        drawn = [square(*each, *images.shape[1:3]) for each in zip(ids, numbers // len(self.copies.ids), strict=True)]
-        inputs = self.prepared.of_squares(images, [each[:3] for each in drawn])
-        flipped = torch.tensor([each[3] for each in drawn], device=rows.device)[:, None, None, None]
-        inputs = torch.where(flipped, inputs.flip(3), inputs).contiguous(memory_format=torch.channels_last)
-        found: Tensor = self.backbone(inputs)
-        return found
+        height, width = images.shape[1:3]
+        copies = zip(ids, numbers // len(self.copies.ids), strict=True)
+        squares = [square(item, copy, height, width) for item, copy in copies]
+        inputs = self.prepared.of_squares(images, [(top, left, side) for top, left, side, _ in squares])
+        is_flipped = torch.tensor([flipped for *_, flipped in squares], device=rows.device)[:, None, None, None]
+        inputs = torch.where(is_flipped, inputs.flip(3), inputs).contiguous(memory_format=torch.channels_last)
+        return cast("Tensor", self.backbone(inputs))

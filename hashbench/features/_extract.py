@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable
-from hashbench.foundation.parallel import available_cores, slices
+from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import bar, note
 from hashbench.models import MODELS, RANDOM_WEIGHTS, canonical_model
 from hashbench.training.settings import N_SHOWN, SHA256
@@ -55,17 +56,20 @@ def extract(
     """Extracts the features called ``name`` of all items of a data set into the store, unless they are there."""
     chosen = _device(device)
     stem, extractor = named(name, weights)
-    data = open_dataset(card) if data is None else data
+    if data is None:
+        data = open_dataset(card)
     built = extractor.build(tuple(data.items.shape[1:]), card.value_max)
     items: NDArray[Any] = data.items
     model, checksum = _catalogue.split_checksum(stem)
     if checksum is not None and weights is not None and Path(weights).is_file():
-        _catalogue.keep_weights(weights, model, str(built.constants["weights_sha256"]))
+        _catalogue.keep_weights(Path(weights), model, str(built.constants["weights_sha256"]))
     if copies is not None:
         from hashbench.features._copies import Copies
 
         copied = Copies(*copies)
-        built, items, stem = copied.module(built, items), copied.rows, f"{stem}_{copied.name}"
+        built = copied.module(built, items)
+        items = copied.rows
+        stem = f"{stem}_{copied.name}"
     identity = {  # all that decides the features; the last digits depend on the device
         "dataset": data.name,
         "data_sha256": data.sha256,
@@ -74,37 +78,54 @@ def extract(
         "device": chosen.type,
         "version": __version__,
     }
-    path, shape = _store.path_of(card.name, stem), (len(items), built.width)
-    kept = ExtractionResult(path, shape, built.stored, 0, 0.0)
+    path = _store.path_of(card.name, stem)
+    shape = (len(items), built.width)
+    stored = ExtractionResult(path, shape, built.stored, 0, 0.0)
     if _store.is_whole(card.name, stem, identity):
-        return kept
+        return stored
     dtype = np.dtype(built.stored).newbyteorder("<")
-    require_writable(path.parent, shape[0] * shape[1] * dtype.itemsize + (1 << 20), instead="--data")
+    require_writable(path.parent, prod(shape) * dtype.itemsize + (1 << 20), instead="--data")
     busy = f"{path}: another process is writing it: waiting"
     with locked(path.with_name(f"{path.name}.lock"), wait=True, busy=busy, instead="--data"):
         if _store.is_whole(card.name, stem, identity):  # by the process that held the lock
-            return kept
+            return stored
         with _store.writing(path, identity, shape, dtype) as part:
-            began, started, told = part.rows, time.perf_counter(), not progress
-            timed: tuple[int, float] | None = None  # after the first batch, in which a GPU also loads its kernels
-            with bar("features", "image", shape[0], done=began, shown=progress) as extracted:
-                for found in _in_order(built, items, began, batch or extractor.batch, chosen):
-                    part.append(found)
-                    extracted.update(len(found))
-                    if timed is None:
-                        timed = part.rows, time.perf_counter()
-                    elif not told and (passed_s := time.perf_counter() - timed[1]) > KNOWN_AFTER_S:
-                        told, left_s = True, passed_s * (shape[0] - part.rows) / (part.rows - timed[0])
-                        left = extracted.format_interval(left_s)
-                        note(f"note: {stem} of {card.name} is extracted once, in {left} here; later runs read it")
+            began = part.rows
+            started = time.perf_counter()
+            blocks = _in_order(built, items, began, batch or extractor.batch, chosen)
+            _write(part, blocks, len(items), f"{stem} of {card.name}", progress=progress)
             return ExtractionResult(path, shape, built.stored, shape[0] - began, time.perf_counter() - started)
+
+
+def _write(
+    part: _store.FeatureWriter, blocks: Iterator[NDArray[Any]], n_items: int, what: str, *, progress: bool
+) -> None:
+    """Writes the blocks behind the rows that are there; with ``progress``, a note says once how long it takes."""
+    first_at = 0.0  # the time after the first batch, in which a GPU also loads its kernels
+    first_rows = 0
+    is_silent = not progress
+    with bar("features", "image", n_items, done=part.rows, shown=progress) as extracted:
+        for block in blocks:
+            part.append(block)
+            extracted.update(len(block))
+            if not first_rows:
+                first_rows = part.rows
+                first_at = time.perf_counter()
+                continue
+            passed_s = time.perf_counter() - first_at
+            if not is_silent and passed_s > KNOWN_AFTER_S:
+                is_silent = True
+                left_s = passed_s * (n_items - part.rows) / (part.rows - first_rows)
+                left = extracted.format_interval(left_s)
+                note(f"note: {what} is extracted once, in {left} here; later runs read it")
 
 
 def features_of_items(
     items: NDArray[Any], name: str, value_max: float | None, *, device: str = "auto"
 ) -> NDArray[np.float32]:
     """The features float32[n, d] called ``name`` of ``items`` [n, ...], whose value ``value_max`` means 1.0."""
-    chosen, (_, extractor) = _device(device), named(*_catalogue.model_and_weights(name))
+    chosen = _device(device)
+    _, extractor = named(*_catalogue.model_and_weights(name))
     built = extractor.build(tuple(items.shape[1:]), value_max)
     return np.concatenate(list(_in_order(built, items, 0, extractor.batch, chosen)))
 
@@ -126,13 +147,15 @@ def named(name: str, weights: str | None = None) -> tuple[str, Extractor]:
         kept = _catalogue.kept_weights(model, checksum)
         return stored_name(name, weights), _network.extractor(model, str(kept))
     if weights is not None and _catalogue.is_own(stem):
-        own = find(weights)
-        return f"{stem}_{own.sha256[:N_SHOWN]}", _network.own_extractor(stem, own)
-    named, official = stored_name(name, weights), MODELS.get(stem).pretrained
+        pretrained = find(weights)
+        return f"{stem}_{pretrained.sha256[:N_SHOWN]}", _network.own_extractor(stem, pretrained)
+    features_name = stored_name(name, weights)
+    official = MODELS.get(stem).pretrained
     if weights not in (None, RANDOM_WEIGHTS) and official is not None:
         file = identify(stem, official.weights, Path(weights))
-        named = named if file.official else f"{named}_{str(file.sha256)[:N_SHOWN]}"
-    return named, _network.extractor(stem, weights)
+        if not file.official:
+            features_name = f"{features_name}_{str(file.sha256)[:N_SHOWN]}"
+    return features_name, _network.extractor(stem, weights)
 
 
 def _in_order(
@@ -143,27 +166,29 @@ def _in_order(
 
     from hashbench.training.device import is_out_of_memory, one_thread
 
-    module, stored = built.module.to(device), getattr(torch, built.stored)
+    module = built.module.to(device)
+    stored = getattr(torch, built.stored)
 
     def features(first: int) -> NDArray[Any]:
         with torch.inference_mode():  # it holds for a thread
             try:
-                found = module(torch.from_numpy(items[first : first + batch].copy()).to(device)).to(stored)
+                computed = module(torch.from_numpy(items[first : first + batch].copy()).to(device)).to(stored)
             except RuntimeError as error:
                 if is_out_of_memory(error):
                     needed = f"no memory for the activations of {at_once} x {batch} images"
                     advice = "hashbench features --batch N takes fewer, or take fewer pixels"
                     raise HashbenchError(f"{needed}: {advice}") from None
                 raise
-            if not found.isfinite().all():
-                raise HashbenchError(f"features of items {first} to {first + len(found) - 1} are not all finite")
-            return np.asarray(found.cpu().numpy())
+            if not computed.isfinite().all():
+                raise HashbenchError(f"features of items {first} to {first + len(computed) - 1} are not all finite")
+            return np.asarray(computed.cpu().numpy())
 
     at_once = available_cores() if device.type == "cpu" else 1
     exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)  # by default cuDNN takes TF32 for float32
     with exactly, one_thread(), ThreadPoolExecutor(at_once) as pool:
-        for some in slices(len(items) - start, at_once * batch):  # no more batches in memory than cores
-            yield from pool.map(features, range(start + some.start, start + some.stop, batch))
+        step = at_once * batch  # no more batches in memory than cores
+        for first in range(start, len(items), step):
+            yield from pool.map(features, range(first, min(first + step, len(items)), batch))
 
 
 def _device(name: str) -> "torch.device":

@@ -40,7 +40,8 @@ class Gist(nn.Module):
 
     def __init__(self, size: tuple[int, int], side: int, scales: int, orientations: int, grid: int) -> None:
         super().__init__()
-        padded, cut = side + 2 * BOUNDARY, slice(BOUNDARY, BOUNDARY + side)
+        padded = side + 2 * BOUNDARY
+        cut = slice(BOUNDARY, BOUNDARY + side)
         rows, columns = _square(size, side)
         pad = mirror(side + 2 * PREFILTER_PAD, 0, side % 2) @ mirror(side, PREFILTER_PAD, PREFILTER_PAD)
         kept: dict[str, NDArray[Any]] = {"rows": rows, "columns": columns.T, "cells": cells(side, grid)}
@@ -49,8 +50,9 @@ class Gist(nn.Module):
         kept["transform"] = np.fft.fftshift(np.fft.fft(np.eye(padded)), 0) @ mirror(side, BOUNDARY, BOUNDARY)
         kept["inverse"] = np.fft.fftshift(np.fft.ifft(np.eye(padded))[cut], 1)
         filters = transfer(scales, orientations, padded)
-        self.side, self.passed = side, [_passed(each) for each in filters]
-        kept |= {f"filter{k}": each[self.passed[k]] for k, each in enumerate(filters)}
+        self.side = side
+        self.passed = [_passed(filter_) for filter_ in filters]
+        kept |= {f"filter{k}": filter_[self.passed[k]] for k, filter_ in enumerate(filters)}
         for name, matrix in kept.items():  # buffers move with the module
             dtype = torch.complex64 if np.iscomplexobj(matrix) else torch.float32
             self.register_buffer(name, torch.tensor(np.ascontiguousarray(matrix), dtype=dtype), persistent=False)
@@ -114,28 +116,31 @@ def transfer(scales: int, orientations: int, n: int) -> Matrix:
     frequency = np.fft.fftshift(np.fft.fftshift(np.arange(n) - n / 2))
     radius = np.hypot(frequency[None, :], frequency[:, None]) / n
     angle = np.angle(frequency[None, :] + 1j * frequency[:, None])
-    found = []
+    filters = []
     for scale in range(scales):
         radial = np.exp(-3.5 * (radius * 1.85**scale / 0.3 - 1) ** 2)
         for orientation in range(orientations):
             turned = angle + np.pi * orientation / orientations
             turned -= 2 * np.pi * (turned > np.pi)
-            found.append(radial * np.exp(-2 * np.pi * (orientations / 8) ** 2 * turned**2))
-    return np.stack(found)
+            filters.append(radial * np.exp(-2 * np.pi * (orientations / 8) ** 2 * turned**2))
+    return np.stack(filters)
 
 
 def cells(n: int, grid: int) -> Matrix:
     """The matrix [grid, n] that averages a line over cells, which begin at floor(i n / grid)."""
-    edge, pixel = np.arange(grid + 1) * n // grid, np.arange(n)
+    edge = np.arange(grid + 1) * n // grid
+    pixel = np.arange(n)
     inside = (pixel >= edge[:-1, None]) & (pixel < edge[1:, None])
     return inside / inside.sum(axis=1, keepdims=True)
 
 
 def _square(size: tuple[int, int], side: int) -> tuple[Matrix, Matrix]:
     """The matrices [side, height] and [side, width] that resize bilinearly and cut the middle square out."""
-    found = []
-    for length in size:
-        larger = round(length * (side / min(size)))
-        start = (larger - side) // 2
-        found.append(resize_matrix(length, larger, "bilinear")[start : start + side])
-    return found[0], found[1]
+    rows, columns = (_resized_middle(length, round(length * (side / min(size))), side) for length in size)
+    return rows, columns
+
+
+def _resized_middle(length: int, larger: int, side: int) -> Matrix:
+    """The matrix [side, length] that resizes a line to ``larger`` and cuts its middle out."""
+    start = (larger - side) // 2
+    return resize_matrix(length, larger, "bilinear")[start : start + side]

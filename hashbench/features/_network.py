@@ -16,7 +16,8 @@ from hashbench.training.weights import BackboneFile
 
 # images of ImageNet's size, and small ones. The activations of 16 stay in a core's cache: EfficientNet-Lite0 at 128
 # pixels is twice as fast as with 64 (benchmarks/features.py)
-BATCH, OWN_BATCH = 16, 250
+BATCH = 16
+OWN_BATCH = 250
 
 
 class Network(nn.Module):
@@ -24,20 +25,23 @@ class Network(nn.Module):
 
     def __init__(self, prepared: nn.Module, backbone: nn.Module) -> None:
         super().__init__()
-        self.prepared, self.backbone = prepared, backbone.to(memory_format=torch.channels_last)
+        self.prepared = prepared
+        self.backbone = backbone.to(memory_format=torch.channels_last)
 
     def forward(self, items: Tensor) -> Tensor:
         """The activations; the images are channels last, in which convolutions are faster."""
         inputs: Tensor = self.prepared(items)
-        inputs = inputs.contiguous(memory_format=torch.channels_last) if inputs.ndim == 4 else inputs
+        if inputs.ndim == 4:
+            inputs = inputs.contiguous(memory_format=torch.channels_last)
         return cast("Tensor", self.backbone(inputs))
 
 
 def folded(network: nn.Module) -> nn.Module:
     """The network with each batch normalisation that follows a convolution taken into its weights: fewer passes."""
     for module in list(network.modules()):
-        parts = list(module.named_children()) if isinstance(module, nn.Sequential) else []
-        for (name, first), (after, second) in pairwise(parts):
+        if not isinstance(module, nn.Sequential):
+            continue
+        for (name, first), (after, second) in pairwise(list(module.named_children())):
             if isinstance(first, nn.Conv2d) and isinstance(second, nn.BatchNorm2d):
                 setattr(module, name, fuse_conv_bn_eval(first, second))
                 setattr(module, after, nn.Identity())
@@ -64,13 +68,13 @@ def extractor(name: str, weights: str | None) -> Extractor:
     return Extractor(model.summary, build, BATCH)
 
 
-def own_extractor(name: str, own: BackboneFile) -> Extractor:
+def own_extractor(name: str, file: BackboneFile) -> Extractor:
     """The extractor of the network called ``name`` with weights that ``hashbench pretrain`` made."""
 
     def build(item_shape: tuple[int, ...], value_max: float | None) -> FeatureModule:
-        prepared, backbone, width = pretrained_backbone(own, name, item_shape, value_max or 1.0)
-        constants: dict[str, Any] = {"model": name, "weights": own.path.name, "weights_sha256": own.sha256}
-        constants |= {"weights_official": False, "layout": asdict(own.layout)}
+        prepared, backbone, width = pretrained_backbone(file, name, item_shape, value_max or 1.0)
+        constants: dict[str, Any] = {"model": name, "weights": file.path.name, "weights_sha256": file.sha256}
+        constants |= {"weights_official": False, "layout": asdict(file.layout)}
         return FeatureModule(Network(prepared, backbone).eval(), width, constants)
 
     return Extractor(MODELS.get(name).summary, build, OWN_BATCH)

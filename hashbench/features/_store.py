@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.stored_file import DAMAGE, opened
+from hashbench.features._catalogue import RANDOM
 from hashbench.foundation import paths, provenance
 from hashbench.foundation.config import canonical_json, json_object
 from hashbench.foundation.errors import HashbenchError
@@ -48,12 +49,14 @@ class Features:
         with opened(self.path, _command(self.provenance["dataset"], self.name)) as file:
             stored = file["features"]
             offset = stored.id.get_offset()
-            return np.memmap(self.path, self.dtype, "c", offset, self.shape) if is_large else np.asarray(stored[:])
+            if is_large:
+                return np.memmap(self.path, self.dtype, "c", offset, self.shape)
+            return np.asarray(stored[:])
 
     def verify(self) -> None:
         """Raises HashbenchError unless the features have the checksum that was written with them."""
         with opened(self.path, _command(self.provenance["dataset"], self.name)) as file:
-            if _digest(file["features"]).hexdigest() != self.sha256:
+            if _digest(file["features"], self.shape[0]).hexdigest() != self.sha256:
                 raise ValueError("other content than was written")
 
 
@@ -76,17 +79,18 @@ def read(dataset: str, name: str) -> Features:
             raise ValueError("they end before they should")
         if int(file.attrs["rows"]) != len(stored):
             raise ValueError(f"{file.attrs['rows']} of {len(stored)} rows")
-        made = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
-        if made["dataset"] != canonical(dataset):
-            raise ValueError(f"they are of {made['dataset']}")
-        return Features(name, path, stored.shape, stored.dtype, str(file.attrs["sha256"]), made)
+        origin = json_object(file.attrs["identity"]) | json_object(file.attrs["made_by"])
+        if origin["dataset"] != canonical(dataset):
+            raise ValueError(f"they are of {origin['dataset']}")
+        return Features(name, path, stored.shape, stored.dtype, str(file.attrs["sha256"]), origin)
 
 
 class FeatureWriter:
     """Writes a file of features; ``rows`` is the number of rows written so far."""
 
     def __init__(self, file: "h5py.File") -> None:
-        self.file, self.rows = file, int(file.attrs["rows"])
+        self.file = file
+        self.rows = int(file.attrs["rows"])
         self.digest = _digest(file["features"], self.rows)
 
     def append(self, block: NDArray[Any]) -> None:
@@ -126,11 +130,11 @@ def writing(
 
 
 def is_whole(dataset: str, name: str, identity: Mapping[str, Any]) -> bool:
-    """Whether undamaged features with this ``identity`` are stored."""
+    """True where undamaged features with this ``identity`` are stored."""
     with suppress(HashbenchError):
-        found = read(dataset, name)
-        found.verify()
-        return {key: found.provenance.get(key) for key in identity} == identity
+        features = read(dataset, name)
+        features.verify()
+        return {key: features.provenance.get(key) for key in identity} == identity
     return False
 
 
@@ -138,7 +142,8 @@ def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int], 
     import h5py
 
     with suppress(*DAMAGE), h5py.File(part, "r") as file:
-        stored, rows = file["features"], int(file.attrs["rows"])
+        stored = file["features"]
+        rows = int(file.attrs["rows"])
         return (
             str(file.attrs["identity"]) == canonical_json(dict(identity))
             and (stored.shape, stored.dtype) == (shape, dtype)
@@ -148,14 +153,15 @@ def _can_go_on(part: Path, identity: Mapping[str, Any], shape: tuple[int, int], 
     return False
 
 
-def _digest(stored: "h5py.Dataset", n_rows: int | None = None) -> "hashlib._Hash":
-    """The checksum of the first ``n_rows``, or of all, to which later rows can be added."""
+def _digest(stored: "h5py.Dataset", n_rows: int) -> "hashlib._Hash":
+    """The checksum of the first ``n_rows``, to which later rows can be added."""
     digest = hashlib.sha256()
-    for rows in slices(len(stored) if n_rows is None else n_rows, HASHED_ROWS):
+    for rows in slices(n_rows, HASHED_ROWS):
         digest.update(np.ascontiguousarray(stored[rows]).data)
     return digest
 
 
 def _command(dataset: str, name: str) -> str:
-    model, is_random, _ = name.partition("_random")  # weights of our own are named by the end of ``model``
-    return f"hashbench features {canonical(dataset)} --model {model}" + (" --weights none" if is_random else "")
+    model, is_random, _ = name.partition(RANDOM)  # weights of our own are named by the end of ``model``
+    weights = " --weights none" if is_random else ""
+    return f"hashbench features {canonical(dataset)} --model {model}{weights}"

@@ -6,7 +6,9 @@ No output of the authors' code was available: a test compares it with a second, 
 from hashbench.features._catalogue import Extractor, FeatureModule
 from hashbench.foundation.errors import HashbenchError
 
-SCALES, ORIENTATIONS, GRID = 4, 8, 4
+SCALES = 4
+ORIENTATIONS = 8
+GRID = 4
 MOST_PIXELS = 128  # the default image size of LMgist; smaller images are not enlarged
 
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hashbench.evaluation.curves import own_style
+from hashbench.showing.inks.csv import csv_of
+from hashbench.showing.sheet import Value
 from hashbench.tables import notation
-from hashbench.tables.render_csv import Value, csv_lines
 
 if TYPE_CHECKING:
     from matplotlib import artist, axes, figure
@@ -26,6 +28,8 @@ else:
 
 WIDTHS_IN = {"column": 3.3, "page": 6.9}  # of a paper with two columns, and of its page
 DPI, PREVIEW_DPI = 300, 200  # of a preview: two pixels for each of a page on which the figure is 690 wide
+COLOURS = 64  # of a picture without photographs
+MOST_BYTES = 80_000  # of such a picture: a larger one is drawn with half the pixels each way
 CHARACTERS_PER_IN = 22  # of the small print below a figure
 LEGEND_LINE_IN, LEGEND_LABEL_IN = 0.14, 1.1  # the height of a line, and the width of a label
 STAMP = "hashbench"  # the key of the stamp in the text of a PNG
@@ -65,6 +69,7 @@ class Drawing:
     n_measured: int
     missing: str | None = None  # a line that says what is not measured
     keeps_files: bool = False  # it needs files that are not here: the pictures that were drawn elsewhere stay
+    has_photographs: bool = False  # which need more colours than lines and text
 
 
 def nothing(missing: str, *, keeps_files: bool = False) -> Drawing:
@@ -104,19 +109,19 @@ def _legend_columns(width_in: float) -> int:
 
 def csv_text(drawing: Drawing) -> str:
     """The points as CSV, a line each, numbers with six decimals; empty where there is nothing to draw."""
-    return csv_lines(drawing.points[0], (point.values() for point in drawing.points)) if drawing.points else ""
+    return csv_of(drawing.points[0], (point.values() for point in drawing.points)) if drawing.points else ""
 
 
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
     """The drawing as PNG, with the ``stamp``, and PDF, by suffix; the user's settings of matplotlib change nothing."""
     with _drawn(drawing, DPI) as figure:
-        return {f".{kind}": _saved(figure, kind, stamp) for kind in METADATA}
+        return {".png": _png(drawing, DPI, figure, stamp, MOST_BYTES), ".pdf": _saved(figure, "pdf")}
 
 
-def preview(drawing: Drawing, stamp: str = "") -> bytes:
+def preview(drawing: Drawing, stamp: str = "", *, most_bytes: float = MOST_BYTES) -> bytes:
     """The drawing as PNG, without the PDF and with fewer pixels than :func:`pictures` gives it."""
     with _drawn(drawing, PREVIEW_DPI) as figure:
-        return _saved(figure, "png", stamp)
+        return _png(drawing, PREVIEW_DPI, figure, stamp, most_bytes)
 
 
 @contextmanager
@@ -134,11 +139,36 @@ def _drawn(drawing: Drawing, dpi: int) -> Iterator[Figure]:
         yield figure
 
 
-def _saved(figure: Figure, kind: str, stamp: str) -> bytes:
+def _png(drawing: Drawing, dpi: int, figure: Figure, stamp: str, most_bytes: float) -> bytes:
+    """The ``figure`` of the drawing as PNG; it is drawn with half the ``dpi`` where it has more than ``most_bytes``."""
+    stamped = {STAMP: stamp} if stamp else {}
+    if drawing.has_photographs:
+        return _saved(figure, "png", stamped)
+    picture = _with_palette(_saved(figure, "png"), stamped)
+    if len(picture) > most_bytes:
+        with _drawn(drawing, dpi // 2) as smaller:
+            picture = _with_palette(_saved(smaller, "png"), stamped)
+    return picture
+
+
+def _saved(figure: Figure, kind: str, stamped: Mapping[str, str] = MappingProxyType({})) -> bytes:
     picture = io.BytesIO()
-    stamped = {STAMP: stamp} if kind == "png" and stamp else {}
     figure.savefig(picture, format=kind, dpi="figure", metadata={**METADATA[kind], **stamped})
     return picture.getvalue()
+
+
+def _with_palette(picture: bytes, stamped: Mapping[str, str]) -> bytes:
+    """A PNG of lines and text in so few colours that it has a third of the bytes, with these texts in it."""
+    from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
+
+    texts = PngInfo()
+    for key, text in stamped.items():
+        texts.add_text(key, text)
+    small = io.BytesIO()
+    with Image.open(io.BytesIO(picture), formats=["PNG"]) as whole:
+        whole.convert("RGB").quantize(COLOURS).save(small, format="PNG", optimize=True, pnginfo=texts)
+    return small.getvalue()
 
 
 def stamp_of(*texts: str) -> str:

@@ -15,9 +15,9 @@ from hashbench.figures._panels import line_samples
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables.cell_runs import cell_hash
 from hashbench.tables.notation import least_to_most
-from hashbench.tables.render_csv import Value
 
 HEIGHT_IN = 2.2  # of the panels
 

@@ -9,11 +9,11 @@ from hashbench.figures._drawing import Artist, Axes, Figure
 from hashbench.figures._looks import Look
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables import notation
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import collect
-from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Measured, Table, TableCell
 
 DOT, HOLLOW, BAR, EDGE = "0.15", "0.5", "0.88", "0.65"  # no colours: these are of methods
@@ -178,7 +178,8 @@ def _mark(ax: Axes, places: Iterable[tuple[Any, Any, Point]], colour: str, marke
     for x, y, point in places:
         if point.is_best:
             ax.plot(x, y, marker, color=colour, markersize=5)
-        if point.measured and (signs := notation.marks_of(point.measured)):
+        signs = "" if point.measured is None else "".join(mark.value for mark in notation.marks_of(point.measured))
+        if signs:
             ax.annotate(signs, (x, y), color=colour, fontsize=6, xytext=(2, 2), textcoords="offset points")
 
 

@@ -12,9 +12,10 @@ from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
 from hashbench.figures._looks import looks_of
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Sign
 from hashbench.tables import notation
 from hashbench.tables.footnotes import processors
-from hashbench.tables.notation import Notation, Words
+from hashbench.tables.notation import Notation
 from hashbench.tables.table import Section, Table
 
 MOST_LINES = 20  # of a legend that can still be followed; colours and markers tell these apart
@@ -26,7 +27,7 @@ MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that the
 LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
 TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
 PANEL_TITLES_WIDTH = 92  # the same of the panels' titles, which are smaller
-WORDS = Words(both="Hollow: published; filled: measured", measured="Filled: measured", best="large", outside="")
+WORDS = {Sign.BOTH: "Hollow: published; filled: measured", Sign.MEASURED: "Filled: measured", Sign.BEST: "large"}
 
 
 @dataclass(frozen=True)
@@ -197,4 +198,6 @@ def _draw_dots(table: Table, rows: list[list[_Dots]], figure: Figure) -> None:
 def _write_around(figure: Figure, table: Table, title_width: int) -> None:
     figure.suptitle(textwrap.fill(table.title, title_width), fontsize=8.5, x=0.01, ha="left")
     how = replace(Notation.of(table), distinct=False)
-    explain(figure, f"{notation.legend(table, how, WORDS)} {processors(table)}")
+    spans = notation.legend(table, how, outside=False)
+    words = (WORDS.get(span, span.value) if isinstance(span, Sign) else span for span in spans)
+    explain(figure, f"{''.join(words)} {processors(table)}")

@@ -12,9 +12,9 @@ from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
 from hashbench.foundation.errors import unknown
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
-from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Measured, TableCell
 
 STYLES = {True: ("within", "#0072B2", "o"), False: ("outside", "#D55E00", "^")}  # of a cell by its tolerance

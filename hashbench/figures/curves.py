@@ -14,8 +14,8 @@ from hashbench.histogram import Histogram
 from hashbench.histogram.curves import radius_curve, rank_curve
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables.collect import kept_histogram
-from hashbench.tables.render_csv import Value
 
 N_MARKS = 50  # places of a precision curve that are drawn and written
 AXES = (

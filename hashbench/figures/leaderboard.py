@@ -13,7 +13,7 @@ from hashbench.runs.query_scores import AP
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.tables.leaderboard import Panel, declared, leaderboard, tables_of
-from hashbench.tables.render_leaderboard import labels_of
+from hashbench.tables.leaderboard_sheet import labels_of
 
 ROW_IN, AROUND_IN = 0.17, 1.4  # the height of a line, and of what is around the lines
 CERTAIN = 0.975  # the share from which a cell has no number: its colour says it

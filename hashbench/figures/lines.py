@@ -13,9 +13,9 @@ from hashbench.figures._panels import Panel, Point
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables import notation
 from hashbench.tables.cell import Cell
-from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Section, Table
 
 BOUND = "equal buckets (eq. 11)"

@@ -20,8 +20,8 @@ from hashbench.runs.data import split_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables.cell_runs import cell_hash
-from hashbench.tables.render_csv import Value
 
 FALSE = "#D62728"
 BELOW_IN = 0.2  # for the explanation
@@ -73,7 +73,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     (height, width, _), width_in = sheet.shape, WIDTHS_IN[file.width]
     points = [line for place, example in enumerate(examples, 1) for line in example.lines(place)]
     draw = partial(_draw, sheet, boxes, f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}. {marks}")
-    return Drawing(points, (width_in, width_in * height / width + BELOW_IN), draw, len(points))
+    size_in = width_in, width_in * height / width + BELOW_IN
+    return Drawing(points, size_in, draw, len(points), has_photographs=True)
 
 
 def _check(figure: FigureSpec) -> None:
@@ -85,7 +86,6 @@ def _check(figure: FigureSpec) -> None:
 
 def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     """The lines of queries, spread evenly; HashbenchError where codes or data are not here, or not of the row."""
-    from hashbench.evaluation.report.contact_sheet import in_bytes
     from hashbench.runs.guard import not_here
 
     path = store.run_folder(row.run) / CODES
@@ -99,12 +99,19 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
         relevance = from_labels(dataset.labels[query : query + 1], dataset.labels[found])
         yield _Example(
             id=query,
-            image=in_bytes(dataset.items[query], value_max),
+            image=_in_bytes(dataset.items[query], value_max),
             nearest=nearest,
             ids=found.tolist(),
-            images=[in_bytes(dataset.items[int(each)], value_max) for each in found],
+            images=[_in_bytes(dataset.items[int(each)], value_max) for each in found],
             wrong=(relevance.block(slice(0, 1), slice(0, len(found)))[0] == 0).tolist(),
         )
+
+
+def _in_bytes(image: NDArray[Any], value_max: float) -> NDArray[np.uint8]:
+    """The image with values 0 to 255, as uint8, where ``value_max`` becomes 255; values outside become 0 or 255."""
+    if image.dtype == np.uint8 and value_max == 255:
+        return image
+    return np.clip(np.rint(image * (255 / value_max)), 0, 255).astype(np.uint8)
 
 
 def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.uint8], list[Box]]:

@@ -15,7 +15,7 @@ from hashbench.methods import METHODS
 from hashbench.runs.row import Row
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
-from hashbench.tables.render_csv import Value
+from hashbench.showing.sheet import Value
 from hashbench.tuning.choice import Floats, best_after, choices, scores_alike
 from hashbench.tuning.search import Search
 

@@ -12,7 +12,7 @@ from hashbench.figures._drawing import WIDTHS_IN, Drawing, explain, nothing
 from hashbench.figures.search_curves import SearchFile, check, drawn_methods
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.tables.render_csv import Value
+from hashbench.showing.sheet import Value
 from hashbench.tuning.choice import importance
 from hashbench.tuning.search import Search
 

@@ -14,8 +14,8 @@ from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Value
 from hashbench.tables import notation
-from hashbench.tables.render_csv import Value
 from hashbench.tables.table import Table
 from hashbench.tuning.choice import best_after, scores_alike
 from hashbench.tuning.search import Search

@@ -16,7 +16,7 @@ from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.tables.render_csv import Value
+from hashbench.showing.sheet import Value
 
 MOST_ORDERS = 40  # that can be read in one figure
 RELEVANT, OTHER, EDGE, MEAN = "#0072B2", "#FFFFFF", "#000000", "#D55E00"

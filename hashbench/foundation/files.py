@@ -336,19 +336,6 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def files_named(names: Sequence[Path], suffix: str | None = None) -> list[Path]:
-    """The files that ``names`` are or match, db-2 before db-10; with ``suffix`` also those in folders."""
-    found: list[Path] = []
-    for name in names:
-        of_folder = suffix is not None and name.is_dir()
-        pattern = f"{glob.escape(str(name))}/*{suffix}" if of_folder else str(name.expanduser())
-        if not (files := [name] if name.is_file() else matching(pattern)):
-            what = f"no {suffix} file in this folder" if of_folder else "no such file"
-            raise HashbenchError(f"{name}: {what}: files or a quoted pattern are expected, such as 'items-*.npz'")
-        found += files
-    return sorted(found, key=natural)
-
-
 def matching(pattern: str) -> list[Path]:
     """The files that a pattern matches, in no order; ``**`` matches any folders."""
     return [path for path in map(Path, glob.glob(pattern, recursive=True)) if path.is_file()]  # noqa: PTH207

@@ -59,13 +59,12 @@ class ProcessGroup:
 class ComputeOptions:
     """How the encoder is computed in training: rounding and speed only, so the row records it, not the run's name."""
 
-    # float32, bfloat16, auto (bfloat16 on a GPU, float32 on a CPU), or fastest (on a CPU, what a short timing finds)
-    precision: str = "auto"
+    precision: str = "auto"  # float32, bfloat16, or auto: bfloat16 on a GPU, float32 on a CPU
     threads: int = 1  # of OpenMP and PyTorch on a CPU; BLAS has one
 
     def __post_init__(self) -> None:
-        if self.precision not in ("auto", "float32", "bfloat16", "fastest"):
-            raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16, fastest")
+        if self.precision not in ("auto", "float32", "bfloat16"):
+            raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16")
 
 
 ALONE, DEFAULT_COMPUTE = ProcessGroup(), ComputeOptions()

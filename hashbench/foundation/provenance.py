@@ -1,5 +1,6 @@
 """The provenance of a result: the version of the code, the libraries and the machine."""
 
+import hashlib
 import os
 import platform
 import subprocess
@@ -34,6 +35,17 @@ def code() -> Code:
         return Code(version=__version__, commit=None, dirty=None)
     changes = _git("status", "--porcelain", "--", *SOURCES)
     return Code(version=__version__, commit=_git("rev-parse", "HEAD"), dirty=changes != "")
+
+
+@cache
+def sources() -> str:
+    """SHA-256 (hex) of the package's Python files: two machines with the same compute the same, repository or not."""
+    digest = hashlib.sha256()
+    for path in sorted(paths.PACKAGE.rglob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(paths.PACKAGE).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
 
 
 def _git(*arguments: str) -> str | None:
@@ -124,6 +136,15 @@ def peak_memory() -> int | None:
         return None
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def gpu_memory(device: str) -> int | None:
+    """The most memory that PyTorch has held on the GPU ``device`` so far, in bytes; None where that is no GPU."""
+    if not device.startswith("cuda"):
+        return None
+    import torch
+
+    return torch.cuda.max_memory_allocated(device)
 
 
 def gpu_name() -> str | None:

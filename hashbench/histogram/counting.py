@@ -62,12 +62,12 @@ def count_blocks(
 
 def counter(query: AnyCodes, *, n_items: int | None = None, **options: Unpack[CountOptions]) -> Counter:
     """The counter of ``query`` codes against a database that comes in pieces; the options are those of ``count``."""
-    if (device := options.get("device", "cpu")) != "cpu":
+    device = options.get("device", "cpu")
+    if device != "cpu":
         from hashbench.histogram import torch_kernel
 
         return torch_kernel.TorchCounter(query, device)
-    n_pairs = None if n_items is None else len(query) * n_items
-    kernel = options.get("kernel") or _faster(n_pairs, query.shape[1])
+    kernel = options.get("kernel") or _faster(query.shape, n_items)
     return CpuCounter(on_cpu(query), options.get("workers"), kernel)
 
 
@@ -76,8 +76,10 @@ class CpuCounter(Counter):
 
     def __init__(self, query: Codes, workers: int | None, kernel: Kernel) -> None:
         super().__init__(query)
-        self.query, self.jobs = query, imported(f"hashbench.histogram.{kernel}_kernel").jobs
-        self.threads = workers or (available_cores() if kernel == "numba" else 1)  # NumPy's bincount holds the GIL
+        self.query = query
+        n_threads = available_cores() if kernel == "numba" else 1  # NumPy's bincount holds the GIL
+        self.threads = workers or n_threads
+        self.jobs = imported(f"hashbench.histogram.{kernel}_kernel").jobs
         self.counts: Ints = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
 
     def _add(self, database: AnyCodes, relevance: Relevance, report: Report) -> None:
@@ -100,14 +102,18 @@ class CpuCounter(Counter):
 
 
 class _Numba:
-    """What decides whether this process has imported the kernels of Numba."""
+    """The state of this process that decides whether it imports the kernels of Numba."""
 
     words_left = NUMPY_WORDS  # that NumPy compares before: then both have taken equally long
 
 
-def _faster(n_pairs: int | None, n_bits: int) -> Kernel:
-    """The kernel that ends sooner, the import of Numba included; None: the number of pairs is not known."""
-    _Numba.words_left -= NUMPY_WORDS + 1 if n_pairs is None else n_pairs * -(-n_bits // 64)
+def _faster(query: tuple[int, int], n_items: int | None) -> Kernel:
+    """The kernel that ends sooner, the import of Numba included, for ``query`` codes [items, bits]."""
+    n_queries, n_bits = query
+    if n_items is None:  # there may be many
+        _Numba.words_left = -1
+    else:
+        _Numba.words_left -= n_queries * n_items * -(-n_bits // 64)
     return "numba" if _Numba.words_left < 0 else "numpy"
 
 

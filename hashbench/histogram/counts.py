@@ -90,14 +90,16 @@ class Histogram:
 def widened(counts: Ints, n_levels: int) -> Ints:
     """``counts`` [q, d, v] with zeros for more levels, ``n_levels`` in all."""
     missing = n_levels - counts.shape[2]
-    return np.pad(counts, ((0, 0), (0, 0), (0, missing))) if missing else counts
+    if missing == 0:
+        return counts
+    return np.pad(counts, ((0, 0), (0, 0), (0, missing)))
 
 
 def joined_levels(known: Ints, levels: Ints) -> Ints:
     """The longer of two lists of levels; raises HashbenchError if it does not begin with the shorter one."""
     if not np.array_equal(levels[: len(known)], known[: len(levels)]):
         raise HashbenchError(f"relevance levels {levels} and {known}: the pieces of a database must agree")
-    return levels if len(levels) > len(known) else known
+    return max(known, levels, key=len)
 
 
 def require_fit(query: tuple[int, int], database: tuple[int, int], relevance: Relevance) -> None:
@@ -119,7 +121,8 @@ class Counter(ABC):
 
     def __init__(self, query: Any) -> None:
         self.query_shape = query.shape
-        self.n_items, self.n_pieces = 0, 0
+        self.n_items = 0
+        self.n_pieces = 0
         self.levels = np.zeros(0, np.int64)
 
     def add(self, database: Any, relevance: Relevance, report: Report = int) -> None:
@@ -166,7 +169,8 @@ class Counter(ABC):
 
 def ahead(blocks: Iterable[T]) -> Iterator[T]:
     """The same blocks, each fetched by a thread while the one before it is in use."""
-    remaining, end = iter(blocks), object()
+    remaining = iter(blocks)
+    end = object()
     with ThreadPoolExecutor(1) as reader:
         fetched = reader.submit(next, remaining, end)
         while (block := fetched.result()) is not end:

@@ -1,5 +1,7 @@
 """Curves by Hamming radius and by rank: means over the queries with a relevant item, and shares of all pairs."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,14 +25,13 @@ def radius_curve(histogram: Histogram) -> Curve:
     if not kept.any():
         raise HashbenchError(NO_QUERY)
     retrieved = histogram.at_distance[kept].cumsum(axis=1)
-    found = histogram.relevant[kept].cumsum(axis=1)
-    precision, n_with = found / np.maximum(retrieved, 1), (retrieved > 0).sum(axis=0)
-    of_found = np.full(len(n_with), np.nan)
+    relevant = histogram.relevant[kept].cumsum(axis=1)
+    precision = relevant / np.maximum(retrieved, 1)
     return {
         "radius": np.arange(histogram.n_bits + 1),
         "precision": precision.mean(axis=0),
-        "precision_of_found": np.divide(precision.sum(axis=0), n_with, out=of_found, where=n_with > 0),
-        "recall": (found / found[:, -1:]).mean(axis=0),
+        "precision_of_found": shares(precision.sum(axis=0), (retrieved > 0).sum(axis=0)),
+        "recall": (relevant / relevant[:, -1:]).mean(axis=0),
         "retrieved": retrieved.mean(axis=0),
         "empty": (retrieved == 0).mean(axis=0),
     }
@@ -45,19 +46,22 @@ def rank_curve(histogram: Histogram, most: int = N_RANKS) -> Curve:
     kept = histogram.n_relevant > 0
     if not kept.any():
         raise HashbenchError(NO_QUERY)
-    items, relevant = histogram.at_distance[kept], histogram.relevant[kept]
+    items = histogram.at_distance[kept]
+    relevant = histogram.relevant[kept]
     last = min(most, int(items[0].sum()))
     after = np.minimum(items.cumsum(axis=1), last)
     before = np.concatenate([np.zeros_like(after[:, :1]), after[:, :-1]], axis=1)
     rate = relevant / np.maximum(items, 1)  # of relevant items to ranks inside a tie group
 
-    def found(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def mean_relevant(weights: NDArray[np.float64]) -> NDArray[np.float64]:
         # summed over queries, the rate at a rank changes only where a tie group begins or ends
-        begin, end = (np.bincount(at.ravel(), weights.ravel(), last + 1) for at in (before, after))
+        begin = np.bincount(before.ravel(), weights.ravel(), last + 1)
+        end = np.bincount(after.ravel(), weights.ravel(), last + 1)
         return (begin - end)[:last].cumsum().cumsum() / len(items)
 
     n = np.arange(1, last + 1)
-    return {"n": n, "precision": found(rate) / n, "recall": found(rate / relevant.sum(axis=1, keepdims=True))}
+    recall = mean_relevant(rate / relevant.sum(axis=1, keepdims=True))
+    return {"n": n, "precision": mean_relevant(rate) / n, "recall": recall}
 
 
 def pair_curve(histogram: Histogram) -> Curve:
@@ -67,26 +71,31 @@ def pair_curve(histogram: Histogram) -> Curve:
     found, ``false_positive_rate`` where every pair is relevant. Queries without a relevant item count too. Raises
     HashbenchError when no pair is relevant.
     """
-    found = histogram.at_distance.sum(axis=0).cumsum()
+    within = histogram.at_distance.sum(axis=0).cumsum()
     relevant = histogram.relevant.sum(axis=0).cumsum()
     n_relevant = relevant[-1]
-    n_others = found[-1] - n_relevant
     if not n_relevant:
         raise HashbenchError("pairs: no pair of a query and an item is relevant")
-    others = found - relevant
-    unknown = np.full(len(found), np.nan)
+    others = within - relevant
     return {
         "radius": np.arange(histogram.n_bits + 1),
-        "found": found,
+        "found": within,
         "relevant": relevant,
-        "precision": np.divide(relevant, found, out=unknown.copy(), where=found > 0),
+        "precision": shares(relevant, within),
         "recall": relevant / n_relevant,
-        "f1": 2 * relevant / (found + n_relevant),
-        "false_positive_rate": others / n_others if n_others else unknown,
+        "f1": 2 * relevant / (within + n_relevant),
+        "false_positive_rate": shares(others, others[-1]),
     }
+
+
+def shares(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    """``part / whole``, NaN where the whole is 0."""
+    return np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
 
 
 def radius_of(precision: float, pairs: Curve) -> int | None:
     """The largest radius of a ``pair_curve`` within which the precision is still so high; None where there is none."""
     enough = np.flatnonzero(pairs["precision"] >= precision)
-    return int(enough[-1]) if enough.size else None
+    if not enough.size:
+        return None
+    return int(enough[-1])

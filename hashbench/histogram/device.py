@@ -18,15 +18,19 @@ def usable(name: str) -> str:
     """``name`` as "auto", "cpu" or "cuda:N"; raises HashbenchError for another name and for an unusable device."""
     if not re.fullmatch(r"auto|cpu|cuda(:\d{1,4})?", name):
         raise HashbenchError(f"device {name!r}: one of auto, cpu, cuda, cuda:N")
-    return name if name in ("auto", "cpu") else require_cuda(name)
+    if name.startswith("cuda"):
+        return require_cuda(name)
+    return name
 
 
 def for_arrays(name: str, *codes: Any) -> str:
     """The device that counts ``codes`` in memory; ``auto`` is that of the first torch tensor on a GPU, else "cpu"."""
     if name != "auto":
         return usable(name)
-    on_gpu = [each.device for each in codes if hasattr(each, "detach") and getattr(each, "is_cuda", False)]
-    return str(on_gpu[0]) if on_gpu else "cpu"
+    for array in codes:
+        if hasattr(array, "detach") and getattr(array, "is_cuda", False):
+            return str(array.device)
+    return "cpu"
 
 
 def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:
@@ -44,7 +48,7 @@ def for_pairs(name: str, n_pairs: int, n_bits: int) -> str:
 
 
 def has_cuda_driver() -> bool:
-    """Whether NVIDIA's driver is installed and finds a device; it calls the driver itself and does not import torch."""
+    """True if NVIDIA's driver is installed and finds a device; it calls the driver itself and does not import torch."""
     try:
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         n_devices = ctypes.c_int(0)

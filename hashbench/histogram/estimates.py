@@ -17,16 +17,16 @@ SIGNS = np.array([-1.0, 1.0])  # the levels of a bit
 
 def pack_tight(numbers: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
     """``numbers`` [n, d] below 2^bits as bytes [n, ceil(d bits / 8)]: one after the other, the lowest bits first."""
-    each = np.unpackbits(numbers[:, :, None], axis=2, count=bits, bitorder="little")
-    return np.packbits(each.reshape(len(numbers), -1), axis=1, bitorder="little")
+    unpacked = np.unpackbits(numbers[:, :, None], axis=2, count=bits, bitorder="little")
+    return np.packbits(unpacked.reshape(len(numbers), -1), axis=1, bitorder="little")
 
 
 def unpack_tight(packed: NDArray[np.uint8], bits: int, d: int) -> NDArray[np.uint8]:
     """The numbers [n, d] that :func:`pack_tight` packed."""
     if bits == MOST_BITS:
         return packed
-    each = np.unpackbits(packed, axis=1, count=d * bits, bitorder="little").reshape(len(packed), d, bits)
-    return np.packbits(each, axis=2, bitorder="little")[:, :, 0]
+    unpacked = np.unpackbits(packed, axis=1, count=d * bits, bitorder="little").reshape(len(packed), d, bits)
+    return np.packbits(unpacked, axis=2, bitorder="little")[:, :, 0]
 
 
 def pack_numbers(numbers: NDArray[np.uint8], bits: int) -> NDArray[np.uint8]:
@@ -51,7 +51,8 @@ def estimated(
     2, at most 2^-51 of the largest possible product, so that products are exact: items of equal codes and factors tie,
     whatever is computed beside them.
     """
-    n_items, n_features = len(packed), vectors.shape[1]
+    n_items = len(packed)
+    n_features = vectors.shape[1]
     largest = np.abs(vectors).max(axis=1, initial=0) * np.abs(levels).max() * n_features
     unit = np.ldexp(1.0, np.frexp(largest)[1] - EXACT_BITS)[:, None]
     whole = np.rint(vectors / unit)
@@ -61,14 +62,15 @@ def estimated(
         block = np.empty((len(whole[rows]), n_items))
         if not len(block):
             return block
-        is_looked_up = len(block) < FEW and of_byte.shape[1] > 1
-        tables = _tables(whole[rows], of_byte, packed.shape[1]) if is_looked_up else None
-        for items in slices(n_items, max(1, NUMBERS // n_features)):
-            if tables is not None:
+        parts = slices(n_items, max(1, NUMBERS // n_features))
+        if len(block) < FEW and of_byte.shape[1] > 1:
+            tables = _tables(whole[rows], of_byte, packed.shape[1])
+            for items in parts:
                 block[:, items] = by_tables(tables, packed[items])(slice(0, len(block)))
-                continue
-            decoded = of_byte[packed[items]].reshape(len(packed[items]), -1)[:, :n_features]
-            block[:, items] = whole[rows] @ decoded.T
+        else:
+            for items in parts:
+                decoded = of_byte[packed[items]].reshape(len(packed[items]), -1)[:, :n_features]
+                block[:, items] = whole[rows] @ decoded.T
         block *= unit[rows]
         block *= scale
         block += added

@@ -56,7 +56,8 @@ inner = njit(nogil=True)  # part of the kernels that call it, and kept with them
 def _add_differing(query: Words, database: Words, start: int, scale: int, key: Keys) -> None:
     """Adds ``scale`` times the Hamming distance to each item from ``start``; query [w], database [w, n]."""
     for w in range(len(query)):
-        word, row = query[w], database[w, start : start + len(key)]
+        word = query[w]
+        row = database[w, start : start + len(key)]
         for i in range(len(key)):
             key[i] += np.uint32(scale) * np.uint32(popcount(word ^ row[i]))
 
@@ -124,7 +125,8 @@ def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts:
     table = np.zeros((TABLES, n_bins * n_bins if pairs[:, 1].max() >= 0 else n_bins), np.uint32)
     total = np.zeros(table.shape[1], np.int64)
     for p in range(len(pairs)):
-        one, two = pairs[p, 0], max(pairs[p, 0], pairs[p, 1])
+        one = pairs[p, 0]
+        two = max(pairs[p, 0], pairs[p, 1])
         width = n_bins if pairs[p, 1] >= 0 else 1
         bounds = (0, cuts[p, 0], cuts[p, 1], database.shape[1])
         for run in range(3):
@@ -160,7 +162,8 @@ def count_keys(
                     key[i] = levels[i]
             _add_differing(query[q], database, tile, n_levels, key)
             for w in range(query_labels.shape[1]):
-                word, row = query_labels[q, w], database_labels[w, tile : tile + len(key)]
+                word = query_labels[q, w]
+                row = database_labels[w, tile : tile + len(key)]
                 for i in range(len(key)):
                     key[i] += np.uint32(popcount(word & row[i]))
             _tally(key, table)
@@ -179,7 +182,8 @@ def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, co
 
 
 def _by_level(relevance: Relevance, query: Codes, database: Codes, columns: slice, counts: Ints) -> Iterator[Job]:
-    words, items = _contiguous(query.words), _contiguous(database.words[columns].T)
+    words = _contiguous(query.words)
+    items = _contiguous(database.words[columns].T)
     no_labels = np.zeros((len(words), 0), np.uint64), np.zeros((0, items.shape[1]), np.uint64)
 
     def job(rows: slice) -> int:
@@ -197,9 +201,11 @@ def _by_class(query_labels: Labels, labels: Labels, query: Codes, database: Word
     fits = labels.size > 0 and labels.min() >= -(1 << 15) and labels.max() < 1 << 15
     # int16 is sorted by radix, in a tenth of the time
     order = np.argsort(labels.astype(np.int16) if fits else labels, kind="stable")
-    words, items = _contiguous(query.words), _contiguous(database[order].T)
+    words = _contiguous(query.words)
+    items = _contiguous(database[order].T)
     pairs = _pairs(query_labels, joint=query.n_bits <= JOINT_BITS)
-    classes, labels = query_labels[pairs[:, 0]], labels[order]
+    classes = query_labels[pairs[:, 0]]
+    labels = labels[order]
     cuts = np.stack([np.searchsorted(labels, classes, side) for side in ("left", "right")], axis=1).astype(np.int64)
     cuts[classes < 0] = 0
 
@@ -213,8 +219,10 @@ def _by_class(query_labels: Labels, labels: Labels, query: Codes, database: Word
 def _by_shared_labels(
     query_labels: Labels, labels: Labels, query: Codes, database: Words, counts: Ints
 ) -> Iterator[Job]:
-    words, items = _contiguous(query.words), _contiguous(database.T)
-    query_bits, database_bits = pack_words(query_labels), _contiguous(pack_words(labels).T)
+    words = _contiguous(query.words)
+    items = _contiguous(database.T)
+    query_bits = pack_words(query_labels)
+    database_bits = _contiguous(pack_words(labels).T)
     no_level = np.zeros((len(words), 0), np.uint16)
 
     def job(rows: slice) -> int:
@@ -230,12 +238,12 @@ def _contiguous(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_signed(labels: Labels) -> bool:
-    """Whether all ids of that type are int64 too; unsigned 64-bit ones and reals are compared as they are."""
+    """True if all ids of that type are int64 too; unsigned 64-bit ones and reals are compared as they are."""
     return np.can_cast(labels.dtype, np.int64)
 
 
 def is_multi_hot(labels: Labels) -> bool:
-    """Whether all labels are 0 or 1: then a bit holds a label."""
+    """True if all labels are 0 or 1: then a bit holds a label."""
     return labels.size == 0 or (labels.min() >= 0 and labels.max() <= 1)
 
 

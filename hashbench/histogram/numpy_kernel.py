@@ -32,10 +32,12 @@ def jobs(relevance: Relevance, query: Codes, database: Codes, columns: slice, co
 
 def _add(query: NDArray[np.uint64], database: NDArray[np.uint64], level: NDArray[np.uint16], counts: Ints) -> None:
     """Adds all pairs to ``counts`` int64[q, d, v]; query uint64[q, w], database uint64[w, n], level uint16[q, n]."""
-    n_levels, size = counts.shape[2], counts[0].size
+    n_levels = counts.shape[2]
+    size = counts[0].size
     assert level.max(initial=0) < n_levels, "blocks are indices of the levels"
     narrow = np.min_scalar_type(size)  # one byte where it holds all keys: the narrower, the faster
-    words, levels = np.ascontiguousarray(database), level.astype(narrow)
+    words = np.ascontiguousarray(database)
+    levels = level.astype(narrow)
     for q in range(len(query)):
         key = levels[q]
         for one, others in zip(query[q], words, strict=True):

@@ -96,7 +96,8 @@ def merged_after(ranking: Histogram, rank: int | None) -> RankingHistogram:
 def without_rank(ranking: RankingHistogram, rank: Ints, level: NDArray[np.integer]) -> RankingHistogram:
     """``ranking`` without one item of each query: of index ``level`` [q] at ``rank`` [q] from 0; -1: without none."""
     group = (ranking.at_distance.cumsum(axis=1) <= rank[:, None]).sum(axis=1)
-    queries, counts = np.flatnonzero(rank >= 0), ranking.counts.copy()
+    queries = np.flatnonzero(rank >= 0)
+    counts = ranking.counts.copy()
     counts[queries, group[queries], level[queries]] -= 1
     return RankingHistogram(counts, ranking.levels)
 
@@ -104,7 +105,8 @@ def without_rank(ranking: RankingHistogram, rank: Ints, level: NDArray[np.intege
 def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
     """The rankings of all queries of at least one block; queries with fewer groups get empty groups at the end."""
     n_queries, n_groups, n_levels = np.array([block.counts.shape for block in blocks_of_queries]).T
-    counts, first = np.zeros((n_queries.sum(), n_groups.max(), n_levels[0]), np.int64), 0
+    counts = np.zeros((n_queries.sum(), n_groups.max(), n_levels[0]), np.int64)
+    first = 0
     for block in blocks_of_queries:
         counts[first : first + block.n_queries, : block.counts.shape[1]] = block.counts
         first += block.n_queries
@@ -121,7 +123,8 @@ def rankings(distances: Distances, relevance: Relevance, own: Ints | None = None
             level_of_own = relevance.pairs(np.arange(rows.start, rows.start + len(block)), np.maximum(items, 0))
         else:
             level = relevance.block(rows, slice(0, relevance.shape[1]))
-            ranked, level_of_own = grouped(block, level, relevance.levels), of_item(level, items)
+            ranked = grouped(block, level, relevance.levels)
+            level_of_own = of_item(level, items)
         if own is not None:
             nearer = (block < of_item(block, items)[:, None]).sum(axis=1)
             ranked = without_rank(ranked, np.where(items >= 0, nearer, -1), level_of_own)
@@ -169,9 +172,8 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
     require_bits(query.n_bits, database.n_bits)
     whole = _whole(weights, len(query), query.n_bits)
     n_bytes = -(-query.n_bits // 8)  # that hold a bit, lowest bit first
-    in_words = (np.ascontiguousarray(each.words).astype("<u8", copy=False) for each in (query, database))
-    query_bytes, database_bytes = (words.view(np.uint8)[:, :n_bytes] for words in in_words)
-    columns = np.ascontiguousarray(database_bytes.T)
+    query_bytes = query.bytes()[:, :n_bytes]
+    columns = np.ascontiguousarray(database.bytes()[:, :n_bytes].T)
 
     def distances(rows: slice) -> Array:
         block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
@@ -233,5 +235,6 @@ class Rankings:
     own: Ints | None = None  # the row of each query in the database, which is left out; -1: none
 
     def __iter__(self) -> Iterator[RankingHistogram]:
-        found, n = rankings(self.distances, self.relevance, self.own), self.relevance.shape[0]
-        return with_bar(found, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)
+        blocks_of_queries = rankings(self.distances, self.relevance, self.own)
+        n = self.relevance.shape[0]
+        return with_bar(blocks_of_queries, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)

@@ -34,18 +34,21 @@ class Retrieval:
 
     def __post_init__(self) -> None:
         if tuple(self.reranked) != CUTOFFS:
-            given, expected = (", ".join(map(str, cutoffs)) or "no" for cutoffs in (self.reranked, CUTOFFS))
-            raise HashbenchError(f"searches for {given} items: {expected} are expected")
+            present = ", ".join(map(str, self.reranked)) or "no"
+            expected = ", ".join(map(str, CUTOFFS))
+            raise HashbenchError(f"searches for {present} items: {expected} are expected")
+        q = self.n_queries
         for cutoff, (relevant, n) in self.reranked.items():
-            q, k = shape = self.n_queries, min(cutoff, self.n_items)
-            if relevant.dtype != np.bool_ or relevant.shape != shape:
-                raise HashbenchError(f"relevant, {relevant.dtype} of shape {relevant.shape}: bool {shape} is expected")
+            k = min(cutoff, self.n_items)
+            if relevant.dtype != np.bool_ or relevant.shape != (q, k):
+                raise HashbenchError(f"relevant, {relevant.dtype} of shape {relevant.shape}: bool {q, k} is expected")
             in_range = n.dtype.kind in "ui" and n.shape == (q,) and bool(((n >= k) & (n <= self.n_items)).all())
             if k < 1 or not in_range:
                 raise HashbenchError(f"candidates of {q} queries: {k} to {self.n_items} of each are expected")
         counts = self.contingency
-        is_table = counts is None or (counts.dtype.kind in "ui" and counts.ndim == 2 and counts.any())
-        if counts is not None and not (is_table and counts.min() >= 0):
+        if counts is not None and not (
+            counts.dtype.kind in "ui" and counts.ndim == 2 and counts.any() and counts.min() >= 0
+        ):
             raise HashbenchError(f"contingency of shape {counts.shape}: counts [d, classes] of some items are expected")
 
     @property
@@ -70,9 +73,10 @@ class Retrieval:
         """The retrieval that ``save`` wrote; raises HashbenchError if the file is missing or damaged."""
         try:
             with open_arrays(path) as archive:
-                found = {k: Reranked(*(archive[f"{name}_{k}"] for name in Reranked._fields)) for k in CUTOFFS}
-                counts, n_items = archive["contingency"], operator.index(archive["n_items"].item())
-                return Retrieval(n_items, found, counts if counts.size else None)
+                reranked = {k: Reranked(archive[f"relevant_{k}"], archive[f"n_candidates_{k}"]) for k in CUTOFFS}
+                counts = archive["contingency"]
+                n_items = operator.index(archive["n_items"].item())
+                return Retrieval(n_items, reranked, counts if counts.size else None)
         except FileNotFoundError:
             raise HashbenchError(f"{path}: no such file") from None
         except Exception as error:  # a damaged archive can raise nearly anything
@@ -82,6 +86,7 @@ class Retrieval:
         """The arrays by their names in the file; without a contingency table its array is empty."""
         counts = np.zeros((0, 0), np.int64) if self.contingency is None else self.contingency
         arrays: dict[str, NDArray[Any]] = {"n_items": np.array(self.n_items), "contingency": counts}
-        for cutoff, found in self.reranked.items():
-            arrays |= {f"{name}_{cutoff}": array for name, array in found._asdict().items()}
+        for cutoff, search in self.reranked.items():
+            arrays[f"relevant_{cutoff}"] = search.relevant
+            arrays[f"n_candidates_{cutoff}"] = search.n_candidates
         return arrays

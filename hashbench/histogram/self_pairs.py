@@ -20,9 +20,12 @@ class SelfPairs:
     """The pairs of a query with itself in a database that comes in pieces; ``own`` [q] are its rows there, -1 none."""
 
     def __init__(self, query: Codes, own: Ints | None) -> None:
-        self.query, self.own = query, np.full(len(query), -1) if own is None else own
-        self._n_seen, self._same_so_far = 0, True
-        self._distance, self._level = np.zeros(len(query), np.int64), np.zeros(len(query), np.int64)
+        self.query = query
+        self.own = np.full(len(query), -1) if own is None else own
+        self._n_seen = 0
+        self._same_so_far = True
+        self._distance = np.zeros(len(query), np.int64)
+        self._level = np.zeros(len(query), np.int64)
 
     def add(self, database: Codes, relevance: PairRelevance) -> None:
         """Reads the next piece of the database."""
@@ -38,7 +41,7 @@ class SelfPairs:
 
     @property
     def is_same(self) -> bool:
-        """Whether the pieces so far are the queries themselves, in their order: equal codes and labels."""
+        """True if the pieces so far are the queries themselves, in their order: equal codes and labels."""
         return self._same_so_far and self._n_seen == len(self.query)
 
     def left_out(self, counted: Histogram) -> Histogram:
@@ -46,23 +49,25 @@ class SelfPairs:
         queries = np.flatnonzero(self.own >= 0)
         if not queries.size:
             return counted
-        found = _without(counted, queries, self._distance[queries], self._level[queries])
-        assert (found.counts[queries] >= 0).all(), "every pair was counted"
-        return found
+        others = _without(counted, queries, self._distance[queries], self._level[queries])
+        assert (others.counts[queries] >= 0).all(), "every pair was counted"
+        return others
 
 
 def without_itself(counted: Histogram, relevance: Relevance) -> Histogram:
     """The histogram of a set against itself without the pairs of an item with itself; HashbenchError for any other."""
     n = counted.n_queries
-    fits = relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels)
-    blocks = [relevance.block(rows, rows).diagonal() for rows in slices(n if fits else 0, OWN_ROWS)]
-    found = _without(counted, np.arange(n), 0, np.concatenate(blocks)) if blocks else counted
-    if not fits or (found.counts[:, 0] < 0).any() or (found.counts.sum(axis=(1, 2)) != n - 1).any():
-        raise HashbenchError(
-            f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
-            "at distance 0 from itself with its own level, or levels or numbers differ"
-        )
-    return found
+    if relevance.shape == (n, n) and np.array_equal(relevance.levels, counted.levels):
+        level = np.zeros(n, np.int64)
+        for rows in slices(n, OWN_ROWS):
+            level[rows] = relevance.block(rows, rows).diagonal()
+        others = _without(counted, np.arange(n), 0, level)
+        if (others.counts[:, 0] >= 0).all() and (others.counts.sum(axis=(1, 2)) == n - 1).all():
+            return others
+    raise HashbenchError(
+        f"a histogram of {n} queries, a relevance of {relevance.shape}: no set against itself, for an item is not "
+        "at distance 0 from itself with its own level, or levels or numbers differ"
+    )
 
 
 def _without(counted: Histogram, queries: Ints, distance: Ints | int, level: NDArray[np.integer]) -> Histogram:
@@ -78,6 +83,6 @@ def checked(name: str, rows: NDArray[Any], n_queries: int, n_items: int) -> Ints
         expected = f"the database row of each of the {n_queries} queries is expected, -1 for a query that is no item"
         raise HashbenchError(f"{name}: {rows.dtype} of shape {rows.shape}: {expected}")
     if rows.size and (rows.max() >= n_items or rows.min() < -1):
-        wrong = rows.max() if rows.max() >= n_items else rows.min()
+        wrong = rows[(rows >= n_items) | (rows < -1)][0]
         raise HashbenchError(f"{name}: there is no row {wrong}: the database has rows 0 to {n_items - 1}; -1 is none")
     return rows.astype(np.int64)

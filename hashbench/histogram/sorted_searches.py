@@ -24,11 +24,11 @@ def sorted_searches(
     activations are exact. Where neighbours are relevant, and codes of hundreds of bits are compared, they are rounded
     to 52 bits, in about a tenth of the time. HashbenchError if they have other signs.
     """
-    found: dict[Ranked, Distances] = {}
+    by_search: dict[Ranked, Distances] = {}
     if weights is not None:
-        found["weighted"] = weighted_hamming(query, database, weights)
+        by_search["weighted"] = weighted_hamming(query, database, weights)
     if activations is not None and isinstance(relevance, NeighbourRelevance):
-        found["asymmetric"] = by_activations(activations, query, database)
+        by_search["asymmetric"] = by_activations(activations, query, database)
     elif activations is not None:
-        found["asymmetric"] = weighted_hamming(query, database, magnitudes(activations, query))
-    return {search: Rankings(distances, relevance, progress) for search, distances in found.items()}
+        by_search["asymmetric"] = weighted_hamming(query, database, magnitudes(activations, query))
+    return {search: Rankings(distances, relevance, progress) for search, distances in by_search.items()}

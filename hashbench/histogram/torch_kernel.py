@@ -87,9 +87,10 @@ def pack(codes: Tensor, values: CodeValues | None = None) -> TensorCodes:
 
 
 def _bits(block: Tensor, values: CodeValues) -> Tensor:
-    """Whether each value is > 0; raises HashbenchError if one is not finite, or whole and other than -1, 0 and 1."""
+    """The mask of values > 0; raises HashbenchError if one is not finite, or whole and other than -1, 0 and 1."""
     if block.is_floating_point():
-        block = block.float() if block.element_size() < 2 else block  # torch compares it on every device
+        if block.element_size() < 2:
+            block = block.float()  # torch compares it on every device
         if not block.isfinite().all():
             raise HashbenchError(f"{values.where}: not finite (NaN or inf): finite numbers are expected")
     elif block.dtype in UNSIGNED:
@@ -120,7 +121,8 @@ class TorchCounter(Counter):
     def _add(self, database: Codes | TensorCodes, relevance: Relevance, report: Report) -> None:
         missing = len(self.levels) - self.counts.shape[2]
         with self._enough_memory():
-            self.counts = torch.nn.functional.pad(self.counts, (0, missing)) if missing else self.counts
+            if missing:
+                self.counts = torch.nn.functional.pad(self.counts, (0, missing))
             for columns in slices(len(database), ITEMS):
                 items = TensorCodes.of(database[columns], self.device).words
                 if not self._add_in_kernel(items, relevance, columns):
@@ -152,7 +154,10 @@ class TorchCounter(Counter):
             return False
         from hashbench.histogram.triton_kernel import MAX_KEYS, count_into
 
-        if self.counts[0].numel() >= MAX_KEYS or (labels := labels_on(self.device, relevance, columns)) is None:
+        if self.counts[0].numel() >= MAX_KEYS:
+            return False
+        labels = labels_on(self.device, relevance, columns)
+        if labels is None:
             return False
         try:
             with torch.cuda.device(self.device):

@@ -68,9 +68,23 @@ def count_into(
 ) -> None:
     """Adds all pairs of int32[q, w] and int32[w, n] to ``counts`` int64[q, d, v]; labels are as ``labels_on`` gives."""
     n_queries, n_bins, n_levels = counts.shape
-    n_items, n_keys = database.shape[1], n_bins * n_levels
+    n_items = database.shape[1]
+    n_keys = n_bins * n_levels
     label_words = 0 if database_labels.ndim == 1 else len(database_labels)
-    sizes = {"WORDS": len(database), "LABEL_WORDS": label_words, "LEVELS": n_levels, "BLOCK": BLOCK, "TILES": TILES}
-    sides = (query, database, query_labels, database_labels)
     launch = _count[(n_queries, triton.cdiv(n_items, BLOCK * TILES))]
-    launch(*sides, counts, n_items, n_keys, KEYS=triton.next_power_of_2(n_keys + 1), popcount=popcount, **sizes)
+    launch(
+        query,
+        database,
+        query_labels,
+        database_labels,
+        counts,
+        n_items,
+        n_keys,
+        WORDS=len(database),
+        LABEL_WORDS=label_words,
+        LEVELS=n_levels,
+        KEYS=triton.next_power_of_2(n_keys + 1),
+        BLOCK=BLOCK,
+        TILES=TILES,
+        popcount=popcount,
+    )

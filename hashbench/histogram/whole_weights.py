@@ -46,7 +46,7 @@ def whole_weights(weights: NDArray[Any]) -> Ints:
 
 
 def _are_short(values: NDArray[np.float64]) -> bool:
-    """Whether each value has so few binary digits that it is meant as it is."""
+    """True if each value has so few binary digits that it is meant as it is."""
     digits = np.ldexp(np.frexp(values)[0], COMPUTED_BITS)
     return bool((digits == np.floor(digits)).all())
 
@@ -72,9 +72,9 @@ def ranks(sums: Ints) -> Ints:
     order = np.lexsort(sums)
     ordered = sums[:, order]
     is_larger = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    found = np.zeros(len(order), np.int64)
-    found[order[1:]] = np.cumsum(is_larger)
-    return found
+    rank = np.zeros(len(order), np.int64)
+    rank[order[1:]] = np.cumsum(is_larger)
+    return rank
 
 
 def _in_units(values: Sequence[Fraction]) -> list[int]:
@@ -97,18 +97,20 @@ def _decimals(weights: NDArray[Any]) -> list[Fraction] | None:
     if weights.dtype.kind != "f":
         return None
     shortest = [Decimal(str(value)) for value in weights]
-    digits = max(len(value.as_tuple().digits) for value in shortest)
-    return list(map(Fraction, shortest)) if digits <= np.finfo(weights.dtype).precision else None
+    if max(len(value.as_tuple().digits) for value in shortest) > np.finfo(weights.dtype).precision:
+        return None
+    return list(map(Fraction, shortest))
 
 
 def _fractions(weights: NDArray[Any]) -> list[Fraction] | None:
     """The weights over the largest of them, as fractions that differ from them by rounding errors only."""
     rounding = NOISE * Fraction(float(np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64).eps))
     most = int(float(rounding) ** (-1 / 3))  # by chance some 10^-5 of float64 are so near to such a fraction
-    largest, found = Fraction(weights.max().item()), {}
+    largest = Fraction(weights.max().item())
+    meant = {}
     for value in set(weights.tolist()):
         ratio = Fraction(value) / largest
-        found[value] = ratio.limit_denominator(most)
-        if abs(found[value] - ratio) > rounding * ratio:
+        meant[value] = ratio.limit_denominator(most)
+        if abs(meant[value] - ratio) > rounding * ratio:
             return None
-    return [found[value] for value in weights.tolist()]
+    return [meant[value] for value in weights.tolist()]

@@ -19,7 +19,7 @@ def check(relaxed: Tensor, relevance: Tensor) -> None:
 
 
 def is_batch(values: Tensor) -> bool:
-    """Whether ``values`` are floats [M, d] with M >= 1 and d >= 1."""
+    """True if ``values`` are floats [M, d] with M >= 1 and d >= 1."""
     return values.ndim == 2 and values.is_floating_point() and values.numel() > 0
 
 
@@ -62,8 +62,8 @@ def label_cosines(shared: Tensor) -> Tensor:
 
     The diagonal is the number of labels of an item; where it has none, its cosines are 0.
     """
-    own = shared.diagonal().clamp(min=1).double().sqrt()
-    return (shared / (own[:, None] * own)).clamp(0, 1)
+    norms = shared.diagonal().clamp(min=1).double().sqrt()
+    return (shared / (norms[:, None] * norms)).clamp(0, 1)
 
 
 def likelihood(theta: Tensor, similar: Tensor, linear_above: float = 20.0) -> Tensor:
@@ -83,7 +83,8 @@ def pair_weights(counted: Tensor, similar: Tensor, kind: PairWeights) -> Tensor:
     A similar pair has |S| / |S1| (of "none": 1), a dissimilar one |S| / |S0| (of "both") or 1. S are the counted pairs,
     S1 and S0 the similar and the dissimilar ones among them; ``similar`` is False where ``counted`` is.
     """
-    n_pairs, n_similar = counted.sum().double(), similar.sum().double()
+    n_pairs = counted.sum().double()
+    n_similar = similar.sum().double()
     one = torch.ones_like(n_pairs)
     of_similar = one if kind == "none" else n_pairs / n_similar.clamp(min=1)
     of_dissimilar = n_pairs / (n_pairs - n_similar).clamp(min=1) if kind == "both" else one
@@ -97,4 +98,5 @@ def quantisation(activations: Tensor, power: int = 2, over_bits: Literal["sum", 
     """
     wide = activations.double()
     cost = (signs(wide) - wide).abs().pow(power)
-    return cost.sum() / max(cost.numel() if over_bits == "mean" else len(cost), 1)
+    n = cost.numel() if over_bits == "mean" else len(cost)
+    return cost.sum() / max(n, 1)

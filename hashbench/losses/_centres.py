@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from hashbench.codes.hadamard import Signs, hadamard
 from hashbench.foundation.errors import HashbenchError
 
-Kind = Literal["hadamard", "hadamard_first", "bernoulli", "half", "max_distance"]
+Kind = Literal["hadamard", "hadamard_first", "bernoulli", "max_distance"]
 
 ANY_LENGTH = "centres = 'max_distance' takes any number of bits"
 DRAWS = 100  # of all centres, until no two are equal and no bit is the same in all
-FIRST_SHARE, STEP, LAST_SHARE = 0.61, 0.01, 0.2  # of the bits: the distance that max_distance asks for
+# of the bits: the distance that max_distance asks for
+FIRST_SHARE = 0.61
+STEP = 0.01
+LAST_SHARE = 0.2
 TRIES = 10_000  # for a centre that is as far as that, until it asks for less
 
 
@@ -26,9 +29,9 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
     ``hadamard``: rows of a Hadamard matrix in random order with random signs, then their negatives; the first ``bits``
     centres are bits / 2 apart. ``hadamard_first``: the first rows, then their negatives, in the order of the released
     code of yuan2020central, whose columns repeat: at 64 bits ten classes have 16 different bits. Both go on with
-    ``half`` where there are more than 2 bits classes. ``bernoulli``: each bit is +1 with probability 1/2. ``half``:
-    random codes with bits / 2 ones. ``max_distance``: random codes, kept if they are 0.61 bits away from all centres
-    before them, or, 0.01 bits less after each 10,000 that are not, as the code of an author of fan2020deep has it.
+    random codes of bits / 2 ones where there are more than 2 bits classes. ``bernoulli``: each bit is +1 with
+    probability 1/2. ``max_distance``: random codes, kept if they are 0.61 bits away from all centres before them, or,
+    0.01 bits less after each 10,000 that are not, as the code of an author of fan2020deep has it.
 
     A draw with a bit that is the same in all centres is repeated, up to 100 times; few classes have none without.
     Raises HashbenchError where there are fewer codes than classes, or no such codes of this length.
@@ -38,17 +41,18 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
         "hadamard": partial(_hadamard_rows, n_classes, bits),
         "hadamard_first": partial(_first_hadamard_rows, n_classes, bits),
         "bernoulli": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _random_code),
-        "half": partial(_distinct, np.empty((0, bits), np.int8), n_classes, _half_code),
         "max_distance": partial(_far_apart, n_classes, bits),
     }
-    rng, best = np.random.default_rng(seed), None
-    for _ in range(DRAWS):
-        drawn = draw[kind](rng)
-        if best is None or _constant_bits(drawn) < _constant_bits(best):
-            best = drawn
-        if kind == "hadamard_first" or _constant_bits(best) == 0:
+    rng = np.random.default_rng(seed)
+    best = draw[kind](rng)
+    if kind == "hadamard_first":  # its rows are fixed, so a bit that is the same in all of them stays
+        return best
+    for _ in range(DRAWS - 1):
+        if _constant_bits(best) == 0:
             break
-    assert best is not None
+        drawn = draw[kind](rng)
+        if _constant_bits(drawn) < _constant_bits(best):
+            best = drawn
     return best
 
 
@@ -70,30 +74,30 @@ def eigen_signs(similarity: NDArray[np.float64], bits: int, seed: int) -> Signs:
     """
     from scipy.linalg import eigh
 
-    rng, n = np.random.default_rng(seed), len(similarity)
-    residual, found = bits * (2 * similarity - 1), np.empty((0, n))
+    rng = np.random.default_rng(seed)
+    n = len(similarity)
+    residual = bits * (2 * similarity - 1)
+    earlier = np.empty((0, n))
     for _ in range(bits):
         noise = rng.standard_normal((n, n)) * (1e-6 * bits)
         vector = eigh(residual + noise + noise.T, subset_by_index=[n - 1, n - 1])[1][:, 0]
         vector = vector * np.sign(vector[np.abs(vector).argmax()])  # the eigensolver gives it either sign
         bit = np.where(vector >= 0, 1.0, -1.0)
         others = (rng.choice([-1.0, 1.0], n) for _ in range(100))
-        useful = (y for y in chain([bit], others) if not np.any(np.abs(found @ y) == n) and y @ residual @ y > 0)
+        useful = (y for y in chain([bit], others) if not np.any(np.abs(earlier @ y) == n) and y @ residual @ y > 0)
         bit = next(useful, bit)
-        residual, found = residual - np.outer(bit, bit), np.vstack([found, bit])
-    return found.T.astype(np.int8)
+        residual = residual - np.outer(bit, bit)
+        earlier = np.vstack([earlier, bit])
+    return earlier.T.astype(np.int8)
 
 
 def _check(kind: Kind, n_classes: int, bits: int) -> None:
     here = f"centres of {n_classes} classes at {bits} bits: centres = {kind!r}"
     if kind in ("hadamard", "hadamard_first") and hadamard(bits) is None:
         raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
-    if kind == "half" and bits % 2:
-        raise HashbenchError(f"{here}: an odd number of bits has no half: {ANY_LENGTH}")
-    of_half = comb(bits, bits // 2)
-    codes = {"bernoulli": 2**bits, "max_distance": 2**bits, "half": of_half}.get(kind, max(2 * bits, of_half))
-    if codes < n_classes:
-        raise HashbenchError(f"{here}: there are {codes} such codes: more bits, or fewer classes")
+    n_codes = 2**bits if kind in ("bernoulli", "max_distance") else max(2 * bits, comb(bits, bits // 2))
+    if n_codes < n_classes:
+        raise HashbenchError(f"{here}: there are {n_codes} such codes: more bits, or fewer classes")
 
 
 def _hadamard_rows(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
@@ -123,29 +127,33 @@ def _distinct(
     first: Signs, n: int, draw: Callable[[int, np.random.Generator], Signs], rng: np.random.Generator
 ) -> Signs:
     """``first``, and codes that are drawn until there are ``n`` different ones."""
-    found = {row.tobytes(): row for row in first}
-    while len(found) < n:
-        row = draw(first.shape[1], rng)
-        found.setdefault(row.tobytes(), row)
-    return np.stack(list(found.values()))
+    codes = {code.tobytes(): code for code in first}
+    while len(codes) < n:
+        code = draw(first.shape[1], rng)
+        codes.setdefault(code.tobytes(), code)
+    return np.stack(list(codes.values()))
 
 
 def _far_apart(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:
-    found, share, failures = np.empty((0, bits), np.float32), FIRST_SHARE, 0
-    while len(found) < n_classes:
+    codes = np.empty((0, bits), np.float32)
+    share = FIRST_SHARE
+    failures = 0
+    while len(codes) < n_classes:
         tried = rng.choice(np.array([-1, 1], np.float32), (min(1000, TRIES - failures), bits))
-        nearest = (bits - tried @ found.T).min(1, initial=2 * bits) / 2
+        nearest = (bits - tried @ codes.T).min(1, initial=2 * bits) / 2
         far = np.flatnonzero(nearest >= share * bits)
         if len(far):
-            found, failures = np.vstack([found, tried[far[0]]]), 0
+            codes = np.vstack([codes, tried[far[0]]])
+            failures = 0
             continue
         failures += len(tried)
         if failures == TRIES:
-            share, failures = share - STEP, 0
+            share = share - STEP
+            failures = 0
         if share < LAST_SHARE:
             few = f"{n_classes} codes of {bits} bits that are {LAST_SHARE} bits apart were not found"
             raise HashbenchError(f"centres = 'max_distance': {few}: more bits, or centres = 'bernoulli'")
-    return found.astype(np.int8)
+    return codes.astype(np.int8)
 
 
 def _constant_bits(codes: Signs) -> int:

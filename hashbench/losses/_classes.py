@@ -27,32 +27,32 @@ class ClassSupervision(nn.Module):
 
     def __init__(self, labels: Tensor, seed: int) -> None:
         super().__init__()
-        own = labels
         if labels.ndim == 2:
-            own = (labels > 0)[:, (labels > 0).any(0)]
-            if not (own.sum(1) > 1).any():  # as class ids: they take less memory
-                own = torch.where(own.any(1), (own * torch.arange(own.shape[1])).sum(1), -1)
-        if own.ndim == 1:
-            ids = torch.unique(own[own >= 0])
-            own = torch.where(own >= 0, torch.searchsorted(ids, own.contiguous()), -1)
-        self.n_classes = own.shape[1] if own.ndim == 2 else len(ids)
+            labels = (labels > 0)[:, (labels > 0).any(0)]
+            self.n_classes = labels.shape[1]
+            if not (labels.sum(1) > 1).any():  # as class ids: they take less memory
+                labels = torch.where(labels.any(1), (labels * torch.arange(self.n_classes)).sum(1), -1)
+        if labels.ndim == 1:
+            ids = torch.unique(labels[labels >= 0])
+            self.n_classes = len(ids)
+            labels = torch.where(labels >= 0, torch.searchsorted(ids, labels.contiguous()), -1)
         if self.n_classes < 2:
             what = f"the training examples have {self.n_classes} class{'es' * (self.n_classes == 0)}"
             raise HashbenchError(f"{what}: two or more are needed to tell apart")
         self.seed = seed
-        self.register_buffer("labels", own, persistent=False)
+        self.register_buffer("labels", labels, persistent=False)
 
     @property
     def are_several(self) -> bool:
-        """Whether some example has several labels."""
+        """True if some example has several labels."""
         return self.labels.ndim == 2
 
     def members(self, rows: Tensor) -> Tensor:
         """float64[M, n_classes]: 1 where an example of ``rows`` [M] has the class, else 0."""
-        own = self.labels[rows]
+        labels = self.labels[rows]
         if self.are_several:
-            return own.double()
-        return functional.one_hot(own + 1, self.n_classes + 1)[:, 1:].double()
+            return labels.double()
+        return functional.one_hot(labels + 1, self.n_classes + 1)[:, 1:].double()
 
 
 class ClassObjective(RowObjective):
@@ -64,8 +64,10 @@ class ClassObjective(RowObjective):
         super().__init__()
         if classes.are_several and not self.takes_several:
             method = type(self).__module__.rpartition(".")[2]
-            several = "training examples with several labels, for which its paper defines nothing"
-            raise HashbenchError(f"{method}: {several}: ce, csq, dpn, hbmp, mds_centres and orthohash take them")
+            raise HashbenchError(
+                f"{method}: training examples with several labels, for which its paper defines nothing: "
+                "ce, csq, dpn, hbmp, mds_centres and orthohash take them"
+            )
         self.classes = classes
 
 
@@ -138,7 +140,8 @@ def hinge(activations: Tensor, members: Tensor, centres: Tensor, margin: float) 
     float[M, bits] before the sign, ``members`` y [M, C], ``centres`` c [C, bits] of -1 and +1.
     """
     wide = activations.double()
-    above, below = (margin - wide).relu(), (margin + wide).relu()  # the costs of a bit that should be +1, and -1
+    above = (margin - wide).relu()  # the costs of a bit that should be +1, and -1
+    below = (margin + wide).relu()
     positive = (centres > 0).to(members.dtype)
     n_positive = members @ positive
     n_labels = members.sum(1, keepdim=True)

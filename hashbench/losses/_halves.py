@@ -11,7 +11,9 @@ def cosine_gap(codes: Tensor, vectors: Tensor) -> Tensor:
     none, and its loss and gradient are 0. The cosine with a vector of zeros is 0 [su2018greedy, li2021deep].
     """
     half = len(codes) // 2
-    of_codes, of_vectors = (
-        cosine_similarity(each[:half], each[half : 2 * half], dim=1) for each in (codes, vectors.detach())
-    )
+    first = slice(half)
+    second = slice(half, 2 * half)
+    vectors = vectors.detach()
+    of_codes = cosine_similarity(codes[first], codes[second], dim=1)
+    of_vectors = cosine_similarity(vectors[first], vectors[second], dim=1)
     return (of_codes - of_vectors).square().sum() / max(1, half)

@@ -22,7 +22,7 @@ class Supervision(nn.Module):
         raise NotImplementedError
 
     def similar(self, rows: Tensor) -> Tensor:
-        """Whether the levels of the examples ``rows`` [M] to all examples are above 0, bool[M, n]."""
+        """The mask bool[M, n] of levels above 0, from the examples ``rows`` [M] to all examples."""
         return self.levels(rows) > 0
 
     def alike(self) -> tuple[Tensor, Tensor]:
@@ -30,8 +30,8 @@ class Supervision(nn.Module):
 
         Here every example is a group of its own.
         """
-        each = torch.arange(self.n_examples)
-        return each, each
+        examples = torch.arange(self.n_examples)
+        return examples, examples
 
 
 class LabelSupervision(Supervision):
@@ -46,8 +46,8 @@ class LabelSupervision(Supervision):
         super().__init__()
         if len(labels) < 2:
             raise HashbenchError(f"{len(labels)} training example: a ranking needs a query and something to rank")
-        given = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
-        if len(torch.unique(given)) == len(given):
+        classes = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
+        if len(torch.unique(classes)) == len(classes):
             raise HashbenchError("no two training examples share a class or label: nothing is relevant to a query")
         if (labels == labels[0]).all():
             raise HashbenchError("all training examples have the same class or labels: there is nothing to tell apart")
@@ -59,9 +59,9 @@ class LabelSupervision(Supervision):
         return label_levels(self.labels[rows], self.labels if columns is None else self.labels[columns])
 
     def similar(self, rows: Tensor) -> Tensor:
-        """Whether the examples share a class or label; without levels of 8 bytes, for M n are many."""
-        own = self.labels[rows]
-        return share_class(own, self.labels) if own.ndim == 1 else label_levels(own, self.labels) > 0
+        """The mask of examples that share a class or label; without levels of 8 bytes, for M n are many."""
+        labels = self.labels[rows]
+        return share_class(labels, self.labels) if labels.ndim == 1 else label_levels(labels, self.labels) > 0
 
     def alike(self) -> tuple[Tensor, Tensor]:
         """Groups of equal labels."""
@@ -119,7 +119,7 @@ def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:
 
 
 def share_class(labels: Tensor, others: Tensor) -> Tensor:
-    """Whether two class ids are equal, bool[M, N]; a negative one is none."""
+    """The mask bool[M, N] of equal class ids; a negative id is no class."""
     return (labels[:, None] == others[None, :]) & (labels[:, None] >= 0)
 
 
@@ -143,10 +143,10 @@ class RowObjective(nn.Module):
         raise NotImplementedError
 
     def after_epoch(self, epoch: int) -> None:
-        """What the objective does when the epoch (from 0) is over, such as solving for codes; by default nothing."""
+        """Is called when an epoch (from 0) is over, such as to solve for codes; by default it does nothing."""
 
     def logged(self) -> dict[str, float]:
-        """What the training log says about the objective, by name."""
+        """The numbers of the objective for the training log, by name."""
         return {}
 
 
@@ -161,7 +161,8 @@ def as_row_objective(objective: Objective, supervision: Supervision) -> RowObjec
 class _BatchObjective(RowObjective):
     def __init__(self, loss: BatchLoss, supervision: Supervision) -> None:
         super().__init__()
-        self.loss, self.supervision = loss, supervision
+        self.loss = loss
+        self.supervision = supervision
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         return self.loss(activations, self.supervision.levels(rows, rows))

@@ -26,7 +26,8 @@ _WORTH_A_THREAD = 1 << 23
 
 def in_threads(kernel: Callable[..., None], by_row: tuple[Array, ...], *others: Any) -> None:
     """Calls ``kernel``, compiled, with the arrays ``by_row``, of which each thread takes a part, and ``others``."""
-    function, first = _compiled(kernel, by_row[0].dtype), by_row[0]
+    function = _compiled(kernel, by_row[0].dtype)
+    first = by_row[0]
     n_threads = max(1, min(available_cores(), first.size // _WORTH_A_THREAD))
     if n_threads == 1:
         function(*by_row, *others)
@@ -36,8 +37,8 @@ def in_threads(kernel: Callable[..., None], by_row: tuple[Array, ...], *others: 
     with ThreadPoolExecutor(n_threads - 1) as pool:
         waiting = [pool.submit(function, *part, *others) for part in parts[1:]]
         function(*parts[0], *others)
-        for each in waiting:
-            each.result()
+        for part in waiting:
+            part.result()
 
 
 @cache
@@ -52,11 +53,17 @@ def scatter(
 
     It writes the index of each triangle to ``kept``; of a pair without gradient, that of the column that is cut off.
     """
-    per_bit, zero, one = numbers[0], numbers[1], numbers[2]
-    last, half, farthest = numbers[3], numbers[4], numbers[5]
-    columns, nowhere = np.uint32(width), np.uint32(width - 1)
+    per_bit = numbers[0]
+    zero = numbers[1]
+    one = numbers[2]
+    last = numbers[3]
+    half = numbers[4]
+    farthest = numbers[5]
+    columns = np.uint32(width)
+    nowhere = np.uint32(width - 1)
     # unsigned indices: the compiler needs no code for negative ones, which count from the end
-    place, fraction = np.empty(distance.shape[1], np.uint32), np.empty_like(distance[0])
+    place = np.empty(distance.shape[1], np.uint32)
+    fraction = np.empty_like(distance[0])
     for i in range(len(distance)):
         for j in range(len(fraction)):  # without branches, so that the compiler can vectorise it
             position = distance[i, j] * per_bit
@@ -72,7 +79,9 @@ def scatter(
         kept[i, own[i]] = nowhere
         row = counts[i]
         for k in range(len(weights)):
-            slope, height, shift = weights[k, 0], weights[k, 1], np.uint32(k) * columns
+            slope = weights[k, 0]
+            height = weights[k, 1]
+            shift = np.uint32(k) * columns
             for j in range(len(fraction)):
                 weight = fraction[j] * slope + height
                 row[place[j] + shift] += zero if weight < zero else weight
@@ -91,7 +100,8 @@ def gather_ends(
     width: int, weights: Array, numbers: Array,
 ) -> None:  # fmt: skip
     """As ``gather``, if a triangle may not cover its first and last bin: their gradients are in ``of_counts``."""
-    per_bit, zero = numbers[0], numbers[1]
+    per_bit = numbers[0]
+    zero = numbers[1]
     last = len(weights) - 1
     for i in range(len(kept)):
         for j in range(kept.shape[1]):

@@ -28,14 +28,17 @@ class Objective(OutputMemory):
 
     def __init__(self, supervision: Supervision, bits: int, *, gamma: float, every: int) -> None:
         super().__init__(supervision, bits)
-        self.gamma, self.every, n = gamma, every, supervision.n_examples
+        self.gamma = gamma
+        self.every = every
+        n = supervision.n_examples
         self.register_buffer("codes", torch.zeros(n, bits, dtype=torch.float64))
         self.register_buffer("pulls", torch.zeros(n, bits, dtype=torch.float64))  # sum_j s_ij v_j of each example i
         members, groups = supervision.alike()
         self.register_buffer("members", members, persistent=False)
         self.register_buffer("groups", groups, persistent=False)
         sizes = torch.bincount(groups).double()
-        similar = torch.cat([self._similar(some).double() @ sizes for some in torch.split(members, ROWS)])[groups]
+        blocks = [self._similar(block).double() @ sizes for block in torch.split(members, ROWS)]
+        similar = torch.cat(blocks)[groups]
         self.contrast = float(similar.sum()) / max(1, n**2 - int(similar.sum()))
         constants = similar + self.contrast**2 * (n - similar)  # sum_j s_ij^2
         self.register_buffer("constants", constants, persistent=False)
@@ -46,11 +49,13 @@ class Objective(OutputMemory):
         The squares are multiplied out, sum_j (f v_j)^2 = f V^T V f, and so a step costs M bits^2, not M n bits.
         """
         self.remember(rows, activations)
-        wide, codes, bits = activations.double(), self.codes, activations.shape[1]
+        wide = activations.double()
+        codes = self.codes
+        bits = activations.shape[1]
         squares = (wide @ (codes.T @ codes) * wide).sum(1) - 2 * bits * (wide * self.pulls[rows]).sum(1)
         cost = (squares + bits**2 * self.constants[rows]).mean() / len(codes)
-        own = (codes[rows] - wide).square().sum(1).mean()
-        return cost + self.gamma / len(codes) * own
+        distance = (codes[rows] - wide).square().sum(1).mean()
+        return cost + self.gamma / len(codes) * distance
 
     def after_epoch(self, epoch: int) -> None:
         """Solves for the codes if it is time: one sweep over the bits, from those of before."""
@@ -64,10 +69,8 @@ class Objective(OutputMemory):
     def _pulled(self, values: Tensor) -> Tensor:
         """sum_j s_ij x_j of each example i, for the rows x_j of ``values`` [n, bits], first those of a group."""
         sums = values.new_zeros(len(self.members), values.shape[1]).index_add_(0, self.groups, values)
-        return torch.cat([self._wanted(some) @ sums for some in torch.split(self.members, ROWS)])[self.groups]
-
-    def _wanted(self, members: Tensor) -> Tensor:
-        return torch.where(self._similar(members), 1.0, -self.contrast).double()
+        wanted = (torch.where(self._similar(block), 1.0, -self.contrast) for block in torch.split(self.members, ROWS))
+        return torch.cat([block.double() @ sums for block in wanted])[self.groups]
 
     def _similar(self, members: Tensor) -> Tensor:
         return self.supervision.levels(members, self.members) > 0

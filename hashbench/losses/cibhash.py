@@ -23,7 +23,8 @@ class Objective(RowObjective):
 
     def __init__(self, *, temperature: float, beta: float) -> None:
         super().__init__()
-        self.temperature, self.beta = temperature, beta
+        self.temperature = temperature
+        self.beta = beta
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, of activations [2 M, bits] before the sign; float64."""

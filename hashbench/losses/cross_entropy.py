@@ -22,8 +22,8 @@ class CrossEntropy(RowObjective):
         if labels.ndim != 1:
             raise HashbenchError("a classifier needs one class for each training example; these have several labels")
         if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < classes:
-            found = f"{int(labels.min())} to {int(labels.max())}"
-            raise HashbenchError(f"the classes of the training examples are {found}: 0 to {classes - 1} is expected")
+            present = f"{int(labels.min())} to {int(labels.max())}"
+            raise HashbenchError(f"the classes of the training examples are {present}: 0 to {classes - 1} is expected")
         self.smoothing = smoothing
         self.register_buffer("labels", labels, persistent=False)
 

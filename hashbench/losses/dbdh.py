@@ -19,7 +19,6 @@ def loss(
     scale: float,
     eta: float,
     over: Over,
-    power: int,
 ) -> Tensor:
     """The mean over pairs of log(1 + e^theta) - s theta, plus eta times the balance; a float64 scalar to minimise.
 
@@ -28,15 +27,17 @@ def loss(
     re-implementations, from which the rest is; its gradient is the same function of b. A ``clip`` of 0 is none. The
     mean runs over the ordered pairs i != j and is 0 without any.
 
-    The balance is the mean over bits of |mean over examples of b|^power. Over "bits" it is the mean over examples of
-    |mean over bits of b|^power, as two re-implementations have it; that balances an item, not a bit.
+    The balance is the mean over bits of (mean over examples of b)^2. Over "bits" it is the mean over examples of
+    (mean over bits of b)^2, as two re-implementations have it; that balances an item, not a bit.
 
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
     check(activations, relevance)
     wide = activations.double()
-    bound = clip or None
-    codes = straight_through(wide, bound) if binary else wide if bound is None else wide.clamp(-bound, bound)
+    if binary:
+        codes = straight_through(wide, clip or None)
+    else:
+        codes = wide.clamp(-clip, clip) if clip else wide
     cost = likelihood(scale * inner_products(codes), relevant_mask(relevance))
-    balance = codes.mean(0 if over == "items" else 1).abs().pow(power).mean()
+    balance = codes.mean(0 if over == "items" else 1).square().mean()
     return mean_where(cost, off_diagonal_mask(relevance)) + eta * balance

@@ -42,15 +42,19 @@ def loss(
     ``relaxed`` is float[M, bits]. With cosines the loss, but for the square, does not depend on the length of a row.
     """
     check(relaxed, relevance)
-    counted, similar = off_diagonal_mask(relevance), relevant_mask(relevance)
-    bits, size = relaxed.shape[1], relaxed.double().abs()
+    counted = off_diagonal_mask(relevance)
+    similar = relevant_mask(relevance)
+    bits = relaxed.shape[1]
+    size = relaxed.double().abs()
     if distance == "cosine":
         pairwise = bits / 2 * (1 - cosines(relaxed))
         to_ones = bits / 2 * (1 - unit_norm(size).sum(1) / bits**0.5)
     else:
-        pairwise, to_ones = squared_distances(relaxed), (size - 1).square().sum(1)
+        pairwise = squared_distances(relaxed)
+        to_ones = (size - 1).square().sum(1)
     # rounding can make a cosine larger than 1, and so a distance negative
-    pairwise, to_ones = pairwise.clamp(min=0) + _SMALLEST, to_ones.clamp(min=0)
+    pairwise = pairwise.clamp(min=0) + _SMALLEST
+    to_ones = to_ones.clamp(min=0)
     cost = torch.where(similar, torch.log1p(pairwise / gamma), torch.log1p(gamma / pairwise))
     likelihood = mean_where(pair_weights(counted, similar, weighting) * cost, counted)
     term = torch.log1p(to_ones / gamma) if quantisation == "cauchy" else (size - 1).square()

@@ -27,14 +27,19 @@ class Objective(RowObjective):
         self, likelihood: RowObjective, labels: Tensor, bits: int, *, mu: float, vul: float, eta: float
     ) -> None:
         super().__init__()
-        self.likelihood, self.mu, self.vul, self.eta = likelihood, mu, vul, eta
+        self.likelihood = likelihood
+        self.mu = mu
+        self.vul = vul
+        self.eta = eta
         weights = label_weights(labels)
         self.register_buffer("weights", weights, persistent=False)  # Y^T
         self.register_buffer("centres", torch.zeros(weights.shape[1], bits, dtype=torch.float64))  # C^T
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, float64; the centres move."""
-        weights, centres, wide = self.weights[rows].double(), self.centres.double(), activations.double()
+        weights = self.weights[rows].double()
+        centres = self.centres.double()
+        wide = activations.double()
         codes = signs(self.mu * weights @ centres + wide)
         self.centres.copy_(swept(centres, codes, weights, self.vul))
         cost = self.likelihood.forward(activations, rows, generator)
@@ -79,7 +84,8 @@ def swept(centres: Tensor, codes: Tensor, weights: Tensor, vul: float) -> Tensor
     each two centres opposite. ``codes`` [M, bits] and ``weights`` [M, C] are B and Y of the batch; a class that the
     batch does not have gets the opposite of the sum of the others. Where that sign is of 0, the entry is 0.
     """
-    new, pull = centres.clone(), weights.T @ codes
+    new = centres.clone()
+    pull = weights.T @ codes
     push = weights.T @ weights + vul
     push.fill_diagonal_(0)
     for k in range(len(new)):

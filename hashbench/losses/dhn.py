@@ -42,7 +42,8 @@ def loss(
     ``relaxed`` is float[M, bits]; with cosines its length has an effect on the quantisation only.
     """
     check(relaxed, relevance)
-    counted, similar = off_diagonal_mask(relevance), relevant_mask(relevance)
+    counted = off_diagonal_mask(relevance)
+    similar = relevant_mask(relevance)
     product = cosines(relaxed) if similarity == "cosine" else inner_products(relaxed)
     cost = pair_weights(counted, similar, weighting) * likelihood(scale * product, similar)
     off_sign = relaxed.double().abs() - 1

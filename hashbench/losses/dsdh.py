@@ -33,8 +33,12 @@ class Objective(RowObjective):
         classifier: Classifier,
     ) -> None:
         super().__init__()
-        self.likelihood, self.classes, self.classifier = likelihood, classes, classifier
-        self.eta, self.pull, self.ridge = eta, pull, ridge
+        self.likelihood = likelihood
+        self.classes = classes
+        self.classifier = classifier
+        self.eta = eta
+        self.pull = pull
+        self.ridge = ridge
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, of activations [M, bits] before the sign; float64."""

@@ -34,7 +34,8 @@ def loss(activations: Tensor, relevance: Tensor, *, margin: float, eta: float) -
     relevant = relevant_mask(relevance)
     irrelevant = off_diagonal_mask(relevance) & ~relevant
     # Rows have different numbers of positives; they are padded with infinities, which add softplus(-inf) = 0.
-    positive, negative = _members(theta, relevant, torch.inf), _members(theta, irrelevant, -torch.inf)
+    positive = _members(theta, relevant, torch.inf)
+    negative = _members(theta, irrelevant, -torch.inf)
     n_triplets = (relevant.sum(1) * irrelevant.sum(1)).sum()
     return sum_over_pairs(positive, negative, margin) / n_triplets.clamp(min=1) + eta * quantisation(activations)
 
@@ -59,7 +60,9 @@ class MemoryObjective(OutputMemory):
 
     def __init__(self, supervision: Supervision, bits: int, *, margin: float, eta: float, batch_size: int) -> None:
         super().__init__(supervision, bits)
-        self.margin, self.eta, self.batch_size = margin, eta, batch_size
+        self.margin = margin
+        self.eta = eta
+        self.batch_size = batch_size
         self.n_classes = 0  # triplets are drawn by level
         labels = supervision.labels if isinstance(supervision, LabelSupervision) else None
         if labels is not None and labels.ndim == 1 and int(labels.min()) >= 0:
@@ -67,9 +70,11 @@ class MemoryObjective(OutputMemory):
             classes, class_of = torch.unique(labels, return_inverse=True)
             self.n_classes = len(classes)
             self.register_buffer("class_of", class_of, persistent=False)
-        elif labels is not None and labels.ndim > 1 and bool((of_all := (labels > 0).all(0)).any()):
-            label = int(of_all.nonzero()[0])
-            raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
+        elif labels is not None and labels.ndim > 1:
+            carried_by_all = (labels > 0).all(0).nonzero()
+            if len(carried_by_all):
+                label = int(carried_by_all[0])
+                raise HashbenchError(f"dtsh: all training examples carry label {label}: a triplet needs a negative")
         if supervision.n_examples <= batch_size:
             size = f"batch_size {batch_size} must be less than the {supervision.n_examples} training examples"
             raise HashbenchError(f"dtsh draws triplets from outside the minibatch: {size}, or pairing = 'batch'")
@@ -95,18 +100,18 @@ class MemoryObjective(OutputMemory):
         order = order[self.class_of[order].argsort(stable=True)]
         sizes = torch.bincount(self.class_of[order], minlength=self.n_classes)
         starts = sizes.cumsum(0) - sizes
-        own = self.class_of[rows][:, None]
+        same = self.class_of[rows][:, None]
         other = torch.arange(self.n_classes - 1, device=rows.device).expand(len(rows), -1)
-        other = other + (other >= own)
-        own = own.expand_as(other)
+        other = other + (other >= same)
+        same = same.expand_as(other)
 
-        def window(of: Tensor) -> Tensor:
-            size = sizes[of].clamp(min=1)[:, :, None]
-            begin = (torch.rand(of.shape, generator=generator, dtype=torch.float64).to(of.device) * sizes[of]).long()
-            place = (begin[:, :, None] + torch.arange(DRAWN, device=of.device)) % size
-            return order[(starts[of][:, :, None] + place).clamp(max=len(order) - 1)]
+        def window(class_of: Tensor) -> Tensor:
+            n = sizes[class_of]
+            begin = (torch.rand(n.shape, generator=generator, dtype=torch.float64).to(n.device) * n).long()
+            place = (begin[:, :, None] + torch.arange(DRAWN, device=n.device)) % n.clamp(min=1)[:, :, None]
+            return order[(starts[class_of][:, :, None] + place).clamp(max=len(order) - 1)]
 
-        return window(own), window(other), (sizes[own] > 0) & (sizes[other] > 0)
+        return window(same), window(other), (sizes[same] > 0) & (sizes[other] > 0)
 
     def _by_class(self, activations: Tensor, positive_at: Tensor, negative_at: Tensor, possible: Tensor) -> Tensor:
         theta = activations.double() @ self.outputs.double().T / 2
@@ -116,7 +121,7 @@ class MemoryObjective(OutputMemory):
         return sum_over_pairs(positive.flatten(0, 1), negative.flatten(0, 1), self.margin)
 
     def draw_by_level(self, rows: Tensor, generator: torch.Generator) -> Iterator[tuple[slice, Tensor, Tensor, Tensor]]:
-        """For some queries: which ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], whether both exist [m]."""
+        """Blocks of queries: their ``rows``, positives [m, DRAWN], negatives [m, NEGATIVES], and where both exist."""
         order = self._outside(rows, generator)
         begin = torch.rand(2, len(rows), generator=generator, dtype=torch.float64).to(rows.device)
         for part in slices(len(rows), max(1, PAIRS // len(order))):
@@ -149,7 +154,8 @@ def check_classes(supervision: Supervision) -> None:
         return
     classes, sizes = torch.unique(supervision.labels[supervision.labels >= 0], return_counts=True)
     if int(sizes.min()) < 2:
-        alone, remedy = int(classes[sizes.argmin()]), "train without that class, or by a method of lists or pairs"
+        alone = int(classes[sizes.argmin()])
+        remedy = "train without that class, or by a method of lists or pairs"
         raise HashbenchError(f"dtsh: class {alone} has one training example: a triplet needs two of a class: {remedy}")
 
 
@@ -162,13 +168,15 @@ def sum_over_pairs(positive: Tensor, negative: Tensor, margin: float) -> Tensor:
 class _SumOverPairs(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
-        pull, push = torch.zeros_like(positive), torch.zeros_like(negative)
+        pull = torch.zeros_like(positive)
+        push = torch.zeros_like(negative)
         total = positive.new_zeros(())
         for rows in slices(len(positive), max(1, BLOCK // max(1, positive.shape[1] * negative.shape[1]))):
             excess = margin + negative[rows, None, :] - positive[rows, :, None]
             total += softplus(excess).sum()
             weight = excess.sigmoid_()
-            pull[rows], push[rows] = -weight.sum(2), weight.sum(1)
+            pull[rows] = -weight.sum(2)
+            push[rows] = weight.sum(1)
         ctx.save_for_backward(pull, push)
         return total
 

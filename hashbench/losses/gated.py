@@ -30,7 +30,8 @@ def npairs(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Tensor:
     whole embeddings: it is the only term that acts on the bits that no code sets. ``embeddings`` float[2 n, d] are in
     two rounds, as for ``metric_learning.npairs``.
     """
-    (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
+    (anchors, positives) = rounds(embeddings.double())
+    (of_anchors, of_positives) = rounds(buckets)
     return multi_class(-distance(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
 
 
@@ -39,7 +40,8 @@ def npairs_as_released(embeddings: Tensor, buckets: Tensor, *, l2: float) -> Ten
 
     s_ij is the sum of a_i,t p_j,t over the bits t that either sets: ``h1`` there, where ``npairs`` is ``h2``.
     """
-    (anchors, positives), (of_anchors, of_positives) = rounds(embeddings.double()), rounds(buckets)
+    (anchors, positives) = rounds(embeddings.double())
+    (of_anchors, of_positives) = rounds(buckets)
     return multi_class(similarity(anchors, of_anchors, positives, of_positives), embeddings, l2=l2)
 
 
@@ -70,7 +72,8 @@ def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets:
     """
     _check(left, left_buckets)
     _check(right, right_buckets)
-    left_set, right_set = left * _bits(left_buckets, left.shape[1]), right * _bits(right_buckets, right.shape[1])
+    left_set = left * _bits(left_buckets, left.shape[1])
+    right_set = right * _bits(right_buckets, right.shape[1])
     return left @ right_set.T + left_set @ (right - right_set).T
 
 

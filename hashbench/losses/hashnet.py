@@ -51,7 +51,8 @@ def loss(
     check(relaxed, relevance)
     relaxed = _without_scale(relaxed, scale) if partly_scaled else relaxed
     scaled = scale * inner_products(relaxed)
-    counted, similar = off_diagonal_mask(relevance), relevant_mask(relevance)
+    counted = off_diagonal_mask(relevance)
+    similar = relevant_mask(relevance)
     if streams:
         first = torch.arange(len(relaxed), device=relaxed.device) < len(relaxed) // 2
         counted = first[:, None] != first

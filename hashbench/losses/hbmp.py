@@ -23,11 +23,11 @@ class Objective(CentreObjective):
     takes_several = True
 
     def __init__(self, classes: ClassSupervision, bits: int, *, margin: float) -> None:
-        own, similarity = _combinations(classes)
+        combinations, similarity = _combinations(classes)
         if len(similarity) > 2**bits:
             more = f"{len(similarity)} classes or combinations of labels, and {2**bits} codes of {bits} bits"
             raise HashbenchError(f"hbmp: {more}: more bits, or fewer classes")
-        super().__init__(own, eigen_signs(similarity, bits, classes.seed))
+        super().__init__(combinations, eigen_signs(similarity, bits, classes.seed))
         self.margin = margin
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
@@ -39,9 +39,9 @@ def _combinations(classes: ClassSupervision) -> tuple[ClassSupervision, NDArray[
     """The supervision whose classes are the different combinations of labels, and S of these, float64[n, n]."""
     if not classes.are_several:
         return classes, np.eye(classes.n_classes)
-    found, index = torch.unique(classes.labels, dim=0, return_inverse=True)
-    labelled = found.any(1)
-    wide = found[labelled].double()
+    combinations, index = torch.unique(classes.labels, dim=0, return_inverse=True)
+    labelled = combinations.any(1)
+    wide = combinations[labelled].double()
     if len(wide) > MOST_COMBINATIONS:
         most = f"at most {MOST_COMBINATIONS} have codes: fewer training examples, or csq, dpn, orthohash"
         raise HashbenchError(f"hbmp: {len(wide)} combinations of labels among the training examples; {most}")

@@ -15,7 +15,9 @@ class WithTransport(RowObjective):
 
     def __init__(self, base: RowObjective, *, alpha: float, squash: bool) -> None:
         super().__init__()
-        self.base, self.alpha, self.squash = base, alpha, squash
+        self.base = base
+        self.alpha = alpha
+        self.squash = squash
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise."""

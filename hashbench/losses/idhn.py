@@ -30,7 +30,8 @@ def loss(activations: Tensor, relevance: Tensor, *, scale: float, gamma: float, 
     """
     check(activations, relevance)
     soft = softsign(activations.double())
-    bits, product = activations.shape[1], inner_products(soft)
+    bits = activations.shape[1]
+    product = inner_products(soft)
     similarity = label_cosines(relevance)
     sure = (similarity < _SURE) | (similarity > 1 - _SURE)
     partly = gamma * bits * ((product + bits) / (2 * bits) - similarity).square()

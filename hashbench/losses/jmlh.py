@@ -20,7 +20,8 @@ class Objective(HeadObjective):
 
     def __init__(self, classes: ClassSupervision, bits: int, *, weight: float, noise: Noise = "uniform") -> None:
         super().__init__(classes, bits)
-        self.weight, self.noise = weight, noise
+        self.weight = weight
+        self.noise = noise
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The scalar to minimise, of activations [M, bits] before the sign; float64."""

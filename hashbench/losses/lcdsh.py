@@ -16,7 +16,8 @@ def loss(activations: Tensor, relevance: Tensor, *, eta: float) -> Tensor:
     ``activations`` float[M, bits] are before the sign; the diagonal of the levels ``relevance`` [M, M] never counts.
     """
     check(activations, relevance)
-    theta, of_codes = inner_products(activations) / 2, inner_products(signs(activations)) / 2
+    theta = inner_products(activations) / 2
+    of_codes = inner_products(signs(activations)) / 2
     locality = (theta.sigmoid() - of_codes.sigmoid()).square()
     cost = likelihood(theta, relevant_mask(relevance)) + eta * locality
     return mean_where(cost, off_diagonal_mask(relevance))

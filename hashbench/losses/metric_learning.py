@@ -30,7 +30,8 @@ def semi_hard(distance: Tensor, labels: Tensor, *, margin: float) -> Tensor:
     ids; an item with a negative id is a negative of every other item. ``margin`` is alpha of schroff2015facenet.
     """
     same = (labels[:, None] == labels) & (labels[:, None] >= 0)
-    positive, negative = same & off_diagonal_mask(same), ~same & off_diagonal_mask(same)
+    positive = same & off_diagonal_mask(same)
+    negative = ~same & off_diagonal_mask(same)
     chosen = distance.gather(1, semi_hard_negatives(distance.detach(), negative))
     cost = (distance - chosen + margin).relu()
     counted = positive & negative.any(1, keepdim=True)
@@ -38,7 +39,7 @@ def semi_hard(distance: Tensor, labels: Tensor, *, margin: float) -> Tensor:
 
 
 def semi_hard_negatives(distance: Tensor, negative: Tensor) -> Tensor:
-    """For each pair (a, p) the nearest negative of a that is farther than p; if there is none, the farthest negative.
+    """The nearest negative of a that is farther than p, for each pair (a, p); if there is none, the farthest negative.
 
     Returns int64[M, M]. ``negative`` bool[M, M] is True where n is a negative of a. "Farther" is strict; of negatives
     at the same distance the first is the nearest and the last is the farthest. The result is undefined for an anchor
@@ -68,8 +69,9 @@ def multi_class(similarity: Tensor, embeddings: Tensor, *, l2: float) -> Tensor:
     jeong2018efficient divides the sum of all |f|^2 by their number, 2 n, so its lambda is half of this ``l2``; their
     code and TensorFlow use ``l2``.
     """
-    own = torch.arange(len(similarity), device=similarity.device)
-    return cross_entropy(similarity, own) + l2 / 2 * embeddings.double().square().sum(1).mean().to(similarity.dtype)
+    matching = torch.arange(len(similarity), device=similarity.device)
+    cost = cross_entropy(similarity, matching)
+    return cost + l2 / 2 * embeddings.double().square().sum(1).mean().to(similarity.dtype)
 
 
 def rounds(rows: Tensor) -> tuple[Tensor, Tensor]:

@@ -37,9 +37,11 @@ class Objective(CentreObjective):
         self, classes: ClassSupervision, centres: Signs, *, scale: float, margin: float, form: Form = "cosine"
     ) -> None:
         super().__init__(classes, centres)
-        self.scale, self.margin, self.form = scale, margin, form
+        self.scale = scale
+        self.margin = margin
+        self.form = form
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, of activations [M, bits] before the sign; float64."""
-        members, own = self.classes.members(rows), {"scale": self.scale, "margin": self.margin}
-        return loss(activations, members, self.centres, **own, form=self.form)
+        members = self.classes.members(rows)
+        return loss(activations, members, self.centres, scale=self.scale, margin=self.margin, form=self.form)

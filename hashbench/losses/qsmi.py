@@ -24,5 +24,8 @@ def loss(activations: Tensor, relevance: Tensor, *, clamped: bool, alpha: float)
     similar = relevant_mask(relevance) | torch.eye(len(relevance), dtype=torch.bool, device=relevance.device)
     share = similar.double().mean()  # 1 / m
     near = (cosines(activations) + 1) / 2
-    cost = (similar * near - 1).square() + near.square() * share if clamped else near * share - similar * near
+    if clamped:
+        cost = (similar * near - 1).square() + near.square() * share
+    else:
+        cost = near * share - similar * near
     return cost.mean() + alpha * quantisation(activations, 1)

@@ -60,7 +60,8 @@ def soft_histogram(
 
 def relaxed_histogram(relaxed: Tensor, level: Tensor, n_levels: int, n_bins: int | None, delta: float) -> Tensor:
     """The ``soft_histogram`` of the relaxed distances between all examples of a batch ``relaxed`` [M, bits]."""
-    distance, n_bits = relaxed_distance(relaxed), relaxed.shape[1]
+    distance = relaxed_distance(relaxed)
+    n_bits = relaxed.shape[1]
     return soft_histogram(distance, level, n_levels=n_levels, n_bits=n_bits, n_bins=n_bins, delta=delta)
 
 
@@ -135,7 +136,8 @@ class _Scatter(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        bins, of_counts = ctx.bins, ctx.bins.with_margins(len(gradients[0]), gradients[0])
+        bins = ctx.bins
+        of_counts = ctx.bins.with_margins(len(gradients[0]), gradients[0])
         bins.kept(of_counts).copy_(gradients[0])
         of_position = torch.zeros_like(bins.under(of_counts, 0))
         for k in range(2 * bins.reach):
@@ -173,7 +175,8 @@ def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor)
 
 def _gather_numba(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:
     place, *distances = kept
-    of_distance, (weights, numbers) = torch.empty_like(place, dtype=of_counts.dtype), bins.numbers(of_counts)
+    of_distance = torch.empty_like(place, dtype=of_counts.dtype)
+    (weights, numbers) = bins.numbers(of_counts)
     rows = of_distance.numpy(), place.numpy(), _array(of_position)
     if bins.ends:
         more = _array(distances[0]), _array(of_counts.flatten(1))

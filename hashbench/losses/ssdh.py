@@ -21,11 +21,13 @@ class Objective(ItemObjective):
 
     def __init__(self, lower: float, upper: float) -> None:
         super().__init__()
-        self.lower, self.upper = lower, upper
+        self.lower = lower
+        self.upper = upper
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, of relaxed codes h [M, bits]; float64."""
-        unit, wide = normalize(self.vectors), activations.double()
+        unit = normalize(self.vectors)
+        wide = activations.double()
         distance = _distances(unit, unit)
         similarity = (distance < self.lower).double() - (distance > self.upper).double()
         return (similarity.abs() * (wide @ wide.T / wide.shape[1] - similarity).square()).mean()
@@ -48,7 +50,8 @@ def limits(items: Tensor, alpha: float, beta: float) -> tuple[float, float]:
     for distances in _blocks(unit):
         counts += torch.bincount((distances / BIN).long(), minlength=len(counts))
     mode = int(counts.argmax()) * BIN
-    squares, sizes = torch.zeros(2, dtype=torch.float64), torch.zeros(2)
+    squares = torch.zeros(2, dtype=torch.float64)
+    sizes = torch.zeros(2)
     for distances in _blocks(unit):
         for side, inside in enumerate((distances <= mode, distances > mode)):
             squares[side] += ((distances - mode).square() * inside).sum()
@@ -60,8 +63,8 @@ def limits(items: Tensor, alpha: float, beta: float) -> tuple[float, float]:
 def _blocks(unit: Tensor) -> Iterator[Tensor]:
     """The distances of all pairs i != j of vectors of norm 1, block by block."""
     for start in range(0, len(unit), _BLOCK):
-        found = _distances(unit[start : start + _BLOCK], unit)
-        yield found[torch.arange(len(unit)) != start + torch.arange(len(found))[:, None]]
+        distances = _distances(unit[start : start + _BLOCK], unit)
+        yield distances[torch.arange(len(unit)) != start + torch.arange(len(distances))[:, None]]
 
 
 def _distances(unit: Tensor, others: Tensor) -> Tensor:

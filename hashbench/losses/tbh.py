@@ -1,6 +1,6 @@
 """An auto-encoder through a graph of the binary codes of a batch, with two adversaries: TBH's objective."""
 
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,8 +11,6 @@ from hashbench.losses._objective import ItemObjective
 
 POWER = 1.4  # of a similarity in the graph, as released
 
-Reduction = Literal["sum", "items"]
-
 
 class Objective(ItemObjective):
     """The squared error of a decoder's x' plus the cross-entropies of two adversaries, which the codes raise.
@@ -21,8 +19,8 @@ class Objective(ItemObjective):
     (``half``) 1/2, as released and in encoding. A_ij = (1 - d(b_i, b_j) / bits)^POWER is their graph, d the Hamming
     distance. z = sigmoid(V relu(W x)) is the continuous bottleneck of an item x, and
     g = sigmoid(D^-1/2 A D^-1/2 (U z + a)), D the diagonal of A 1. x' comes from g by two layers. The error is
-    |x' - x|^2 / 2, its mean over the items, or (``sum``) summed over them as released. One adversary tells b from
-    fair coins, the other g from uniform numbers: each is a linear layer [shen2020auto].
+    |x' - x|^2 / 2, summed over the items as released. One adversary tells b from fair coins, the other g from uniform
+    numbers: each is a linear layer [shen2020auto].
 
     The layers of z, of the decoder and the adversaries are this objective's. In the released code z shares the hidden
     layer of the codes; here it has its own. ``x`` is a stored item divided by ``value_max``.
@@ -36,12 +34,12 @@ class Objective(ItemObjective):
         bottleneck: int,
         hidden: int,
         value_max: float,
-        reduction: Reduction,
         noise: Noise,
         generator: torch.Generator,
     ) -> None:
         super().__init__()
-        self.value_max, self.reduction, self.noise = value_max, reduction, noise
+        self.value_max = value_max
+        self.noise = noise
         self.to_z = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, bottleneck), nn.Sigmoid())
         self.graph = nn.Linear(bottleneck, bottleneck)
         self.decoder = nn.Sequential(nn.Linear(bottleneck, hidden), nn.ReLU(), nn.Linear(hidden, width))
@@ -54,19 +52,21 @@ class Objective(ItemObjective):
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, of activations u [M, bits] before the sign, in the precision of the layers."""
-        kind, device = self.graph.weight.dtype, activations.device
+        kind = self.graph.weight.dtype
+        device = activations.device
         x = (self.vectors / self.value_max).to(kind)
         p = activations.to(kind).sigmoid()
         codes = bernoulli(p, noise_of(p, self.noise, generator))
         g = (_propagation(codes) @ self.graph(self.to_z(x))).sigmoid()
-        error = (self.decoder(g) - x).square().sum() / 2
-        loss = error if self.reduction == "sum" else error / len(x)
-        for adversary, own, is_binary in zip(self.adversaries, (codes, g), (True, False), strict=True):
-            real = torch.rand(own.shape, generator=generator, dtype=torch.float64)
-            real = (real > 0.5 if is_binary else real).to(device, kind)
-            of_real, of_own = adversary(real), adversary(_Reversed.apply(own))
+        loss = (self.decoder(g) - x).square().sum() / 2
+        for adversary, learned, is_binary in zip(self.adversaries, (codes, g), (True, False), strict=True):
+            real = torch.rand(learned.shape, generator=generator, dtype=torch.float64)
+            if is_binary:
+                real = real > 0.5
+            of_real = adversary(real.to(device, kind))
+            of_learned = adversary(_Reversed.apply(learned))
             loss = loss + binary_cross_entropy_with_logits(of_real, torch.ones_like(of_real))
-            loss = loss + binary_cross_entropy_with_logits(of_own, torch.zeros_like(of_own))
+            loss = loss + binary_cross_entropy_with_logits(of_learned, torch.zeros_like(of_learned))
         return loss
 
 

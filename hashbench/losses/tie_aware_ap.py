@@ -49,8 +49,10 @@ def average_precision_as_released(
     sum_d (c_d^+ / N^+) (delta (C_{d-1}^+ + C_d^+) + 1) / (delta (C_{d-1} + C_d) + 1). Arguments as
     ``average_precision_simplified``; the histogram of the authors' code is ``delta`` times this one.
     """
-    before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
-    before, before_positive = ((each + each.detach()) / 2 for each in (before, before_positive))  # half the gradient
+    before = cumulative_before(total.cumsum(1))
+    before_positive = cumulative_before(positive.cumsum(1))
+    before = (before + before.detach()) / 2  # half the gradient
+    before_positive = (before_positive + before_positive.detach()) / 2
     precision = (delta * (2 * before_positive + positive) + 1) / (delta * (2 * before + total) + 1)
     return weighted_precision(precision, positive, n_relevant)
 
@@ -61,7 +63,8 @@ def average_precision_simplified(positive: Tensor, total: Tensor, n_relevant: Te
     ``positive`` [M, B] is c^+, the relevant mass at each distance, ``total`` [M, B] is c, all mass there, and
     ``n_relevant`` [M] is N^+ (None: the sum of ``positive``). A query without relevant items has AP 0.
     """
-    after, after_positive = total.cumsum(1), positive.cumsum(1)
+    after = total.cumsum(1)
+    after_positive = positive.cumsum(1)
     precision = (cumulative_before(after_positive) + after_positive + 1) / (cumulative_before(after) + after + 1)
     return weighted_precision(precision, positive, n_relevant)
 
@@ -79,22 +82,25 @@ def average_precision_exact(positive: Tensor, total: Tensor, n_relevant: Tensor 
     empty distance contributes 0; its gradient is that of the first mass to arrive there. Arguments as
     ``average_precision_simplified``.
     """
-    before, before_positive = cumulative_before(total.cumsum(1)), cumulative_before(positive.cumsum(1))
-    several = total > _NEARLY_ONE
-    ratio = ((positive - 1) / torch.where(several, total - 1, 1)).clamp(0, 1)
-    ratio = torch.where(several, ratio, 1)
+    before = cumulative_before(total.cumsum(1))
+    before_positive = cumulative_before(positive.cumsum(1))
+    is_group = total > _NEARLY_ONE
+    ratio = ((positive - 1) / torch.where(is_group, total - 1, 1)).clamp(0, 1)
+    ratio = torch.where(is_group, ratio, 1)
     factor = before_positive + 1 - ratio * (before + 1)  # before the next lines: their order is that of the gradients
     # the mean of 1 / rank over a group's ranks; the limit for a small group changes it by less than 1e-7
-    some = total > SMALL_GROUP
+    is_filled = total > SMALL_GROUP
     difference = torch.digamma(before + total + 1) - torch.digamma(before + 1)
-    reciprocal = torch.where(some, difference / torch.where(some, total, 1), torch.polygamma(1, before + 1))
+    mean = difference / torch.where(is_filled, total, 1)
+    reciprocal = torch.where(is_filled, mean, torch.polygamma(1, before + 1))
     return weighted_precision(ratio + factor * reciprocal, positive, n_relevant)
 
 
 def weighted_precision(precision: Tensor, positive: Tensor, n_relevant: Tensor | None) -> Tensor:
     """The mean of ``precision`` [M, B] over the relevant mass ``positive`` [M, B] of each query, [M]; 0 without any."""
-    given = positive.sum(1) if n_relevant is None else n_relevant
-    return (positive * precision).sum(1) / torch.where(given > 0, given, 1)
+    if n_relevant is None:
+        n_relevant = positive.sum(1)
+    return (positive * precision).sum(1) / torch.where(n_relevant > 0, n_relevant, 1)
 
 
 def batch_loss(average: Average, relaxed: Tensor, relevance: Tensor, n_bins: int | None, delta: float) -> Tensor:

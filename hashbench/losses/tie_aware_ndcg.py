@@ -58,10 +58,10 @@ def dcg_exact(counts: Tensor, gains: Tensor) -> Tensor:
     total = counts.sum(2)
     before = cumulative_before(total.cumsum(1))
     sums = _discount_sums(int(total.sum(1).nan_to_num().max()) + 1, before)
-    some = total > SMALL_GROUP
+    is_filled = total > SMALL_GROUP
     difference = _interpolate(sums, before + total) - _interpolate(sums, before)
     next_discount = 1 / torch.log2(before.detach().floor() + 2)
-    mean_discount = torch.where(some, difference / torch.where(some, total, 1), next_discount)
+    mean_discount = torch.where(is_filled, difference / torch.where(is_filled, total, 1), next_discount)
     return ((counts @ gains) * mean_discount).sum(1)
 
 

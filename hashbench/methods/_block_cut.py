@@ -39,7 +39,8 @@ def submodular_blocks(pairs: Bools, block_size: int, random: np.random.Generator
     for first in order:
         if not is_free[first]:
             continue
-        block, fits = [first], mutual[first] & is_free  # relevant to all before them in the block
+        block = [first]
+        fits = mutual[first] & is_free  # relevant to all before them in the block
         fits[first] = False
         while len(block) < block_size and fits.any():
             following = order[fits[order].argmax()]
@@ -110,12 +111,16 @@ def descend(couplings: Couplings, fields: Ints, signs: Signs, blocks: Sequence[I
 
 def cut(couplings: Ints, fields: Ints) -> Signs:
     """The signs [m] with the least energy, exactly; no coupling may be above 0 and the diagonal must be 0."""
-    signs, field, reach = np.zeros(len(fields), np.int8), fields.copy(), -couplings.sum(axis=1)
+    signs = np.zeros(len(fields), np.int8)
+    field = fields.copy()
+    reach = -couplings.sum(axis=1)
     # a field that is as strong as all couplings together decides the sign; a minimum cut finds the rest
-    while (settled := (signs == 0) & (np.abs(field) >= reach)).any():
+    settled = np.abs(field) >= reach
+    while settled.any():
         signs[settled] = np.where(field[settled] > 0, -1, 1)
         field += couplings[:, settled] @ signs[settled]
         reach += couplings[:, settled].sum(axis=1)
+        settled = (signs == 0) & (np.abs(field) >= reach)
     rest = np.flatnonzero(signs == 0)
     if len(rest):
         signs[rest] = _minimum_cut(couplings[np.ix_(rest, rest)], field[rest])

@@ -98,15 +98,16 @@ def column_method(
         random = np.random.default_rng(data.seed)
         neighbours = random_neighbours(data, chosen.n_relevant, chosen.n_irrelevant, random)
         learner = TreeLearner if chosen.hash_functions == "trees" else PerceptronLearner
-        bits, problem = learner(chosen, features, random), master(chosen, neighbours, random)
+        bits = learner(chosen, features, random)
+        problem = master(chosen, neighbours, random)
         for _ in with_bar(range(chosen.bits), "fitting", "bit", shown=data.progress):
-            problem.add(neighbours.differs(bits.add(pair_matrix(neighbours, problem.pair_weights))))
+            bit = bits.add(pair_matrix(neighbours, problem.pair_weights))
+            problem.add(neighbours.differs(bit))
         if not problem.weights.any():
             raise TrainingFailed("all weights of bits are 0: C is too small for these data")
         return bits.function(problem.weights)
 
-    functions = Linear, KernelLinear, Trees
-    return shallow_method(settings, fit, *functions, identity=identity, supervision="relevance")
+    return shallow_method(settings, fit, Linear, KernelLinear, Trees, identity=identity, supervision="relevance")
 
 
 def pair_matrix(neighbours: Neighbours, pair_weights: Floats) -> PairMatrix:
@@ -125,7 +126,8 @@ class PerceptronLearner:
 
     def __init__(self, settings: ColumnSettings, features: Floats, random: np.random.Generator) -> None:
         values, self._function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
-        self._mean, self._scale = values.mean(axis=0), values.std(axis=0).mean()
+        self._mean = values.mean(axis=0)
+        self._scale = values.std(axis=0).mean()
         self._perceptrons = Perceptrons((values - self._mean) / self._scale, settings.ridge, settings.iterations)
         self._columns: list[Floats] = []
 
@@ -192,7 +194,9 @@ class TreeLearner:
     """Boosted trees: signs of the examples that make z'W z small, then trees for these signs."""
 
     def __init__(self, settings: ColumnSettings, features: Floats, random: np.random.Generator) -> None:
-        self._settings, self._examples, self._random = settings, binned(features), random
+        self._settings = settings
+        self._examples = binned(features)
+        self._random = random
         self._bits: list[OneBit] = []
 
     def add(self, matrix: PairMatrix) -> Bools:
@@ -208,7 +212,8 @@ class TreeLearner:
 
 def flipped(matrix: PairMatrix, signs: Floats) -> Floats:
     """``signs`` [m] after flips: each lowers z'W z by the most that one flip can, until none lowers it."""
-    signs, diagonal = signs.copy(), matrix.diagonal()
+    signs = signs.copy()
+    diagonal = matrix.diagonal()
     pulled = matrix @ signs
     for _ in range(FLIPS * len(signs)):
         gain = signs * pulled - diagonal  # a flip lowers z'W z by 4 times this

@@ -42,7 +42,7 @@ class DimensionQuantiser(QuantisingFunction):
 
     @abstractmethod
     def terms(self, items: Arrays) -> tuple[Floats, Floats]:
-        """By what the estimates of stored ``items`` are scaled [n], and what is added [n]."""
+        """The factors by which the estimates of stored ``items`` are scaled [n], and the numbers added to them [n]."""
 
     def numbers_of(self, items: Arrays) -> NDArray[np.uint8]:
         """The numbers [n, d] of stored ``items``."""
@@ -64,7 +64,8 @@ class DimensionQuantiser(QuantisingFunction):
     def prepared(self, items: Arrays) -> Arrays:
         """The packed numbers as estimates take them, and the terms of each item."""
         n_items = len(items["codes"])
-        scale, added = np.empty(n_items, np.float32), np.empty(n_items, np.float32)
+        scale = np.empty(n_items, np.float32)
+        added = np.empty(n_items, np.float32)
         packed = np.empty((n_items, -(-self.n_features // (8 // self.bits))), np.uint8)
         for rows in slices(n_items, DECODED // self.n_features + 1):
             block = {name: array[rows] for name, array in items.items()}
@@ -74,7 +75,7 @@ class DimensionQuantiser(QuantisingFunction):
         return {"packed": packed, "scale": scale, "added": added}
 
     def distances(self, queries: Arrays, prepared: Arrays) -> Distances:
-        return estimated(queries["vectors"], levels=self.levels, **prepared)
+        return estimated(queries["vectors"], prepared["packed"], self.levels, prepared["scale"], prepared["added"])
 
 
 def dimension_method(
@@ -86,11 +87,10 @@ def dimension_method(
     """The method whose ``fit(settings, features, B, data)`` returns a ``function`` of B bits a dimension."""
 
     def fitted(chosen: QuantiserSettings, features: Floats, data: TrainingData) -> DimensionQuantiser:
-        _require(chosen, features.shape[1], len(features))
         return fit(chosen, features, chosen.bits // features.shape[1], data)
 
-    more = ("query", *identity)
-    return shallow_method(settings, fitted, function, identity=more, hasher=QuantisingHasher, require=_require)
+    identity = ("query", *identity)
+    return shallow_method(settings, fitted, function, identity=identity, hasher=QuantisingHasher, require=_require)
 
 
 def _require(settings: QuantiserSettings, n_features: int, n_examples: int) -> None:  # noqa: ARG001

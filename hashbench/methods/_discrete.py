@@ -71,7 +71,8 @@ def alternated(
     projection = solve(codes)
     for _ in range(settings.iterations):
         codes = step(settings, members, settings.pull * (inputs @ projection), codes)
-        before, projection = projection, solve(codes)
+        before = projection
+        projection = solve(codes)
         if np.linalg.norm(projection - before) <= settings.tolerance * np.linalg.norm(before):
             break
     return projection

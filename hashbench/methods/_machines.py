@@ -34,5 +34,5 @@ def machines(
         return 0.5 * np.square(weights).sum() + c * np.square(slack).sum(), gradient.ravel()
 
     options = {"maxiter": iterations, "ftol": tolerance}
-    found = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options, callback=step)
-    return np.asarray(found.x).reshape(start.shape)
+    solved = minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options, callback=step)
+    return np.asarray(solved.x).reshape(start.shape)

@@ -158,15 +158,23 @@ def _trained(
         """The settings of the run that trains the hash layer alone, on features of the initial weights."""
         if chosen.head == "random":
             return None
-        whole, weights = whole_network(chosen.model), chosen.weights
+        whole = whole_network(chosen.model)
+        weights = chosen.weights
         features = whole if weights == OFFICIAL else f"{whole}_{weights.removeprefix(SHA256)[:N_SHOWN]}"
-        own: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
-        norm: dict[str, Setting] = {} if chosen.hash_norm == "none" else {"hash_norm": chosen.hash_norm}
-        return {**own, **norm, "model": "linear", "features": features, "normalise": "unit_norm"}
+        of_head: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
+        if chosen.hash_norm != "none":
+            of_head["hash_norm"] = chosen.hash_norm
+        return of_head | {"model": "linear", "features": features, "normalise": "unit_norm"}
 
-    names, base = ("bits", "model", *identity), Base(method, head)
     return Method(
-        settings, names, fit, load, needs_torch=True, supervision=supervision, several_processes=True, base=base
+        settings,
+        ("bits", "model", *identity),
+        fit,
+        load,
+        needs_torch=True,
+        supervision=supervision,
+        several_processes=True,
+        base=Base(method, head),
     )
 
 
@@ -179,12 +187,12 @@ def require_usable(features: NDArray[Any]) -> None:
         return
     usable = np.abs(features).max(axis=1) <= LARGEST  # NaN is not
     if not usable.all():
-        some = f"{(~usable).sum()} of {len(features)} training examples have a value that is NaN or beyond {LARGEST:g}"
-        first = f"(the first is example {usable.argmin()})"
-        raise HashbenchError(f"features: {some} {first}: methods need smaller ones")
+        raise HashbenchError(
+            f"features: {(~usable).sum()} of {len(features)} training examples have a value that is NaN or beyond "
+            f"{LARGEST:g} (the first is example {usable.argmin()}): methods need smaller ones"
+        )
     if len(features) < 2 or (features == features[0]).all():
-        given = f"the {len(features)} training examples have equal features"
-        raise TrainingFailed(f"{given}: two that differ are needed")
+        raise TrainingFailed(f"the {len(features)} training examples have equal features: two that differ are needed")
 
 
 def load(settings: TrainingSettings, stored: SavedHasher) -> "DeepHasher":

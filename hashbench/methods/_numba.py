@@ -30,7 +30,8 @@ def boost(
     """Grows the trees of one bit by discrete AdaBoost, each of features ``tried``; writes the last four arrays."""
     least = 0.5 / len(signs)
     leaf = np.empty(len(signs), np.int64)
-    now, signed = np.empty(len(signs)), np.empty(len(signs))
+    now = np.empty(len(signs))
+    signed = np.empty(len(signs))
     for tree in range(len(tried)):
         total = 0.0
         for i in range(len(signs)):
@@ -55,7 +56,9 @@ def boost(
 def _heavy_rows(weights: Floats, trim: float) -> Longs:
     """The rows in their order, without those of smallest weight that have the share ``trim`` of all weight."""
     ordered = np.sort(weights)
-    light, first, equal = 0.0, 0, 0
+    light = 0.0
+    first = 0
+    equal = 0
     while trim > 0 and light + ordered[first] <= trim:
         light += ordered[first]
         first += 1
@@ -106,13 +109,15 @@ def _split_level(
     place = np.empty(len(rows), np.int64)  # of the first bin of the node of each row
     pairs = np.empty((len(rows), 2))
     for i in range(len(rows)):
-        pairs[i, 0], pairs[i, 1] = weights[rows[i]], signed[rows[i]]
+        pairs[i, 0] = weights[rows[i]]
+        pairs[i, 1] = signed[rows[i]]
         total[node[i], 0] += pairs[i, 0]
         total[node[i], 1] += pairs[i, 1]
         place[i] = node[i] * BINS
     best = np.zeros(len(features))
     for k in range(len(features)):
-        features[k], cuts[k] = tried[0], NO_CUT
+        features[k] = tried[0]
+        cuts[k] = NO_CUT
         if total[k, 0] > 0:
             best[k] = total[k, 1] ** 2 / total[k, 0] + 1e-12 * total[k, 0]
     flat = sums.reshape(-1, 2)
@@ -130,18 +135,22 @@ def _split_level(
 
 @inner
 def _best_cut(sums: Floats, total: Floats, feature: int, k: int, best: Floats, features: Ints, cuts: Longs) -> None:
-    left, left_signed = 0.0, 0.0
+    left = 0.0
+    left_signed = 0.0
     for cut in range(BINS - 1):
         if sums[cut, 0] == 0:
             continue
         left += sums[cut, 0]
         left_signed += sums[cut, 1]
-        right, right_signed = total[0] - left, total[1] - left_signed
+        right = total[0] - left
+        right_signed = total[1] - left_signed
         if right <= 1e-12 * total[0]:
             break
         gain = (left_signed * left_signed * right + right_signed * right_signed * left) / (left * right)
         if gain > best[k]:
-            best[k], features[k], cuts[k] = gain, feature, cut
+            best[k] = gain
+            features[k] = feature
+            cuts[k] = cut
 
 
 @inner
@@ -168,7 +177,9 @@ def evaluate(items: Floats, features: Ints, thresholds: Floats, values: Floats, 
         stop = min(start + BLOCK, len(items))
         for bit in range(features.shape[0]):
             for tree in range(features.shape[1]):
-                feature, threshold, value = features[bit, tree], thresholds[bit, tree], values[bit, tree]
+                feature = features[bit, tree]
+                threshold = thresholds[bit, tree]
+                value = values[bit, tree]
                 for i in range(start, stop):
                     k = np.int64(0)
                     while k < nodes:
@@ -182,12 +193,17 @@ def worst_rankings(
     weights: Singles, losses: Floats,
 ) -> None:  # fmt: skip
     """Writes ``weights`` [m, r + s] and ``losses`` [m] of ``most_violated``; ``order`` sorts each side."""
-    best, ahead, value = np.empty(costs.shape[2]), np.empty(costs.shape[2]), np.empty(costs.shape[2])
+    best = np.empty(costs.shape[2])
+    ahead = np.empty(costs.shape[2])
+    value = np.empty(costs.shape[2])
     choice = np.empty(costs.shape[1:], np.int64)
     for q in range(len(distances)):
-        p, n = n_relevant[q], n_irrelevant[q]
+        p = n_relevant[q]
+        n = n_irrelevant[q]
         if p > 0:
-            near, far, table = order[q, :p], order[q, r : r + n], costs[which[q]]
+            near = order[q, :p]
+            far = order[q, r : r + n]
+            table = costs[which[q]]
             _interleave(distances[q, :r], near, distances[q, r:], far, table, best, ahead, value, choice)
             losses[q] = _pair_weights(near, far, table, best, choice, weights[q, :r], weights[q, r:])
 
@@ -201,15 +217,20 @@ def _interleave(
     unit = 2 / (len(near) * len(far))
     best[0] = ahead[0] = 0
     for a in range(len(far)):
-        best[a + 1], ahead[a + 1] = 0, ahead[a] + irrelevant[far[a]]
+        best[a + 1] = 0
+        ahead[a + 1] = ahead[a] + irrelevant[far[a]]
     for j in range(len(near)):
-        distance, chosen, largest = relevant[near[j]], 0, -np.inf
+        distance = relevant[near[j]]
+        chosen = 0
+        largest = -np.inf
         for a in range(len(far) + 1):  # apart from the search for the largest one, so that several are computed at once
             value[a] = best[a] + table[j, a] - unit * (ahead[a] - a * distance)
         for a in range(len(far) + 1):
             if value[a] > largest:
-                largest, chosen = value[a], a
-            best[a], choice[j, a] = largest, chosen
+                largest = value[a]
+                chosen = a
+            best[a] = largest
+            choice[j, a] = chosen
 
 
 @inner
@@ -217,18 +238,22 @@ def _pair_weights(
     near: Longs, far: Longs, table: Floats, best: Floats, choice: Any, relevant: Singles, irrelevant: Singles
 ) -> float:
     """Writes the weights of the relevant and irrelevant neighbours of a query; returns the loss of the ranking."""
-    p, a, loss = len(near), len(far), 0.0
+    p = len(near)
+    a = len(far)
+    loss = 0.0
     unit = 2 / (p * len(far))
     if best[a] <= 0:  # no ranking violates the margin: c = 0 in eq. 10b
         return loss
-    weight, behind = np.float32(0), len(far)  # each relevant item that ``behind`` ones precede adds a unit to theirs
+    weight = np.float32(0)
+    behind = len(far)  # each relevant item that ``behind`` ones precede adds a unit to their weight
     for j in range(p - 1, -1, -1):
         a = choice[j, a]
         loss += table[j, a]
         relevant[near[j]] = -unit * a
         for k in range(a, behind):
             irrelevant[far[k]] = weight
-        weight, behind = np.float32(weight + unit), a
+        weight = np.float32(weight + unit)
+        behind = a
     for k in range(behind):
         irrelevant[far[k]] = weight
     return loss
@@ -239,11 +264,15 @@ def squared_hinges(
     distances: Floats, r: int, n_relevant: Longs, n_irrelevant: Longs, weights: Floats, losses: Floats
 ) -> None:
     """Writes the triplet losses [m] of CGH, and the pair ``weights`` [m, r + s] (see ``cgh.triplet_losses``)."""
-    margins, totals, squares = np.empty(distances.shape[1]), np.empty(r), np.empty(r)
+    margins = np.empty(distances.shape[1])
+    totals = np.empty(r)
+    squares = np.empty(r)
     for q in range(len(distances)):
-        p, n = n_relevant[q], n_irrelevant[q]
+        p = n_relevant[q]
+        n = n_irrelevant[q]
         if p > 0:
-            near, far = distances[q, :p], weights[q, r : r + n]
+            near = distances[q, :p]
+            far = weights[q, r : r + n]
             for k in range(n):
                 margins[k] = 1 - distances[q, r + k]
             unit = 2 / (p * n)
@@ -251,7 +280,8 @@ def squared_hinges(
             for j in range(p):
                 for k in range(n):
                     far[k] += unit * max(0.0, margins[k] + near[j])
-            totals[:], squares[:] = 0, 0
+            totals[:] = 0
+            squares[:] = 0
             for k in range(n):
                 for j in range(p):
                     hinge = max(0.0, margins[k] + near[j])
@@ -274,9 +304,11 @@ def outcomes_of_pairs(
     """
     half = 0.5 / n_bits**2
     # tables, for a branch on random bits is guessed wrong every other time
-    share, sign = np.array([0.0, 1.0 / n_bits]), np.array([1.0, -1.0])
+    share = np.array([0.0, 1.0 / n_bits])
+    sign = np.array([1.0, -1.0])
     for p in range(len(first)):
-        one, two = states[first[p]], states[second[p]]
+        one = states[first[p]]
+        two = states[second[p]]
         differ = one ^ two
         other = distances[p] - share[differ & 1]
         others[p] = other

@@ -30,7 +30,8 @@ class RelevantColumns:
     """Columns of ``relevant_pairs``, which are never all in memory; TrainingFailed as there."""
 
     def __init__(self, data: TrainingData) -> None:
-        self._relevance, self._n = _relevance(data), len(data.items)
+        self._relevance = _relevance(data)
+        self._n = len(data.items)
         kinds: set[bool] = set()
         for rows in slices(self._n, ROWS):  # up to the first rows with both kinds
             pairs = self._relevance.block(rows, slice(0, self._n)) > 0
@@ -80,7 +81,7 @@ def _one_kind(n: int, are_relevant: bool) -> TrainingFailed:
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Of m examples up to r relevant neighbours, then up to s irrelevant ones; a missing one is the example itself."""
+    """Up to r relevant and s irrelevant neighbours of each of m examples; the example itself for a missing one."""
 
     ids: Ints
     r: int
@@ -109,7 +110,8 @@ def random_neighbours(
     irrelevant = ~relevant
     np.fill_diagonal(relevant, val=False)
     np.fill_diagonal(irrelevant, val=False)
-    near, far = _draw(relevant, n_relevant, random), _draw(irrelevant, n_irrelevant, random)
+    near = _draw(relevant, n_relevant, random)
+    far = _draw(irrelevant, n_irrelevant, random)
     ranked: Bools = np.logical_and(relevant.any(axis=1), irrelevant.any(axis=1))
     ids = np.hstack([near, far])
     return Neighbours(

@@ -1,7 +1,7 @@
 """Product quantisation: an item is the number of its nearest centroid in each sub-space."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,15 +41,13 @@ class Quantiser(QuantisingFunction):
 
     def of_items(self, features: Floats) -> Arrays:
         """The numbers of the nearest centroids, uint8[n, bytes]; of two that are as near the first."""
-        parts = zip(self._parts(features), self.centroids, strict=True)
-        numbers = [squared_distances(part, centroids).argmin(axis=1) for part, centroids in parts]
-        return {"centroids": np.stack(numbers, axis=1).astype(np.uint8)}
+        return {"centroids": self.squared_distances(features).argmin(axis=2).astype(np.uint8)}
 
     def of_queries(self, features: Floats) -> Arrays:
         """The squared distances, or minus the inner products, to the centroids of each part, float64[q, bytes, 256]."""
         if self.metric != "ip":
             return {"tables": self.squared_distances(features)}
-        products = [part @ centroids.T for part, centroids in zip(self._parts(features), self.centroids, strict=True)]
+        products = [part @ centroids.T for part, centroids in self._parts(features)]
         return {"tables": -np.stack(products, axis=1)}
 
     def distances(self, queries: Arrays, prepared: Arrays) -> Distances:
@@ -57,12 +55,12 @@ class Quantiser(QuantisingFunction):
 
     def squared_distances(self, features: Floats) -> Floats:
         """The squared distances float64[n, bytes, 256] of ``features`` [n, d] to the centroids of each part."""
-        parts = zip(self._parts(features), self.centroids, strict=True)
-        return np.stack([squared_distances(part, centroids) for part, centroids in parts], axis=1)
+        return np.stack([squared_distances(part, centroids) for part, centroids in self._parts(features)], axis=1)
 
-    def _parts(self, features: Floats) -> list[Floats]:
+    def _parts(self, features: Floats) -> Iterator[tuple[Floats, Floats]]:
+        """The features [n, d / bytes] in each sub-space, turned, and its centroids."""
         turned = features if self.rotation is None else features @ self.rotation
-        return np.split(turned, len(self.centroids), axis=1)
+        return zip(np.split(turned, len(self.centroids), axis=1), self.centroids, strict=True)
 
 
 def codebooks(
@@ -74,13 +72,15 @@ def codebooks(
     """
     from sklearn.exceptions import ConvergenceWarning
 
-    found = []
+    clusterings = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a part with fewer different rows has a centroid twice
         for n, part in enumerate(np.split(features, n_parts, axis=1)):
-            found.append(k_means(part, N_CENTROIDS, iterations, seed + n, None if start is None else start[n]))
-    centroids = np.stack([each.cluster_centers_ for each in found])
-    return centroids, np.hstack([each.cluster_centers_[each.labels_] for each in found])
+            first = None if start is None else start[n]
+            clusterings.append(k_means(part, N_CENTROIDS, iterations, seed + n, first))
+    centroids = np.stack([clustering.cluster_centers_ for clustering in clusterings])
+    rebuilt = [clustering.cluster_centers_[clustering.labels_] for clustering in clusterings]
+    return centroids, np.hstack(rebuilt)
 
 
 def product_method(
@@ -89,18 +89,17 @@ def product_method(
     """The method whose ``fit(settings, features, seed)`` returns the centroids and the rotation, if there is one."""
 
     def fitted(chosen: ProductSettings, features: Floats, data: TrainingData) -> Quantiser:
-        _require(chosen, features.shape[1], len(features))
         return Quantiser(*fit(chosen, features, data.seed), metric=np.array(data.metric))
 
-    more = ("query",)
-    return shallow_method(settings, fitted, Quantiser, identity=more, hasher=QuantisingHasher, require=_require)
+    identity = ("query",)
+    return shallow_method(settings, fitted, Quantiser, identity=identity, hasher=QuantisingHasher, require=_require)
 
 
 def _require(settings: ProductSettings, n_features: int, n_examples: int) -> None:
     n_parts = settings.bits // 8
     if n_features % n_parts:
-        advice = f"{n_parts} must divide {n_features}"
-        raise HashbenchError(f"{n_features} features in {n_parts} sub-spaces of 8 bits: {advice}")
+        where = f"{n_features} features in {n_parts} sub-spaces of 8 bits"
+        raise HashbenchError(f"{where}: {n_parts} must divide {n_features}")
     if n_examples < N_CENTROIDS:
         raise HashbenchError(
             f"{n_examples} training examples: a sub-space has {N_CENTROIDS} centroids, so as many are needed"

@@ -3,15 +3,15 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import NO_CODES, Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
-from hashbench.foundation.errors import HashbenchError
+from hashbench.contract import Arrays, Floats, ItemRows, QuantisedOutput, SearchItems
 from hashbench.foundation.files import write_arrays
 from hashbench.foundation.progress import with_bar
 from hashbench.histogram.ranking import Distances
@@ -39,20 +39,20 @@ class QuantiserSettings(FeatureSettings):
 
 @dataclass(frozen=True, eq=False)
 class QuantisingFunction(FittedFunction):
-    """What is stored of an item, and the distances of a query to it."""
+    """A function that stores items, and gives the distances of queries to stored items."""
 
     metric: NDArray[np.str_] | None = field(default=None, kw_only=True)  # "ip": inner products; "l2" or None: distances
 
     @abstractmethod
     def of_items(self, features: Floats) -> Arrays:
-        """What is stored of items with ``features`` [n, d], by name; each array has n rows."""
+        """The arrays that are stored of items with ``features`` [n, d], by name; each has n rows."""
 
     @abstractmethod
     def of_queries(self, features: Floats) -> Arrays:
-        """What the distances need of queries with ``features`` [q, d], by name; each array has q rows."""
+        """The arrays that distances need of queries with ``features`` [q, d], by name; each has q rows."""
 
     def prepared(self, items: Arrays) -> Arrays:
-        """What a search keeps in memory of stored ``items``, computed once: they themselves."""
+        """The arrays that a search keeps in memory of stored ``items``, computed once: here the same arrays."""
         return items
 
     @abstractmethod
@@ -67,23 +67,23 @@ class QuantisingHasher(FeatureHasher):
     function: QuantisingFunction
 
     def output(self, data: SearchItems, *, progress: bool = False) -> QuantisedOutput:
-        """What the distances of the queries to the database need, and what is stored of the database."""
+        """The arrays of the queries and of the database, and the distances between them."""
         queries = self._arrays(data.queries, self.function.of_queries, progress=progress)
         items = self._arrays(data.database, self.function.of_items, progress=progress)
         distances = self.function.distances(queries, self.function.prepared(items))
         return QuantisedOutput(queries, items, distances, data)
 
     def _arrays(self, rows: ItemRows, encode: Callable[[Floats], Arrays], *, progress: bool) -> Arrays:
-        """What ``encode`` makes of the features of all ``rows``, block by block."""
+        """The arrays that ``encode`` returns for the features of all ``rows``, encoded block by block."""
         whole: Arrays = {}
         first = 0
-        encoded = ((len(block), encode(block)) for items in rows.blocks() for block in self.blocks(items))
-        for n, arrays in with_bar(encoded, "encode", "item", len(rows), shown=progress, size=lambda each: each[0]):
-            for name, array in arrays.items():
+        blocks = chain.from_iterable(map(self.blocks, rows.blocks()))
+        for block in with_bar(blocks, "encode", "item", len(rows), shown=progress, size=len):
+            for name, array in encode(block).items():
                 if name not in whole:
                     whole[name] = np.empty((len(rows), *array.shape[1:]), array.dtype)
-                whole[name][first : first + n] = array
-            first += n
+                whole[name][first : first + len(block)] = array
+            first += len(block)
         return whole
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
@@ -93,10 +93,8 @@ class QuantisingHasher(FeatureHasher):
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes what is stored of the items, ``names`` [n], and ``labels`` if the items have any."""
-        labels = {} if rows.labels is None else {"labels": rows.labels}
         stored = self._arrays(rows, self.function.of_items, progress=True)
-        write_arrays(path, **stored, names=np.array(names), **labels)
-
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: neighbours are shown by Hamming distance."""
-        raise HashbenchError(f"{folder.name}: {NO_CODES}")
+        stored["names"] = np.array(names)
+        if rows.labels is not None:
+            stored["labels"] = rows.labels
+        write_arrays(path, **stored)

@@ -40,8 +40,8 @@ from hashbench.steps import (
 )
 
 FILE = "hasher.npz"
-# the names of the arrays of a scaling in the file; the arrays of the hash function have other names
-AVERAGE, DEVIATION = "average_item", "deviation_item"
+AVERAGE = "average_item"  # the names of the arrays of a scaling in the file: no array of a hash function has them
+DEVIATION = "deviation_item"
 VARYING = "principal components along which the features vary"
 LEAST_DEVIATION = 1e-7  # of the mean, as networks have it: float32 rounds a constant by up to 6e-8 of it
 
@@ -68,6 +68,10 @@ class FittedFunction(ABC):
     def n_features(self) -> int:
         """The number of features of an item."""
 
+    def arrays(self) -> dict[str, Any]:
+        """The fields by name, without those that are None."""
+        return {name: array for name, array in vars(self).items() if array is not None}
+
 
 @dataclass(frozen=True, eq=False)
 class HashFunction(FittedFunction):
@@ -80,8 +84,8 @@ class HashFunction(FittedFunction):
     @property
     def n_features(self) -> int:
         """The number of features of an item: the rows of the first array, or its columns."""
-        first = next(each.name for each in fields(self) if each.name != "weights")
-        return int(getattr(self, first).shape[self.of_column])
+        first = next(name for name in self.arrays() if name != "weights")
+        return int(self.arrays()[first].shape[self.of_column])
 
     def steps(self) -> list[Step]:
         """The steps from features float64[n, d] to activations [n, bits], each item alone: a bit is 1 if it is above 0.
@@ -125,18 +129,20 @@ class FeatureHasher:
     def blocks(self, items: NDArray[Any]) -> Iterator[Floats]:
         """The features float64[n, d] of ``items``, scaled as in training, some thousands at a time."""
         for block in in_blocks(items):
-            features, expected = as_features(block, self.value_max), self.function.n_features
-            if features.shape[1] != expected:
-                raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {expected}")
+            features = as_features(block, self.value_max)
+            if features.shape[1] != self.function.n_features:
+                taken = self.function.n_features
+                raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {taken}")
             yield features if self.scaling is None else self.scaling.apply(features)
 
     def save(self, folder: Path) -> None:
         """Writes the hasher into ``folder``."""
-        arrays = {each.name: getattr(self.function, each.name) for each in fields(self.function)}
-        arrays |= {"function": type(self.function).__name__, "value_max": self.value_max}
+        arrays = self.function.arrays() | {"function": type(self.function).__name__, "value_max": self.value_max}
         if self.scaling is not None:
-            arrays |= {AVERAGE: self.scaling.average, DEVIATION: self.scaling.deviation}
-        write_arrays(folder / FILE, "plain", **{key: each for key, each in arrays.items() if each is not None})
+            arrays[AVERAGE] = self.scaling.average
+            if self.scaling.deviation is not None:
+                arrays[DEVIATION] = self.scaling.deviation
+        write_arrays(folder / FILE, "plain", **arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +158,8 @@ class ShallowHasher(FeatureHasher, BinaryHasher):
     def encode(self, items: NDArray[Any], *, progress: bool = False) -> NDArray[np.float32]:  # noqa: ARG002
         # an activation that is not finite is refused where it is made a code, in one line
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.concatenate([self.function.activations(each).astype(np.float32) for each in self.blocks(items)])
+            blocks = [self.function.activations(features).astype(np.float32) for features in self.blocks(items)]
+            return np.concatenate(blocks)
 
     def as_steps(self) -> Steps:
         steps = [Step(flatten, {})]
@@ -183,7 +190,8 @@ def scaling_of(normalise: str, items: NDArray[Any], value_max: float) -> Scaling
         return Scaling(features.mean(axis=0))
     of_channel = features.reshape(-1, items.shape[-1])
     n_places = features.shape[1] // items.shape[-1]
-    mean, deviation = of_channel.mean(axis=0), of_channel.std(axis=0)
+    mean = of_channel.mean(axis=0)
+    deviation = of_channel.std(axis=0)
     deviation[deviation <= LEAST_DEVIATION * np.abs(mean)] = np.inf  # what is the same for all training items becomes 0
     return Scaling(np.tile(mean, n_places), np.tile(deviation, n_places))
 
@@ -203,6 +211,8 @@ def shallow_method(
     def fitted(chosen: Any, data: TrainingData) -> Hasher:
         features = as_features(data.items, data.value_max)
         require_usable(features)
+        if require is not None:
+            require(chosen, features.shape[1], len(features))
         scaling = scaling_of(chosen.normalise, data.items, data.value_max)
         scaled = features if scaling is None else scaling.apply(features)
         return hasher(fit(chosen, scaled, data), data.value_max, scaling)
@@ -212,12 +222,17 @@ def shallow_method(
         damaged = retold(lambda cause: f"{path}: not a whole hasher ({cause})", by=DamagedHasher)
         with damaged, open_arrays(path) as archive:
             function = by_name[str(archive["function"])]
-            arrays = {each.name: archive[each.name] for each in fields(function) if each.name in archive}
+            arrays = {part.name: archive[part.name] for part in fields(function) if part.name in archive}
             scales = [archive[name] for name in (AVERAGE, DEVIATION) if name in archive]
             return hasher(function(**arrays), float(archive["value_max"]), Scaling(*scales) if scales else None)
 
     names = ("bits", "features", *identity)
     return Method(settings, names, fitted, load, needs_torch=False, supervision=supervision, require=require)
+
+
+def require_bits_of_features(settings: ShallowSettings, n_features: int, n_examples: int) -> None:  # noqa: ARG001
+    """Raises HashbenchError for more bits than features."""
+    require_bits(settings.bits, n_features, "features")
 
 
 def require_bits_below_features(settings: ShallowSettings, n_features: int, n_examples: int) -> None:
@@ -336,14 +351,16 @@ def signs(values: Floats) -> Floats:
 
 def standardisation(features: Floats) -> tuple[Floats, Floats]:
     """The mean [d] and the standard deviation [d] of ``features`` [n, d]; 1 for a constant feature."""
-    mean, scale = features.mean(axis=0), features.std(axis=0)
+    mean = features.mean(axis=0)
+    scale = features.std(axis=0)
     scale[np.ptp(features, axis=0) == 0] = 1
     return mean, scale
 
 
 def ridge_solution(inputs: Floats, ridge: float) -> Callable[[Floats], Floats]:
-    """What returns P [m, k] with the least ||T - X P||^2 + ``ridge`` ||P||^2 for T [n, k]; X = ``inputs`` [n, m].
+    """The ridge regression on X = ``inputs`` [n, m], a function of T [n, k].
 
+    It returns the P [m, k] with the least ||T - X P||^2 + ``ridge`` ||P||^2.
     With ``ridge`` = 0 and columns of X that depend on each other, it is the smallest such P.
     """
     from scipy.linalg import pinvh

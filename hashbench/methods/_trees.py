@@ -92,11 +92,14 @@ def boosted(
     from hashbench.methods._numba import boost
 
     width, n = examples.bins.shape
-    n_trees, nodes = settings.n_trees, 2**settings.depth - 1
+    n_trees = settings.n_trees
+    nodes = 2**settings.depth - 1
     n_tried = min(settings.n_tried, width)
     tried = np.stack([random.choice(width, n_tried, replace=False) for _ in range(n_trees)])
-    features, cuts = np.zeros((n_trees, nodes), np.int32), np.zeros((n_trees, nodes), np.int64)
-    values, scores = np.zeros((n_trees, nodes + 1)), np.zeros(n)
+    features = np.zeros((n_trees, nodes), np.int32)
+    cuts = np.zeros((n_trees, nodes), np.int64)
+    values = np.zeros((n_trees, nodes + 1))
+    scores = np.zeros(n)
     costs = np.ones(n) if weights is None else weights.astype(np.float64)
     grown = features, cuts, values, scores
     boost(examples.bins, signs.astype(np.float64), costs, tried, float(settings.trim), *grown)

@@ -49,7 +49,7 @@ class LearntHasher(BinaryHasher):
         return self.network.encode(items, progress=progress)
 
     def as_steps(self) -> Steps | None:
-        """Those of the network."""
+        """The steps of the network."""
         return self.network.as_steps()
 
     def as_module(self) -> Any:
@@ -58,11 +58,11 @@ class LearntHasher(BinaryHasher):
 
     def output(self, data: SearchItems, *, progress: bool = False) -> BinaryOutput:
         """The network's codes, and of the training examples in the database the learnt ones."""
-        found = super().output(data, progress=progress)
+        by_network = super().output(data, progress=progress)
         place = np.searchsorted(self.ids, data.database.ids).clip(max=len(self.ids) - 1)
         is_learnt = self.ids[place] == data.database.ids
-        words = np.where(is_learnt[:, None], self.codes.words[place], found.database.words)
-        return replace(found, database=Codes(words, found.database.n_bits))
+        words = np.where(is_learnt[:, None], self.codes.words[place], by_network.database.words)
+        return replace(by_network, database=Codes(words, by_network.database.n_bits))
 
     def save(self, folder: Path) -> None:
         """Writes the network and the learnt codes."""
@@ -89,8 +89,9 @@ def _load(settings: Settings, stored: SavedHasher) -> Hasher:
     if settings.searched == "encoded":
         return network
     path = stored.folder / LEARNT
-    told = retold(lambda cause: f"{path}: {cause}", Exception, by=DamagedHasher)  # an archive can raise nearly anything
-    with told, open_arrays(path) as archive:
+    # an archive can raise nearly anything
+    damaged = retold(lambda cause: f"{path}: {cause}", Exception, by=DamagedHasher)
+    with damaged, open_arrays(path) as archive:
         return LearntHasher(network, archive["ids"], pack(archive["codes"]))
 
 

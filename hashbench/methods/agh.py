@@ -49,8 +49,9 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> AnchorGrap
     bandwidth = mean_reach(distances, nearest)
     z = anchor_weights(distances, nearest, bandwidth)
     projection = eigenvectors(z)
-    each = "one of each" if settings.layers == 1 else "two of each"
-    require_bits(settings.bits, settings.layers * projection.shape[1], f"bits, {each} eigenvector of the anchor graph")
+    number = "one" if settings.layers == 1 else "two"
+    most = settings.layers * projection.shape[1]
+    require_bits(settings.bits, most, f"bits, {number} of each eigenvector of the anchor graph")
     n_second = settings.bits // 2 if settings.layers == 2 else 0
     projection = projection[:, : settings.bits - n_second]
     upper, lower = thresholds(z, z @ projection[:, :n_second])
@@ -70,8 +71,11 @@ def eigenvectors(z: Floats) -> Floats:
 
 def thresholds(z: Floats, y: Floats) -> tuple[Floats, Floats]:
     """b+, b- [k] of eigenvectors ``y`` [n, k]: f = y - b+ where y > 0, else b- - y, least f^T L f, sum 0 (Eq. 11)."""
-    n, size, positive = len(y), np.abs(y), (y > 0).astype(np.float64)
-    smooth = z.T @ positive / np.where(z.sum(axis=0) > 0, z.sum(axis=0), 1)[:, None]
+    n = len(y)
+    size = np.abs(y)
+    positive = (y > 0).astype(np.float64)
+    degrees = z.sum(axis=0)
+    smooth = z.T @ positive / np.where(degrees > 0, degrees, 1)[:, None]
     laplacian = positive - z @ smooth  # L e
     total = (laplacian * size).sum(axis=0) / (laplacian * positive).sum(axis=0)
     n_positive = positive.sum(axis=0)

@@ -46,16 +46,19 @@ class Embedding:
 
     def __init__(self, kernel: Floats, anchors: Indices, weights: Floats, pairs: Pairs) -> None:
         """``kernel`` [n, n] of the training examples; ``anchors`` [n_anchors, bits] are their numbers."""
-        self.kernel, self.anchors, self.weights, self.pairs = kernel, anchors, weights, pairs
+        self.kernel = kernel
+        self.anchors = anchors
+        self.weights = weights
+        self.pairs = pairs
         columns = zip(anchors.T, weights.T, strict=True)
         self.activations = np.stack([kernel[:, ids] @ column for ids, column in columns])  # [bits, n]
         self.n_bits = weights.shape[1]
         self.distances = sum(self._differ(bit) for bit in self.activations > 0) / self.n_bits  # D_ij of each pair
-        self.objective = self._half_squares(self.distances - pairs.target)
-        self._others, self._moved, self._errors = (np.empty_like(pairs.target) for _ in range(3))  # of each pair
-
-    def _half_squares(self, errors: Floats) -> float:
-        return float(errors @ errors) / 2
+        self.objective = half_squares(self.distances - pairs.target)
+        # of each pair
+        self._others = np.empty_like(pairs.target)
+        self._moved = np.empty_like(pairs.target)
+        self._errors = np.empty_like(pairs.target)
 
     def _differ(self, bits: Bools) -> Bools:
         return np.asarray(bits[self.pairs.first] != bits[self.pairs.second])
@@ -70,10 +73,11 @@ class Embedding:
         moved = activations + step * slope
         bits = (moved > 0).view(np.uint8)
         moved_pairs(*self.pairs, bits, self.n_bits, self._others, self._moved, self._errors)
-        objective = self._half_squares(self._errors)
+        objective = half_squares(self._errors)
         if objective < self.objective:
             self.weights[anchor, bit] += step
-            self.activations[bit], self.objective = moved, objective
+            self.activations[bit] = moved
+            self.objective = objective
             self.distances, self._moved = self._moved, self.distances
 
     def _best_step(self, activations: Floats, slope: Floats) -> float:
@@ -89,13 +93,15 @@ class Embedding:
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         before = np.where(slope == 0, activations > 0, slope < 0)  # the bits at -infinity
-        start, end = np.zeros(len(slope)), np.zeros(len(slope))
+        start = np.zeros(len(slope))
+        end = np.zeros(len(slope))
         states = place * 4 + before * 2 + (activations > 0)
         outcomes_of_pairs(*self.pairs, self.distances, states, self.n_bits, self._others, start, end)
         n_flips = np.count_nonzero(slope)
         if n_flips == 0:
             return 0.0
-        changes, flips = np.concatenate([[0], np.cumsum(start - end)[:n_flips]]), flips[order[:n_flips]]
+        changes = np.concatenate([[0], np.cumsum(start - end)[:n_flips]])
+        flips = flips[order[:n_flips]]
         # the middle of the interval between two flips with the lowest change
         margin = (flips[-1] - flips[0]) / len(flips) or 1.0
         bounds = np.concatenate([[flips[0] - margin], flips, [flips[-1] + margin]])
@@ -103,8 +109,13 @@ class Embedding:
         return float(bounds[lowest] + bounds[lowest + 1]) / 2
 
 
+def half_squares(errors: Floats) -> float:
+    """Half the sum of the squared ``errors`` [n]."""
+    return float(errors @ errors) / 2
+
+
 def sampled_pairs(target: Floats, share: float, random: np.random.Generator) -> Pairs:
-    """For each example i, (i, j) of the random ``share`` of all j, but for j = i."""
+    """Pairs (i, j) of each example i and a random ``share`` of all j, without j = i."""
     n = len(target)
     n_each = max(1, int(share * n))
     second = np.argpartition(random.random((n, n)), n_each - 1, axis=1)[:, :n_each].ravel().astype(np.int32)

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits, shallow_method, signs
+from hashbench.methods._shallow import HashFunction, ShallowSettings, require_bits_of_features, shallow_method, signs
 from hashbench.steps import Step, convolve, multiply, subtract
 
 
@@ -42,9 +42,9 @@ class Circulant(HashFunction):
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Circulant:
     n, d = features.shape
-    _require(settings, d, n)
     random = np.random.default_rng(data.seed)
-    mean, flips = features.mean(axis=0), random.choice([-1.0, 1.0], d)
+    mean = features.mean(axis=0)
+    flips = random.choice([-1.0, 1.0], d)
     spectrum = np.fft.rfft(random.standard_normal(d))
     if settings.iterations:
         chosen = random.choice(n, min(settings.sample, n), replace=False)
@@ -68,15 +68,12 @@ def best_spectrum(x: NDArray[np.complex128], codes: Floats, d: int, penalty: flo
     """
     m = np.square(np.abs(x)).sum(axis=0) / d
     c = (x.conj() * np.fft.rfft(codes, d)).sum(axis=0) / d
-    linear, constant = m / (2 * penalty) - 1, np.abs(c) / (2 * penalty)
+    linear = m / (2 * penalty) - 1
+    constant = np.abs(c) / (2 * penalty)
     size = 1 + np.cbrt(constant)  # above the root, where Newton's steps come down to it
     for _ in range(60):
         size = size - (size**3 + linear * size - constant) / (3 * size**2 + linear)
     return size * np.where(c == 0, 1, c / np.where(c == 0, 1, np.abs(c)))
 
 
-def _require(settings: Settings, n_features: int, n_examples: int) -> None:  # noqa: ARG001
-    require_bits(settings.bits, n_features, "features: a circulant matrix is square")
-
-
-METHOD = shallow_method(Settings, _fit, Circulant, require=_require)
+METHOD = shallow_method(Settings, _fit, Circulant, require=require_bits_of_features)

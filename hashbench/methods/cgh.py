@@ -15,7 +15,8 @@ def triplet_losses(distances: Floats, neighbours: Neighbours) -> tuple[Floats, F
     """Minus the gradient of the losses by ``distances``, [m, r + s], and the mean squared hinges [m]."""
     from hashbench.methods._numba import squared_hinges
 
-    weights, losses = np.zeros(distances.shape), np.zeros(len(distances))
+    weights = np.zeros(distances.shape)
+    losses = np.zeros(len(distances))
     squared_hinges(distances, neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant, weights, losses)
     return weights, losses
 
@@ -24,7 +25,8 @@ class TripletMaster:
     """The problem with the bits so far; ``weights`` solve it."""
 
     def __init__(self, settings: ColumnSettings, neighbours: Neighbours, random: np.random.Generator) -> None:  # noqa: ARG002
-        self._settings, self._neighbours = settings, neighbours
+        self._settings = settings
+        self._neighbours = neighbours
         self._differs = Rows(neighbours.ids.size, np.float64)
         self.weights: Floats = np.zeros(0)
         self.pair_weights = self._losses()[0]  # equal dual variables, for all margins are 0

@@ -67,9 +67,11 @@ def logistic(features: Floats, labels: NDArray[np.intp], settings: Settings) -> 
     c = 1 / (settings.penalty * len(features))
     model = LogisticRegression(C=c, max_iter=settings.iterations).fit((features - mean) / scale, labels)
     # for two classes scikit-learn gives the logit of the second one alone
-    coefficients, intercept = model.coef_.T, model.intercept_
+    coefficients = model.coef_.T
+    intercept = model.intercept_
     if coefficients.shape[1] == 1:
-        coefficients, intercept = np.hstack([-coefficients, coefficients]), np.hstack([-intercept, intercept])
+        coefficients = np.hstack([-coefficients, coefficients])
+        intercept = np.hstack([-intercept, intercept])
     weight = coefficients / scale[:, None]
     return weight, intercept - mean @ weight
 

@@ -32,9 +32,11 @@ class Settings(ShallowSettings):
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
-    n, bits = len(features), settings.bits
+    n = len(features)
+    bits = settings.bits
     require_bits(bits, n - 1, "sampled columns, one fewer than training examples")
-    columns, random = RelevantColumns(data), np.random.default_rng(data.seed)
+    columns = RelevantColumns(data)
+    random = np.random.default_rng(data.seed)
     codes = random.choice([-1.0, 1.0], (n, bits))
     for _ in range(settings.samples):
         sample = random.choice(n, bits, replace=False)
@@ -55,20 +57,21 @@ def balanced(relevant: Floats) -> Floats:
     return np.where(relevant > 0, 1.0, -n_relevant / max(relevant.size - n_relevant, 1))
 
 
-def sampled_codes(own: Floats, cross: Floats, others: Floats) -> Floats:
-    """B_s [m, bits] of the sample; S is ``own`` [m, m] in it, ``cross`` [n, m] to the ``others``, of codes [n, bits].
+def sampled_codes(within: Floats, cross: Floats, others: Floats) -> Floats:
+    """B_s [m, bits] of the sample; S is ``within`` it [m, m], ``cross`` [n, m] to the ``others``, of codes [n, bits].
 
     Bit b of the sample has a small b^T Q b + p^T b, what the bits before it leave: Q = -2 (bits S - sum b_l b_l^T),
     p = -2 (bits S - sum c_l b_l^T)^T c, where c are the other examples' bits.
     """
     bits = others.shape[1]
-    quadratic, residual = -2 * bits * own, bits * cross
-    found = np.empty((len(own), bits))
+    quadratic = -2 * bits * within
+    residual = bits * cross
+    codes = np.empty((len(within), bits))
     for k in range(bits):
-        found[:, k] = half_ones(quadratic, -2 * residual.T @ others[:, k])
-        quadratic = quadratic + 2 * np.outer(found[:, k], found[:, k])
-        residual = residual - np.outer(others[:, k], found[:, k])
-    return found
+        codes[:, k] = half_ones(quadratic, -2 * residual.T @ others[:, k])
+        quadratic = quadratic + 2 * np.outer(codes[:, k], codes[:, k])
+        residual = residual - np.outer(others[:, k], codes[:, k])
+    return codes
 
 
 def half_ones(quadratic: Floats, linear: Floats) -> Floats:

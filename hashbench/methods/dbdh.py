@@ -17,15 +17,20 @@ class Settings(DeepSettings):
     similarity_scale: float = Field(gt=0)
     eta: float = Field(ge=0)  # the weight of the balance term
     balance_over: Literal["items", "bits"]  # the mean that is to be 0: of a bit over items, or of an item over bits
-    power: Literal[1, 2]  # of the mean that is to be 0
+    power: Literal[2]  # of the mean that is to be 0; a part of the name of each run
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import dbdh
 
-    binary, scale = settings.codes == "binary", settings.similarity_scale
-    of_codes = partial(dbdh.loss, binary=binary, clip=settings.clip, scale=scale)
-    return partial(of_codes, eta=settings.eta, over=settings.balance_over, power=settings.power)
+    return partial(
+        dbdh.loss,
+        binary=settings.codes == "binary",
+        clip=settings.clip,
+        scale=settings.similarity_scale,
+        eta=settings.eta,
+        over=settings.balance_over,
+    )
 
 
 METHOD = deep_method(__name__, Settings, _objective)

@@ -24,8 +24,14 @@ class Settings(PairWeightSettings):
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import dch
 
-    cauchy = partial(dch.loss, distance=settings.distance, gamma=settings.gamma)
-    return partial(cauchy, weighting=settings.weighting, eta=settings.eta, quantisation=settings.quantisation)
+    return partial(
+        dch.loss,
+        distance=settings.distance,
+        gamma=settings.gamma,
+        weighting=settings.weighting,
+        eta=settings.eta,
+        quantisation=settings.quantisation,
+    )
 
 
 METHOD = deep_method(__name__, Settings, _objective)

@@ -28,7 +28,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     centres = groups.cluster_centers_
     pairs = adjacent(centres, min(settings.nearest, n_groups - 1))
     require_bits(settings.bits, len(pairs), f"planes between {n_groups} groups")
-    normals, middles = centres[pairs[:, 0]] - centres[pairs[:, 1]], centres[pairs].mean(axis=1)
+    normals = centres[pairs[:, 0]] - centres[pairs[:, 1]]
+    middles = centres[pairs].mean(axis=1)
     sizes = np.bincount(groups.labels_, minlength=n_groups) / len(features)
     offsets = (middles * normals).sum(axis=1)
     share = sizes @ (centres @ normals.T > offsets)

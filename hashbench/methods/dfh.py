@@ -28,8 +28,8 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
     else:
         pairs = partial(dfh.loss, margin=settings.margin)
     likelihood = as_row_objective(pairs, supervision)
-    weights = {key: getattr(settings, key) for key in ("mu", "vul", "eta")}
-    return dfh.Objective(likelihood, supervision.labels, settings.bits, **weights)
+    labels = supervision.labels
+    return dfh.Objective(likelihood, labels, settings.bits, mu=settings.mu, vul=settings.vul, eta=settings.eta)
 
 
 METHOD = deep_method(__name__, Settings, _objective, needs="labels")

@@ -21,8 +21,14 @@ class Settings(PairWeightSettings):
 def _objective(settings: Settings, supervision: Supervision) -> Objective:  # noqa: ARG001
     from hashbench.losses import dhn
 
-    likelihood = partial(dhn.loss, similarity=settings.similarity, scale=settings.similarity_scale)
-    return partial(likelihood, weighting=settings.weighting, eta=settings.eta, quantisation=settings.quantisation)
+    return partial(
+        dhn.loss,
+        similarity=settings.similarity,
+        scale=settings.similarity_scale,
+        weighting=settings.weighting,
+        eta=settings.eta,
+        quantisation=settings.quantisation,
+    )
 
 
 METHOD = deep_method(__name__, Settings, _objective)

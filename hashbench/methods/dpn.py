@@ -7,17 +7,16 @@ from hashbench.training.settings import CentreSettings, RawSettings
 
 
 class Settings(CentreSettings, RawSettings):
-    """``margin`` is that of the hinge; ``decay`` is the weight of the mean of u^2."""
+    """``margin`` is that of the hinge."""
 
     margin: float = Field(gt=0)
-    decay: float = Field(0.0, ge=0)
 
 
 def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
     from hashbench.losses import dpn, fixed_centres
 
     centres = fixed_centres(settings.centres, classes, settings.bits)
-    return dpn.Objective(classes, centres, margin=settings.margin, decay=settings.decay)
+    return dpn.Objective(classes, centres, margin=settings.margin)
 
 
 METHOD = class_method(__name__, Settings, _objective)

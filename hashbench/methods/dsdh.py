@@ -24,8 +24,14 @@ def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
 
     supervision = LabelSupervision(classes.labels)
     likelihood = as_row_objective(dpsh.likelihood(settings.pairing, supervision, settings.bits, 0.0), supervision)
-    weights = {key: getattr(settings, key) for key in ("eta", "pull", "ridge", "classifier")}
-    return dsdh.Objective(likelihood, classes, **weights)
+    return dsdh.Objective(
+        likelihood,
+        classes,
+        eta=settings.eta,
+        pull=settings.pull,
+        ridge=settings.ridge,
+        classifier=settings.classifier,
+    )
 
 
 METHOD = class_method(__name__, Settings, _objective)

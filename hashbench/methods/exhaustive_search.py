@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from hashbench.contract import CodeSettings, Hasher, SavedHasher, TrainingData
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._method import Base, Method, load, require_torch
 from hashbench.sparse.codes import MAX_D
@@ -92,6 +93,9 @@ def sparse_method(
     def loaded(chosen: Any, stored: SavedHasher) -> Hasher:
         return load(chosen, stored, network(stored.base))
 
-    names, of_base = ("base", "d", "k", "model", *identity), ("base", "d", "model", "features")
-    base = Base("exhaustive_search", lambda chosen: {key: getattr(chosen, key) for key in of_base})
+    def settings_of_base(chosen: SparseSettings) -> dict[str, Setting]:
+        return {"base": chosen.base, "d": chosen.d, "model": chosen.model, "features": chosen.features}
+
+    names = ("base", "d", "k", "model", *identity)
+    base = Base("exhaustive_search", settings_of_base)
     return Method(settings, names, fitted, loaded, needs_torch=True, supervision="labels", base=base)

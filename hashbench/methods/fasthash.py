@@ -36,7 +36,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Trees:
     random = np.random.default_rng(data.seed)
     blocks = submodular_blocks(pairs, settings.block_size, random)
     examples = binned(features)
-    products, no_fields = np.zeros(pairs.shape, np.int32), np.zeros(len(pairs), np.int64)
+    products = np.zeros(pairs.shape, np.int32)
+    no_fields = np.zeros(len(pairs), np.int64)
     n_relevant = pairs.astype(np.int8) + pairs.T
     bits = []
     for bit in with_bar(range(settings.bits), "fit", "bit", shown=data.progress):

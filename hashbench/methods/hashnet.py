@@ -32,12 +32,18 @@ def objective(settings: Settings, supervision: Supervision) -> Objective:
     from hashbench.losses import LabelSupervision, hashnet
 
     if settings.continuous_similarity and not isinstance(supervision, LabelSupervision):
-        of_labels = "hashnet weighs pairs by the labels they share, and what is near has none"
-        raise HashbenchError(f"{of_labels}: continuous_similarity = false")
-    scale, streams = settings.similarity_scale / settings.bits, settings.pairing == "streams"
-    released = {key: getattr(settings, key) for key in ("continuous_similarity", "partly_scaled")}
-    likelihood = partial(hashnet.loss, scale=scale, clip=settings.linear_above, weight_similar=settings.class_num)
-    return partial(likelihood, streams=streams, **released)
+        raise HashbenchError(
+            "hashnet weighs pairs by the labels they share, and what is near has none: continuous_similarity = false"
+        )
+    return partial(
+        hashnet.loss,
+        scale=settings.similarity_scale / settings.bits,
+        clip=settings.linear_above,
+        weight_similar=settings.class_num,
+        streams=settings.pairing == "streams",
+        continuous_similarity=settings.continuous_similarity,
+        partly_scaled=settings.partly_scaled,
+    )
 
 
 METHOD = deep_method(__name__, Settings, objective)

@@ -59,8 +59,8 @@ def map_of(anchors: Floats, bits: int, perplexity: float, seed: int) -> Floats:
 
     mean, axes = principal_components(anchors)
     tsne = TSNE(bits, perplexity=perplexity, method="exact", init="random", random_state=seed % 2**32)
-    found: Floats = tsne.fit_transform((anchors - mean) @ axes[:, : max(20, bits)]).astype(np.float64)
-    return found - found.mean(axis=0)
+    embedded: Floats = tsne.fit_transform((anchors - mean) @ axes[:, : max(20, bits)]).astype(np.float64)
+    return embedded - embedded.mean(axis=0)
 
 
 def eigenmap(anchors: Floats, neighbours: int, z: Floats, strength: Floats) -> Floats:

@@ -18,7 +18,7 @@ from hashbench.methods._shallow import (
 
 
 class Settings(ShallowSettings):
-    """It ends after ``iterations``, or when no variance is further than ``tolerance`` from the mean, as a share."""
+    """The search ends after ``iterations``, or when all variances are within a share ``tolerance`` of their mean."""
 
     iterations: int = Field(ge=1)
     tolerance: float = Field(ge=0)

@@ -5,12 +5,10 @@ from pydantic import Field
 
 from hashbench.contract import Floats
 from hashbench.methods._shallow import (
-    VARYING,
     ShallowSettings,
     linear_method,
     principal_components,
     random_rotation,
-    require_bits,
     require_bits_below_features,
     signs,
 )
@@ -24,20 +22,18 @@ class Settings(ShallowSettings):
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     mean, axes = principal_components(features)
-    if settings.bits > features.shape[1]:
-        require_bits(settings.bits, axes.shape[1], VARYING)
     components = axes[:, : settings.bits]  # if fewer vary, as a constant feature makes it, the rotation spreads them
     return mean, components @ rotation((features - mean) @ components, settings.bits, settings.iterations, seed)
 
 
 def rotation(projected: Floats, bits: int, iterations: int, seed: int) -> Floats:
     """R [k, bits] with orthonormal rows and a small ||B - V R||^2, for V = ``projected`` [n, k], k <= ``bits``."""
-    found = random_rotation(bits, seed)[: projected.shape[1]]
+    turn = random_rotation(bits, seed)[: projected.shape[1]]
     for _ in range(iterations):  # B = sign(V R), then R by the orthogonal Procrustes problem
-        codes = signs(projected @ found)
+        codes = signs(projected @ turn)
         left, _, right = np.linalg.svd(projected.T @ codes, full_matrices=False)
-        found = left @ right
-    return found
+        turn = left @ right
+    return turn
 
 
 METHOD = linear_method(Settings, _project, require=require_bits_below_features)

@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods._members import labelled_examples
 from hashbench.methods._shallow import Linear, ShallowSettings, shallow_method
 from hashbench.methods.itq import rotation
@@ -19,22 +18,18 @@ RANK = 1e-6  # a squared correlation below it is 0 up to rounding
 
 
 class Settings(ShallowSettings):
-    """``spread``: more bits than directions are signs of these, rotated into as many dimensions as bits."""
+    """More bits than directions are signs of these, rotated into as many dimensions as bits: ``spread``."""
 
     iterations: int = Field(ge=1)  # of the rotation
     ridge: float = Field(gt=0)
-    more_bits: Literal["spread", "refused"]
+    more_bits: Literal["spread"]  # a part of the name of each run
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     labelled, members = labelled_examples("itq_cca", features, data, several=True)
-    scaled, bits = canonical(labelled, members, settings.ridge), settings.bits
-    rank = scaled.shape[1]
-    if settings.more_bits == "refused" and bits > rank:
-        given = f"{bits} bits from {rank} canonical directions of {members.shape[1]} classes"
-        raise HashbenchError(f"{given}: at most {rank} bits, or --set more_bits=spread")
+    scaled = canonical(labelled, members, settings.ridge)
     mean = labelled.mean(axis=0)
-    return Linear(mean, rotated(labelled - mean, scaled, bits, settings.iterations, data.seed))
+    return Linear(mean, rotated(labelled - mean, scaled, settings.bits, settings.iterations, data.seed))
 
 
 def rotated(centred: Floats, scaled: Floats, bits: int, iterations: int, seed: int) -> Floats:

@@ -38,20 +38,22 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     labelled, members = labelled_examples("knnh", features, data, several=False)
     mean = labelled.mean(axis=0)
     scale = np.linalg.norm(labelled - mean, axis=1).mean()
-    inputs, d = (labelled - mean) / scale, labelled.shape[1]
+    inputs = (labelled - mean) / scale
+    d = labelled.shape[1]
     directions = canonical(inputs, members, settings.ridge)
     first = rotated(inputs, directions, settings.bits, ROTATIONS, data.seed)
     prototypes, classes = first_prototypes(inputs, members, settings.n_prototypes, data.seed)
     distance = mean_distance(inputs @ first)
     if distance == 0:
         raise TrainingFailed("knnh: the first codes of all training examples are equal, so theta is not defined")
-    theta, alpha = 1 / (settings.theta_scale * distance), settings.alpha * len(inputs) / len(prototypes)
-    own = Own.of(members[:, classes] > 0)
+    theta = 1 / (settings.theta_scale * distance)
+    alpha = settings.alpha * len(inputs) / len(prototypes)
+    pairs = ClassPairs.of(members[:, classes] > 0)
 
     def value(both: Floats) -> tuple[float, Floats]:
         w, z = np.split(both, [first.size])
-        found, *gradients = objective(inputs, w.reshape(first.shape), z.reshape(-1, d), own, theta, alpha)
-        return found, np.concatenate([each.ravel() for each in gradients])
+        cost, by_w, by_z = objective(inputs, w.reshape(first.shape), z.reshape(-1, d), pairs, theta, alpha)
+        return cost, np.concatenate([by_w.ravel(), by_z.ravel()])
 
     start = np.concatenate([first.ravel(), prototypes.ravel()])
     best = minimize(value, start, jac=True, method="L-BFGS-B", options={"maxiter": settings.iterations}).x
@@ -63,9 +65,10 @@ def first_prototypes(inputs: Floats, members: Floats, n_each: int, seed: int) ->
     from sklearn.cluster import KMeans
     from threadpoolctl import threadpool_limits
 
-    centres, classes = [], []
-    for c, own in enumerate(members.T):
-        examples = inputs[own > 0]
+    centres = []
+    classes = []
+    for c, member in enumerate(members.T):
+        examples = inputs[member > 0]
         k = min(n_each, len(np.unique(examples, axis=0)))
         with threadpool_limits(1, user_api="openmp"):  # several threads add up in no fixed order
             centres.append(KMeans(k, n_init=3, random_state=seed % 2**32).fit(examples).cluster_centers_)
@@ -79,7 +82,7 @@ def mean_distance(activations: Floats) -> float:
     return float((2 * ones * (1 - ones)).sum())
 
 
-class Own(NamedTuple):
+class ClassPairs(NamedTuple):
     """The pairs of an example and a prototype of its class, row by row, and where the next row or column begins."""
 
     rows: Indices
@@ -89,7 +92,7 @@ class Own(NamedTuple):
     space: Floats  # [n, m], 0 but at the pairs
 
     @classmethod
-    def of(cls, same: Bools) -> "Own":
+    def of(cls, same: Bools) -> "ClassPairs":
         """The pairs where ``same`` bool[n, m]; each row and each column has one."""
         rows, columns = np.nonzero(same)
         by_column = np.argsort(columns, kind="stable")
@@ -105,7 +108,8 @@ class Own(NamedTuple):
         largest = np.maximum.reduceat(ordered, self.starts[axis])
         number = self.columns if axis == 0 else self.rows
         shifted = values - largest[number]
-        terms, is_largest = np.exp(shifted), shifted == 0
+        terms = np.exp(shifted)
+        is_largest = shifted == 0
         terms[is_largest] = 0
         self.space[self.rows, self.columns] = terms
         n_largest = np.bincount(number[is_largest], minlength=len(largest))
@@ -131,21 +135,24 @@ def _joined(others: Floats, n_largest: Indices, largest: Floats) -> Floats:
 
 
 def objective(
-    inputs: Floats, projection: Floats, prototypes: Floats, own: Own, theta: float, alpha: float
+    inputs: Floats, projection: Floats, prototypes: Floats, pairs: ClassPairs, theta: float, alpha: float
 ) -> tuple[float, Floats, Floats]:
     """The value to minimise, and its gradients by W [d, bits] and by the prototypes [m, d]."""
-    h, g = np.tanh(inputs @ projection), np.tanh(prototypes @ projection)
+    h = np.tanh(inputs @ projection)
+    g = np.tanh(prototypes @ projection)
     products = theta**2 * h @ g.T
-    of_own = products[own.rows, own.columns]
-    value, pull = 0.0, np.zeros(products.shape)
+    of_pairs = products[pairs.rows, pairs.columns]
+    value = 0.0
+    pull = np.zeros(products.shape)
     for axis, weight in ((1, 1.0), (0, alpha)):
-        whole, part = log_sum_exp(products, axis), own.log_sum_exp(of_own, axis)
-        first = own.starts[axis]
-        of_each = part[own.by_column[first]] if axis == 0 else part[first]
-        value += weight * float((whole - np.expand_dims(of_each, axis)).sum())
+        whole = log_sum_exp(products, axis)
+        part = pairs.log_sum_exp(of_pairs, axis)
+        first = pairs.starts[axis]
+        of_line = part[pairs.by_column[first]] if axis == 0 else part[first]  # one a column, or a row
+        value += weight * float((whole - np.expand_dims(of_line, axis)).sum())
         share = products - whole
         np.exp(share, out=share)
-        share[own.rows, own.columns] -= np.exp(of_own - part)
+        share[pairs.rows, pairs.columns] -= np.exp(of_pairs - part)
         share *= weight
         pull += share
     pull *= theta**2

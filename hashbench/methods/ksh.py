@@ -107,20 +107,27 @@ def _maximise(settings: Settings, responses: Floats, residual: Residual, start: 
         return -float(soft @ (residual @ soft))
 
     before = now = with_product(start)
-    cost, rate, momentum, next_momentum = cost_at(now), 1.0, 0.0, 1.0
+    cost = cost_at(now)
+    rate = 1.0
+    momentum = 0.0
+    next_momentum = 1.0
     for _ in range(settings.iterations):
         probe = now + (momentum - 1) / next_momentum * (now - before)
         soft = np.tanh(probe[m:] / 2)
         product = residual @ soft
-        at_probe, gradient = -float(soft @ product), -(product * (1 - np.square(soft))) @ responses
-        direction, steepness = with_product(gradient), float(gradient @ gradient)
+        at_probe = -float(soft @ product)
+        gradient = -(product * (1 - np.square(soft))) @ responses
+        direction = with_product(gradient)
+        steepness = float(gradient @ gradient)
         last = cost
         while (cost := cost_at(probe - direction / rate)) > at_probe - steepness / (2 * rate):
             if rate >= MOST_RATE:
                 return now[:m]
             rate *= 2
-        before, now = now, probe - direction / rate
-        momentum, next_momentum = next_momentum, (1 + np.sqrt(1 + 4 * next_momentum**2)) / 2
+        before = now
+        now = probe - direction / rate
+        momentum = next_momentum
+        next_momentum = (1 + np.sqrt(1 + 4 * next_momentum**2)) / 2
         if abs(cost - last) <= settings.tolerance * len(responses):
             break
     return now[:m]

@@ -37,7 +37,8 @@ class Settings(ShallowSettings):
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     n, d = features.shape
     require_bits(settings.bits, n - 1, "sampled columns, one fewer than training examples")
-    relevant, random = RelevantColumns(data), np.random.default_rng(data.seed)
+    relevant = RelevantColumns(data)
+    random = np.random.default_rng(data.seed)
     mean, scale = standardisation(features)
     inputs = (features - mean) / scale
     factors = first_factors(inputs, settings.bits)

@@ -39,7 +39,8 @@ class Settings(ShallowSettings):
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
-    pairs, random = relevant_pairs(data), np.random.default_rng(data.seed)
+    pairs = relevant_pairs(data)
+    random = np.random.default_rng(data.seed)
     blocks = submodular_blocks(pairs, settings.block_size, random)
     step = CodeStep(affinities(pairs), blocks, settings.passes, settings.sweeps)
     inputs, function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
@@ -48,7 +49,8 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     scale = np.sqrt(np.square(inputs - mean).sum(axis=1).mean())
     scaled = np.column_stack([(inputs - mean) / scale, np.ones(len(features))])
     weights = best = np.zeros((scaled.shape[1], settings.bits))
-    least, codes = np.inf, step.first(settings.bits, random)
+    least = np.inf
+    codes = step.first(settings.bits, random)
     hashed = codes
     for k in with_bar(range(settings.iterations + 1), "fit", "step", shown=data.progress):
         if k > 0:
@@ -56,8 +58,10 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
             codes = step.codes(codes, hashed, round(mu))
         weights = machines(scaled, codes, weights, c, 100, 1e-5)
         hashed = np.where(scaled @ weights > 0, 1, -1).astype(np.int8)
-        if (loss := ksh_loss(hashed, step.affinity)) < least:
-            least, best = loss, weights
+        loss = ksh_loss(hashed, step.affinity)
+        if loss < least:
+            least = loss
+            best = weights
         if (hashed == codes).all():
             break
     projection = best[:-1] / scale
@@ -75,7 +79,8 @@ class CodeStep(NamedTuple):
     def first(self, bits: int, random: np.random.Generator) -> Signs:
         """Codes without a penalty: each bit in turn lowers the loss of the bits up to it; then step Z that of all."""
         n = len(self.affinity)
-        codes, no_fields = np.zeros((n, 0), np.int8), np.zeros(n, np.int64)
+        codes = np.zeros((n, 0), np.int8)
+        no_fields = np.zeros(n, np.int64)
         for r in range(1, bits + 1):
             couplings = KshCouplings(codes.astype(np.float64), self.affinity, r)
             start = eigenvector_signs(couplings, n, random)
@@ -84,7 +89,8 @@ class CodeStep(NamedTuple):
 
     def codes(self, codes: Signs, hashed: Signs, mu: int) -> Signs:
         """``codes`` after the passes over their bits, which the penalty ``mu`` draws to ``hashed``."""
-        now, bits = codes.copy(), codes.shape[1]
+        now = codes.copy()
+        bits = codes.shape[1]
         for _ in range(self.passes):
             for bit in range(bits):
                 others = np.delete(now, bit, axis=1).astype(np.float64)
@@ -108,10 +114,10 @@ class KshCouplings(NamedTuple):
 
     def within(self, block: Ints) -> Ints:
         """The couplings [m, m] of the examples of a ``block`` [m], which are all relevant to each other."""
-        own = self.others[block]
-        found = 4 * (own @ own.T) - 4 * self.bits
-        np.fill_diagonal(found, 0)
-        return np.rint(found).astype(np.int64)
+        codes = self.others[block]
+        couplings = 4 * (codes @ codes.T) - 4 * self.bits
+        np.fill_diagonal(couplings, 0)
+        return np.rint(couplings).astype(np.int64)
 
     def pull(self, block: Ints, values: Ints) -> Ints:
         """The sum [n] of the couplings of all examples to those of a ``block`` [m], times their ``values`` [m]."""

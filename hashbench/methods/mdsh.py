@@ -53,13 +53,13 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Eigenfunct
     axes = axes[:, : settings.bits]
     sigma = settings.t * mean_distance(features, settings.neighbours)
     histograms = [histogram(x, settings) for x in ((features - mean) @ axes).T]
-    found = [eigenfunctions(points, counts, sigma) for points, counts in histograms]
-    values = np.concatenate([values for values, _ in found])
+    by_axis = [eigenfunctions(points, counts, sigma) for points, counts in histograms]
+    values = np.concatenate([values for values, _ in by_axis])
     require_bits(settings.bits, int((values > SMALLEST).sum()), f"eigenfunctions at t = {settings.t:g}")
     chosen = np.argsort(-values, kind="stable")[: settings.bits]
-    axis = np.repeat(np.arange(len(found)), settings.bins - 1)[chosen]
+    axis = np.repeat(np.arange(len(by_axis)), settings.bins - 1)[chosen]
     points = np.stack([points for points, _ in histograms])
-    functions = np.concatenate([functions for _, functions in found])
+    functions = np.concatenate([functions for _, functions in by_axis])
     return Eigenfunctions(mean, axes[:, axis], points[axis], functions[chosen], weights=values[chosen])
 
 

@@ -20,8 +20,8 @@ def _objective(settings: Settings, classes: ClassSupervision) -> RowObjective:
     from hashbench.losses import fixed_centres, orthohash
 
     centres = fixed_centres(settings.centres, classes, settings.bits)
-    own = {"scale": settings.scale, "margin": settings.margin}
-    return orthohash.Objective(classes, centres, **own, form=settings.margin_form)
+    form = settings.margin_form
+    return orthohash.Objective(classes, centres, scale=settings.scale, margin=settings.margin, form=form)
 
 
 METHOD = class_method(__name__, Settings, _objective)

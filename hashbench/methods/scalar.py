@@ -39,7 +39,7 @@ class Scalar(DimensionQuantiser):
         return numbers, {}
 
     def terms(self, items: Arrays) -> tuple[Floats, Floats]:
-        """Those of the distance to the rebuilt item, less what the query alone decides."""
+        """The terms of the distance to the rebuilt item, without those of the query alone."""
         n = len(items["codes"])
         if self.metric == "ip":
             return np.full(n, -1.0), np.zeros(n)

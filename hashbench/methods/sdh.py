@@ -23,9 +23,11 @@ class Settings(AlternatingSettings):
 def next_codes(settings: Settings, members: Floats, pulls: Floats, codes: Floats) -> Floats:
     """B [n, bits] after the sweeps from ``codes`` on, for the W that suits these; ``pulls`` are nu X P [n, bits]."""
     weights = ridge_solution(codes, settings.label_ridge)(members)  # W [bits, classes]
-    gram, target = weights @ weights.T, members @ weights.T + pulls
+    gram = weights @ weights.T
+    target = members @ weights.T + pulls
     for _ in range(settings.sweeps):
-        before, codes = codes, swept(codes, gram, target)
+        before = codes
+        codes = swept(codes, gram, target)
         if np.array_equal(codes, before):
             break
     return codes
@@ -36,7 +38,8 @@ def swept(codes: Floats, gram: Floats, target: Floats) -> Floats:
 
     ``codes`` [n, bits] are of -1 and +1, ``gram`` is G [bits, bits], ``target`` q [n, bits].
     """
-    new, coupling = codes.copy(), gram - np.diag(gram.diagonal())
+    new = codes.copy()
+    coupling = gram - np.diag(gram.diagonal())
     for bit in range(new.shape[1]):
         new[:, bit] = signs(target[:, bit] - new @ coupling[:, bit])
     return new

@@ -6,6 +6,7 @@ product of two matrices with d + 2 columns, so it is never computed. Bits are fo
 """
 
 from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 from pydantic import Field
@@ -31,7 +32,7 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     root = np.linalg.cholesky((inputs - mean).T @ (inputs - mean) + RIDGE * np.eye(inputs.shape[1]))
     scaled = np.linalg.solve(root, (inputs - mean).T).T  # w^T (K^T K) w = 1 is |root^T w| = 1
     orders = [range(settings.bits), *(random.permutation(settings.bits) for _ in range(settings.refinements))]
-    turns = with_bar([bit for order in orders for bit in order], "sgh", "bit", shown=data.progress)
+    turns = with_bar(list(chain.from_iterable(orders)), "sgh", "bit", shown=data.progress)
     directions = sequential(scaled, settings.bits * seen(scaled, features), settings.bits, turns)
     return linear(mean, np.linalg.solve(root.T, directions))
 
@@ -42,7 +43,8 @@ def seen(inputs: Floats, features: Floats) -> Floats:
     f(t) = (e - 1/e) / 2 t + (e + 1/e) / 2 is exp(t) at t = -1 and 1 (Eq. 3). The constant -1 gives 0.
     """
     damped = np.exp(-np.square(features).sum(axis=1) / 2)
-    part, constant = inputs.T @ (features * damped[:, None]), inputs.T @ damped
+    part = inputs.T @ (features * damped[:, None])
+    constant = inputs.T @ damped
     return 2 * np.sinh(1) * part @ part.T + 2 * np.cosh(1) * np.outer(constant, constant)
 
 
@@ -50,7 +52,8 @@ def sequential(inputs: Floats, residual: Floats, bits: int, turns: Iterable[int]
     """W [m, bits]: each bit of ``turns`` takes the top eigenvector of the residual without its own part."""
     from scipy.linalg import eigh
 
-    w, seen_by = np.zeros((inputs.shape[1], bits)), np.zeros((inputs.shape[1], bits))
+    w = np.zeros((inputs.shape[1], bits))
+    seen_by = np.zeros((inputs.shape[1], bits))
     last = inputs.shape[1] - 1
     for bit in turns:
         residual = residual + np.outer(seen_by[:, bit], seen_by[:, bit])

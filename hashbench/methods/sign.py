@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from hashbench.contract import Floats
-from hashbench.methods._shallow import ShallowSettings, linear_method, random_rotation, require_bits
+from hashbench.methods._shallow import ShallowSettings, linear_method, random_rotation, require_bits_of_features
 
 
 class Settings(ShallowSettings):
@@ -20,7 +20,6 @@ class Settings(ShallowSettings):
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     n_features = features.shape[1]
-    _require(settings, n_features, len(features))
     kept = np.eye(n_features, settings.bits)
     projection = kept if settings.rotation == "none" else kept @ random_rotation(settings.bits, seed)
     if settings.centre == "none":
@@ -29,8 +28,4 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
     return np.asarray(middle(features, axis=0)), projection
 
 
-def _require(settings: Settings, n_features: int, n_examples: int) -> None:  # noqa: ARG001
-    require_bits(settings.bits, n_features, "features")
-
-
-METHOD = linear_method(Settings, _project, require=_require)
+METHOD = linear_method(Settings, _project, require=require_bits_of_features)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from hashbench.contract import TrainingData
+from hashbench.contract import SavedHasher, TrainingData
 from hashbench.methods._method import load, require_torch
 from hashbench.methods.exhaustive_search import SparseSettings, sparse_method
 from hashbench.sparse.hasher import BucketHasher, ExhaustiveSearch
@@ -60,12 +60,21 @@ def _fit(settings: Settings, data: TrainingData, base: ExhaustiveSearch) -> Fine
     from hashbench.sparse.objectives import HashObjective
     from hashbench.training.loop import train
 
-    own = {key: getattr(settings, key) for key in ("k", "lam", "variant", "margin", "l2")}
-    objective = HashObjective(torch.from_numpy(data.labels), settings.base, **own)
+    objective = HashObjective(
+        torch.from_numpy(data.labels),
+        settings.base,
+        k=settings.k,
+        lam=settings.lam,
+        variant=settings.variant,
+        margin=settings.margin,
+        l2=settings.l2,
+    )
     network = train(settings, objective, replace(data, base=base.network), "sparse_hash")
     return FineTunedHasher(base, settings.k, network)
 
 
-METHOD = sparse_method(
-    Settings, _fit, lambda own, stored, base: FineTunedHasher(base, own.k, load(own, stored)), "variant"
-)
+def _load(settings: Settings, stored: SavedHasher, base: ExhaustiveSearch) -> FineTunedHasher:
+    return FineTunedHasher(base, settings.k, load(settings, stored))
+
+
+METHOD = sparse_method(Settings, _fit, _load, "variant")

@@ -34,7 +34,8 @@ def _fit(settings: ShallowSettings, features: Floats, data: TrainingData) -> Box
     mean, axes = principal_components(features)
     axes = axes[:, : settings.bits]
     projected = (features - mean) @ axes
-    start, sides = projected.min(axis=0), np.ptp(projected, axis=0)
+    start = projected.min(axis=0)
+    sides = np.ptp(projected, axis=0)
     axis, k = smoothest(sides, settings.bits)
     return BoxEigenfunctions(mean, axes[:, axis], start[axis], k * np.pi / sides[axis])
 

@@ -17,7 +17,7 @@ from hashbench.steps import Step, multiply, squared_distances, subtract
 
 
 class Settings(ShallowSettings):
-    """It ends after ``iterations``, or when the overlaps of two spheres, in quarters of examples, are near 1."""
+    """The search ends after ``iterations``, or when two spheres share about a quarter of the examples."""
 
     sample: int = Field(ge=1)  # the examples that are averaged for the first place of a centre
     mean_error: float = Field(gt=0)  # of the overlaps

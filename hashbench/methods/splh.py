@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods._pairs import Bools, relevant_pairs
-from hashbench.methods._shallow import Linear, ShallowSettings, columns, require_bits, shallow_method
+from hashbench.methods._shallow import Linear, ShallowSettings, columns, require_bits_of_features, shallow_method
 
 Indices = NDArray[np.int64]
 
@@ -68,7 +68,6 @@ def _drawn(allowed: Bools, n_each: int, random: np.random.Generator) -> tuple[In
 
 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
-    _require(settings, features.shape[1], len(features))
     pairs = labelled_pairs(relevant_pairs(data), settings.n_pairs, np.random.default_rng(data.seed))
     mean = features.mean(axis=0)
     directions = fit_bits(settings, features - mean, pairs)
@@ -93,8 +92,4 @@ def fit_bits(settings: Settings, features: Floats, pairs: Pairs) -> Iterator[Flo
         yield direction
 
 
-def _require(settings: Settings, n_features: int, n_examples: int) -> None:  # noqa: ARG001
-    require_bits(settings.bits, n_features, "features")
-
-
-METHOD = shallow_method(Settings, _fit, Linear, supervision="relevance", require=_require)
+METHOD = shallow_method(Settings, _fit, Linear, supervision="relevance", require=require_bits_of_features)

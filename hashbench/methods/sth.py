@@ -26,7 +26,7 @@ class Settings(ShallowSettings):
 
     n_neighbours: int = Field(ge=0)
     c: float = Field(gt=0)  # the cost of errors of the SVMs
-    unit_norm: bool  # whether the SVMs see features that are divided by their norm, as the cosine does
+    unit_norm: Literal[True]  # the SVMs see features divided by their norm, as the cosine does; a part of the name
     at_median: Literal["zero", "drawn"]  # the bits of examples at the median; drawn: so that half of all bits are 1
 
 
@@ -56,7 +56,8 @@ def eigenmap(graph: Floats, bits: int, random: np.random.Generator) -> Floats:
     root = np.sqrt(np.where(degree > 0, degree, 1))  # D^(1/2) v are orthonormal
     size = np.sqrt(np.bincount(part, root**2))
     # lambda = 0: vectors that are constant in each part, at right angles to the one that is the same in all
-    n_constant, everywhere = min(bits, n_parts - 1), size / np.linalg.norm(size)
+    n_constant = min(bits, n_parts - 1)
+    everywhere = size / np.linalg.norm(size)
     drawn = random.standard_normal((n_parts, n_constant))
     basis, triangle = np.linalg.qr(drawn - np.outer(everywhere, everywhere @ drawn))
     basis *= np.sign(triangle.diagonal())  # so that every basis is as likely
@@ -64,8 +65,10 @@ def eigenmap(graph: Floats, bits: int, random: np.random.Generator) -> Floats:
     vectors[:, :n_constant] = (basis / size[:, None])[part]
     n_others = bits - n_constant
     parts = np.split(np.argsort(part, kind="stable"), np.cumsum(np.bincount(part))[:-1])
-    others = [each for ids in parts for each in _inside(graph, root, ids, n_others)]
-    others.sort(key=lambda each: -each[0])
+    others: list[tuple[float, Ints, Floats]] = []
+    for ids in parts:
+        others += _inside(graph, root, ids, n_others)
+    others.sort(key=lambda eigenvector: -eigenvector[0])
     for k, (_, ids, vector) in enumerate(others[:n_others], n_constant):
         # drawn like this the sign does not depend on LAPACK's, which depends on the processor
         vectors[ids, k] = vector * np.sign(random.standard_normal(len(ids)) @ vector)
@@ -79,17 +82,18 @@ def _inside(graph: Floats, root: Floats, ids: Ints, most: int) -> list[tuple[flo
     n = len(ids)
     if min(most, n - 1) == 0:
         return []
-    own = root[ids]
-    constant = own / np.linalg.norm(own)
-    normalised = graph[np.ix_(ids, ids)] / np.outer(own, own)
+    root = root[ids]
+    constant = root / np.linalg.norm(root)
+    normalised = graph[np.ix_(ids, ids)] / np.outer(root, root)
     # the constant's eigenvalue, 1, becomes -2, less than any other one
     values, vectors = eigh(normalised - 3 * np.outer(constant, constant), subset_by_index=[max(1, n - most), n - 1])
-    return [(float(value), ids, vector / own) for value, vector in zip(values, vectors.T, strict=True)]
+    return [(float(value), ids, vector / root) for value, vector in zip(values, vectors.T, strict=True)]
 
 
 def binarised(vectors: Floats, at_median: str, random: np.random.Generator) -> Bools:
     """bool[n, bits]: whether an entry is above the median of its column by more than rounding, or is drawn there."""
-    median, margin = np.median(vectors, axis=0), EQUAL * np.abs(vectors).max(axis=0)
+    median = np.median(vectors, axis=0)
+    margin = EQUAL * np.abs(vectors).max(axis=0)
     above = np.asarray(vectors > median + margin)
     if at_median == "drawn":
         lots = np.where(above | (vectors < median - margin), 1.0, random.random(vectors.shape))
@@ -103,8 +107,9 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     random = np.random.default_rng(data.seed)
     vectors = eigenmap(neighbour_graph(features, relevant, settings.n_neighbours), settings.bits, random)
     codes = binarised(vectors, settings.at_median, random)
-    inputs = unit_rows(features) if settings.unit_norm else features
-    signs, start = np.where(codes, 1, -1).astype(np.int8), np.zeros((inputs.shape[1], settings.bits))
+    inputs = unit_rows(features)
+    signs = np.where(codes, 1, -1).astype(np.int8)
+    start = np.zeros((inputs.shape[1], settings.bits))
     with bar("STHs", "step", shown=data.progress) as done:
         # to 1e-7, because 1e-5 leaves AP 0.008 off for C = 28 on the features of a network
         weights = machines(inputs, signs, start, settings.c, 1000, 1e-7, lambda _: done.update())

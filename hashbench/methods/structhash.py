@@ -36,15 +36,18 @@ class StructuredMaster:
     """Problem 10 with the bits and the cuts so far; ``objective`` is its value at ``weights``, ``bound`` below."""
 
     def __init__(self, settings: Settings, neighbours: Neighbours, random: np.random.Generator) -> None:
-        self._settings, self._neighbours = settings, neighbours
+        self._settings = settings
+        self._neighbours = neighbours
         self._tables = cost_tables(settings.loss, neighbours)
         self._differs = Rows(neighbours.ids.size, np.float64)
         self._cuts = Rows(neighbours.ids.size, np.float32)
         self._matrix: Floats = np.zeros((0, 0))  # [cuts, bits]
-        self._losses, self._idle = np.zeros(0), np.zeros(0, np.int64)
+        self._losses = np.zeros(0)
+        self._idle = np.zeros(0, np.int64)
         self.weights: Floats = np.zeros(0)
         self.objective = np.inf
-        self._solution, self.bound = np.zeros(1), 0.0
+        self._solution = np.zeros(1)
+        self.bound = 0.0
         self._duals = np.zeros(0)
         self.pair_weights: Floats = random_rankings(neighbours, random)
 
@@ -62,24 +65,30 @@ class StructuredMaster:
             self._solve()
         kept = self._idle < IDLE
         self._cuts.keep(kept)
-        self._matrix, self._losses = self._matrix[kept], self._losses[kept]
-        self._duals, self._idle = self._duals[kept], self._idle[kept]
+        self._matrix = self._matrix[kept]
+        self._losses = self._losses[kept]
+        self._duals = self._duals[kept]
+        self._idle = self._idle[kept]
         self.pair_weights = self._cuts.weighted_sum(self._duals).reshape(differs.shape)
 
     def _cut_at(self, weights: Floats) -> None:
         """Adds the cut of the rankings that are most violated with ``weights``, which are kept if they are the best."""
         # rounded to float32, so that distances that are equal but for the rounding of their sums are tied
         distances = self._differs.weighted_sum(weights).astype(np.float32)
-        shape, n = self._neighbours.ids.shape, self._neighbours.n_ranked
+        shape = self._neighbours.ids.shape
+        n = self._neighbours.n_ranked
         pair_weights, losses = most_violated(distances.reshape(shape), self._neighbours, self._tables)
-        cut, loss = pair_weights.ravel() / np.float32(n), losses.sum() / n
+        cut = pair_weights.ravel() / np.float32(n)
+        loss = losses.sum() / n
         effect = self._differs.products(cut)
         objective = weights.sum() + self._settings.C * (loss - effect @ weights)
         if objective < self.objective:
-            self.weights, self.objective = weights, objective
+            self.weights = weights
+            self.objective = objective
         self._cuts.add(cut)
         self._matrix = np.vstack([self._matrix, effect])
-        self._losses, self._idle = np.append(self._losses, loss), np.append(self._idle, 0)
+        self._losses = np.append(self._losses, loss)
+        self._idle = np.append(self._idle, 0)
 
     def _solve(self) -> None:
         from scipy.optimize import linprog
@@ -90,7 +99,8 @@ class StructuredMaster:
         solved = linprog(cost, A_ub=cuts, b_ub=-self._losses, method="highs")
         if solved.status != 0:
             raise TrainingFailed(f"the linear programme of the weights of {bits} bits: {solved.message}")
-        self._solution, self.bound = np.maximum(solved.x[:-1], 0), solved.fun
+        self._solution = np.maximum(solved.x[:-1], 0)
+        self.bound = solved.fun
         self._duals = -solved.ineqlin.marginals
         self._idle = np.where(self._duals > 0, 0, self._idle + 1)
 
@@ -116,7 +126,8 @@ def precision(p: int, n: int, cutoff: int = CUTOFF) -> Floats:
 
 def average_precision(p: int, n: int) -> Floats:
     """Costs [p, n + 1] of 1 - average precision, eq. 22: the j-th relevant item has precision j / (j + a)."""
-    j, a = np.arange(1, p + 1)[:, None], np.arange(n + 1)
+    j = np.arange(1, p + 1)[:, None]
+    a = np.arange(n + 1)
     return (1 - j / (j + a)) / p
 
 
@@ -158,7 +169,8 @@ def most_violated(distances: Singles, neighbours: Neighbours, tables: CostTables
     columns = np.concatenate([np.arange(neighbours.r), np.arange(distances.shape[1] - neighbours.r)])
     keys = known.view(np.int32).astype(np.int64) << 32 | columns
     order = np.hstack([np.sort(side, axis=1) for side in np.split(keys, [neighbours.r], axis=1)]) & 0xFFFFFFFF
-    weights, losses = np.zeros(distances.shape, np.float32), np.zeros(len(distances))
+    weights = np.zeros(distances.shape, np.float32)
+    losses = np.zeros(len(distances))
     numbers = neighbours.r, neighbours.n_relevant, neighbours.n_irrelevant
     worst_rankings(distances, order, *numbers, *tables, weights, losses)
     return weights, losses

@@ -12,7 +12,7 @@ IDENTITY = ("variant", "tanh_scale")
 
 
 class Settings(PulseSettings):
-    """Of ``variant``, "simplified" is AP_s, which the authors released; "exact" is AP_r, the metric at binary codes."""
+    """The ``variant`` "simplified" is AP_s, which the authors released; "exact" is AP_r, the metric at binary codes."""
 
     variant: Literal["simplified", "exact"]
     as_released: bool = False  # AP_s with the differences between the authors' code and their paper

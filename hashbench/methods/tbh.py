@@ -20,7 +20,7 @@ class Settings(RawSettings):
     bottleneck: int = Field(ge=1)  # numbers of the continuous bottleneck
     hidden: int = Field(ge=1)  # units between items and bottleneck, and between it and the reconstruction
     noise: Literal["uniform", "half"]  # the threshold of a bit's probability in training: drawn, or 1/2
-    reduction: Literal["sum", "items"]  # the reconstruction error of a batch: its sum, or its mean over items
+    reduction: Literal["sum"]  # of the reconstruction error of a batch; a part of the name of each run
 
 
 def _objective(settings: Settings, data: TrainingData) -> RowObjective:
@@ -28,10 +28,15 @@ def _objective(settings: Settings, data: TrainingData) -> RowObjective:
 
     from hashbench.losses import tbh
 
-    layers = {key: getattr(settings, key) for key in ("bottleneck", "hidden", "noise", "reduction")}
-    generator = torch.Generator().manual_seed(derive_seed(data.seed, "objective"))
-    width = math.prod(data.items.shape[1:])
-    return tbh.Objective(width, settings.bits, value_max=data.value_max, generator=generator, **layers)
+    return tbh.Objective(
+        math.prod(data.items.shape[1:]),
+        settings.bits,
+        bottleneck=settings.bottleneck,
+        hidden=settings.hidden,
+        value_max=data.value_max,
+        noise=settings.noise,
+        generator=torch.Generator().manual_seed(derive_seed(data.seed, "objective")),
+    )
 
 
 METHOD = item_method(__name__, Settings, _objective)

@@ -48,7 +48,7 @@ class TurboQuant(DimensionQuantiser):
         return np.searchsorted(boundaries, normal).astype(np.uint8), {"deviation": stored}
 
     def terms(self, items: Arrays) -> tuple[Floats, Floats]:
-        """Those of the distance to the rebuilt item, less what the query alone decides."""
+        """The terms of the distance to the rebuilt item, without those of the query alone."""
         scale = items["deviation"].astype(np.float64) * UNIT
         if self.metric == "ip":
             return -scale, np.zeros(len(scale))
@@ -70,7 +70,8 @@ def normal_levels(bits: int) -> tuple[float, ...]:
     for _ in range(20_000):
         bounds = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [np.inf]])
         density = np.exp(-(bounds**2) / 2) / np.sqrt(2 * np.pi)
-        before, levels = levels, -np.diff(density) / -np.diff(ndtr(-bounds))
+        before = levels
+        levels = -np.diff(density) / -np.diff(ndtr(-bounds))
         if np.abs(levels - before).max() < 1e-9:
             break
     return (*-levels[::-1], *levels)

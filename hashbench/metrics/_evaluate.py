@@ -64,19 +64,24 @@ def evaluate_with_extremes(
     cut = [metric for metric in by_radius if metric.rank is not None]
     if cut and policy != "expected":
         raise HashbenchError(f"metric '{cut[0]}': rank k may cut a tie, so it is defined for ties 'expected' only")
-    if not isinstance(ranked, Histogram):
-        by_radius.refuse_radii("this ranking does")
+    values: Values = {}
+    if by_radius:
+        if not isinstance(ranked, Histogram):
+            by_radius.refuse_radii("this ranking does")
+        values = evaluate(ranked, by_radius)
     ends = {metric: _ends(metric) for metric in others if has_range(metric) and not metric.entry.is_bound}
-    wanted: dict[Policy, list[NamedMetric]] = {"expected": [], "worst": [], "best": [], "order": []}
+    metrics_of: dict[Policy, list[NamedMetric]] = {"expected": [], "worst": [], "best": [], "order": []}
     for at, end in chain.from_iterable(ends.values()):
-        wanted[at].append(end)
-    wanted[policy] += others if policy != "order" else []
-    values = evaluate(ranked, by_radius) if by_radius else {}
+        metrics_of[at].append(end)
+    if policy != "order":
+        metrics_of[policy] += others
+    by_policy = _in_one_pass(_blocks(ranked), {at: Metrics(dict.fromkeys(ms)) for at, ms in metrics_of.items()})
+    if policy == "order":
+        assert ordered is not None, "a histogram does not hold the order of items"
+        by_policy["order"] = evaluate(ordered, others)
     ranges = {str(metric): [values[str(metric)]] * 2 for metric in by_radius if metric.rank is None}
-    found = _in_one_pass(_blocks(ranked), {each: Metrics(dict.fromkeys(of)) for each, of in wanted.items()})
-    ranges |= {str(metric): [found[at][str(end)] for at, end in both] for metric, both in ends.items()}
-    assert policy != "order" or ordered is not None, "a histogram does not hold the order of items"
-    values |= evaluate(ordered, others) if policy == "order" and ordered is not None else found[policy]
+    ranges |= {str(metric): [by_policy[at][str(end)] for at, end in both] for metric, both in ends.items()}
+    values |= by_policy[policy]
     return {name: PerQuery(values[name], *ranges.get(name, ())) for name in metrics.names}
 
 
@@ -92,31 +97,36 @@ def _needs_all_queries(metric: NamedMetric) -> bool:
     return metric.entry.needs_all_queries
 
 
-def _in_one_pass(rankings: Iterable[Histogram], wanted: Mapping[Policy, Metrics]) -> dict[Policy, Values]:
+def _in_one_pass(rankings: Iterable[Histogram], metrics_of: Mapping[Policy, Metrics]) -> dict[Policy, Values]:
     """The values of the metrics under each policy; each block is computed once, and put in each order once."""
-    parts: dict[Policy, list[Values]] = {policy: [] for policy in wanted}
-    kept: dict[Policy, list[RankingHistogram]] = {policy: [] for policy in wanted}
-    asked = {policy: metrics.parted(_needs_all_queries) for policy, metrics in wanted.items() if metrics}
-    for block in rankings if asked else ():
-        for policy, (of_all, of_each) in asked.items():
+    parts: dict[Policy, list[Values]] = {policy: [] for policy in metrics_of}
+    kept: dict[Policy, list[RankingHistogram]] = {policy: [] for policy in metrics_of}
+    parted = {policy: metrics.parted(_needs_all_queries) for policy, metrics in metrics_of.items() if metrics}
+    for block in rankings if parted else ():
+        for policy, (of_all, of_each) in parted.items():
             ordered = ties.apply(block, policy)
             if of_all:  # these blocks are kept, with the items after the largest cutoff in one tie group
-                ranks = [metric.rank for metric in of_all]
-                deepest = None if None in ranks else max(rank for rank in ranks if rank is not None)
+                deepest = max((metric.rank for metric in of_all), key=_depth)
                 kept[policy].append(merged_after(ordered, deepest))
             parts[policy].append(_evaluate_cut(ordered, of_each))
-    found: dict[Policy, Values] = {policy: {} for policy in wanted}
-    for policy, (of_all, _) in asked.items():
+    values: dict[Policy, Values] = {policy: {} for policy in metrics_of}
+    for policy, (of_all, _) in parted.items():
         of_kept = evaluate(joined(kept[policy]), of_all) if kept[policy] else {}
-        found[policy] = _joined(wanted[policy], parts[policy], of_kept)
-    return found
+        values[policy] = _joined(metrics_of[policy], parts[policy], of_kept)
+    return values
+
+
+def _depth(rank: int | None) -> float:
+    """The number of items that a metric with the cutoff ``rank`` reads; None: all."""
+    return np.inf if rank is None else rank
 
 
 def _evaluate_cut(ranking: Histogram, metrics: Metrics) -> Values:
     """As ``evaluate``; metrics of the first k ranks are computed without the groups that begin after rank k."""
     values: Values = {}
-    for rank in sorted({metric.rank for metric in metrics}, key=lambda rank: (rank is not None, -(rank or 0))):
-        ranking = ranking if rank is None else merged_after(ranking, rank)
+    for rank in sorted({metric.rank for metric in metrics}, key=_depth, reverse=True):
+        if rank is not None:
+            ranking = merged_after(ranking, rank)
         values |= evaluate(ranking, metrics.where(lambda metric, rank=rank: metric.rank == rank))  # type: ignore[misc]
     return values
 
@@ -159,16 +169,19 @@ def mean_values(counted: Histogram | Iterable[Histogram] | Retrieval, metrics: M
 
 
 def _over_queries(retrieval: Retrieval, metric: NamedMetric) -> MetricValue:
-    found, maximum = metric.entry.evaluate(retrieval, metric.name), metric.entry.maximum
-    assert retrieval.n_queries == 0 or ((found >= 0) & (found <= maximum)).all(), f"{metric} left [0, {maximum}]"
-    if found.ndim == 1:
-        return summarise(found)
-    mean = None if np.isnan(found) else float(found)
+    values = metric.entry.evaluate(retrieval, metric.name)
+    maximum = metric.entry.maximum
+    assert retrieval.n_queries == 0 or ((values >= 0) & (values <= maximum)).all(), f"{metric} left [0, {maximum}]"
+    if values.ndim == 1:
+        return summarise(values)
+    mean = None if np.isnan(values) else float(values)
     return MetricValue(mean=mean, std=None, n_queries=retrieval.n_queries, n_empty=0)
 
 
 def summarise(values: Floats) -> MetricValue:
     """Mean and standard deviation (of the population, ddof = 0) of the values that are not NaN; None if all are."""
     kept = values[~np.isnan(values)]
-    mean, std = (float(kept.mean()), float(kept.std())) if len(kept) else (None, None)
-    return MetricValue(mean=mean, std=std, n_queries=len(values), n_empty=len(values) - len(kept))
+    n_empty = len(values) - len(kept)
+    if not len(kept):
+        return MetricValue(mean=None, std=None, n_queries=len(values), n_empty=n_empty)
+    return MetricValue(mean=float(kept.mean()), std=float(kept.std()), n_queries=len(values), n_empty=n_empty)

@@ -1,4 +1,4 @@
-"""What formulas of a histogram are written with: the ranks of its tie groups, and sums of precision over them."""
+"""The parts of formulas of a histogram: the ranks of its tie groups, and sums of precision over them."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,8 @@ class Groups:
     @staticmethod
     def of(histogram: Histogram) -> "Groups":
         """The groups of each query."""
-        n, p = histogram.at_distance, histogram.relevant
+        n = histogram.at_distance
+        p = histogram.relevant
         return Groups(n, p, n.cumsum(axis=1) - n, p.cumsum(axis=1) - p)
 
     @property
@@ -35,18 +36,20 @@ class Groups:
 
     def ranks(self, cutoff: Cutoff | None) -> Ints:
         """The number of ranks inside the cutoff, int64[q]; at most the number of database items."""
-        if cutoff is not None and cutoff.kind == "n_relevant":
-            return self.n_relevant
-        if cutoff is not None and cutoff.kind == "radius":
-            return self.n[:, : cutoff.value + 1].sum(axis=1)
         n_items = self.n.sum(axis=1)
-        return n_items if cutoff is None else np.minimum(n_items, cutoff.value)
+        if cutoff is None:
+            return n_items
+        if cutoff.kind == "n_relevant":
+            return self.n_relevant
+        if cutoff.kind == "radius":
+            return self.n[:, : cutoff.value + 1].sum(axis=1)
+        return np.minimum(n_items, cutoff.value)
 
     def inside(self, ranks: Ints) -> Ints:
         """m, int64[q, d]: the number of ranks of each group that are among the first ``ranks`` [q]."""
         return np.clip(ranks[:, None] - self.n_before, 0, self.n)
 
-    def found(self, ranks: Ints) -> Floats:
+    def retrieved(self, ranks: Ints) -> Floats:
         """The expected relevant items of each group among the first ``ranks`` [q], float64[q, d]."""
         return self.inside(ranks) * share(self.p, self.n)
 
@@ -104,11 +107,13 @@ class Cut:
     def of(groups: Groups, ranks: Ints, sums: Floats) -> "Cut":
         """The group that contains rank ``ranks`` [q]; ``sums`` [q, d] is the sum over all ranks of each group."""
         whole = groups.n_before + groups.n < ranks[:, None]
-        holds_k = whole.sum(axis=1)[:, None]  # never an empty group: N_d is below k there
-        each = (groups.n_before, groups.p_before, groups.n, groups.p)
-        n_before, p_before, n, p = (np.take_along_axis(values, holds_k, axis=1)[:, 0] for values in each)
-        totals, m = np.where(whole, sums, 0.0).sum(axis=1), ranks - n_before
-        return Cut(totals, n_before, p_before, n, p, m, np.maximum(m - (n - p), 0), np.minimum(m, p))
+        at_k = np.arange(len(ranks)), whole.sum(axis=1)  # never an empty group: N_d is below k there
+        n_before = groups.n_before[at_k]
+        n = groups.n[at_k]
+        p = groups.p[at_k]
+        m = ranks - n_before
+        totals = np.where(whole, sums, 0.0).sum(axis=1)
+        return Cut(totals, n_before, groups.p_before[at_k], n, p, m, np.maximum(m - (n - p), 0), np.minimum(m, p))
 
     def over_retrieved(self, x: Ints, skipped: Ints | int) -> Floats:
         """AP with norm ``retrieved``, float64[q], if x of the m ranks are relevant, all after ``skipped`` ranks."""

@@ -97,7 +97,8 @@ class NamedMetric:
     def parse(name: str) -> "NamedMetric":
         """The metric that ``name`` means, also by words of other code (``rr``); HashbenchError if it is ambiguous."""
         written = MetricName.read(name)
-        written = written if written.metric in METRICS else written.own()
+        if written.metric not in METRICS:
+            written = written.own()
         entry = METRICS.get(written.metric)
         return NamedMetric(entry.accept(written), entry)
 
@@ -118,7 +119,7 @@ class NamedMetric:
 
     @property
     def needs_radii(self) -> bool:
-        """Whether the metric is defined by Hamming radii, so that other rankings do not have it."""
+        """True if the metric is defined by Hamming radii, so that other rankings do not have it."""
         return self.entry.over_radii or (self.name.cutoff is not None and self.name.cutoff.kind == "radius")
 
 
@@ -137,13 +138,13 @@ class Metrics(tuple[NamedMetric, ...]):
         >>> Metrics.parse("map, recall@1,5").names
         ['ap', 'recall@1', 'recall@5']
         """
-        found = Metrics(dict.fromkeys(map(NamedMetric.parse, split_names(names))))
-        for metric in found:
+        metrics = Metrics(dict.fromkeys(map(NamedMetric.parse, split_names(names))))
+        for metric in metrics:
             needed = metric.entry.source
             if source is not None and needed is not source:
-                given = SOURCES[source]
-                raise HashbenchError(f"metric '{metric}' is computed from {SOURCES[needed]}, not from {given}")
-        return found
+                present = SOURCES[source]
+                raise HashbenchError(f"metric '{metric}' is computed from {SOURCES[needed]}, not from {present}")
+        return metrics
 
     @property
     def names(self) -> list[str]:
@@ -160,5 +161,6 @@ class Metrics(tuple[NamedMetric, ...]):
 
     def refuse_radii(self, ranking: str) -> None:
         """Raises HashbenchError for a metric at Hamming radii, because the ``ranking`` has none."""
-        if at_radii := self.where(lambda metric: metric.needs_radii).names:
+        at_radii = self.where(lambda metric: metric.needs_radii).names
+        if at_radii:
             raise HashbenchError(f"metric '{at_radii[0]}' needs Hamming radii, which {ranking} not have")

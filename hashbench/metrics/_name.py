@@ -49,7 +49,8 @@ class MetricName:
         if match is None:
             raise HashbenchError(f"metric {text!r} is not written name, name@100, name@r2 or name(key=value)@100")
         stem, inner, cutoff, is_shown = match.groups()  # as ``shown`` writes it: map@1000 (retrieved)
-        inner = ",".join(filter(None, (inner, "norm=retrieved"))) if is_shown else inner
+        if is_shown:
+            inner = ",".join(filter(None, (inner, "norm=retrieved")))
         parameters = () if inner is None else _parameters(inner, text)
         return MetricName(canonical(stem), parameters, None if cutoff is None else _cutoff(cutoff, text))
 

@@ -30,7 +30,8 @@ class Running:
     def of(terms: Floats) -> "Running":
         """The running sums of ``terms``."""
         high = np.concatenate([[0.0], np.cumsum(terms)])  # cumsum adds one term at a time, which two-sum requires
-        before, after = high[:-1], high[1:]
+        before = high[:-1]
+        after = high[1:]
         added = after - before
         lost = (before - (after - added)) + (terms - added)
         return Running(high, np.concatenate([[0.0], np.cumsum(lost)]))
@@ -60,7 +61,8 @@ class PrefixSums:
         near = self.near.between(np.minimum(start, TABLE), np.minimum(stop, TABLE))
         if stop.max(initial=0) <= TABLE:
             return near
-        start, stop = np.maximum(start, TABLE) - TABLE, np.maximum(stop, TABLE) - TABLE
+        start = np.maximum(start, TABLE) - TABLE
+        stop = np.maximum(stop, TABLE) - TABLE
         last = stop // STEP  # the whole steps are stored, the ranks before and after them are added
         first = np.minimum(-(-start // STEP), last)
         head = np.where(start <= first * STEP, first * STEP, stop)
@@ -78,7 +80,8 @@ def short_sum(term: Term, start: Ints, length: Ints) -> Floats:
     m = length.astype(np.float64)
     squared = np.maximum(3 * m**2 - 7, 1) / 20
     side = np.maximum(m**2 - 1, 0) / 24 / squared  # the weight of each outer point
-    centre, h = start + (m + 1) / 2, np.where(m > 1, np.sqrt(squared), 0)
+    centre = start + (m + 1) / 2
+    h = np.where(m > 1, np.sqrt(squared), 0)
     return m * ((1 - 2 * side) * term(centre) + side * (term(centre - h) + term(centre + h)))
 
 

@@ -23,7 +23,8 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     array([0.75])
     """
     groups = Groups.of(histogram)
-    ranks, norm = groups.ranks(name.cutoff), METRIC.setting(name, "norm")
+    ranks = groups.ranks(name.cutoff)
+    norm = METRIC.setting(name, "norm")
     if norm == "retrieved":
         return _over_retrieved(Cut.of(groups, ranks, groups.expected_precision(groups.n)))
     return groups.average(groups.expected_precision(groups.inside(ranks)), ranks, norm)
@@ -35,9 +36,10 @@ def _over_retrieved(cut: Cut) -> Floats:
     step = max(1, WINDOW // (2 * int(widths.max(initial=0)) + 1))
     values = np.zeros(len(widths))
     for rows in slices(len(widths), step):
-        n0, p0, m = (each[rows, None] for each in (cut.n_before, cut.p_before, cut.m))
+        m = cut.m[rows, None]
+        p0 = cut.p_before[rows, None]
         x, probability = mass(cut.n[rows], cut.p[rows], cut.m[rows], int(widths[rows].max()))
-        inverse, offset = rank_sums(n0, m)
+        inverse, offset = rank_sums(cut.n_before[rows, None], m)
         # the AP if x of the m items of the group before the cutoff are relevant
         seen = (p0 + 1) * inverse + (x - 1) / np.maximum(m - 1, 1) * offset
         given_x = over(cut.totals[rows, None] + x / np.maximum(m, 1) * seen, p0 + x)
@@ -61,13 +63,17 @@ def mass(n: Ints, p: Ints, m: Ints, width: int) -> tuple[Ints, Floats]:
     computed outwards from the mode by the ratio of neighbours; differences of log-gammas would lose digits at large
     counts. An impossible x has probability 0, because the ratio that leads to it is 0.
     """
-    n, p, m = n[:, None], p[:, None], m[:, None]
+    n = n[:, None]
+    p = p[:, None]
+    m = m[:, None]
     mode = (m + 1) * (p + 1) // (n + 2)
     steps = np.arange(width)
-    up, down = mode + steps, mode - steps
+    up = mode + steps
+    down = mode - steps
     rise = (m - up) * (p - up) / ((up + 1.0) * (n - p - m + up + 1))
     fall = down * (n - p - m + down) / ((m - down + 1.0) * (p - down + 1))
-    above, below = np.cumprod(rise, axis=1), np.cumprod(fall, axis=1)
+    above = np.cumprod(rise, axis=1)
+    below = np.cumprod(fall, axis=1)
     relative = np.concatenate([below[:, ::-1], np.ones_like(mode, np.float64), above], axis=1)
     return mode + np.arange(-width, width + 1), relative / relative.sum(axis=1, keepdims=True)
 

@@ -18,12 +18,13 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     raise the mean, and the largest value is at one of the two ends.
     """
     groups = Groups.of(histogram)
-    ranks, norm = groups.ranks(name.cutoff), METRIC.setting(name, "norm")
+    ranks = groups.ranks(name.cutoff)
+    norm = METRIC.setting(name, "norm")
     if norm == "retrieved":
         cut = Cut.of(groups, ranks, groups.precision_in_a_row(groups.n_before, groups.p))
         return np.maximum(cut.over_retrieved(cut.min_relevant, 0), cut.over_retrieved(cut.max_relevant, 0))
-    found = np.minimum(groups.p, groups.inside(ranks))
-    return groups.average(groups.precision_in_a_row(groups.n_before, found), ranks, norm)
+    n_first = np.minimum(groups.p, groups.inside(ranks))
+    return groups.average(groups.precision_in_a_row(groups.n_before, n_first), ranks, norm)
 
 
 METRIC = replace(

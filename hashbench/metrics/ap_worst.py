@@ -16,13 +16,14 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     always the smallest value: there the number of relevant items before the cutoff is the one that gives the smallest.
     """
     groups = Groups.of(histogram)
-    ranks, norm = groups.ranks(name.cutoff), METRIC.setting(name, "norm")
+    ranks = groups.ranks(name.cutoff)
+    norm = METRIC.setting(name, "norm")
     irrelevant = groups.n - groups.p
     start = groups.n_before + irrelevant
     if norm == "retrieved":
         return _over_retrieved(Cut.of(groups, ranks, groups.precision_in_a_row(start, groups.p)))
-    found = np.maximum(groups.inside(ranks) - irrelevant, 0)
-    return groups.average(groups.precision_in_a_row(start, found), ranks, norm)
+    n_last = np.maximum(groups.inside(ranks) - irrelevant, 0)
+    return groups.average(groups.precision_in_a_row(start, n_last), ranks, norm)
 
 
 def _over_retrieved(cut: Cut) -> Floats:
@@ -31,12 +32,14 @@ def _over_retrieved(cut: Cut) -> Floats:
     One more relevant item adds (P_0 + 1) / (N_0 + m - x) + sum_{t > N_0 + m - x} 1 / t, which grows with x. If ever
     larger terms join a mean, it falls until they exceed it and never falls again. Bisection finds this minimum.
     """
-    low, high = cut.min_relevant, cut.max_relevant  # the minimum is in low .. high
+    low = cut.min_relevant  # the minimum is in low .. high
+    high = cut.max_relevant
     while (low < high).any():
         x = (low + high) // 2
         more = np.minimum(x + 1, high)
         falls = (low < high) & (cut.over_retrieved(more, cut.m - more) < cut.over_retrieved(x, cut.m - x))
-        low, high = np.where(falls, x + 1, low), np.where(falls, high, x)
+        low = np.where(falls, x + 1, low)
+        high = np.where(falls, high, x)
     return cut.over_retrieved(low, cut.m - low)
 
 

@@ -15,7 +15,8 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:  # noqa: ARG001
     """
     groups = Groups.of(histogram)
     tied = groups.n - groups.p
-    n_relevant, n_irrelevant = groups.n_relevant, tied.sum(axis=1)
+    n_relevant = groups.n_relevant
+    n_irrelevant = tied.sum(axis=1)
     behind = n_irrelevant[:, None] - (groups.n_before - groups.p_before) - tied
     # whole numbers of Python hold the pairs of more items
     kind = np.dtype(np.int64 if groups.n.sum(axis=1).max(initial=0) < MANY else object)

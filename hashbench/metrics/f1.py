@@ -15,7 +15,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """
     groups = Groups.of(histogram)
     ranks = groups.ranks(name.cutoff)
-    return 2 * groups.found(ranks).sum(axis=1) / np.maximum(ranks + groups.n_relevant, 1)
+    return 2 * groups.retrieved(ranks).sum(axis=1) / np.maximum(ranks + groups.n_relevant, 1)
 
 
 METRIC = Metric(

@@ -16,22 +16,27 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     and Najork 2008]. With ``@k`` a first relevant item after rank k scores 0.
     """
     groups = Groups.of(histogram)
-    first = (groups.p > 0).argmax(axis=1)[:, None]
-    each = (groups.n_before, groups.n, groups.p, groups.inside(groups.ranks(name.cutoff)))
-    before, n, p, m = (np.take_along_axis(values, first, axis=1)[:, 0] for values in each)
-    last = np.minimum(m, n - p + 1)
+    first = np.arange(len(groups.n)), (groups.p > 0).argmax(axis=1)
+    before = groups.n_before[first]
+    n = groups.n[first]
+    p = groups.p[first]
+    last = np.minimum(groups.inside(groups.ranks(name.cutoff))[first], n - p + 1)
     # the probabilities fall from p / n by the factors (n - p - j + 1) / (n - j)
-    value, chance = np.zeros(len(n)), p / np.maximum(n, 1)
-    left, start = np.arange(len(n)), 0  # the queries whose sum is not finished
-    while len(left := left[(last > start)[left] & (chance > NEGLIGIBLE)[left]]):
+    value = np.zeros(len(n))
+    chance = p / np.maximum(n, 1)
+    start = 0
+    left = np.flatnonzero((last > 0) & (chance > NEGLIGIBLE))  # the queries whose sum is not finished
+    while len(left):
         j = np.arange(start + 1, start + RANKS + 1)
-        size, relevant = n[left, None], p[left, None]
+        size = n[left, None]
+        relevant = p[left, None]
         falls = np.cumprod(np.maximum(size - relevant - j + 1, 0) / np.maximum(size - j, 1), axis=1)
         chances = chance[left, None] * np.concatenate([np.ones((len(falls), 1)), falls], axis=1)
         terms = chances[:, :-1] / (before[left, None] + j)
         value[left] += np.where(j <= last[left, None], terms, 0.0).sum(axis=1)
         chance[left] = chances[:, -1]
         start += RANKS
+        left = left[(last[left] > start) & (chance[left] > NEGLIGIBLE)]
     return value
 
 

@@ -31,8 +31,8 @@ def of_gains(histogram: Histogram, gains: Floats, cutoff: Cutoff | None = None) 
     # in the ideal order the items of a level take consecutive ranks, the highest level first
     descending = histogram.counts.sum(axis=1)[:, ::-1]
     stop = descending.cumsum(axis=1)
-    start, stop = (np.minimum(edge, ranks[:, None]) for edge in (stop - descending, stop))
-    ideal = discounts.between(start, stop) @ gains[::-1]
+    start = np.minimum(stop - descending, ranks[:, None])
+    ideal = discounts.between(start, np.minimum(stop, ranks[:, None])) @ gains[::-1]
     return dcg / np.where(ideal > 0, ideal, 1.0)
 
 

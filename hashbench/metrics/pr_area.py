@@ -21,10 +21,11 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """
     groups = Groups.of(histogram)
     ranks = groups.ranks(name.cutoff)
-    retrieved, found = groups.inside(ranks).cumsum(axis=1), groups.found(ranks).cumsum(axis=1)
-    some = groups.n_relevant > 0
-    precision = (found / np.maximum(retrieved, 1))[some].sum(axis=0) / max(int(some.sum()), 1)
-    gained = np.diff(found, axis=1, prepend=0.0) / np.maximum(groups.n_relevant, 1)[:, None]
+    n_retrieved = groups.inside(ranks).cumsum(axis=1)
+    relevant = groups.retrieved(ranks).cumsum(axis=1)
+    counted = groups.n_relevant > 0
+    precision = (relevant / np.maximum(n_retrieved, 1))[counted].sum(axis=0) / max(int(counted.sum()), 1)
+    gained = np.diff(relevant, axis=1, prepend=0.0) / np.maximum(groups.n_relevant, 1)[:, None]
     return gained @ middles(precision)
 
 

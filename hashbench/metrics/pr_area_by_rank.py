@@ -14,16 +14,18 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     size of the database.
     """
     groups = Groups.of(histogram)
-    most, n_relevant = int(groups.ranks(name.cutoff).max(initial=0)), groups.n_relevant
-    some, n = np.flatnonzero(n_relevant).tolist(), np.arange(1, most + 1)
-    precision = sum((_found(groups, q, most) for q in some), np.zeros(most)) / n / max(len(some), 1)
-    middle, values = middles(precision), np.zeros(histogram.n_queries)
-    for q in some:
-        values[q] = np.diff(_found(groups, q, most), prepend=0.0) @ middle / n_relevant[q]
+    most = int(groups.ranks(name.cutoff).max(initial=0))
+    n_relevant = groups.n_relevant
+    queries = np.flatnonzero(n_relevant).tolist()
+    total = sum((_relevant(groups, q, most) for q in queries), np.zeros(most))
+    middle = middles(total / np.arange(1, most + 1) / max(len(queries), 1))
+    values = np.zeros(histogram.n_queries)
+    for q in queries:
+        values[q] = np.diff(_relevant(groups, q, most), prepend=0.0) @ middle / n_relevant[q]
     return values
 
 
-def _found(groups: Groups, query: int, most: int) -> Floats:
+def _relevant(groups: Groups, query: int, most: int) -> Floats:
     """The expected relevant items among the first k = 1 .. ``most`` ranks; linear in k inside a tie group."""
     ends = np.concatenate([[0], groups.n_before[query] + groups.n[query]])
     relevant = np.concatenate([[0], groups.p_before[query] + groups.p[query]])

@@ -14,7 +14,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     """
     groups = Groups.of(histogram)
     ranks = groups.ranks(name.cutoff)
-    return groups.found(ranks).sum(axis=1) / np.maximum(ranks, 1)
+    return groups.retrieved(ranks).sum(axis=1) / np.maximum(ranks, 1)
 
 
 METRIC = Metric(

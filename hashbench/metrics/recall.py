@@ -12,7 +12,7 @@ def evaluate(histogram: Histogram, name: MetricName) -> Floats:
     [McSherry and Najork 2008]. ``recall@rR`` is over the items within Hamming radius R.
     """
     groups = Groups.of(histogram)
-    return groups.found(groups.ranks(name.cutoff)).sum(axis=1) / np.maximum(groups.n_relevant, 1)
+    return groups.retrieved(groups.ranks(name.cutoff)).sum(axis=1) / np.maximum(groups.n_relevant, 1)
 
 
 METRIC = Metric(

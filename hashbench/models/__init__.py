@@ -49,7 +49,8 @@ __all__ += [
 ]
 __all__ += ["at_any_size", "canonical_model", "keep_statistics", "resize_matrix", "whole_network"]
 
-TORCHVISION, TIMM = "torchvision:", _timm.PREFIX
+TORCHVISION = "torchvision:"
+TIMM = _timm.PREFIX
 MOST_PIXELS = 1024  # the side of an image
 
 
@@ -68,26 +69,28 @@ class Models(Catalogue[Model]):
     """
 
     def __contains__(self, name: str) -> bool:
-        """Whether there is such a model; HashbenchError for a side that is out of range."""
+        """True if there is such a model; HashbenchError for a side that is out of range."""
         whole, part, _ = _cut.parts(canonical_model(name))
         if part is not None:
             return whole in self
-        found, side = _sized(name)
-        return self._is_there(found) and (side is None or self.get(found).pretrained is not None)
+        unsized, side = _sized(name)
+        return self._is_there(unsized) and (side is None or self.get(unsized).pretrained is not None)
 
     def get(self, name: str) -> Model:
         """The model called ``name``; raises HashbenchError, with similar names, if there is none."""
         whole, part, layer = _cut.parts(canonical_model(name))
         if part is not None:
             return _cut.cut(self.get(whole), whole, part, layer)
-        found, side = _sized(name)
-        if not self._is_there(found):
-            raise unknown(self.kind, name, self.like(found))
-        if super().__contains__(found):
-            model = super().get(found)
+        unsized, side = _sized(name)
+        if not self._is_there(unsized):
+            raise unknown(self.kind, name, self.like(unsized))
+        if super().__contains__(unsized):
+            model = super().get(unsized)
+        elif unsized.startswith(TIMM):
+            model = _timm.model(unsized)
         else:
-            model = _timm.model(found) if found.startswith(TIMM) else _torchvision.model(found)
-        return model if side is None else model.at(side, found)
+            model = _torchvision.model(unsized)
+        return model if side is None else model.at(side, unsized)
 
     def of_torchvision(self) -> list[str]:
         """The names of torchvision's classifiers, which are not in ``names``: listing them takes seconds."""
@@ -96,7 +99,7 @@ class Models(Catalogue[Model]):
     def like(self, name: str) -> list[str]:
         """The names among which one similar to ``name`` is looked for: timm's, or all others."""
         if canonical_model(name).startswith(TIMM):
-            return [f"{TIMM}{each}" for each in _timm.names()]
+            return [f"{TIMM}{stem}" for stem in _timm.names()]
         return self.names + self.of_torchvision()
 
     def _is_there(self, name: str) -> bool:
@@ -126,13 +129,13 @@ def at_any_size(name: str) -> str:
 def _sized(name: str) -> tuple[str, int | None]:
     """The model, and the side of its images in pixels, in the name of a model; None if it names no side."""
     spelt = canonical_model(name)
-    found = re.fullmatch(r"(.+)_(\d+)px", spelt)
-    if found is None:
+    match = re.fullmatch(r"(.+)_(\d+)px", spelt)
+    if match is None:
         return spelt, None
-    side = int(found[2])
+    side = int(match[2])
     if not 0 < side <= MOST_PIXELS:
         raise HashbenchError(f"{name}: images of {side} pixels: 1 to {MOST_PIXELS:,} are possible")
-    return found[1], side
+    return match[1], side
 
 
 MODELS = Models("model", "hashbench.models", "MODEL", Model, group="hashbench.models")

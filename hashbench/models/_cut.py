@@ -28,8 +28,10 @@ def parts(name: str) -> tuple[str, str | None, str]:
     >>> parts("efficientnet_lite0_128px_from_block11"), parts("vggf")
     (('efficientnet_lite0_128px', 'from', 'block11'), ('vggf', None, ''))
     """
-    found = _NAME.fullmatch(name)
-    return (found[1], found[2], found[3]) if found else (name, None, "")
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return name, None, ""
+    return match[1], match[2], match[3]
 
 
 def cut(model: Model, whole: str, part: str, layer: str) -> Model:
@@ -48,7 +50,7 @@ def _before(model: Model, whole: str, layer: str, shape: tuple[int, ...]) -> Bac
     from torch import nn
 
     first, _, between, _ = _halves(model, whole, layer, shape)
-    return nn.Sequential(OrderedDict(**first, flat=nn.Flatten())), prod(between)
+    return nn.Sequential(OrderedDict(first | {"flat": nn.Flatten()})), prod(between)
 
 
 def _following(model: Model, whole: str, layer: str, shape: tuple[int, ...]) -> Backbone:
@@ -61,7 +63,8 @@ def _following(model: Model, whole: str, layer: str, shape: tuple[int, ...]) -> 
     if shape != (prod(between),):
         taken = f"the {prod(between):,} activations before it, the features {whole}_before_{layer}"
         raise HashbenchError(f"{whole} from {layer} on takes {taken}, not items of shape {shape}")
-    return FrozenStatistics(OrderedDict(unflat=nn.Unflatten(1, between), **last)), width
+    unflat: dict[str, nn.Module] = {"unflat": nn.Unflatten(1, between)}
+    return FrozenStatistics(OrderedDict(unflat | last)), width
 
 
 def _halves(

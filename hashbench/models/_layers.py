@@ -23,6 +23,14 @@ def cubic(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(x <= 1, near, np.where(x <= 2, far, 0.0))
 
 
+def triangle(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The linear kernel."""
+    return np.maximum(0.0, 1 - np.abs(x))
+
+
+KERNELS = {"bicubic": (cubic, 4.0), "bilinear": (triangle, 2.0)}  # and the width of what they cover
+
+
 @lru_cache(256)
 def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.float64]:
     """The matrix [n_out, n_in] that resizes a line as MATLAB's ``imresize`` does, without its rounding to uint8.
@@ -30,14 +38,13 @@ def resize_matrix(n_in: int, n_out: int, method: str = "bicubic") -> NDArray[np.
     Pixel u of the result is at position (u + 1/2) n_in / n_out - 1/2 of the line, which is mirrored at both ends. If
     the line gets shorter, the kernel gets wider by the same factor (antialiasing). Rows sum to 1.
     """
-    support = 4.0 if method == "bicubic" else 2.0
+    kernel, support = KERNELS[method]
     scale = n_out / n_in
     stretch = min(scale, 1.0)
     centre = (np.arange(n_out) + 0.5) / scale - 0.5
     reach = support / stretch / 2
     pixel = np.floor(centre - reach).astype(np.int64)[:, None] + np.arange(math.ceil(2 * reach) + 2)
-    position = stretch * (centre[:, None] - pixel)
-    weight = cubic(position) if method == "bicubic" else np.maximum(0.0, 1 - np.abs(position))
+    weight = kernel(stretch * (centre[:, None] - pixel))
     weight /= weight.sum(axis=1, keepdims=True)
     mirror = np.concatenate([np.arange(n_in), np.arange(n_in)[::-1]])
     matrix = np.zeros((n_out, n_in))
@@ -74,25 +81,29 @@ class Preprocessor(Prepared):
         if len(item_shape) != 3 or item_shape[2] not in (1, 3) or item_shape[:2] == (1, 1) or not value_max:
             wanted = "images of 1 or 3 channels and more than one pixel"
             raise HashbenchError(f"a pretrained network takes {wanted}, not items of {item_shape}")
-        self.gain = gain = target.value_max / value_max
-        self.spare = (item_shape[0] - target.size[0], item_shape[1] - target.size[1]) if crop else None
+        height, width, _ = item_shape
+        self.gain = target.value_max / value_max
         self.shape = (3, *target.size)
-        if self.spare is not None and min(self.spare) < 0:
-            stored, needed = (f"{sides[0]} x {sides[1]}" for sides in (item_shape, target.size))
-            why = f"the images are {stored}, but {needed} is cut out of them"
-            raise HashbenchError(f"input_images = 'cropped': {why}: take 'resized'")
-        rows = gain * resize_matrix(item_shape[0], target.size[0])
-        columns = resize_matrix(item_shape[1], target.size[1]).T
-        mean, std = (torch.tensor(each, dtype=torch.float32)[:, None, None] for each in (target.mean, target.std))
+        if crop:
+            self.spare = (height - target.size[0], width - target.size[1])
+            if min(self.spare) < 0:
+                window = f"{target.size[0]} x {target.size[1]}"
+                why = f"the images are {height} x {width}, but {window} is cut out of them"
+                raise HashbenchError(f"input_images = 'cropped': {why}: take 'resized'")
+        rows = self.gain * resize_matrix(height, target.size[0])
+        columns = resize_matrix(width, target.size[1]).T
+        mean = torch.tensor(target.mean, dtype=torch.float32)[:, None, None]
         self.register_buffer("rows", torch.tensor(rows, dtype=torch.float32), persistent=False)
         self.register_buffer("columns", torch.tensor(columns, dtype=torch.float32), persistent=False)
         self.register_buffer("mean", mean.repeat(1, *target.size))
-        self.register_buffer("std", std)
+        self.register_buffer("std", torch.tensor(target.std, dtype=torch.float32)[:, None, None])
 
     def set_mean(self, average: Tensor) -> None:
         if average.shape[0] != 3 or average.shape[1:] not in (self.mean.shape[1:], (1, 1)):
-            shape, size = tuple(average.shape), tuple(self.mean.shape)
-            raise HashbenchError(f"an average image of shape {shape}: {size} is expected, or three means")
+            size = tuple(self.mean.shape)
+            raise HashbenchError(
+                f"an average image of shape {tuple(average.shape)}: {size} is expected, or three means"
+            )
         self.mean.copy_(average)
 
     def forward(self, items: Tensor) -> Tensor:
@@ -100,19 +111,23 @@ class Preprocessor(Prepared):
         if self.spare is None:
             return self.resized(items, self.rows, self.columns)
         _, height, width = self.shape
-        top, left = (items.shape[1] - height) // 2, (items.shape[2] - width) // 2
+        top = (items.shape[1] - height) // 2
+        left = (items.shape[2] - width) // 2
         window = items[:, top : top + height, left : left + width]
         return (self.gain * window.permute(0, 3, 1, 2).to(self.mean.dtype) - self.mean) / self.std
 
     def of_squares(self, items: Tensor, squares: list[tuple[int, int, int]]) -> Tensor:
         """The preprocessed squares (top, left, side) of ``items`` [n, h, w, channels], one of each."""
         height, width = self.shape[1:]
-        (n, h, w), dtype = items.shape[:3], self.mean.dtype
-        rows, columns = np.zeros((n, 1, height, h)), np.zeros((n, 1, w, width))
+        (n, h, w) = items.shape[:3]
+        dtype = self.mean.dtype
+        rows = np.zeros((n, 1, height, h))
+        columns = np.zeros((n, 1, w, width))
         for item, (top, left, side) in enumerate(squares):
             rows[item, 0, :, top : top + side] = self.gain * resize_matrix(side, height)
             columns[item, 0, left : left + side] = resize_matrix(side, width).T
-        return self.resized(items, *(torch.from_numpy(each).to(self.mean.device, dtype) for each in (rows, columns)))
+        matrices = [torch.from_numpy(matrix).to(self.mean.device, dtype) for matrix in (rows, columns)]
+        return self.resized(items, *matrices)
 
     def resized(self, items: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
         """The images ``rows @ plane @ columns``, minus the mean, divided by the standard deviation."""
@@ -237,7 +252,8 @@ class SamePadding(nn.Module):
 
     def __init__(self, kernel: int, stride: int) -> None:
         super().__init__()
-        self.kernel, self.stride = kernel, stride
+        self.kernel = kernel
+        self.stride = stride
 
     def forward(self, images: Tensor) -> Tensor:
         """Padded images [n, c, height, width]."""
@@ -262,7 +278,7 @@ def n_features(name: str, network: nn.Module, shape: tuple[int, ...]) -> int:
     """The number of features of an image of ``shape``; HashbenchError if ``network`` takes no such image."""
     refused = RuntimeError, ValueError, AssertionError
     with retold(lambda cause: f"{name} does not take images of shape {shape}: {cause[:120]}", *refused):
-        found = shape_of_answer(network, shape)
-    if len(found) != 1:
-        raise HashbenchError(f"{name} does not end in one vector an image: it gives {found} before its last layer")
-    return found[0]
+        answer = shape_of_answer(network, shape)
+    if len(answer) != 1:
+        raise HashbenchError(f"{name} does not end in one vector an image: it gives {answer} before its last layer")
+    return answer[0]

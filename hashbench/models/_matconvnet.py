@@ -136,38 +136,48 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
 
     content = mat.read(path)
     net = content["net"] if isinstance(content.get("net"), dict) else content
-    listed = net.get("layers")
-    listed = [listed] if isinstance(listed, dict) else listed
-    if not isinstance(listed, list) or not all(isinstance(layer, dict) for layer in listed):
+    stored = net.get("layers")
+    if isinstance(stored, dict):
+        stored = [stored]
+    if not isinstance(stored, list) or not all(isinstance(layer, dict) for layer in stored):
         raise HashbenchError(f"{path}: no list of layers: a network of MatConvNet is expected")
-    found = {str(layer.get("name")): layer for layer in listed if layer.get("type") != "dropout"}
-    _compare(layers, found, path)
+    by_name = {str(layer.get("name")): layer for layer in stored if layer.get("type") != "dropout"}
+    _compare(layers, by_name, path)
     tensors = {AVERAGE: torch.from_numpy(_average(net, path))}
     for layer in layers:
         if isinstance(layer, Conv | Full):
-            filters, biases = _weights_of(found[layer.name], f"{path}: layer {layer.name}")
-            filters, stem = filters.transpose(3, 2, 0, 1), layer.name
+            filters, biases = _weights_of(by_name[layer.name], f"{path}: layer {layer.name}")
+            filters = filters.transpose(3, 2, 0, 1)
+            stem = layer.name
             if isinstance(layer, Full):
-                filters, stem = filters.reshape(len(filters), -1), f"{stem}.full"
+                filters = filters.reshape(len(filters), -1)
+                stem = f"{stem}.full"
             tensors[f"{stem}.weight"] = torch.from_numpy(np.array(filters, np.float32, order="C"))
             tensors[f"{stem}.bias"] = torch.from_numpy(np.array(biases.reshape(-1), np.float32))
     return tensors
 
 
-def _compare(layers: tuple[Layer, ...], found: dict[str, dict[str, Any]], path: Path) -> None:
+def _compare(layers: tuple[Layer, ...], by_name: dict[str, dict[str, Any]], path: Path) -> None:
+    """Raises HashbenchError where the layers of a file are not ``layers``, in their order, with their constants."""
     for layer in layers:
-        if KINDS[type(layer)] and layer.name not in found:
-            raise HashbenchError(f"{path}: layer {layer.name} is missing: it has {', '.join(found) or 'none'}")
-    kinds = [{"normalize": "lrn"}.get(str(layer.get("type")), str(layer.get("type"))) for layer in found.values()]
-    expected = [kind for layer in layers for kind in KINDS[type(layer)]]
+        if KINDS[type(layer)] and layer.name not in by_name:
+            raise HashbenchError(f"{path}: layer {layer.name} is missing: it has {', '.join(by_name) or 'none'}")
+    kinds = [str(layer.get("type")).replace("normalize", "lrn") for layer in by_name.values()]
+    expected: list[str] = []
+    for layer in layers:
+        expected += KINDS[type(layer)]
     if kinds[: len(expected)] != expected:
         raise HashbenchError(f"{path}: layers {' '.join(kinds[: len(expected)])}, not {' '.join(expected)}")
     for layer in layers:
         if isinstance(layer, Norm):
-            needed, param = layer[1:], found[layer.name].get("param")
-            if not isinstance(param, np.ndarray) or param.size != 4 or not np.allclose(param, needed, 1e-3, 0):
-                given = param.ravel().tolist() if isinstance(param, np.ndarray) else "missing"
-                raise HashbenchError(f"{path}: layer {layer.name}: param is {given}, not {list(needed)}")
+            needed = layer[1:]
+            param = by_name[layer.name].get("param")
+            if not isinstance(param, np.ndarray):
+                raise HashbenchError(f"{path}: layer {layer.name}: param is missing, not {list(needed)}")
+            if param.size != 4 or not np.allclose(param, needed, 1e-3, 0):
+                raise HashbenchError(
+                    f"{path}: layer {layer.name}: param is {param.ravel().tolist()}, not {list(needed)}"
+                )
 
 
 def _weights_of(layer: dict[str, Any], where: str) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -175,7 +185,7 @@ def _weights_of(layer: dict[str, Any], where: str) -> tuple[NDArray[Any], NDArra
     if (
         not isinstance(weights, list)
         or len(weights) != 2
-        or not all(isinstance(each, np.ndarray) and each.dtype.kind == "f" for each in weights)
+        or not all(isinstance(array, np.ndarray) and array.dtype.kind == "f" for array in weights)
         or not 2 <= weights[0].ndim <= 4
     ):
         raise HashbenchError(f"{where}: filters and biases are expected as two arrays of floats")

@@ -54,15 +54,16 @@ class Weights:
     @property
     def path(self) -> Path:
         """Where the file is, or belongs."""
-        with suppress(PackageNotFoundError):
-            for each in (files(self.package) or ()) if self.package else ():
-                if each.name == self.file:
-                    return Path(str(each.locate()))
+        if self.package is not None:
+            with suppress(PackageNotFoundError):
+                for file in files(self.package) or ():
+                    if file.name == self.file:
+                        return Path(str(file.locate()))
         return paths.weights() / self.file
 
     @property
     def remedy(self) -> str:
-        """What to do where the file is missing or damaged."""
+        """The advice for a file that is missing or damaged."""
         if self.package is not None:
             return f"pip install --force-reinstall {self.package}"
         return f"get {self.url} and put it at {self.path}"

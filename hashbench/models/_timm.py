@@ -29,17 +29,16 @@ def model(stem: str) -> Model:
     name = stem.removeprefix(PREFIX)
     config = _timm().get_pretrained_cfg(name)
     _, height, width = config.input_size
-    home = f"https://huggingface.co/{config.hf_hub_id}" if config.hf_hub_id else str(config.url)
-    licence = f"; {config.license}" if config.license else ""  # of the weights
+    file = f"{stem}.safetensors"
+    weights = Weights(file, str(config.url))
+    if config.hf_hub_id:
+        weights = Weights(file, f"https://huggingface.co/{config.hf_hub_id}", fetch=partial(_fetch, stem, config))
+    summary = f"{name} of timm, up to its classifier; {height} pixels"
+    if config.license:  # of the weights
+        summary += f"; {config.license}"
     fixed = (height, width) if config.fixed_input_size else None
-    return Model(
-        f"{name} of timm, up to its classifier; {height} pixels{licence}",
-        partial(_backbone, name, fixed),
-        Pretrained(
-            Input((height, width), 1.0, tuple(config.mean), tuple(config.std)),
-            Weights(f"{stem}.safetensors", home, fetch=partial(_fetch, stem, config) if config.hf_hub_id else None),
-        ),
-    )
+    pretrained = Pretrained(Input((height, width), 1.0, tuple(config.mean), tuple(config.std)), weights)
+    return Model(summary, partial(_backbone, name, fixed), pretrained)
 
 
 def _timm() -> Any:
@@ -71,8 +70,8 @@ def _fetch(stem: str, config: Any, path: Path) -> None:
     advice = f"get model.safetensors from https://huggingface.co/{config.hf_hub_id} and put it at {path}"
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it retries for half a minute, with two lines each time
     try:
-        found = hf_hub_download(config.hf_hub_id, config.hf_hub_filename or "model.safetensors")
+        downloaded = hf_hub_download(config.hf_hub_id, config.hf_hub_filename or "model.safetensors")
     except Exception as error:  # the hub's own errors, those of its HTTP library, OSError
         why = f"({type(error).__name__}: {one_line(error).partition('. ')[0]})"
         raise HashbenchError(f"weights of {stem} cannot be downloaded {why}: {advice}, or --weights FILE") from None
-    write_bytes(path, Path(found).read_bytes())
+    write_bytes(path, Path(downloaded).read_bytes())

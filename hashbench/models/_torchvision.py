@@ -37,17 +37,13 @@ def model(name: str) -> Model:
     preset = weights.transforms()
     side = preset.crop_size[0]
     file = weights.url.rsplit("/", 1)[1]  # its name ends with the beginning of its checksum
-    checksum = re.search(r"-([0-9a-f]{8,})\.pth$", file)
-    return Model(
-        f"{name} of torchvision, up to its last layer; {side} pixels",
-        partial(backbone, name),
-        Pretrained(
-            Input((side, side), 1.0, tuple(preset.mean), tuple(preset.std)),
-            Weights(
-                file, weights.url, sha256=checksum[1] if checksum else None, rename=partial(DENSE_LAYER.sub, r"\1")
-            ),
-        ),
+    match = re.search(r"-([0-9a-f]{8,})\.pth$", file)
+    checksum = match and match[1]
+    pretrained = Pretrained(
+        Input((side, side), 1.0, tuple(preset.mean), tuple(preset.std)),
+        Weights(file, weights.url, sha256=checksum, rename=partial(DENSE_LAYER.sub, r"\1")),
     )
+    return Model(f"{name} of torchvision, up to its last layer; {side} pixels", partial(backbone, name), pretrained)
 
 
 def backbone(name: str, shape: tuple[int, ...]) -> Backbone:
@@ -71,11 +67,12 @@ def _headless(name: str) -> nn.Module:
     from torch import nn
     from torchvision import models
 
-    # a vision transformer is built for the image size of its weights
-    sized = {"image_size": _weights(name).transforms().crop_size[0]} if name.startswith("vit_") else {}
+    build = partial(models.get_model, name, weights=None)
+    if name.startswith("vit_"):  # a vision transformer is built for the image size of its weights
+        build = partial(build, image_size=_weights(name).transforms().crop_size[0])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # on how GoogLeNet and Inception draw their first weights
-        network: nn.Module = models.get_model(name, weights=None, **sized)
+        network: nn.Module = build()
     for auxiliary in AUXILIARY:
         if hasattr(network, auxiliary):
             setattr(network, auxiliary, None)

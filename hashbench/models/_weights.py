@@ -30,34 +30,34 @@ def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepa
     """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``."""
     if given == RANDOM_WEIGHTS:  # they stay
         return WeightsFile(None, None, official=False)
-    path = Path(given) if given else pretrained.weights.path
-    if given is None and pretrained.weights.fetch is not None and not path.is_file():
-        pretrained.weights.fetch(path)
-    found = identify(name, pretrained.weights, path, is_given=given is not None)
-    if given is None and not found.official:
-        official, checksum = pretrained.weights, pretrained.weights.md5 or pretrained.weights.sha256
-        remedy = f"{official.remedy}, or name it with --weights if it is meant"
+    weights = pretrained.weights
+    path = Path(given) if given else weights.path
+    if given is None and weights.fetch is not None and not path.is_file():
+        weights.fetch(path)
+    identified = identify(name, weights, path, is_given=given is not None)
+    if given is None and not identified.official:
+        checksum = weights.md5 or weights.sha256
+        remedy = f"{weights.remedy}, or name it with --weights if it is meant"
         raise HashbenchError(f"{path}: not the official file, whose checksum is {checksum}: {remedy}")
-    tensors = _read(path, pretrained.weights)
+    tensors = _read(path, weights)
     average = tensors.pop(AVERAGE, None)
     if average is not None:
         with retold(lambda fault: f"{path}: {fault}", HashbenchError):
             prepared.set_mean(average)
-    elif pretrained.weights.brings_average:
+    elif weights.brings_average:
         raise HashbenchError(f"{path}: {AVERAGE} is missing: {name} needs the average image of its weights")
     load_tensors(backbone, tensors, f"{path}: layer ")
-    return found
+    return identified
 
 
 def identify(name: str, weights: Weights, path: Path, *, is_given: bool = True) -> WeightsFile:
     """The file at ``path``: its checksum, and whether it is the official one of ``name``; HashbenchError without it."""
     if not path.is_file():
-        raise HashbenchError(
-            f"{path}: weights file not found; {name} takes {weights.url}, or --weights none for random weights"
-            if is_given
-            else f"weights of {name} not found: {weights.remedy}, or name their path with "
-            "--weights FILE (--weights none: random weights)"
-        )
+        if is_given:
+            remedy = f"{name} takes {weights.url}, or --weights none for random weights"
+            raise HashbenchError(f"{path}: weights file not found; {remedy}")
+        remedy = f"{weights.remedy}, or name their path with --weights FILE (--weights none: random weights)"
+        raise HashbenchError(f"weights of {name} not found: {remedy}")
     sha256 = file_sha256(path)
     if weights.sha256 is not None:
         official = sha256.startswith(weights.sha256)
@@ -117,15 +117,15 @@ def _read_torch(path: Path) -> dict[str, Tensor]:
 
 def load_tensors(module: nn.Module, tensors: dict[str, Tensor], where: str) -> None:
     """Loads the ``tensors`` of ``module``, no others; HashbenchError, at ``where``, if one is missing or misshapen."""
-    own = module.state_dict()
-    for key, expected in own.items():
-        if key.endswith(COUNTERS) and key not in tensors:
-            continue
-        if key not in tensors:
+    state = {}
+    for key, expected in module.state_dict().items():
+        if key in tensors:
+            if tensors[key].shape != expected.shape:
+                raise HashbenchError(f"{where}{key} is {_by(tensors[key])}, {_by(expected)} is expected")
+            state[key] = tensors[key]
+        elif not key.endswith(COUNTERS):
             raise HashbenchError(f"{where}{key} is missing; {_by(expected)} is expected")
-        if tensors[key].shape != expected.shape:
-            raise HashbenchError(f"{where}{key} is {_by(tensors[key])}, {_by(expected)} is expected")
-    module.load_state_dict({key: tensors[key] for key in own if key in tensors}, strict=False)
+    module.load_state_dict(state, strict=False)
 
 
 def _by(tensor: Tensor) -> str:

@@ -16,7 +16,9 @@ from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 if TYPE_CHECKING:
     from torch import nn
 
-STEM, HEAD = 32, 1280  # channels
+# channels
+STEM = 32
+HEAD = 1280
 # of each stage: blocks, side of the depthwise kernel, stride of the first block, expansion, channels
 STAGES: tuple[tuple[int, ...], ...] = (
     (1, 3, 1, 1, 16),
@@ -29,7 +31,8 @@ STAGES: tuple[tuple[int, ...], ...] = (
 )
 SMALLEST = 32  # pixels: the side is halved five times
 # from a name in the file to ours
-BLOCK, OUTSIDE = re.compile(r"_blocks\.(\d+)\.(_\w+)"), re.compile(r"(_\w+)")
+BLOCK = re.compile(r"_blocks\.(\d+)\.(_\w+)")
+OUTSIDE = re.compile(r"(_\w+)")
 IN_BLOCK = {"_expand_conv": "expand.0", "_bn0": "expand.1", "_depthwise_conv": "depthwise.1", "_bn1": "depthwise.2"}
 IN_BLOCK |= {"_project_conv": "project.0", "_bn2": "project.1"}
 OTHERS = {"_conv_stem": "stem.1", "_bn0": "stem.2", "_conv_head": "head.0", "_bn1": "head.1"}
@@ -49,13 +52,17 @@ def efficientnet_lite0(shape: tuple[int, ...]) -> Backbone:
     before = STEM
     for blocks, kernel, first_stride, expansion, after in STAGES:
         for block in range(blocks):
-            stride, inner = (first_stride if block == 0 else 1), expansion * before
+            stride = first_stride if block == 0 else 1
+            inner = expansion * before
             parts: OrderedDict[str, nn.Module] = OrderedDict()
             if expansion != 1:
                 parts["expand"] = nn.Sequential(nn.Conv2d(before, inner, 1, bias=False), _norm(inner), nn.ReLU6())
-            # at stride 1 both ends are padded alike: the padding of the convolution itself saves copies of the images
-            padding, own = (nn.Identity(), kernel // 2) if stride == 1 else (SamePadding(kernel, stride), 0)
-            depthwise = nn.Conv2d(inner, inner, kernel, stride, own, groups=inner, bias=False)
+            padding: nn.Module = SamePadding(kernel, stride)
+            n_zeros = 0
+            if stride == 1:  # both ends are padded alike: the padding of the convolution saves copies of the images
+                padding = nn.Identity()
+                n_zeros = kernel // 2
+            depthwise = nn.Conv2d(inner, inner, kernel, stride, n_zeros, groups=inner, bias=False)
             parts["depthwise"] = nn.Sequential(padding, depthwise, _norm(inner), nn.ReLU6())
             parts["project"] = nn.Sequential(nn.Conv2d(inner, after, 1, bias=False), _norm(after))
             is_residual = stride == 1 and before == after
@@ -79,8 +86,8 @@ def renamed(name: str) -> str:
     >>> renamed("_blocks.11._bn1.weight"), renamed("_conv_stem.weight")
     ('block11.depthwise.2.weight', 'stem.1.weight')
     """
-    name = BLOCK.sub(lambda found: f"block{found[1]}.{IN_BLOCK.get(found[2], found[2])}", name)
-    return OUTSIDE.sub(lambda found: OTHERS.get(found[1], found[1]), name, count=1)
+    name = BLOCK.sub(lambda match: f"block{match[1]}.{IN_BLOCK.get(match[2], match[2])}", name)
+    return OUTSIDE.sub(lambda match: OTHERS.get(match[1], match[1]), name, count=1)
 
 
 MODEL = Model(

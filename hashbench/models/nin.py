@@ -20,8 +20,8 @@ def nin(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
         raise HashbenchError(f"nin takes images whose sides are multiples of 4 pixels, not items of shape {shape}")
     layers: list[nn.Module] = []
     before = shape[0]
-    poolings = (nn.MaxPool2d(3, 2, ceil_mode=True), nn.AvgPool2d(3, 2, ceil_mode=True))
-    for block, pooling in zip(BLOCKS, (*poolings, None), strict=True):
+    poolings = (nn.MaxPool2d(3, 2, ceil_mode=True), nn.AvgPool2d(3, 2, ceil_mode=True), None)
+    for block, pooling in zip(BLOCKS, poolings, strict=True):
         for channels, kernel in block:
             after = max(1, round(width * channels))
             convolution = nn.Conv2d(before, after, kernel, padding="same")
@@ -29,8 +29,9 @@ def nin(shape: tuple[int, ...], width: float = 1.0) -> Backbone:
             nn.init.zeros_(convolution.bias)  # type: ignore[arg-type]  # it has one
             layers += [convolution, nn.LeakyReLU(SLOPE, inplace=True)]
             before = after
-        layers += [pooling, nn.Dropout(0.5)] if pooling else []
-    layers[-1] = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.ReLU())  # the last one is linear
+        if pooling is not None:
+            layers += [pooling, nn.Dropout(0.5)]
+    layers[-1] = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.ReLU())  # the last convolution is linear
     return nn.Sequential(*layers), before
 
 

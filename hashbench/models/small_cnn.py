@@ -15,9 +15,9 @@ def _backbone(shape: tuple[int, ...]) -> Backbone:
     before = shape[0]
     for width in WIDTHS:
         layers += [nn.Conv2d(before, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True)]
-        layers += [nn.MaxPool2d(2)] if width != WIDTHS[-1] else [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+        layers.append(nn.MaxPool2d(2))
         before = width
-    return nn.Sequential(*layers), before
+    return nn.Sequential(*layers[:-1], nn.AdaptiveAvgPool2d(1), nn.Flatten()), before
 
 
 MODEL = Model("four 3 x 3 convolutions with batch normalisation, 32 to 256 channels", _backbone)

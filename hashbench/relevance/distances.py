@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from hashbench.foundation.parallel import slices
 Features = NDArray[np.floating]
 Floats = NDArray[np.float64]
 Levels = NDArray[np.uint16]
+RowNumbers = NDArray[np.integer[Any]]
 
 PAIRS = 1 << 18  # distances in memory at a time: 2 MiB
 ROWS = 1 << 12  # items whose features are in memory at a time
@@ -22,13 +23,13 @@ NOT_FINITE = "features: not finite (NaN or inf); distances cannot be made of the
 
 
 class Rows(Protocol):
-    """Features [n, f] that are read some rows at a time: an array, or an object that computes the rows on demand."""
+    """Vectors [n, d] that are read some rows at a time: an array, or an object that computes the rows on demand."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """(items, dimensions)."""
 
-    def __getitem__(self, rows: slice, /) -> Features: ...
+    def __getitem__(self, rows: slice | RowNumbers, /) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +52,12 @@ class DistanceRelevance:
 
     def __post_init__(self) -> None:
         require_alike(self.query_features, self.database_features)
-        bounds, rises = self._bounds, all(np.diff((0, *self.values)) > 0)
-        differences = np.diff(bounds, axis=0)
-        falls = bool((differences < 0).all() or (bounds.shape[1] > 1 and (differences <= 0).all()))
-        falls &= bool((bounds[-1:] >= 0).all())
-        if not len(bounds) == len(self.values) > 0 or not falls or not rises:
+        bounds = self._bounds
+        levels_rise = all(np.diff((0, *self.values)) > 0)
+        steps = np.diff(bounds, axis=0)
+        bounds_fall = (steps < 0).all() or (bounds.shape[1] > 1 and (steps <= 0).all())
+        are_distances = bool((bounds >= 0).all())
+        if not len(bounds) == len(self.values) > 0 or not levels_rise or not bounds_fall or not are_distances:
             expected = "as many of each, distances descending to no less than 0 and levels ascending from 1"
             raise HashbenchError(f"thresholds {self.thresholds} and values {self.values}: {expected}")
         if bounds.shape[1] not in (1, self.shape[0]):
@@ -74,7 +76,7 @@ class DistanceRelevance:
     def block(self, queries: slice, database: slice) -> Levels:
         """Indices into ``levels``, uint16[q, n]."""
         query = as_float64(self.query_features[queries])
-        bounds = self._bounds if self._bounds.shape[1] == 1 else self._bounds[:, queries]
+        bounds = _of_queries(self._bounds, queries)
         first, end, _ = database.indices(self.shape[1])
         level = np.empty((len(query), end - first), np.uint16)
         for part in slices(end - first, max(1, min(ROWS, PAIRS // max(1, len(query))))):
@@ -91,7 +93,9 @@ class DistanceRelevance:
     def _bounds(self) -> Floats:
         """The thresholds, float64[levels, q], or [levels, 1] where they are the same for all queries."""
         bounds = np.asarray(self.thresholds, np.float64)
-        return bounds.reshape(len(bounds), -1) if bounds.size else np.empty((0, 1))
+        if bounds.ndim == 1:
+            return bounds[:, None]
+        return bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,25 +119,31 @@ def _level(query: Floats, items: Floats, bounds: Floats) -> Levels:
     """The levels of all pairs, by a matrix product; from the differences where its rounding could change a level."""
     squared = squared_distances(query, items)
     wrong_by = rounding(query.shape[1], squared_norms(query)[:, None], squared_norms(items))
-    level, doubtful = np.zeros(squared.shape, np.uint16), np.zeros(squared.shape, bool)
+    level = np.zeros(squared.shape, np.uint16)
+    doubtful = np.zeros(squared.shape, bool)
     for bound in bounds[:, :, None] ** 2:
         level += squared <= bound
         doubtful |= np.abs(squared - bound) <= wrong_by + 4 * EPS * bound
     for rows, columns, distance in exact_distances(query, items, doubtful):
-        own = bounds[:, rows] if bounds.shape[1] > 1 else bounds
-        level[rows, columns] = (distance <= own).sum(axis=0)
+        level[rows, columns] = (distance <= _of_queries(bounds, rows)).sum(axis=0)
     return level
+
+
+def _of_queries(bounds: Floats, queries: slice | NDArray[np.int64]) -> Floats:
+    """The thresholds of some queries, [levels, q]; [levels, 1] where they are the same for all."""
+    return bounds if bounds.shape[1] == 1 else bounds[:, queries]
 
 
 def squared_distances(query: Floats, items: Floats) -> Floats:
     """The squared distances of all pairs, float64[q, n], by a matrix product, with errors of at most ``rounding``."""
-    norms = squared_norms(query), squared_norms(items)
-    if not all(np.isfinite(each).all() for each in norms):
+    query_norms = squared_norms(query)
+    item_norms = squared_norms(items)
+    if not (np.isfinite(query_norms).all() and np.isfinite(item_norms).all()):
         raise HashbenchError(NOT_FINITE)
     squared = query @ items.T
     squared *= -2
-    squared += norms[0][:, None]
-    squared += norms[1]
+    squared += query_norms[:, None]
+    squared += item_norms
     return squared
 
 

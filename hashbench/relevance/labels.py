@@ -17,7 +17,7 @@ Rows = NDArray[np.integer]
 
 
 class Relevance(Protocol):
-    """How relevant each database item is to each query, block by block: the full matrix is never built."""
+    """The relevance of each database item to each query, block by block: the full matrix is never built."""
 
     @property
     def levels(self) -> NDArray[np.int64]:
@@ -42,7 +42,7 @@ class _OfLabels:
         return len(self.query_labels), len(self.database_labels)
 
     def are_same(self, queries: slice) -> bool:
-        """Whether these queries have the labels of the items, in their order."""
+        """True where these queries have the labels of the items, in their order."""
         return np.array_equal(self.query_labels[queries], self.database_labels)
 
 
@@ -83,7 +83,8 @@ class SharedLabelRelevance(_OfLabels):
     def block(self, queries: slice, database: slice) -> NDArray[np.uint16]:
         """Indices into ``levels``, uint16[q, n]."""
         # float32 goes through BLAS, exact below 2^24; BLAS may flag an invalid value over the padding of its buffers
-        query, items = self.query_labels[queries].astype(np.float32), self.database_labels[database].astype(np.float32)
+        query = self.query_labels[queries].astype(np.float32)
+        items = self.database_labels[database].astype(np.float32)
         with np.errstate(invalid="ignore"):
             return (query @ items.T).astype(np.uint16)
 
@@ -138,7 +139,7 @@ def class_names(names: NDArray[np.str_]) -> NDArray[np.str_]:
 
 
 def combinations_note(names: Sequence[str]) -> str | None:
-    """What to say of names of classes that look like several labels each: some share a part; None if none do.
+    """A note about names of classes that look like several labels each: some share a part; None if none do.
 
     >>> combinations_note(["cat", "sky cat"])
     'names such as sky cat are read as one class each; for several labels an item, give a column of 0 and 1 a label'

@@ -80,10 +80,12 @@ PairRelevance: TypeAlias = (
 )  # that tells the level of a single pair
 
 
-def checked_ids(name: str, ids: NDArray[Any], n_queries: int, n_items: int) -> NDArray[np.int64]:
+def checked_ids(
+    name: str, ids: NDArray[Any], n_queries: int, n_items: int, *, complete: bool = False
+) -> NDArray[np.int64]:
     """``ids`` as int64[q, k], rows of a database of ``n_items``; raises HashbenchError where they are not.
 
-    A query has an id at most once; -1 stands for none, after the ids.
+    A query has an id at most once; -1 stands for none, after the ids, unless the lists must be ``complete``.
     """
     expected = f"the rows of the nearest items of each of the {n_queries:,} queries, whole numbers [{n_queries}, k]"
     if ids.ndim != 2 or ids.dtype.kind not in "ui" or ids.shape[1] == 0:
@@ -94,9 +96,12 @@ def checked_ids(name: str, ids: NDArray[Any], n_queries: int, n_items: int) -> N
         raise HashbenchError(f"{name}: ids of {len(ids):,} queries, codes of {n_queries:,}: rows must match")
     if ids.shape[1] > n_items:
         raise HashbenchError(f"{name}: {ids.shape[1]} neighbours of each query, {n_items:,} items: at most one each")
-    if ids.max() >= n_items or ids.min() < NONE:
-        wrong = ids.max() if ids.max() >= n_items else ids.min()
-        raise HashbenchError(f"{name}: there is no row {wrong}: the database has rows 0 to {n_items - 1}; -1 is none")
+    lowest = 0 if complete else NONE
+    is_wrong = (ids >= n_items) | (ids < lowest)
+    if is_wrong.any():
+        none = "" if complete else "; -1 is none"
+        expected = f"the database has rows 0 to {n_items - 1}{none}"
+        raise HashbenchError(f"{name}: there is no row {ids[is_wrong][0]}: {expected}")
     whole = ids.astype(np.int64)
     for rows in slices(n_queries, CHECKED):
         _check_queries(name, whole[rows], rows.start)

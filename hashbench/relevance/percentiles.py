@@ -31,7 +31,8 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
     >>> percentiles(np.array([[0.0], [1.0], [3.0]]), [50])
     (2.0,)
     """
-    n, m = features.shape[0], features.shape[0] * (features.shape[0] - 1) // 2
+    n = features.shape[0]
+    m = n * (n - 1) // 2
     if not m:
         raise HashbenchError(f"percentiles: {n} rows have no pair; at least 2 are needed")
     by_distance.require_alike(features, features)
@@ -39,11 +40,11 @@ def percentiles(features: Rows, percents: Sequence[float]) -> tuple[float, ...]:
     lower = position.astype(np.int64)
     ranks = np.concatenate([lower, np.minimum(lower + 1, m)])
     low, high = _pair_intervals(features, ranks)
-    found = _Intervals(len(ranks))
+    intervals = _Intervals(len(ranks))
     for query, items, squared in _pairs(features):
         for interval in range(len(ranks)):
-            found.add(query, items, squared, low[interval], high[interval], interval)
-    below, above = found.at(ranks).reshape(2, -1)
+            intervals.add(query, items, squared, low[interval], high[interval], interval)
+    below, above = intervals.at(ranks).reshape(2, -1)
     return tuple((below + (above - below) * (position - lower)).tolist())
 
 
@@ -67,7 +68,9 @@ class _Intervals:
 
     def __init__(self, n_intervals: int) -> None:
         self.n_below = np.zeros(n_intervals, np.int64)
-        self.interval, self.distance, self.n_equal = np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64)
+        self.interval = np.empty(0, np.int64)
+        self.distance = np.empty(0)
+        self.n_equal = np.empty(0, np.int64)
 
     def add(
         self, query: Floats, items: Floats, squared: Floats, low: Floats, high: Floats, interval: int | None = None
@@ -78,48 +81,57 @@ class _Intervals:
         else:
             self.n_below[interval] += np.count_nonzero(squared < low)
         for rows, _, distance in by_distance.exact_distances(query, items, (squared >= low) & (squared <= high)):
-            self._keep(rows if interval is None else np.full_like(rows, interval), distance)
+            if interval is not None:
+                rows.fill(interval)
+            self._keep(rows, distance)
 
     def _keep(self, interval: Ints, distance: Floats) -> None:
-        intervals, distances = np.concatenate([self.interval, interval]), np.concatenate([self.distance, distance])
+        intervals = np.concatenate([self.interval, interval])
+        distances = np.concatenate([self.distance, distance])
         order = np.lexsort((distances, intervals))
-        intervals, distances = intervals[order], distances[order]
+        intervals = intervals[order]
+        distances = distances[order]
         is_new = np.ones(len(intervals), np.bool_)
         is_new[1:] = (np.diff(intervals) != 0) | (np.diff(distances) != 0)
         first = np.flatnonzero(is_new)
         n_equal = np.concatenate([self.n_equal, np.ones(len(interval), np.int64)])[order]
-        self.interval, self.distance, self.n_equal = intervals[first], distances[first], np.add.reduceat(n_equal, first)
+        self.interval = intervals[first]
+        self.distance = distances[first]
+        self.n_equal = np.add.reduceat(n_equal, first)
 
     def at(self, ranks: Ints) -> Floats:
         """For each interval the distance with its rank, counted from 1 among all pairs; float64[intervals]."""
-        found = np.empty(len(ranks))
+        distances = np.empty(len(ranks))
         for interval, rank in enumerate(ranks - self.n_below):
             part = slice(*np.searchsorted(self.interval, [interval, interval + 1]))
-            found[interval] = self.distance[part][np.searchsorted(np.cumsum(self.n_equal[part]), rank)]
-        return found
+            distances[interval] = self.distance[part][np.searchsorted(np.cumsum(self.n_equal[part]), rank)]
+        return distances
 
 
 def _nearest(query: Floats, database: Rows, k: int) -> Floats:
-    found, ranks = _Intervals(len(query)), np.full(len(query), k, np.int64)
+    intervals = _Intervals(len(query))
     near, wrong_by = _near(query, database, k)
     # wide enough for the rounding of the product and of the differences, on either side
-    low, high = (near - 4 * wrong_by)[:, None], (near + 4 * wrong_by)[:, None]
+    low = (near - 4 * wrong_by)[:, None]
+    high = (near + 4 * wrong_by)[:, None]
     for items in _tiles(database):
-        found.add(query, items, by_distance.squared_distances(query, items), low, high)
-    return found.at(ranks)
+        intervals.add(query, items, by_distance.squared_distances(query, items), low, high)
+    return intervals.at(np.full(len(query), k))
 
 
 def _near(query: Floats, database: Rows, k: int) -> tuple[Floats, Floats]:
     """(the ``k``-th smallest squared distance, the largest rounding error of one), float64[q] each."""
-    nearest, filled, largest = np.empty((len(query), _width(k))), 0, 0.0
+    kept = np.empty((len(query), _width(k)))
+    filled = 0
+    largest = 0.0
     for items in _tiles(database):
-        if filled + len(items) > nearest.shape[1]:
-            nearest[:, :filled].partition(k - 1, axis=1)
+        if filled + len(items) > kept.shape[1]:
+            kept[:, :filled].partition(k - 1, axis=1)
             filled = k
-        nearest[:, filled : filled + len(items)] = by_distance.squared_distances(query, items)
+        kept[:, filled : filled + len(items)] = by_distance.squared_distances(query, items)
         filled += len(items)
         largest = max(largest, float(by_distance.squared_norms(items).max()))
-    near = np.partition(nearest[:, :filled], k - 1, axis=1)[:, k - 1]
+    near = np.partition(kept[:, :filled], k - 1, axis=1)[:, k - 1]
     return near, by_distance.rounding(query.shape[1], by_distance.squared_norms(query), np.array(largest))
 
 

@@ -1,52 +1,24 @@
-"""The leaderboard as a part of the page: its panels, whose methods lead to their cards."""
+"""The leaderboard as a part of the page: its panels."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from hashbench.showing.inks.html import Html, escape
 from hashbench.tables.leaderboard import EXPLANATION, Panel
-from hashbench.tables.render_html import escape, sorted_by
-from hashbench.tables.render_leaderboard import Columns, facts_of, pairs_of
-
-NAME = "leaderboard"
-
-Cell = str | tuple[float | None, str]  # text, or a number with what is shown of it
+from hashbench.tables.leaderboard_sheet import pairs, ranking
 
 
-def render_board(panels: Sequence[Panel], cards: Mapping[str, str]) -> Iterator[str]:
-    """The section of the leaderboard; ``cards`` has the address of the card of a method."""
-    yield f'<section id="{NAME}"><h2>Leaderboard</h2><p class="legend">{escape(EXPLANATION)}</p>'
+def render_board(panels: Sequence[Panel]) -> Iterator[str]:
+    """The section of the leaderboard."""
+    ink = Html()
+    yield f'<section id="leaderboard"><h2>Leaderboard</h2><p class="legend">{escape(EXPLANATION)}</p>'
     for panel in panels:
-        yield f'<h3 id="{NAME}.{escape(panel.name)}">{escape(panel.question)}</h3>'
+        yield f'<h3 id="leaderboard.{escape(panel.name)}">{escape(panel.question)}</h3>'
         yield from (f'<p class="legend">{escape(note)}</p>' for note in panel.notes)
         tables = ", ".join(f'<a href="#{escape(table)}">{escape(table)}</a>' for table in panel.tables)
         yield f'<p class="legend">Its values are those of {tables}.</p>'
         if panel.lines:
-            yield _grid(panel, facts_of(panel), cards)
-            yield f"<details><summary>Who beats whom</summary>{_grid(panel, pairs_of(panel), cards)}</details>"
+            yield from ink.grid(ranking(panel))
+            yield "<details><summary>Who beats whom</summary>"
+            yield from ink.grid(pairs(panel))
+            yield "</details>"
     yield "</section>"
-
-
-def _grid(panel: Panel, columns: Columns, cards: Mapping[str, str]) -> str:
-    lines: list[list[Cell]] = []
-    for place, line in enumerate(panel.lines):
-        card = cards.get(line.name)
-        method = f'<a href="{escape(card)}">{escape(line.method)}</a>' if card else escape(line.method)
-        texts = [of_column[place] for of_column in columns.values()]
-        lines.append([f"{place + 1}. {method}", *((value, escape(text)) for text, value in texts)])
-    return grid(["method", *map(escape, columns)], lines)
-
-
-def grid(heads: Sequence[str], lines: Iterable[Sequence[Cell]], *, sortable: bool = False) -> str:
-    """A table of escaped texts, and of numbers with what is shown of them."""
-    kind = "list sortable" if sortable else "list"
-    text = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    body = "".join(f'<tr><th scope="row">{first}</th>{"".join(map(_cell, rest))}</tr>' for first, *rest in lines)
-    return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{text}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
-
-
-def _cell(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return f"<td>{cell}</td>"
-    value, text = cell
-    return f'<td class="number"{sorted_by(value)}>{text}</td>'

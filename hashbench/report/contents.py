@@ -1,6 +1,7 @@
 """What the report shows: tables with what is missing of them, figures as small pictures, and rows."""
 
 import io
+import math
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from hashbench.foundation.errors import HashbenchError, quietly
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable
 from hashbench.runs.command import command_of
+from hashbench.runs.past import Past
 from hashbench.runs.row import HEADINGS, Row
 from hashbench.runs.store import Store
 from hashbench.tables import spec
@@ -21,7 +23,6 @@ from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import Rows, collect
 from hashbench.tables.leaderboard import Panel, leaderboard, tables_of
 from hashbench.tables.spec import TableSpec, why_not_here
-from hashbench.tables.status import PastSeconds
 from hashbench.tables.table import Table
 
 COLOURS = 64  # of a drawn figure
@@ -100,7 +101,7 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
 
     rows = Rows(with_bar(store.rows(leave_out), "read", "row"))
     by_name = {row.run: row for row in rows}
-    past = PastSeconds.of(by_name.values())
+    past = Past.of(by_name.values())
 
     def fill(name: str) -> ReportedTable:
         declared = spec.load(name)
@@ -108,7 +109,7 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         drawing = (
             figures.drawing_of_table(table) if only else None
         )  # of all tables the pictures would be most of a page
-        drawn = None if drawing is None else _small(preview(drawing), photographs=False)
+        drawn = None if drawing is None else _small(preview(drawing, most_bytes=math.inf), photographs=False)
         return ReportedTable(table, _missing_runs(declared, table, by_name, past), drawn)
 
     def draw(name: str) -> Picture | None:
@@ -136,7 +137,7 @@ def _panels(rows: Rows, store: Store, broken: Broken) -> list[Panel]:
         return []
 
 
-def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: PastSeconds) -> list[MissingRun]:
+def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: Past) -> list[MissingRun]:
     """The runs that the empty cells of ``table`` wait for, in its order, each once; ``stored`` are rows by run."""
     found: dict[tuple[str, str], MissingRun] = {}
     for cell in (filled.declared for filled in table.cells() if filled.measured is None):
@@ -145,7 +146,7 @@ def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], 
     return list(found.values())
 
 
-def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], past: PastSeconds) -> MissingRun:
+def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], past: Past) -> MissingRun:
     if why_not := why_not_here(cell, declared):
         return MissingRun(cell, why_not)
     run = run_of(cell)
@@ -165,7 +166,7 @@ def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
     """The figure as a part of the page, or the PNG in ``results`` that was drawn where the files that it needs are."""
     missing = drawing.missing and drawing.missing.replace(f"{results}/", "")  # no folder of this machine on the page
     if not drawing.keeps_files:
-        shown = _small(preview(drawing), photographs=False) if drawing.points else ("", (0, 0))
+        shown = _small(preview(drawing, most_bytes=math.inf), photographs=False) if drawing.points else ("", (0, 0))
         return Picture(declared, missing, *shown)
     kept = results / "figures" / f"{declared.name}.png"
     try:

@@ -15,14 +15,14 @@ from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, refuse
 from hashbench.report.readme import results_readme
+from hashbench.showing import ink
+from hashbench.showing.ink import Format
+from hashbench.showing.inks.latex import BIBLIOGRAPHY
 from hashbench.tables import papers
-from hashbench.tables.render_csv import render_csv
-from hashbench.tables.render_html import render_html
-from hashbench.tables.render_latex import render_latex
-from hashbench.tables.render_markdown import render_markdown
+from hashbench.tables.sheet import sheet_of
 from hashbench.tables.table import Table
 
-SUFFIXES = {"csv": ".csv", "latex": ".tex", "markdown": ".md", "html": ".html"}
+SUFFIXES: dict[Format, str] = {"csv": ".csv", "latex": ".tex", "markdown": ".md", "html": ".html"}
 FEW = 4  # pictures, which are drawn before other processes have started
 
 
@@ -47,12 +47,10 @@ class _Picture:
         return {self.png.with_suffix(suffix): content for suffix, content in contents.items()}
 
 
-def render(table: Table, output: str, *, interval: bool = False, distinct: bool = False) -> str:
-    """The table as text in the format csv, latex, markdown or html; the CSV has all columns always."""
-    if output == "csv":
-        return render_csv(table)
-    renderers = {"latex": render_latex, "markdown": render_markdown, "html": render_html}
-    return renderers[output](table, interval=interval, distinct=distinct)
+def render(table: Table, output: Format, *, interval: bool = False, distinct: bool = False) -> str:
+    """The table as text in a format; the CSV and the JSON have all that is known always."""
+    sheet = sheet_of(table, interval=interval, distinct=distinct, for_paper=output == "latex")
+    return ink.write(sheet, output)
 
 
 def write(
@@ -95,7 +93,7 @@ def write(
         elif not drawing.keeps_files:
             gone += [png, pdf, csv]
     if tables:
-        texts[bib := folder / "tables" / f"{papers.BIBLIOGRAPHY}.bib"] = papers.all_bibtex(broken)
+        texts[bib := folder / "tables" / f"{BIBLIOGRAPHY}.bib"] = papers.all_bibtex(broken)
         written.append(bib)
     if readme:
         texts[overview := folder / "README.md"] = results_readme(tables)

@@ -1,8 +1,7 @@
 "use strict";
 // The state of the page is in its address (#dataset=usps&sort=tiny.0:2:desc&cell=tiny.5): a view can be sent as a link.
 
-const source = document.getElementById("data"); // the data, or the address of the file that holds them
-let data = { cells: {}, runs: [], groups: [], cards: {}, kinds: {} };
+let data = { cells: {}, runs: [], groups: [], kinds: {} };
 const form = document.getElementById("filter");
 const box = document.getElementById("provenance");
 const tables = [...document.querySelectorAll(".hashbench-table table")];
@@ -120,7 +119,7 @@ function showRows() {
   const shown = found.slice(0, Math.max(state.rows, at + 1)).map((run, n) => {
     const [method, ...values] = cellsOf(run);
     const texts = values.map((value) => (value === run[5] && typeof value === "number" ? value.toFixed(4) : String(value)));
-    const cells = [element("td", "", linkToCard(method) ?? method), ...texts.map((text) => element("td", text))];
+    const cells = [element("td", method), ...texts.map((text) => element("td", text))];
     cells[SEED].className = cells[AP].className = "number";
     cells[AP].id = `run.${run[0]}`; // what opens the row
     cells[AP].tabIndex = n ? -1 : 0;
@@ -129,10 +128,6 @@ function showRows() {
   rowsTable.tBodies[0].replaceChildren(...shown);
   more.hidden = shown.length === found.length;
   more.textContent = `Show more of ${found.length.toLocaleString("en")} rows`;
-}
-
-function linkToCard(method) {
-  return data.cards[method] ? link(method, data.cards[method]) : null;
 }
 
 // ---- sorting
@@ -250,11 +245,7 @@ function describe(cell) {
   const rows = new URLSearchParams({ dataset: of.dataset, method: of.method });
   if (of.bits) rows.set("bits", of.bits);
   rows.set("see", "rows");
-  const links = [runs.length ? link("rows alike", `#${rows}`) : null];
-  if (data.cards[of.method]) links.push(link("card", data.cards[of.method]));
-  if (data.cards[of.method]) links.push(link("settings with sources", `${data.cards[of.method]}#settings`));
-  const shown = links.filter(Boolean).flatMap((each) => [each, " "]);
-  if (shown.length) list.append(...line("see", ...shown));
+  if (runs.length) list.append(...line("see", link("rows alike", `#${rows}`)));
   const row = cell.parentElement.cells[0].textContent;
   const column = cell.closest("table").tHead.rows[0].cells[cell.cellIndex].textContent;
   const close = element("button", "Close");
@@ -386,10 +377,4 @@ more.addEventListener("click", () => {
 
 form.hidden = false;
 readAddress();
-if (!source.dataset.source) begin(JSON.parse(source.textContent));
-else {
-  apply();
-  fetch(source.dataset.source).then((answer) => answer.json()).then(begin, () => {
-    rowsTable.closest("section").append("The rows are in a file that a browser reads from a web server only: python -m http.server");
-  });
-}
+begin(JSON.parse(document.getElementById("data").textContent));

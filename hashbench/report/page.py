@@ -1,8 +1,7 @@
-"""The report as one page of HTML that needs nothing else, or as the first page of a site, with its files beside it."""
+"""The report as one page of HTML that needs nothing else."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import get_args
@@ -12,86 +11,51 @@ from hashbench.report.board import render_board
 from hashbench.report.contents import Contents, MissingRun, Picture, ReportedTable
 from hashbench.report.provenance import Provenance, Ran, ascending, filter_attributes, grouped, input_of, machine_of
 from hashbench.report.readme import methods_measured
-from hashbench.tables import render_leaderboard
+from hashbench.showing.ink import write
+from hashbench.showing.inks.html import element_attributes, escape, sorted_by
 from hashbench.tables.papers import Paper, cited, papers
-from hashbench.tables.render_html import element_attributes, escape, render_html, sorted_by
+from hashbench.tables.sheet import sheet_of
 from hashbench.tables.tracks import Kind
-from hashbench.tables.verdicts import render as verdicts_text
-from hashbench.tables.verdicts import verdicts
+from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"page.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
 COLUMN = 400  # pixels: a wider figure is scrolled on a phone, because it could not be read if it were shrunk
 LIBRARIES = ("python", "numpy", "torch", "cuda")
-DATA = "data.json"  # the data of the page, beside it
-SOURCE = f' data-source="{DATA}"'
 COLUMNS = ["method", "data set", "bits"], ["seed", "AP"], ["protocol", "input", "settings"]  # of the rows
 
 
-@dataclass(frozen=True)
-class Beside:
-    """The files beside a page of the site: the folder of the site from there, and the addresses of its pictures.
-
-    ``parts`` are more sections of the first page, by their headings.
-    """
-
-    top: str
-    pictures: Mapping[str, str] = field(default_factory=dict)
-    parts: Mapping[str, str] = field(default_factory=dict)
-
-
-def render(contents: Contents) -> str:
-    """The page; the same contents give the same text."""
-    provenance = provenance_of(contents)
-    return compose(contents, provenance)
-
-
-def provenance_of(contents: Contents, cards: dict[str, str] | None = None) -> Provenance:
-    """What the page will say of the rows; a broken paper is cited by its key."""
-    return Provenance({row.run: row for row in contents.rows}, papers(broken=str), cards or {})
-
-
-def compose(contents: Contents, provenance: Provenance, beside: Beside | None = None) -> str:
-    """The page, whose cells are added to ``provenance``; with ``beside``, its data are in data.json, not in it."""
-    overview = [*_overview(contents, provenance, beside)]
-    tables = [_table(each, provenance) for each in contents.tables]
-    figures = _figures(contents.pictures, provenance.entries, beside)
-    parts = [*overview, *_tables(contents), *tables, *figures, *_rows(), *_machines(contents), *_missing(contents)]
-    if beside:
-        parts += [
-            f'<section id="{name.lower()}"><h2>{name}</h2>{text}</section>' for name, text in beside.parts.items()
-        ]
-    foot = [
+def render(contents: Contents, documentation: str | None = None) -> str:
+    """The page; the same contents give the same text. ``documentation`` is the address that it links to, if any."""
+    provenance = Provenance({row.run: row for row in contents.rows}, papers(broken=str))  # a broken paper by its key
+    parts = [
+        *_head(),
+        *_filter(contents),
+        "<main>",
+        *_overview(contents, documentation),
+        *_tables(contents),
+        *(_table(reported, provenance) for reported in contents.tables),
+        *_figures(contents.pictures, provenance.entries),
+        *_rows(),
+        *_machines(contents),
+        *_missing(contents),
+        "</main>",
         '<aside id="provenance" role="status" hidden></aside>',
-        f'<script type="application/json" id="data"{SOURCE}></script>' if beside else _inline(provenance),
-        "</body>\n</html>",
+        # last, because the tables add their cells to it
+        f'<script type="application/json" id="data">{provenance.as_json()}</script>\n<script>{SCRIPT}</script>',
+        "</body>\n</html>\n",
     ]
-    return (
-        "\n".join([*head("hashbench: results", beside), *_filter(contents), "<main>", *parts, "</main>", *foot]) + "\n"
-    )
+    return "\n".join(parts)
 
 
-def _inline(provenance: Provenance) -> str:
-    data = f'<script type="application/json" id="data">{provenance.as_json()}</script>'
-    return f"{data}\n<script>{SCRIPT}</script>"
-
-
-def head(title: str, beside: Beside | None = None, *, script: bool = True) -> Iterator[str]:
-    """The page up to its body; it may load only its own style, script, pictures and data."""
+def _head() -> Iterator[str]:
+    """The page up to its body."""
     # nothing but the page's own script and style can act, even if a name of a foreign row were not escaped
     policy = f"img-src data:; style-src {_hash_of(STYLE)}; script-src {_hash_of(SCRIPT)}"
-    parts = f"<style>{STYLE}</style>"
-    if beside:
-        policy = "img-src 'self' data:; style-src 'self'; script-src 'self'; connect-src 'self'"
-        parts = (
-            f'<link rel="icon" href="data:,"><link rel="stylesheet" href="{beside.top}page.css">'  # no request for one
-        )
-        if script:
-            parts += f'\n<link rel="preload" href="{DATA}" as="fetch" crossorigin><script src="page.js" defer></script>'
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; {policy}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="color-scheme" content="light dark">'
-    yield f"<title>{escape(title)}</title>\n{parts}\n</head>\n<body>"
+    yield f"<title>hashbench: results</title>\n<style>{STYLE}</style>\n</head>\n<body>"
 
 
 def _hash_of(text: str) -> str:
@@ -118,14 +82,14 @@ def _filter(contents: Contents) -> Iterator[str]:
     yield '<button type="reset">Reset</button> <output></output></form>'
 
 
-def _overview(contents: Contents, provenance: Provenance, beside: Beside | None) -> Iterator[str]:
+def _overview(contents: Contents, documentation: str | None) -> Iterator[str]:
     n_cells = sum(each.table.n_cells for each in contents.tables)
     n_measured = sum(each.table.n_measured for each in contents.tables)
     n_machines = len({machine_of(row) for row in contents.rows})
     links = {"Leaderboard": "#leaderboard"} if contents.board else {}
     links |= {"Tables": "#tables", "Figures": "#figures", "Rows": "#rows", "Machines and runs": "#machines"}
-    links |= {"Missing": "#missing", **({name: f"#{name.lower()}" for name in beside.parts} if beside else {})}
-    links |= {"Documentation": "docs/index.html"} if beside else {}
+    links |= {"Missing": "#missing"}
+    links |= {"Documentation": documentation} if documentation else {}
     yield "<header><h1>hashbench: results</h1>"
     nav = " ".join(f'<a href="{to}">{name}</a>' for name, to in links.items())
     methods = methods_measured(each.table for each in contents.tables)
@@ -138,9 +102,9 @@ def _overview(contents: Contents, provenance: Provenance, beside: Beside | None)
     yield '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it. '
     yield "A table that is wider than the window scrolls in its box.</p></header>"
     if contents.board:
-        yield from render_board(contents.board, provenance.cards)
+        yield from render_board(contents.board)
     if found := verdicts(each.table for each in contents.tables):
-        yield f'<section id="verdicts">{verdicts_text(found, render_leaderboard.html)}</section>'
+        yield f'<section id="verdicts">{write(sheet_of_verdicts(found), "html")}</section>'
 
 
 def _tables(contents: Contents) -> Iterator[str]:
@@ -160,7 +124,7 @@ def _tables(contents: Contents) -> Iterator[str]:
 
 def _table(each: ReportedTable, provenance: Provenance) -> str:
     """The table, and below it its picture, where there is one."""
-    text = render_html(each.table, counts=True, attributes=provenance.add(each))
+    text = write(sheet_of(each.table, counts=True, attributes=provenance.add(each)), "html")
     if each.picture is None:
         return text
     address, size = each.picture
@@ -180,27 +144,26 @@ def _heading(*labels: Sequence[str]) -> str:
     return f"<thead><tr>{cells}</tr></thead>"
 
 
-def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper], beside: Beside | None) -> Iterator[str]:
+def _figures(pictures: Sequence[Picture], entries: Mapping[str, Paper]) -> Iterator[str]:
     yield '<section id="figures"><h2>Figures</h2>'
-    yield from (figure(each, entries, beside) for each in pictures)
+    yield from (_figure(picture, entries) for picture in pictures)
     yield "</section>"
 
 
-def figure(each: Picture, entries: Mapping[str, Paper], beside: Beside | None) -> str:
-    """A figure with its caption; its picture is in the page, or beside it."""
-    file = each.spec.file
+def _figure(picture: Picture, entries: Mapping[str, Paper]) -> str:
+    """A figure with its caption."""
+    file = picture.spec.file
     where = f"{cited(file.paper, entries)}, {file.source}"
-    notes = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [each.missing])])
+    notes = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [picture.missing])])
     caption = f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(notes)}</figcaption>"
-    address = f"{beside.top}{beside.pictures[each.spec.name]}" if beside and each.data_uri else each.data_uri
-    image = _image(address, each.size, file.title) if address else ""
-    return f'<figure id="figure-{escape(each.spec.name)}">{image}{caption}</figure>'
+    image = _image(picture.data_uri, picture.size, file.title) if picture.data_uri else ""
+    return f'<figure id="figure-{escape(picture.spec.name)}">{image}{caption}</figure>'
 
 
-def _image(address: str, size: tuple[int, int], title: str) -> str:
+def _image(data_uri: str, size: tuple[int, int], title: str) -> str:
     (width, height), wide = size, ' class="wide"' if size[0] > COLUMN else ""
     look = f'width="{width}" height="{height}"{wide} loading="lazy"'
-    return f'<div class="scroll"><img src="{address}" {look} alt="{escape(title)}"></div>'
+    return f'<div class="scroll"><img src="{data_uri}" {look} alt="{escape(title)}"></div>'
 
 
 def _rows() -> Iterator[str]:

@@ -12,10 +12,10 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.report.contents import MissingRun, Place, ReportedTable, place_of
 from hashbench.runs.row import Row
-from hashbench.tables.notation import Notation, least_to_most, number
+from hashbench.showing.sheet import formatted
+from hashbench.tables.notation import Notation, least_to_most
 from hashbench.tables.papers import Paper, cited
-from hashbench.tables.render_csv import DECIMALS, settings_text
-from hashbench.tables.render_html import Attributes
+from hashbench.tables.sheet import Attributes, settings_text
 from hashbench.tables.table import TableCell
 from hashbench.tables.tracks import name_of, task_of
 
@@ -84,14 +84,10 @@ def machine_of(row: Row) -> str:
 
 @dataclass
 class Provenance:
-    """The data of the page, which its script reads: all rows, and what is said of each cell, by the id of its element.
-
-    ``cards`` has the address of the card of a method, on a site that has cards.
-    """
+    """The data that the script of the page reads: all rows, and what is said of each cell, by the id of its element."""
 
     rows: Mapping[str, Row]
     entries: Mapping[str, Paper]
-    cards: Mapping[str, str] = field(default_factory=dict)
     cells: dict[str, dict[str, Any]] = field(default_factory=dict)
     ids: dict[tuple[str, Place], str] = field(default_factory=dict)  # of a table's cells, by table and place
     missing: list[MissingRun] = field(default_factory=list)  # by place too: many cells share one
@@ -130,7 +126,7 @@ class Provenance:
             "class": state,
             **filter_attributes(declared.dataset, declared.method, declared.settings.get("bits"), features=features),
             **({} if supervised else {"data-kinds": _kinds(declared.method, supervised=False)}),
-            **{f"data-{key}": number(value, DECIMALS) for key, value in values.items() if value is not None},
+            **{f"data-{key}": formatted(value, ".6f") for key, value in values.items() if value is not None},
         }
 
     def as_json(self) -> str:
@@ -143,7 +139,6 @@ class Provenance:
             "groups": list(groups),
             "makers": list(makers),
             "missing": [[run.why, run.command] for run in self.missing],
-            "cards": self.cards,
             "kinds": {method: _kinds(method) for method in sorted({row.method for row in self.rows.values()})},
         }
         return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
@@ -171,7 +166,7 @@ def _run(row: Row, makers: dict[str, int], groups: dict[tuple[str, ...], int]) -
     names = row.method, row.dataset, str(settings.get("bits", "")), row.protocol, input_of(row), whose
     group = groups.setdefault((*names, all_as_typed(settings)), len(groups))
     ap = row.metrics["ap"].mean if row.status == "ok" and "ap" in row.metrics else None
-    return [row.run, row.seed, ", ".join(how), maker, group, row.status if ap is None else round(ap, DECIMALS)]
+    return [row.run, row.seed, ", ".join(how), maker, group, row.status if ap is None else round(ap, 6)]
 
 
 def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict[str, str]:
@@ -182,14 +177,15 @@ def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict
         "metric": declared.metric + ("" if declared.evaluation == "database" else f" ({declared.evaluation})"),
         "budget": "" if declared.budget == "full" else declared.budget,
     }
-    if declared.published is not None:
+    if (published := how.published(cell)) is not None:
         ties = {True: ", tie-aware", False: ", not tie-aware", None: ""}[declared.tie_aware]
-        facts["paper"] = f"{how.published(cell)}, {cited(declared.citation, entries)}{ties}"
-    if measured is not None:
-        spread = "" if measured.spread is None else f" ± {how.measured(cell, measured.spread)}"
+        facts["paper"] = f"{published.text}, {cited(declared.citation, entries)}{ties}"
+    number = how.measured(cell)
+    if measured is not None and number is not None:
+        spread = "" if number.spread is None else f" ± {number.spread_text}"
         spread += ", the same for every seed" * measured.is_same
         runs = least_to_most([measured.n_runs], "run")
-        facts["measured"] = f"{how.measured(cell, measured.mean)}{spread}, {runs}"
+        facts["measured"] = f"{number.text}{spread}, {runs}"
         facts["difference"] = _difference(cell, how)
         facts |= {"worst, best": how.interval_of(cell), "distinct codes": how.distinct_of(cell)}
     return {label: text for label, text in facts.items() if text}
@@ -198,9 +194,9 @@ def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict
 def _difference(cell: TableCell, how: Notation) -> str:
     if cell.difference is None:
         return ""
-    text, tolerance = how.measured(cell, cell.difference), cell.declared.tolerance
+    text, tolerance = how.number(cell, cell.difference).text, cell.declared.tolerance
     signed, side = text if text.startswith("-") else f"+{text}", "within" if cell.within_tolerance else "outside"
-    return signed if tolerance is None else f"{signed}, {side} the tolerance of {how.measured(cell, tolerance)}"
+    return signed if tolerance is None else f"{signed}, {side} the tolerance of {how.number(cell, tolerance).text}"
 
 
 def filter_attributes(dataset: str, method: str, *bits: object, features: str = "") -> dict[str, str]:

@@ -1,53 +1,63 @@
 """The overview of the committed results, results/README.md: each table with how much of it is measured, and on what."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hashbench.foundation.errors import counted
 from hashbench.methods import METHODS
 from hashbench.runs.settings import method_file
+from hashbench.showing.ink import write
+from hashbench.showing.sheet import Cell, Code, Grid, Link, Number, Sheet, Text
 from hashbench.tables import notation
 from hashbench.tables.footnotes import network_of
+from hashbench.tables.notation import cite
 from hashbench.tables.papers import OWN
-from hashbench.tables.render_leaderboard import markdown
-from hashbench.tables.render_markdown import cite, escape
 from hashbench.tables.table import Table
-from hashbench.tables.verdicts import render as verdicts_text
-from hashbench.tables.verdicts import verdicts
+from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
 from hashbench.tuning import search
 
 QUICKSTART = ("digits", "digits_all")  # their rows are everybody's own, and are not committed
-HEAD = """# Results
-
-Written by `hashbench table --all --write`; do not edit.
-{measured:,} of {declared:,} cells are measured, with {methods}.
-A published value is never printed as a measured one: a cell that is not measured is blank.
-[REPORT.md](REPORT.md) says what the numbers mean.
-
-`rows/` has a row for each run, `tables/` the tables as Markdown, CSV and picture, `figures/` the figures,
-`tune/` the searches of settings, `evidence/` histograms of rows, `weights/` a network that was trained here,
-`benchmarks/` timings, `bundles/` bundles. `make paper-tables` writes LaTeX, HTML and PDF, too.
-"""
-COLUMNS = "| table | what it is | measured | network or features | runs |\n| :--- | :--- | ---: | :--- | :--- |"
-OWN_HEAD = f"## Our own tables\n\n{COLUMNS}"
-DETAILS = "\n`hashbench leaderboard --verdicts --format csv` has a line for each published value."
-SEARCHES_HEAD = """## Searches of settings
-
-| search | queries held out of | methods | trials of each |
-| :--- | :--- | :--- | ---: |"""
+COLUMNS = ("table", "what it is", "measured", "network or features", "runs")
+SEARCH_COLUMNS = ("search", "queries held out of", "methods", "trials of each")
+FOLDERS = (
+    *(Code("rows/"), " has a row for each run, ", Code("tables/"), " the tables as Markdown, CSV and picture, "),
+    *(Code("figures/"), " the figures, ", Code("tune/"), " the searches of settings, ", Code("evidence/")),
+    *(
+        " histograms of rows, ",
+        Code("weights/"),
+        " a network that was trained here, ",
+        Code("benchmarks/"),
+        " timings, ",
+    ),
+    *(Code("bundles/"), " bundles. ", Code("make paper-tables"), " writes LaTeX, HTML and PDF, too."),
+)
+DETAILS = (Code("hashbench leaderboard --verdicts --format csv"), " has a line for each published value.")
 
 
 def results_readme(tables: Iterable[Table]) -> str:
     """The text of results/README.md; the same tables give the same text."""
-    shown = [table for table in tables if table.name not in QUICKSTART]
-    measured, declared = (sum(getattr(table, n) for table in shown) for n in ("n_measured", "n_cells"))
-    head = HEAD.format(measured=measured, declared=declared, methods=methods_measured(shown))
-    of_papers = _lines(table for table in shown if table.paper != OWN)
-    own = _lines(table for table in shown if table.paper == OWN)
-    lines = [head, f"## Tables of the papers\n\n{COLUMNS}", *of_papers, f"\n{OWN_HEAD}", *own]
-    searches = list(_searches())
-    found = verdicts(shown)
-    lines += [f"\n{verdicts_text(found, markdown).rstrip()}", DETAILS] if found else []
-    return "\n".join([*lines, *([f"\n{SEARCHES_HEAD}", *searches] if searches else [])]) + "\n"
+    return write(sheet_of_results([table for table in tables if table.name not in QUICKSTART]), "markdown", level=1)
+
+
+def sheet_of_results(tables: Sequence[Table]) -> Sheet:
+    """The tables of papers, our own, the verdicts, and the searches of settings."""
+    n_measured = sum(table.n_measured for table in tables)
+    n_cells = sum(table.n_cells for table in tables)
+    texts: list[Text] = [
+        ("Written by ", Code("hashbench table --all --write"), "; do not edit."),
+        f"{n_measured:,} of {n_cells:,} cells are measured, with {methods_measured(tables)}.",
+        "A published value is never printed as a measured one: a cell that is not measured is blank.",
+        (Link("REPORT.md", "REPORT.md"), " says what the numbers mean."),
+        FOLDERS,
+    ]
+    parts = [
+        Sheet("Tables of the papers", [_grid(table for table in tables if table.paper != OWN)]),
+        Sheet("Our own tables", [_grid(table for table in tables if table.paper == OWN)]),
+    ]
+    if found := verdicts(tables):
+        parts += [*sheet_of_verdicts(found).parts, Sheet(texts=[DETAILS])]
+    if searches := list(_searches()):
+        parts.append(Sheet("Searches of settings", [Grid(searches, SEARCH_COLUMNS)]))
+    return Sheet("Results", texts=texts, parts=parts)
 
 
 def methods_measured(tables: Iterable[Table]) -> str:
@@ -60,21 +70,24 @@ def methods_measured(tables: Iterable[Table]) -> str:
     return f"{text} and {counted(len(references), 'reference')} ({', '.join(references)})" if references else text
 
 
-def _searches() -> Iterator[str]:
+def _searches() -> Iterator[list[Cell]]:
     for name in search.names():
         found = search.Search.named(name)
         n_trials = {method: len(found.of_method(method).keys() - {search.DEFAULTS}) for method in found.question.spaces}
         data = f"{', '.join(found.question.left_out)} ({found.question.protocol})"
         methods = ", ".join(method_file(method).title for method, n in n_trials.items() if n)
-        counts = " or ".join(map(str, sorted({*n_trials.values()} - {0})))
-        yield f"| [{name}](tune/{name}.md) | {data} | {methods} | {counts} |"
+        counts = sorted({*n_trials.values()} - {0})
+        n_of_each = Number(counts[0], "d", after="".join(f" or {n}" for n in counts[1:])) if counts else None
+        yield [(Link(name, f"tune/{name}.md"),), data, methods, n_of_each]
 
 
-def _lines(tables: Iterable[Table]) -> Iterator[str]:
+def _grid(tables: Iterable[Table]) -> Grid:
+    rows: list[list[Cell]] = []
     for table in tables:
-        rows = [row for measured in table.measured for row in measured.rows]
-        networks = ", ".join(sorted({network_of(row) for row in rows})) or "-"
-        origin = "" if table.paper == OWN else f"{cite(table.paper)}, {table.source}: "
-        name, counts = f"[{table.name}](tables/{table.name}.md)", f"{table.n_measured} of {table.n_cells}"
-        what = escape(f"{origin}{table.title}")
-        yield f"| {name} | {what} | {counts} | {escape(networks)} | {notation.runs(table) or '-'} |"
+        stored = [row for measured in table.measured for row in measured.rows]
+        networks = ", ".join(sorted({network_of(row) for row in stored})) or "-"
+        origin = "" if table.paper == OWN else f"{cite(table.paper).words}, {table.source}: "
+        name = (Link(table.name, f"tables/{table.name}.md"),)
+        n_measured = Number(table.n_measured, "d", after=f" of {table.n_cells}")
+        rows.append([name, f"{origin}{table.title}", n_measured, networks, notation.runs(table) or "-"])
+    return Grid(rows, COLUMNS)

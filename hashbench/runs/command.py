@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, printable, retold
@@ -47,8 +48,12 @@ def command_of(
     *,
     again: bool = False,
     asymmetric: bool = False,
+    verb: Literal["train", "speed"] = "train",
 ) -> str:
-    """The command line, quoted for a shell, that trains ``run``; ``given`` are the settings that name it."""
+    """The command line, quoted for a shell, that trains ``run``, or that measures how fast it trains.
+
+    ``given`` are the settings that name it.
+    """
     seed = ["--seed", str(run.seed)] if run.seed else []
     if run.budget == IMPORTED:
         words = [*program, "results", "import", "CODES", "--method", run.method, "--dataset", run.dataset]
@@ -63,7 +68,7 @@ def command_of(
         words += ["--width", str(round(settings.get("width", 1.0) * channels))] if channels is not None else []
         words += ["--epochs", str(given["epochs"])] if "epochs" in given else []
         return shlex.join([*words, *seed, *_set(given, ("model", "width", "epochs", "classes")), *_computed_as(run)])
-    words = [*program, "train", run.method, run.dataset, "--protocol", run.protocol]
+    words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol]
     words += ["--split", str(run.split_seed)] if run.split_seed is not None else []
     words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], run))]
     words += [*seed, *(["--budget", run.budget] if run.budget != method_file(run.method).budget(None) else [])]
@@ -79,7 +84,7 @@ def _computed_as(run: Row | RunName) -> list[str]:
     device, arithmetic = str(run.hardware["device"]), run.arithmetic
     is_usual = arithmetic.precision == ("bfloat16" if device.startswith("cuda") else "float32")
     words = ["--device", device]
-    words += [] if is_usual and run.method != CLASSIFIER else ["--precision", arithmetic.precision]
+    words += [] if is_usual else ["--precision", arithmetic.precision]
     threads = (run.threads or {}).get("openmp", 1)  # what older rows call torch was counted after Numba had changed it
     return words + (["--threads", str(threads)] if device == "cpu" and threads > 1 else [])
 

@@ -1,30 +1,13 @@
-"""The differences between two rows: of any two runs, of one run that was trained again, or of two results folders."""
+"""The differences between two rows of one run, such as one that was trained again; the store in a results folder."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Artefact, Row
-from hashbench.runs.store import Damaged, Store
+from hashbench.runs.store import Store
 
-# what made the row, when and how fast
-MADE_BY = (
-    "code",
-    "versions",
-    "hardware",
-    "threads",
-    "peak_memory",
-    "hasher_bytes",
-    "objective",
-    "utc",
-    "seconds",
-    "arithmetic",
-    "maker",
-)
 SUMS = ("status", "reason", "distinct_codes", "data_sha256", "features_sha256", "ids_sha256")
-RESULT = (*SUMS[:3], "artefacts", *SUMS[3:])
 PARTS = {
     "cpu": "processor",
     "cpu_family": "family of processors",
@@ -32,37 +15,6 @@ PARTS = {
     "instructions": "instruction set",
     "gpu": "GPU",
 }
-
-Pairs = dict[str, tuple[Any, Any]]  # of the first and of the second row, by key; None where a row has no such key
-
-
-@dataclass(frozen=True)
-class RowDiff:
-    """The differences between two rows: settings, means of metrics, other results such as checksums, and provenance."""
-
-    settings: Pairs
-    metrics: Pairs
-    results: Pairs
-    made_by: Pairs
-
-    @property
-    def same_values(self) -> bool:
-        """Whether settings and all results are equal: then only machine, time or code differ."""
-        return not (self.settings or self.metrics or self.results)
-
-
-def diff_rows(a: Row, b: Row) -> RowDiff:
-    """The differences between two rows, in the order of their keys."""
-    of_a, of_b = a.model_dump(by_alias=True), b.model_dump(by_alias=True)
-    values = a.all_metrics(), b.all_metrics()
-    changed = [name for name in {**values[0], **values[1]} if values[0].get(name) != values[1].get(name)]
-    means = [{name: value.mean for name, value in each.items()} for each in values]
-    return RowDiff(
-        _pairs({**a.config, "seed": a.seed}, {**b.config, "seed": b.seed}),
-        {name: (means[0].get(name), means[1].get(name)) for name in changed},  # perhaps equal: another deviation
-        _pairs(*({key: each[key] for key in RESULT} for each in (of_a, of_b))),
-        _pairs(*({key: each[key] for key in MADE_BY} for each in (of_a, of_b))),
-    )
 
 
 def says_nothing_new(row: Row, known: Row) -> bool:
@@ -73,45 +25,6 @@ def says_nothing_new(row: Row, known: Row) -> bool:
         and row.artefacts.items() <= known.artefacts.items()
         and all(getattr(row, key) in (None, getattr(known, key)) for key in SUMS)
     )
-
-
-def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Pairs:
-    of_a, of_b = dict(_flat(a)), dict(_flat(b))
-    keys = sorted({**of_a, **of_b})
-    return {key: (of_a.get(key), of_b.get(key)) for key in keys if of_a.get(key) != of_b.get(key)}
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
-@dataclass(frozen=True)
-class FolderDiff:
-    """The names of the rows that two results folders have: in one only, equal in both, or different."""
-
-    only_a: list[str]
-    only_b: list[str]
-    equal: list[str] = field(default_factory=list)
-    same_values: list[str] = field(default_factory=list)  # made by another machine, at another time or by other code
-    other_values: dict[str, RowDiff] = field(default_factory=dict)
-
-
-def diff_folders(a: Store, b: Store, damaged: Damaged) -> FolderDiff:
-    """The differences between the rows of two folders; ``damaged`` is called with the error of each unreadable row."""
-    rows_a, rows_b = (dict(store.named_rows(damaged)) for store in (a, b))
-    found = FolderDiff(sorted(rows_a.keys() - rows_b.keys()), sorted(rows_b.keys() - rows_a.keys()))
-    for name in sorted(rows_a.keys() & rows_b.keys()):
-        if rows_a[name] == rows_b[name]:
-            found.equal.append(name)
-        elif (diff := diff_rows(rows_a[name], rows_b[name])).same_values:
-            found.same_values.append(name)
-        else:
-            found.other_values[name] = diff
-    return found
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from hashbench.training import log
 from hashbench.training.classifier import Predictions
 
 MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
-FITTED = "fitted.json"  # the code version that fitted the hasher, and the seconds it took
+FITTED = "fitted.json"  # the digest of the code that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
 Ranges = Mapping[str, metrics.PerQuery]
 # the keys of a row that are those of the run's name
@@ -101,7 +101,19 @@ def scored(output: Output, data: RunData, folder: Path, options: Options) -> dic
 
 
 def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
-    """The hasher, fitted and saved, or loaded if this commit saved it; and its seconds; may raise TrainingFailed."""
+    """The hasher, fitted and saved, or loaded if this code saved it, and its seconds; no checkpoint is left.
+
+    Raises TrainingFailed; and TimeIsOver where the training stopped at a checkpoint.
+    """
+    hasher, seconds = _loaded_or_fitted(data, folder, options, base)
+    if data.run.method.needs_torch and options.group.is_first:
+        from hashbench.training import checkpoint
+
+        checkpoint.remove(folder)  # not before the hasher is known to be whole: nothing is lost by a kill
+    return hasher, seconds
+
+
+def _loaded_or_fitted(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
     run = data.run
     if options.group.is_alone and (seconds := _seconds_of_saved(folder)) is not None:
         with suppress(HashbenchError):  # a hasher that is damaged or gone is fitted again
@@ -116,17 +128,15 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
     if options.group.is_first:
         hasher.save(folder)
         seconds = max(seconds, log.seconds(folder))
-        write_text(folder / FITTED, json.dumps({"code": provenance.code().model_dump(), "seconds": seconds}) + "\n")
+        write_text(folder / FITTED, json.dumps({"sources": provenance.sources(), "seconds": seconds}) + "\n")
     return hasher, seconds
 
 
 def _seconds_of_saved(folder: Path) -> float | None:
-    """The training seconds of the hasher saved in ``folder``; None unless this commit trained it."""
-    code = provenance.code()
+    """The training seconds of the hasher saved in ``folder``; None unless this code trained it."""
     try:
         kept = json_object((folder / FITTED).read_text())
-        is_same = code.commit is not None and not code.dirty and kept["code"] == code.model_dump()
-        return float(kept["seconds"]) if is_same else None
+        return float(kept["seconds"]) if kept["sources"] == provenance.sources() else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

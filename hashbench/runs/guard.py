@@ -10,11 +10,11 @@ from pathlib import Path
 from hashbench.contract import (
     CODES,
     NO_CODES,
-    PIXELS,
     BitSettings,
     DamagedHasher,
     Hasher,
     SavedHasher,
+    TimeIsOver,
     TrainingFailed,
 )
 from hashbench.foundation import provenance
@@ -25,15 +25,17 @@ from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.execute import FITTED, encode, execute, fit, scored
 from hashbench.runs.interrupted import CONFIG
-from hashbench.runs.missing import require_pytorch
+from hashbench.runs.needs import require_pytorch
 from hashbench.runs.row import Row
 from hashbench.runs.run import DEFAULT_OPTIONS, Options, Run
 from hashbench.runs.store import Store
-from hashbench.training.settings import TrainingSettings
 
 
 def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again: bool = False) -> Row:
-    """The stored row of ``run``, or one that is executed (``again``: in any case), under a lock, and stored."""
+    """The stored row of ``run``, or one that is executed (``again``: in any case), under a lock, and stored.
+
+    Raises TimeIsOver where ``options.stop_at`` comes first: it can go on from its last checkpoint.
+    """
     require_supervision(run)
     provenance.code()  # cached now: the source tree may change while the run takes hours
     with _process_group(run, options) as own:
@@ -159,34 +161,20 @@ def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
 
 
 def _executed(run: Run, store: Store, options: Options) -> Row:
+    if options.time_is_over:
+        raise TimeIsOver
     folder = store.run_folder(str(run.name))
     config = json.dumps({**run.name.config, "seed": run.name.seed}, indent=1, sort_keys=True)
     is_first = not (folder / CONFIG).exists()
     write_text(folder / CONFIG, f"{config}\n")
-    own = _with_fastest_precision(run, folder, options)
     before = set(folder.iterdir())
     try:
-        return execute(run, folder, own, None if run.base is None else partial(base_hasher, run.base, store, own))
+        base = None if run.base is None else partial(base_hasher, run.base, store, options)
+        return execute(run, folder, options, base)
     except HashbenchError:
         if is_first and set(folder.iterdir()) == before:  # refused before it began: it is no interrupted run
             (folder / CONFIG).unlink()
         raise
-
-
-def _with_fastest_precision(run: Run, folder: Path, options: Options) -> Options:
-    """``options``, with the precision that is faster on this CPU in place of "fastest"; on a GPU with "auto"."""
-    if options.compute.precision != "fastest":
-        return options
-    settings, shape, precision = run.settings, tuple(run.card.item_shape), "auto"
-    is_small = settings.features != PIXELS or len(shape) == 1  # features: the steps are too short to be timed
-    if isinstance(settings, TrainingSettings) and settings.precision == "auto" and not is_small:
-        from hashbench.training.device import pick_device
-        from hashbench.training.speed import fastest
-
-        if pick_device(options.device).type == "cpu":
-            with training_threads(options.compute.threads):
-                precision = fastest(settings, shape, run.card.value_max or 1.0, folder)
-    return replace(options, compute=replace(options.compute, precision=precision))
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from hashbench.runs.store import Store
 from hashbench.training import log
 
 CONFIG, CHECKPOINT = "config.json", "checkpoint.pt"
+DAMAGES = OSError, ValueError, KeyError, TypeError  # of a configuration that was cut off, or is none
 _SPLIT = re.compile(r"-split(\d+)-s\d+-[0-9a-f]+$")  # the end of the name of a run on another split
 
 
@@ -49,16 +50,24 @@ def interrupted_in(folder: Path, store: Store, program: Sequence[str] = PROGRAM)
     if folder.is_symlink() or not (folder / CONFIG).is_file() or store.is_executed(folder.name):
         return None
     try:
-        config = json_object((folder / CONFIG).read_text(encoding="utf-8"))
-        split, seed = _SPLIT.search(folder.name), config.pop("seed")
-        names = {key: config[key] for key in ("dataset", "protocol", "method", "budget", "settings")}
-        split_seed = None if split is None else int(split[1])
-        row = Row.model_construct(run=folder.name, config=config, seed=seed, split_seed=split_seed, **names)
+        row = row_without_results(folder)
         command = train_command(row, program)
-        epochs = int(config["settings"].get("epochs", 0))
-    except (HashbenchError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        epochs = int(row.config["settings"].get("epochs", 0))
+    except (HashbenchError, *DAMAGES, AttributeError):
         return None  # cut off, of another version, or somebody else's
     share = 1.0 if (folder / FITTED).is_file() else 0.0
     if epochs and (folder / CHECKPOINT).is_file():
         share = min(1.0, len(log.read(folder)) / epochs)
-    return Interrupted(folder.name, names["dataset"], names["method"], share, command)
+    return Interrupted(folder.name, row.dataset, row.method, share, command)
+
+
+def row_without_results(folder: Path) -> Row:
+    """A row that has the names and the configuration of the run in ``folder``, and nothing else.
+
+    Raises one of ``DAMAGES`` where ``CONFIG`` cannot be read.
+    """
+    config = json_object((folder / CONFIG).read_text(encoding="utf-8"))
+    split, seed = _SPLIT.search(folder.name), config.pop("seed")
+    names = {key: config[key] for key in ("dataset", "protocol", "method", "budget", "settings")}
+    split_seed = None if split is None else int(split[1])
+    return Row.model_construct(run=folder.name, config=config, seed=seed, split_seed=split_seed, **names)

@@ -48,45 +48,33 @@ def merge(
     damaged: Damaged,
     *,
     dry_run: bool = False,
-    verify: Callable[[Row, Store], object] = lambda _row, _source: None,
+    verify: Callable[[Row, Store], Row] = lambda row, _source: row,
 ) -> list[Merged]:
     """What becomes of the rows of ``sources``, written ``into`` a store unless ``dry_run``; ``damaged`` gets errors.
 
-    ``verify`` is called with each successful row that is not here, and its source; a row where it raises HashbenchError
-    is left out.
+    ``verify`` gets each successful row that is not here, with its source, and returns the row to be written; a row
+    where it raises HashbenchError is left out.
     """
 
     def verified(row: Row, source: Store) -> Row:
         if row.status == "ok" and into.find(row.dataset, row.protocol, row.run) != row:
-            verify(row, source)
+            return verify(row, source)
         return row
 
     rows: list[Row] = []
     for source in sources:
         read = with_bar(list(_rows_of(source, into, damaged)), "verify", "row")
         rows += [row for _, row in each_usable(read, partial(verified, source=source), damaged)]
-    return merge_rows(rows, into, damaged, dry_run=dry_run)
-
-
-def merge_rows(
-    rows: Iterable[Row],
-    into: Store,
-    damaged: Damaged,
-    *,
-    dry_run: bool = False,
-    check: Callable[[Merged], object] = lambda _: None,
-) -> list[Merged]:
-    """As :func:`merge`, of rows; nothing is written where ``check`` raises an error."""
-    by_file: dict[Path, list[Row]] = {}
+    rows_by_file: dict[Path, list[Row]] = {}
     for row in rows:
-        by_file.setdefault(into.rows_path(row.dataset, row.protocol), []).append(row)
-    found: list[Merged] = []
-    with nullcontext({path: read_lines(path) for path in by_file}) if dry_run else into.changing_all(by_file) as lines:
-        for path, own in by_file.items():
-            for each in (each for row in own for each in _merged(row, path, lines[path], damaged)):
-                check(each)
-                found.append(each)
-    return found
+        rows_by_file.setdefault(into.rows_path(row.dataset, row.protocol), []).append(row)
+    unchanged = nullcontext({path: read_lines(path) for path in rows_by_file})
+    merged: list[Merged] = []
+    with unchanged if dry_run else into.changing_all(rows_by_file) as lines:
+        for path, rows_of_file in rows_by_file.items():
+            for row in rows_of_file:
+                merged += _merged(row, path, lines[path], damaged)
+    return merged
 
 
 def _rows_of(source: Store, into: Store, damaged: Damaged) -> Iterator[Row]:

@@ -1,6 +1,7 @@
 """A run: one method trained on one data set, with the card, the protocol, the method and the settings themselves."""
 
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -34,6 +35,7 @@ class Options:
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
+    stop_at: float | None = None  # of time.monotonic: nothing begins after it, and trainings stop; None: never
     group: ProcessGroup = ALONE
     compute: ComputeOptions = DEFAULT_COMPUTE
     weights: str | None = None  # the file of pretrained weights; None: the official file in the data folder
@@ -43,8 +45,11 @@ class Options:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise HashbenchError(f"device {self.device!r}: one of auto, cpu, cuda, cuda:N")
-        if self.compute.precision == "fastest" and not self.group.is_alone:
-            raise HashbenchError("--precision fastest times one process, and there are several: float32 or bfloat16")
+
+    @property
+    def time_is_over(self) -> bool:
+        """Whether ``stop_at`` has come."""
+        return self.stop_at is not None and time.monotonic() >= self.stop_at
 
 
 DEFAULT_OPTIONS = Options()

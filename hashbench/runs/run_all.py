@@ -13,7 +13,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from hashbench.contract import PIXELS
+from hashbench.contract import PIXELS, TimeIsOver
 from hashbench.datasets.store import path_of
 from hashbench.features import path_of as features_path
 from hashbench.foundation import parallel, paths
@@ -33,10 +33,8 @@ from hashbench.runs.execute import failed_row
 from hashbench.runs.guard import is_saved, row_of, stored_row
 from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
-from hashbench.runs.store import HOLDER, LOCK, Store
+from hashbench.runs.store import OUTPUT, Store, files_of_run
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
-
-OUTPUT = "output.txt"  # in the folder of a run: the output of its worker
 
 
 @dataclass(frozen=True)
@@ -68,14 +66,18 @@ class RunTask(Task):
     def output(self) -> Path:  # noqa: D102
         return self.store.run_folder(self.name) / OUTPUT
 
-    def run(self) -> Row | Postponed:
-        """The row; Postponed if another process executes the run at this moment."""
+    def run(self) -> Row | Postponed | None:
+        """The row; Postponed if another process executes the run or its base now; None if the time is over first."""
         if self.failure is not None:
             return self._record(self.failure)
-        if self.store.is_executed(self.name):
+        if self.options.time_is_over:
+            return None
+        if _is_executed(self.spec, self.store):
             return Postponed()
         several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
-        return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
+        with suppress(TimeIsOver):
+            return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
+        return None
 
     def _record(self, reason: str) -> Row:
         """The measured row if there is one by now, else the row of the failure, which is stored."""
@@ -140,9 +142,8 @@ class RunTask(Task):
 
 
 def _working_files(folder: Path) -> list[Path]:
-    """The files of a run, without those that only serve its training or say who made it."""
-    files = (path for path in folder.glob("[!.]*") if path.is_file() and not path.name.startswith("checkpoint"))
-    return sorted(path for path in files if path.name not in (LOCK, HOLDER, OUTPUT))
+    """The files of a run, without those that only serve its training."""
+    return [path for path in files_of_run(folder) if not path.name.startswith("checkpoint")]
 
 
 def _data_files(spec: Run) -> Iterator[Path]:
@@ -186,7 +187,10 @@ class Outcome:
 
 
 def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = Plan()) -> Iterator[Outcome]:
-    """Executes ``specs`` and yields how each ended; a worker that dies twice or takes too long leaves a failed row."""
+    """Executes ``specs`` and yields how each ended; a worker that dies twice or takes too long leaves a failed row.
+
+    Nothing is yielded of a run that the time of ``options`` left unfinished, or did not let begin.
+    """
     if not specs:
         return
     if plan.ray is not None:
@@ -204,32 +208,34 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         jobs = 1 if first is None or not tasks else jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
     environments = gpus_in_turn(jobs, options.device, plan.processes)
     pool = local_pool(jobs, plan.timeout_s, environments)
-    with closing(follow(tasks, pool, ready=_is_free, instead=_recorded_failure)) as results:
+    with closing(follow(tasks, pool, ready=_is_ready, instead=_recorded_failure)) as results:
         for at, found in results:
-            yield _outcome(tasks[at].spec, found)
+            yield from _outcomes(tasks[at].spec, found)
 
 
 def _measured(task: RunTask, plan: Plan) -> Generator[Outcome, None, Usage | None]:
     """Executes one run in a process of its own, yields how it ended, and returns what it used, if it has a row."""
     pool = LocalPool([{}], plan.timeout_s)
     usage = None
-    followed = follow([Measured(task)], pool, ready=lambda _: _is_free(task), instead=_failure_of_measured)
+    followed = follow([Measured(task)], pool, ready=lambda _: _is_ready(task), instead=_failure_of_measured)
     with closing(followed) as results:
         for _, found in results:
             row = found
             if isinstance(found, tuple):
                 row, usage = found
-            yield _outcome(task.spec, row)
+            yield from _outcomes(task.spec, row)
     return usage
 
 
-def _outcome(spec: Run, found: Any) -> Outcome:
-    return Outcome(spec, found) if isinstance(found, Row) else Outcome(spec, None, str(found))
+def _outcomes(spec: Run, found: Any) -> Iterator[Outcome]:
+    """How the run ended; nothing where the time was over before."""
+    if found is not None:
+        yield Outcome(spec, found) if isinstance(found, Row) else Outcome(spec, None, str(found))
 
 
-def _is_free(task: RunTask) -> bool:
-    """Whether no other process executes the run at this moment."""
-    return not task.store.is_executed(task.name)
+def _is_ready(task: RunTask) -> bool:
+    """Whether no other process executes the run at this moment, or the time is over, which its task says."""
+    return task.options.time_is_over or not _is_executed(task.spec, task.store)
 
 
 def _recorded_failure(task: RunTask, died: Died) -> RunTask:
@@ -240,6 +246,19 @@ def _failure_of_measured(task: Any, died: Died) -> Any:
     """As ``_recorded_failure``, also of the run inside of a task that measures it."""
     run_task: Any = task.task if isinstance(task, Measured) else task
     return _recorded_failure(run_task, died)
+
+
+def _is_executed(spec: Run, store: Store) -> bool:
+    """Whether a process executes the run, or one that it starts from and that is not here, at this moment."""
+    if spec.base is not None and not _has_base(spec, store) and _is_executed(spec.base, store):
+        return True
+    return store.is_executed(str(spec.name))
+
+
+def _has_base(spec: Run, store: Store) -> bool:
+    """Whether the run starts from none, or from one whose row and working files are here."""
+    base = spec.base
+    return base is None or (stored_row(base, store) is not None and is_saved(base, store))
 
 
 def _extract_missing(specs: Sequence[Run], options: Options) -> None:
@@ -276,7 +295,7 @@ class _Driver:
         """The outcome of each run, as they end; runs that others start from come before these, and are not yielded."""
         gpus = plan.processes if options.device != "cpu" and cluster.has_gpus else 0
         pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
-        needed = [spec.base for spec in specs if spec.base is not None and not self._has_base(spec)]
+        needed = [spec.base for spec in specs if spec.base is not None and not _has_base(spec, self._store)]
         task_of = partial(RunTask, store=self._store, options=options, processes=plan.processes)
         all_runs = {str(spec.name): spec for spec in [*needed, *specs]}
         tasks = [task_of(spec, timeout_s=plan.timeout_s, cores=plan.cores) for spec in all_runs.values()]
@@ -294,7 +313,7 @@ class _Driver:
     def _is_ready(self, task: RunTask) -> bool:
         """Whether the run's base is here and this process holds its lock; raises HashbenchError if its base failed."""
         base = task.spec.base
-        if base is not None and not self._has_base(task.spec):
+        if base is not None and not _has_base(task.spec, self._store):
             if (ended := self._ended.get(str(base.name))) is not None and ended.failure is not None:
                 raise HashbenchError(f"{base.name}, which it starts from, failed: {ended.failure}")
             return False
@@ -308,11 +327,6 @@ class _Driver:
         self._locks.push(lock)
         self._held[task.name] = lock
         return True
-
-    def _has_base(self, spec: Run) -> bool:
-        """Whether the run starts from none, or from one whose row and working files are here."""
-        base = spec.base
-        return base is None or (stored_row(base, self._store) is not None and is_saved(base, self._store))
 
     def _stored(self, task: RunTask, made: Made) -> Outcome:
         """Writes the working files and the row, unless there is a row by now; an error on the way is the outcome."""

@@ -45,7 +45,7 @@ class SearchCost(Strict):
     candidates: int
     encode_us: float
     query_ms: dict[str, float]
-    reordered: float | None = None  # the recall at k of the candidates by Hamming distance, ordered by query times bits
+    without_floats: float | None = None  # recall at k: candidates by Hamming distance, ordered by query times bits
 
 
 def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost:
@@ -58,9 +58,9 @@ def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost
     data, hasher = open_data(run), load_hasher(row, store, run=run)
     with open_arrays(path.with_name(CODES)) as stored:
         arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
-    reordered = _reordered(data, arrays, candidates) if isinstance(hasher, BinaryHasher) else None
+    without_floats = _without_floats(data, arrays, candidates) if isinstance(hasher, BinaryHasher) else None
     with training_threads(1):
-        found = _measured(data, hasher, arrays, rule, candidates).model_copy(update={"reordered": reordered})
+        found = _measured(data, hasher, arrays, rule, candidates).model_copy(update={"without_floats": without_floats})
     write_text(path, json.dumps(found.model_dump()) + "\n")
     return found
 
@@ -73,7 +73,7 @@ def _read(path: Path) -> SearchCost | None:
         return None
 
 
-def _reordered(data: RunData, arrays: dict[str, Array], candidates: int) -> float:
+def _without_floats(data: RunData, arrays: dict[str, Array], candidates: int) -> float:
     """The recall of the candidates by Hamming distance, ordered by query times bits, of the codes that are saved."""
     query, items, z = pack(arrays["query_codes"]), pack(arrays["database_codes"]), arrays[QUERY_ACTIVATIONS]
     relevance = data.relevance

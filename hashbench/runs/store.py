@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 Damaged = Broken  # is called with the error of each row that cannot be read
 REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
-LOCK, HOLDER = "lock", "lock-holder.txt"  # who holds the lock is in a file of its own: the lock file is emptied
+# in the folder of a run; who holds the lock is in a file of its own: the lock file is emptied
+LOCK, HOLDER = "lock", "lock-holder.txt"
+OUTPUT = "output.txt"  # what the run printed in a worker
 _NAME = re.compile(r'\{"run":"([^"\\]+)"')
 
 
@@ -87,6 +89,12 @@ def lines_of(path: Path) -> dict[str, Line]:
         return {}
     found: dict[str, Line] = once(f"rows {path}", path, None, lambda: {line.name: line for line in read_lines(path)})
     return found
+
+
+def files_of_run(folder: Path) -> list[Path]:
+    """The files in the folder of a run, sorted, without those that say who executes it and what it printed."""
+    files = (path for path in folder.glob("[!.]*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in files if path.name not in (LOCK, HOLDER, OUTPUT))
 
 
 @dataclass(frozen=True)

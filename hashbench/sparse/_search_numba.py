@@ -17,19 +17,18 @@ LANES = 16  # lower bounds that are compared together without a branch, so that 
 
 @compiled
 def open_buckets(
-    order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n: Longs
+    order: Ints, top: int, codes: Ints, indptr: Longs, ids: Ints, exclude: Longs, n_opened: Longs, n_items: Longs
 ) -> None:
-    """Adds to ``n`` [q, o] the different items of one shard in the first j + 1 buckets of ``order`` [q, o]."""
+    """Opens the buckets ``order`` [q, o] of each query until they hold ``top`` different items, ``n_items`` [q]."""
     is_open = np.zeros(len(indptr) - 1, np.bool_)
     for q in range(len(order)):
-        n_here = j = 0
-        while j < n_opened[q]:
-            n_here += _new_items(order[q, j], is_open, codes, indptr, ids, exclude[q])
-            is_open[order[q, j]] = True
-            n[q, j] += n_here
-            if n[q, j] >= top:
-                n_opened[q] = j + 1  # enough, in all shards so far
-            j += 1
+        n_items[q] = 0
+        n_opened[q] = 0
+        while n_opened[q] < order.shape[1] and n_items[q] < top:
+            bucket = order[q, n_opened[q]]
+            n_items[q] += _new_items(bucket, is_open, codes, indptr, ids, exclude[q])
+            is_open[bucket] = True
+            n_opened[q] += 1
         is_open[order[q, : n_opened[q]]] = False
 
 
@@ -119,11 +118,11 @@ def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
 
 
 @compiled
-def merge(first: Longs, best: Doubles, best_id: Longs, first_id: int, merged: Doubles, merged_id: Longs) -> None:
-    """Merges the rows of ``best`` of each query q, from first[q] on, into ``merged``: each id once, plus first_id."""
+def merge(first: Longs, best: Doubles, best_id: Longs, merged: Doubles, merged_id: Longs) -> None:
+    """Merges the rows of ``best`` of each query q, from first[q] on, into ``merged``: each id once."""
     for q in range(len(merged)):
         for row in range(first[q], first[q + 1]):
             for i in range(best.shape[1]):
                 if best_id[row, i] < 0:
                     break
-                insert(best[row, i], best_id[row, i] + first_id, merged[q], merged_id[q])
+                insert(best[row, i], best_id[row, i], merged[q], merged_id[q])

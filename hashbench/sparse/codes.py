@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.distinct import count_distinct
 from hashbench.codes.files import Arrays, StoredArray, arrays_in
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 
 MAX_D = 1 << 20  # the most buckets
@@ -97,10 +97,21 @@ def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
 
 def read_codes(path: Path, k: int | None) -> SparseCodes:
     """The codes in ``path``: its buckets (``k`` of them if it is given), or the ``k`` largest of its activations."""
-    stored, d, k = stored_codes(path, k)
-    values: NDArray[Any] = stored.whole()
-    if d is None:
-        return top_k(values, k)
+    arrays = arrays_in(path)
+    if BUCKETS not in arrays:
+        activations = _stored_matrix(path, arrays, ACTIVATIONS)
+        if k is None:
+            raise HashbenchError(f"{path}: activations: say with --k how many of the largest are set")
+        values: NDArray[Any] = activations.whole()
+        with retold(lambda fault: f"{path}: {fault}", HashbenchError):
+            return top_k(values, k)
+    if D not in arrays:
+        raise HashbenchError(f"{path}: {BUCKETS} without {D}: the number of buckets is expected beside them")
+    buckets = _stored_matrix(path, arrays, BUCKETS)
+    d = arrays[D]().integer()
+    if k not in (None, buckets.shape[1]):
+        raise HashbenchError(f"{path}: {buckets.shape[1]} buckets an item; k = {k} is expected")
+    values = buckets.whole()
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)  # MATLAB writes doubles; SparseCodes refuses numbers that are not whole
     return SparseCodes(np.sort(whole if np.array_equal(whole, values) else values, axis=1), d)
@@ -108,26 +119,10 @@ def read_codes(path: Path, k: int | None) -> SparseCodes:
 
 def read_matrix(path: Path, name: str) -> NDArray[np.floating]:
     """The array ``name`` in ``path``, float[n, m]; if the file has one array only, that one, whatever its name."""
-    return stored_matrix(path, arrays_in(path), name).whole()
+    return _stored_matrix(path, arrays_in(path), name).whole()
 
 
-def stored_codes(path: Path, k: int | None) -> tuple[StoredArray, int | None, int]:
-    """The activations in ``path``, None and ``k``; or its buckets, their number d and the number k of an item's."""
-    arrays = arrays_in(path)
-    if BUCKETS not in arrays:
-        activations = stored_matrix(path, arrays, ACTIVATIONS)
-        if k is None:
-            raise HashbenchError(f"{path}: activations: say with --k how many of the largest are set")
-        return activations, None, k
-    if D not in arrays:
-        raise HashbenchError(f"{path}: {BUCKETS} without {D}: the number of buckets is expected beside them")
-    buckets, stored = stored_matrix(path, arrays, BUCKETS), arrays[D]()
-    if k not in (None, buckets.shape[1]):
-        raise HashbenchError(f"{path}: {buckets.shape[1]} buckets an item; k = {k} is expected")
-    return buckets, stored.integer(), buckets.shape[1]
-
-
-def stored_matrix(path: Path, arrays: Arrays, name: str) -> StoredArray:
+def _stored_matrix(path: Path, arrays: Arrays, name: str) -> StoredArray:
     """The array ``name`` of ``arrays``, or the only one; raises HashbenchError unless it is of numbers [n, m]."""
     if name not in arrays and (len(arrays) != 1 or {ACTIVATIONS, EMBEDDINGS, BUCKETS} & arrays.keys()):
         held = ", ".join(sorted(map(ascii, arrays))[:12]) or "nothing"

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,11 +97,6 @@ class SparseHasher(ABC):
                 hasher = self.searching(arrays["embeddings"])
                 arrays["activations"] = np.concatenate(list(_activate(hasher, rows, arrays["embeddings"], bar)))
         write_arrays(path, "plain", **arrays)
-
-    def nearest(self, queries: NDArray[Any], folder: Path, top: int) -> NoReturn:  # noqa: ARG002
-        """Raises HashbenchError: a run saves the buckets of its database, but not the embeddings to rank items by."""
-        use = "hashbench encode writes what hashbench index searches"
-        raise HashbenchError(f"{folder.name}: its codes are sparse: {use}")
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """The index of sparse codes: the items of each bucket, with their embeddings in one piece of memory."""
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,9 +26,6 @@ class Sizes(NamedTuple):
     k: int
     width: int
 
-    def __str__(self) -> str:
-        return f"d = {self.d}, k = {self.k}, embeddings of width {self.width}"
-
 
 @dataclass(frozen=True, eq=False)
 class Index:
@@ -51,42 +47,13 @@ class Index:
         return Sizes(len(self), self.codes.d, self.codes.k, self.embeddings.shape[1])
 
 
-class Shard(NamedTuple):
-    """A part of the items in an index of its own; ``first`` is the id of its first item among all."""
-
-    first: int
-    sizes: Sizes
-    load: Callable[[], Index]
-
-
-class ShardedIndex(NamedTuple):
-    """The shards of an index, in the order of their items."""
-
-    shards: tuple[Shard, ...]
-
-    @property
-    def sizes(self) -> Sizes:
-        """The sizes of the whole."""
-        last = self.shards[-1]
-        return last.sizes._replace(n_items=last.first + last.sizes.n_items)
-
-    def visit(self, search: Callable[[int, Index], None]) -> None:
-        """Calls ``search`` with the first id and the index of each shard; one is in memory at a time."""
-        for shard in self.shards:
-            index = shard.load()
-            if index.sizes != shard.sizes:
-                raise HashbenchError(f"index: a file was replaced while it was searched: {index.sizes}; search again")
-            search(shard.first, index)
-            del index  # before the next one is loaded
-
-
 def build(codes: SparseCodes, embeddings: NDArray[np.floating]) -> Index:
     """The index of items with these ``codes`` and base ``embeddings`` [n, m]; HashbenchError for wrong embeddings."""
     n = len(codes)
     if embeddings.ndim != 2 or len(embeddings) != n or 0 in embeddings.shape:
         raise HashbenchError(f"embeddings of shape {embeddings.shape}, {n} codes: one row [m] for each code")
     if n > MOST_ITEMS:
-        raise HashbenchError(f"{n:,} items: one index holds {MOST_ITEMS:,}: build it in shards, of several files")
+        raise HashbenchError(f"{n:,} items: an index holds at most {MOST_ITEMS:,}")
     indptr, ids = invert(codes)
     in_order = np.empty((len(ids), embeddings.shape[1]), np.float32)
     norms = np.empty(len(ids), np.float32)

@@ -1,11 +1,10 @@
 """An index as an HDF5 file: each array is contiguous, so that it is mapped into memory instead of being read."""
 
 import hashlib
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import h5py
 import numpy as np
@@ -14,67 +13,24 @@ from numpy.typing import NDArray
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import atomic
 from hashbench.sparse.codes import SparseCodes
-from hashbench.sparse.index import Index, Sizes, invert
+from hashbench.sparse.index import Index, invert
 
 FORMAT, VERSION = "hashbench sparse index", 1
 TYPES = {"codes": "<i4", "indptr": "<i8", "ids": "<i4", "norms": "<f4", "embeddings": "<f4"}
 ALIGNMENT = 64  # bytes: a cache line
 
 
-class Position(NamedTuple):
-    """The shard of a build that an index is: ``shard`` of ``n_shards``, from 1 on."""
-
-    shard: int
-    n_shards: int
-    build_sha256: str  # the checksum of the files that all shards were built from
-    source_sha256: str  # of the files that this one was built from
-
-
-class Header(NamedTuple):
-    """The attributes of an index file; ``position`` is None where it was not built as a shard."""
-
-    path: Path
-    sizes: Sizes
-    sha256: str
-    codes_sha256: str
-    embeddings_sha256: str
-    position: Position | None
-
-
-def save(index: Index, path: Path, position: Position | None = None) -> int:
+def save(index: Index, path: Path) -> int:
     """The number of bytes that were written: the index goes to ``path``, whole or not at all."""
     arrays = {**_table(index), "norms": index.norms, "embeddings": index.embeddings}
     checksums = {"embeddings_sha256": index.embeddings_sha256, "codes_sha256": index.codes.sha256()}
     attributes = {"format": FORMAT, "version": VERSION, "d": index.codes.d, **checksums, "sha256": _sha256(arrays)}
-    attributes |= position._asdict() if position else {}
     with atomic(path) as temporary:
         with h5py.File(temporary, "w", alignment_threshold=1, alignment_interval=ALIGNMENT) as file:
             for name, array in arrays.items():
                 file.create_dataset(name, data=array, dtype=TYPES[name])
             file.attrs.update(attributes)
         return temporary.stat().st_size
-
-
-def mark(path: Path, position: Position) -> None:
-    """Writes another ``position`` into an index file: it is replaced by a copy, so it is whole at any time."""
-    with atomic(path) as temporary:
-        shutil.copyfile(path, temporary)
-        with h5py.File(temporary, "r+") as file:
-            file.attrs.update(position._asdict())
-
-
-def header(path: Path) -> Header:
-    """The attributes of the index in ``path``; its arrays are not read. Raises HashbenchError as ``load`` does."""
-    with _opened(path) as (file, arrays):
-        (n_items, k), (_, width) = arrays["codes"].shape, arrays["embeddings"].shape
-        said, position = file.attrs, None
-        sha256, of_codes, of_embeddings = (str(said[f"{what}sha256"]) for what in ("", "codes_", "embeddings_"))
-        if "shard" in said:
-            shard, n_shards = int(said["shard"]), int(said["n_shards"])
-            position = Position(shard, n_shards, str(said["build_sha256"]), str(said["source_sha256"]))
-            if not 1 <= shard <= n_shards:
-                raise ValueError(f"it is shard {shard} of {n_shards}")
-        return Header(path, Sizes(n_items, int(said["d"]), k, width), sha256, of_codes, of_embeddings, position)
 
 
 def load(path: Path, *, verify: bool = False) -> Index:

@@ -14,7 +14,7 @@ from hashbench.foundation.parallel import available_cores, slices
 from hashbench.foundation.progress import bar
 from hashbench.sparse._search_numba import keep_nearest, merge, open_buckets
 from hashbench.sparse.codes import preference, top_k
-from hashbench.sparse.index import Index, Shard, ShardedIndex, Sizes, as_float32, squared_norms
+from hashbench.sparse.index import Index, as_float32, squared_norms
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -54,10 +54,6 @@ class _Queries(NamedTuple):
     def take(self, rows: Longs) -> "_Queries":
         return _Queries(self.embeddings[rows], self.norms[rows], self.exclude[rows])
 
-    def of_shard(self, first: int, index: Index) -> "_Queries":
-        is_here = (first <= self.exclude) & (self.exclude < first + len(index))
-        return self._replace(exclude=np.where(is_here, self.exclude - first, -1))
-
 
 class _Plan(NamedTuple):
     """The buckets to search: query q opens bucket[first[q]:first[q + 1]]."""
@@ -74,7 +70,7 @@ class _Plan(NamedTuple):
 
 
 def query(
-    index: Index | ShardedIndex,
+    index: Index,
     activations: NDArray[np.floating],  # [q, d]
     embeddings: NDArray[np.floating],  # [q, m]
     top: int,
@@ -86,77 +82,62 @@ def query(
     """The ``top`` nearest items to each query among those in its buckets.
 
     A query opens the buckets of its k largest activations, then the buckets of the next largest until the opened
-    buckets, of all shards, hold ``top`` items. Ids number the items of all shards in order. Each shard is loaded once,
-    and twice more where queries open further buckets.
+    buckets hold ``top`` items.
 
     A distance is Euclidean, between embeddings in float32, computed in float64 as the sum of squared differences: so
-    the number of workers, queries, buckets or shards does not change the result. Matrix products in float32, of the
+    the number of workers, queries or buckets does not change the result. Matrix products in float32, of the
     queries of a bucket with a slice of the index, only exclude items that are too far away by more than rounding.
     """
-    whole = ShardedIndex((Shard(0, index.sizes, lambda: index),)) if isinstance(index, Index) else index
-    sizes, n_shards = whole.sizes, len(whole.shards)
-    queries = _checked(sizes, activations, embeddings, top, exclude)
-    order = top_k(activations, sizes.k).buckets
-    held, plan = np.zeros(order.shape, np.int64), _Plan(np.arange(len(order) + 1) * sizes.k, order.ravel())
-    n_opened = np.full(len(order), sizes.k)
+    queries = _checked(index, activations, embeddings, top, exclude)
+    k = index.codes.k
+    order = top_k(activations, k).buckets
+    plan = _Plan(np.arange(len(order) + 1) * k, order.ravel())
     best, best_id = _no_items(len(order), top)
     with _threads(workers) as pool:
-        with bar("search", "query", n_shards * len(order), shown=progress) as shown:
-
-            def visit(first: int, part: Index) -> None:
-                own = queries.of_shard(first, part)
-                _count(pool, part, order, own.exclude, ALL, n_opened, held)
-                _search(pool, part, own, plan, best, best_id, first, shown.update)
-
-            whole.visit(visit)
-        n_candidates = held[:, -1]
+        n_opened, n_candidates = _open(pool, index, order, queries.exclude, ALL)
+        with bar("search", "query", len(order), shown=progress) as shown:
+            _search(pool, index, queries, plan, best, best_id, shown.update)
         short = np.flatnonzero(n_candidates < top)
-        for rows in (short[part] for part in slices(len(short), max(1, COUNTS // sizes.d))):
-            of_rows, found = queries.take(rows), (best[rows], best_id[rows])
-            with bar("search further buckets", "query", n_shards * len(rows), shown=progress) as shown:
+        for part in slices(len(short), max(1, COUNTS // index.codes.d)):
+            rows = short[part]
+            nearest = best[rows], best_id[rows]
+            with bar("search further buckets", "query", len(rows), shown=progress) as shown:
                 further = preference(activations[rows])
-                counts = _search_further(pool, whole, of_rows, further, top, *found, shown.update)
+                counts = _search_further(pool, index, queries.take(rows), further, top, *nearest, shown.update)
             n_opened[rows], n_candidates[rows] = counts
-            best[rows], best_id[rows] = found
+            best[rows], best_id[rows] = nearest
     if (best_id < 0).any():
         raise HashbenchError("index: damaged, for some of its distances are not finite: build it again")
     return SearchResult(best_id, np.sqrt(best), n_candidates, n_opened)
 
 
 def _search_further(
-    pool: ThreadPoolExecutor, whole: ShardedIndex, queries: _Queries, order: Ints, top: int, best: Doubles,
-    best_id: Longs, done: Callable[[int], object],
+    pool: ThreadPoolExecutor, index: Index, queries: _Queries, order: Ints, top: int, best: Doubles, best_id: Longs,
+    done: Callable[[int], object],
 ) -> tuple[Longs, Longs]:  # fmt: skip
-    k, column = whole.sizes.k, np.arange(order.shape[1])
-    held, n_opened = np.zeros(order.shape, np.int64), np.full(len(order), order.shape[1])
-
-    def count(first: int, part: Index) -> None:
-        _count(pool, part, order, queries.of_shard(first, part).exclude, top, n_opened, held)
-
-    whole.visit(count)
+    n_opened, n_candidates = _open(pool, index, order, queries.exclude, top)
+    k = index.codes.k
+    column = np.arange(order.shape[1])
     is_further = (column >= k) & (column < n_opened[:, None])
     plan = _Plan(np.concatenate([[0], np.cumsum(n_opened - k)]), order[is_further])
-
-    def search(first: int, part: Index) -> None:
-        _search(pool, part, queries.of_shard(first, part), plan, best, best_id, first, done)
-
-    whole.visit(search)
-    return n_opened, held[np.arange(len(order)), n_opened - 1]
+    _search(pool, index, queries, plan, best, best_id, done)
+    return n_opened, n_candidates
 
 
 def _checked(
-    sizes: Sizes, activations: NDArray[Any], embeddings: NDArray[Any], top: int, exclude: Longs | None
+    index: Index, activations: NDArray[Any], embeddings: NDArray[Any], top: int, exclude: Longs | None
 ) -> _Queries:
-    n_queries, n_items = len(activations), sizes.n_items
+    sizes = index.sizes
+    n_queries = len(activations)
     if embeddings.ndim != 2 or embeddings.shape[1] != sizes.width or len(embeddings) != n_queries:
         expected = f"[{n_queries}, {sizes.width}] is expected, for the embeddings in the index have width {sizes.width}"
         raise HashbenchError(f"embeddings of shape {embeddings.shape}, {n_queries} queries: {expected}")
     if activations.ndim != 2 or activations.shape[1] != sizes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {sizes.d} buckets")
     excluded = np.full(n_queries, -1) if exclude is None else np.asarray(exclude)
-    most = n_items - int((excluded >= 0).any())
-    if excluded.shape != (n_queries,) or excluded.dtype.kind not in "ui" or (excluded >= n_items).any():
-        raise HashbenchError(f"exclude: an item of 0 .. {n_items - 1} for each of {n_queries} queries, or -1")
+    most = sizes.n_items - int((excluded >= 0).any())
+    if excluded.shape != (n_queries,) or excluded.dtype.kind not in "ui" or (excluded >= sizes.n_items).any():
+        raise HashbenchError(f"exclude: an item of 0 .. {sizes.n_items - 1} for each of {n_queries} queries, or -1")
     if not 1 <= top <= most:
         raise HashbenchError(f"top {top}: a query can find 1 to {most} items")
     rows = as_float32(embeddings)
@@ -190,29 +171,31 @@ def _no_items(n_rows: int, top: int) -> tuple[Doubles, Longs]:
     return np.full((n_rows, top), np.inf), np.full((n_rows, top), -1)
 
 
-def _count(
-    pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int, n_opened: Longs, held: Longs
-) -> None:
-    table = index.codes.buckets, index.indptr, index.ids
+def _open(pool: ThreadPoolExecutor, index: Index, order: Ints, exclude: Longs, top: int) -> tuple[Longs, Longs]:
+    """The numbers int64[q] of the buckets that each query opens, and of the different items in them."""
+    n_opened = np.empty(len(order), np.int64)
+    n_items = np.empty(len(order), np.int64)
 
     def job(rows: slice) -> None:
-        open_buckets(order[rows], top, *table, exclude[rows], n_opened[rows], held[rows])
+        table = index.codes.buckets, index.indptr, index.ids
+        open_buckets(order[rows], top, *table, exclude[rows], n_opened[rows], n_items[rows])
 
     _run(pool, job, slices(len(order), QUERY_BLOCK))
+    return n_opened, n_items
 
 
 def _search(
     pool: ThreadPoolExecutor, index: Index, queries: _Queries, plan: _Plan, best: Doubles, best_id: Longs,
-    first_id: int, done: Callable[[int], object],
+    done: Callable[[int], object],
 ) -> None:  # fmt: skip
     top = best.shape[1]
     for rows in plan.batches(PLACES // top):
         first = plan.first[rows.start : rows.stop + 1] - plan.first[rows.start]
         bucket = plan.bucket[plan.first[rows.start] : plan.first[rows.stop]]
         query_rows = np.repeat(np.arange(rows.start, rows.stop), np.diff(first))
-        found = _no_items(len(bucket), top)
-        _run(pool, partial(_search_bucket, index, queries, query_rows, bucket, *found), _groups(bucket))
-        merge(first, *found, first_id, best[rows], best_id[rows])
+        nearest = _no_items(len(bucket), top)
+        _run(pool, partial(_search_bucket, index, queries, query_rows, bucket, *nearest), _groups(bucket))
+        merge(first, *nearest, best[rows], best_id[rows])
         done(rows.stop - rows.start)
 
 

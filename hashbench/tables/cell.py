@@ -18,7 +18,6 @@ from hashbench.tables.papers import OWN
 PrintedAs = Literal["fraction", "percent", "number"]
 Repeats = Literal["seeds", "splits"]  # what changes from one run of a cell to the next
 Published = float | Literal["-"]  # "-" where the paper prints none
-CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
 
 
 class Cell(Strict):

@@ -1,18 +1,18 @@
-"""How a table's numbers are written in every format: units, decimals, the best value, marks, the text of the legend."""
+"""How a table's numbers are written: units, decimals, the best value, marks, the text of the legend."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from hashbench.evaluation.paired import LEVEL
+from hashbench.foundation.paths import read_once
+from hashbench.showing.sheet import Cite, Number, Sign, Text
 from hashbench.tables.cell import PrintedAs
 from hashbench.tables.difference import Position
+from hashbench.tables.papers import cited, papers
 from hashbench.tables.table import TIE_RANGE, Compared, Measured, Section, Table, TableCell
 
 MEASURED_DECIMALS: dict[PrintedAs, int] = {"fraction": 3, "percent": 2, "number": 2}  # at least
-TIE_MARK, SAME_MARK = "‡", "="  # of a cell that is tie-dependent, that is the same for every seed; not in LaTeX
-ONE_SPLIT_MARK = "¹"  # of a cell that has rows of one split where its table asks for several; not in LaTeX
 OF_ONE_SPLIT = " of one split"
 
 
@@ -20,15 +20,17 @@ OF_ONE_SPLIT = " of one split"
 class Notation:
     """The decimals of one table's numbers: published values have the paper's decimals, measured ones at least these.
 
-    ``interval`` shows the [worst, best] AP of a cell, ``distinct`` its {number of distinct codes}.
+    ``interval`` shows the [worst, best] AP of a cell, ``distinct`` its {number of distinct codes}, ``counts`` the
+    (number of runs).
     """
 
     decimals: dict[PrintedAs, int]
     interval: bool = False
     distinct: bool = False
+    counts: bool = False
 
     @staticmethod
-    def of(table: Table, *, interval: bool = False, distinct: bool = False) -> "Notation":
+    def of(table: Table, *, interval: bool = False, distinct: bool = False, counts: bool = False) -> "Notation":
         """The fewest decimals that print every published value of ``table`` in full, and what else is shown."""
         decimals: dict[PrintedAs, int] = defaultdict(int)
         for cell in table.cells():
@@ -36,23 +38,42 @@ class Notation:
                 unit = cell.declared.printed_as
                 digits = f"{cell.declared.published * scale(unit):.8f}".rstrip("0").partition(".")[2]
                 decimals[unit] = max(decimals[unit], len(digits))
-        return Notation(dict(decimals), interval, distinct or table.distinct)
+        return Notation(dict(decimals), interval, distinct or table.distinct, counts)
 
-    def published(self, cell: TableCell) -> str:
-        """The published value as the paper prints it, empty where it prints none."""
+    def published(self, cell: TableCell) -> Number | None:
+        """The published value as the paper prints it; None where it prints none."""
         value, unit = cell.declared.published, cell.declared.printed_as
-        return "" if value is None else number(value * scale(unit), self.decimals.get(unit, 0))
+        return None if value is None else Number(value * scale(unit), f".{self.decimals.get(unit, 0)}f")
 
-    def measured(self, cell: TableCell, value: float) -> str:
+    def measured(self, cell: TableCell, *, is_best: bool = False) -> Number | None:
+        """The mean in the unit of the paper, with its deviation and marks; None where nothing is measured."""
+        measured = cell.measured
+        if measured is None:
+            return None
+        spread = None if measured.spread is None else measured.spread * scale(cell.declared.printed_as)
+        marks = tuple(marks_of(measured))
+        return replace(
+            self.number(cell, measured.mean), spread=spread, marks=marks, is_best=is_best, after=self._after(cell)
+        )
+
+    def number(self, cell: TableCell, value: float) -> Number:
         """``value``, measured for ``cell``, in the unit of the paper."""
         unit = cell.declared.printed_as
-        return number(value * scale(unit), max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit]))
+        decimals = max(self.decimals.get(unit, 0), MEASURED_DECIMALS[unit])
+        return Number(value * scale(unit), f".{decimals}f")
+
+    def _after(self, cell: TableCell) -> str:
+        """What stands behind the marks: the number of runs, the AP over orders of ties, the distinct codes."""
+        n_runs = f" ({cell.measured.n_runs})" if self.counts and cell.measured is not None else ""
+        interval = self.interval_of(cell)
+        distinct = self.distinct_of(cell)
+        return n_runs + (f" [{interval}]" if interval else "") + (f" {{{distinct}}}" if distinct else "")
 
     def interval_of(self, cell: TableCell) -> str:
         """The worst and the best AP over orders of ties; empty where they are not shown or not known."""
         measured = cell.measured
         if self.interval and measured is not None and measured.worst is not None and measured.best is not None:
-            return f"{self.measured(cell, measured.worst)}, {self.measured(cell, measured.best)}"
+            return f"{self.number(cell, measured.worst).text}, {self.number(cell, measured.best).text}"
         return ""
 
     def distinct_of(self, cell: TableCell) -> str:
@@ -66,23 +87,6 @@ class Notation:
             return ""
         return f"{measured.distinct_queries:.0f}, {measured.distinct_database:.0f}"
 
-    def measured_text(self, cell: TableCell, style: str = "{}", *, counts: bool = False) -> str:
-        """The mean with its deviation, then the marks; empty where nothing is measured.
-
-        ``style`` marks mean and deviation, such as ``**{}**``; ``counts`` shows the (number of runs).
-        """
-        measured = cell.measured
-        if measured is None:
-            return ""
-        spread = "" if measured.spread is None else f"±{self.measured(cell, measured.spread)}"
-        text = style.format(f"{self.measured(cell, measured.mean)}{spread}") + marks_of(measured)
-        text += f" ({measured.n_runs})" if counts else ""
-        if interval := self.interval_of(cell):
-            text += f" [{interval}]"
-        if distinct := self.distinct_of(cell):
-            text += f" {{{distinct}}}"
-        return text
-
     def best(self, section: Section) -> set[Position]:
         """The positions of the best measured values: the highest, and by a test all not significantly below it."""
         best = set()
@@ -94,31 +98,13 @@ class Notation:
         """The positions of the highest mean, as it is printed."""
         means = {at: cell.measured.mean for at, cell in compared.cells.items() if cell.measured is not None}
         highest = max(means, key=lambda at: means[at])
-        printed = self.measured(compared.cells[highest], means[highest])
-        return {at for at, mean in means.items() if self.measured(compared.cells[at], mean) == printed}
+        printed = self.number(compared.cells[highest], means[highest]).text
+        return {at for at, mean in means.items() if self.number(compared.cells[at], mean).text == printed}
 
 
 def scale(unit: PrintedAs) -> float:
     """The factor between a value and its printed form: 100 for percent, else 1."""
     return 100.0 if unit == "percent" else 1.0
-
-
-def plain(text: str) -> str:
-    r"""``text`` on one line, with ? for each sign that cannot be printed.
-
-    >>> plain("two\n  lines"), plain("a\x1b[2Jb")
-    ('two lines', 'a?[2Jb')
-    """
-    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
-
-
-def number(value: float, decimals: int) -> str:
-    """``value`` with so many decimals; zero never has a minus sign.
-
-    >>> number(0.7, 3), number(-0.0001, 3)
-    ('0.700', '0.000')
-    """
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def heading(section: Section, column: str) -> str:
@@ -127,12 +113,19 @@ def heading(section: Section, column: str) -> str:
     return f"{column} (%)" if percent else column
 
 
-def origin(table: Table, cite: Callable[[str], str]) -> str:
-    """The paper and its table, then the other papers that published values are from, as ``cite`` writes their keys."""
+def origin(table: Table) -> Text:
+    """The paper and its table, then the other papers that published values are from."""
     published = (cell.declared for cell in table.cells() if cell.declared.published is not None)
     others = dict.fromkeys(declared.citation for declared in published if declared.citation != table.paper)
-    also = f"; figures also from {', '.join(map(cite, others))}" if others else ""
-    return f"{cite(table.paper)}, {table.source}{also}"
+    spans: list[str | Cite] = [cite(table.paper), f", {table.source}"]
+    for place, key in enumerate(others):
+        spans += [", " if place else "; figures also from ", cite(key)]
+    return tuple(spans)
+
+
+def cite(key: str) -> Cite:
+    """The paper of a key; its words are the key where its entry cannot be read."""
+    return Cite(key, cited(key, read_once(papers)(broken=str)))  # str: nothing is said of a broken entry
 
 
 def runs(table: Table) -> str:
@@ -168,82 +161,62 @@ def least_to_most(counts: list[int], noun: str) -> str:
     return (f"{most} {noun}" if least == most else f"{least} to {most} {noun}") + ("s" if most > 1 else "")
 
 
-class Words(NamedTuple):
-    """The words of a format's legend; empty where the format does not mark it."""
-
-    both: str = "Each cell: published / measured"
-    measured: str = "Each cell: measured"
-    plus_minus: str = "±"
-    interval: str = "[worst, best AP over all orders of ties]"
-    distinct: str = "{distinct codes of the queries, of the database}"
-    best: str = "in bold"
-    outside: str = "≠ in place of / where the two differ by more than the tolerance"
-    tie_mark: str = TIE_MARK
-    same_mark: str = SAME_MARK
-    one_split_mark: str = ONE_SPLIT_MARK
-
-
-def legend(table: Table, how: Notation, words: Words = Words()) -> str:  # noqa: B008  (it is immutable)
-    """What the cells of ``table`` show and what their marks mean, in plain text."""
+def legend(table: Table, how: Notation, *, outside: bool = True) -> tuple[str | Sign, ...]:
+    """What the cells of ``table`` show and what their marks mean; without ``outside`` not that of the tolerance."""
     if not table.has_measured:
-        return f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet."
-    what = f"mean {words.plus_minus} standard deviation over {runs_behind(table)}"
+        return (f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet.",)
+    what = f"mean ± standard deviation over {runs_behind(table)}"
     if all(each.spread is None for each in table.measured):
         what = "1 seed" if all(each.std is None for each in table.measured) else f"mean over {runs(table)}"
-    text = f"{words.both if table.has_published else words.measured} ({what})"
-    text += f" {words.interval}" if any(map(how.interval_of, table.cells())) else ""
-    text += f" {words.distinct}" if any(map(how.distinct_of, table.cells())) else ""
-    marks = [*_of_best(table, words.best)]
-    marks += [words.outside] if words.outside and outside_tolerance(table) else []
+    spans: list[str | Sign] = [Sign.BOTH if table.has_published else Sign.MEASURED, f" ({what})"]
+    if any(map(how.interval_of, table.cells())):
+        spans.append(" [worst, best AP over all orders of ties]")
+    if any(map(how.distinct_of, table.cells())):
+        spans.append(" {distinct codes of the queries, of the database}")
+    for mark, meaning in _marks(table, outside=outside):
+        spans += ["; ", *([] if mark is None else [mark]), meaning]
+    return *spans, "."
+
+
+def _marks(table: Table, *, outside: bool) -> Iterator[tuple[Sign | None, str]]:
+    """The marks of the cells, each with what it means."""
+    yield from _of_best(table)
+    if outside and outside_tolerance(table):
+        yield Sign.OUTSIDE, ""
     if any(each.is_tie_dependent for each in table.measured):
         what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
-        marks.append(f"{words.tie_mark} {what} {TIE_RANGE:g}")
-    marks += [f"{words.same_mark} the same for every seed"] if any(each.is_same for each in table.measured) else []
+        yield Sign.TIE, f" {what} {TIE_RANGE:g}"
+    if any(each.is_same for each in table.measured):
+        yield Sign.SAME, " the same for every seed"
     if any(each.lacks_splits for each in table.measured):
-        marks.append(f"{words.one_split_mark} rows of one split, so that nothing is claimed")
-    return "; ".join([text, *marks]) + "."
+        yield Sign.ONE_SPLIT, " rows of one split, so that nothing is claimed"
 
 
-def _of_best(table: Table, mark: str) -> Iterator[str]:
+def _of_best(table: Table) -> Iterator[tuple[Sign | None, str]]:
     """What the mark of the best values means, where there was a test and where there was none."""
     compared = [compared for section in table.sections for compared in section.compared]
     tests = [each.test for each in compared if each.test is not None]
     if tests:
         splits = least_to_most([test.n_splits for test in tests], "split")
         test = f"the paired bootstrap over {splits} and their queries, Holm within the column, level {LEVEL:g}"
-        yield f"{mark}: the highest mean, and all not significantly below it ({test})"
+        yield Sign.BEST, f": the highest mean, and all not significantly below it ({test})"
     if any(each.test is not None and len(each.test.p) < len(each.cells) for each in compared):
-        yield "values without AP of each query on these splits are not compared"
+        yield None, "values without AP of each query on these splits are not compared"
     if len(tests) < len(compared):
         where = " in the other columns" if tests else ""
-        yield f"{mark}{where}: the highest mean; no test over splits"
+        yield Sign.BEST, f"{where}: the highest mean; no test over splits"
 
 
-def marks_of(measured: Measured) -> str:
-    """The signs behind a measured value, where it is plain text."""
-    return (
-        TIE_MARK * bool(measured.is_tie_dependent)
-        + SAME_MARK * measured.is_same
-        + ONE_SPLIT_MARK * measured.lacks_splits
-    )
+def marks_of(measured: Measured) -> Iterator[Sign]:
+    """The marks behind a measured value."""
+    if measured.is_tie_dependent:
+        yield Sign.TIE
+    if measured.is_same:
+        yield Sign.SAME
+    if measured.lacks_splits:
+        yield Sign.ONE_SPLIT
 
 
 def outside_tolerance(table: Table) -> list[TableCell]:
     """The cells whose measured mean differs from the published value by more than their tolerance."""
     return [cell for cell in table.cells() if cell.within_tolerance is False]
-
-
-def split_evenly(labels: tuple[str, ...], most: int) -> list[tuple[str, ...]]:
-    """``labels`` cut into as few pieces of at most ``most`` as possible, the pieces as even as possible."""
-    size = -(-len(labels) // -(-len(labels) // most))
-    return [labels[start : start + size] for start in range(0, len(labels), size)]
-
-
-def fewest_pieces(labels: tuple[str, ...], fits: Callable[[tuple[str, ...]], bool]) -> list[tuple[str, ...]]:
-    """``labels`` cut evenly into the fewest pieces that all fit; into single labels where nothing else fits.
-
-    >>> fewest_pieces(("a", "b", "ccc"), lambda piece: len("".join(piece)) <= 3)
-    [('a', 'b'), ('ccc',)]
-    """
-    cuts = (split_evenly(labels, most) for most in range(len(labels), 1, -1))
-    return next((pieces for pieces in cuts if all(map(fits, pieces))), [(label,) for label in labels])

@@ -14,7 +14,6 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import Broken, each_usable, refuse
 
 OWN = "hashbench"  # the key of our own tables and figures, which has no entry
-BIBLIOGRAPHY = "hashbench"  # \\bibliography{hashbench}: the file of all entries beside the tables
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 # the field that says where an entry of this type was published
 VENUE = {"article": "journal", "inproceedings": "booktitle", "book": "publisher", "techreport": "institution"}

@@ -9,8 +9,8 @@ from hashbench.foundation.config import Setting, canonical_json
 from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import BASE, Run, RunName
 from hashbench.runs.settings import TUNED, Sourced, method_file, recipes
+from hashbench.showing.inks.markdown import escape
 from hashbench.tables.cell_runs import run_of
-from hashbench.tables.render_markdown import escape
 from hashbench.tables.spec import TableSpec
 
 SIZES = ("bits", "k")  # settings that differ from column to column of a table

@@ -1,58 +1,18 @@
 """What is stored of the runs that a table needs, and how long the others will take, by the seconds of past runs."""
 
-import statistics
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hashbench.foundation.config import Setting
+from hashbench.runs.past import Past
 from hashbench.runs.row import IMPORTED, Row
 from hashbench.runs.run import Run
-from hashbench.tables.cell import CODE_SIZE, Cell
+from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import CellRuns, cell_runs
 from hashbench.tables.spec import TableSpec
 
-LIKE = ("model", "features")  # a network of ImageNet says nothing of how long a linear one takes
-
-
-@dataclass(frozen=True)
-class PastSeconds:
-    """The median seconds of past runs, on whatever machines: by method, protocol and size; and less exactly."""
-
-    seconds: Mapping[tuple[Any, ...], float]
-
-    @staticmethod
-    def of(rows: Iterable[Row]) -> "PastSeconds":
-        """The seconds to train, encode and score of all successful ``rows``."""
-        found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
-        for row in rows:
-            if row.status == "ok" and row.seconds is not None:
-                total = row.seconds.train + row.seconds.encode + row.seconds.score
-                place, settings = (row.dataset, row.protocol), row.config.get("settings", {})
-                for key in _keys(row.method, str(row.config.get("budget")), place, settings):
-                    found[key].append(total)
-        return PastSeconds({key: statistics.median(of_runs) for key, of_runs in found.items()})
-
-    def of_run(self, run: Run) -> float | None:
-        """The median of past runs of its method, budget, network and features, on its protocol with its size.
-
-        Otherwise of any size, then on the data set, then on any; None if the method was never run so.
-        """
-        name = run.name
-        keys = _keys(name.method, name.budget, (name.dataset, name.protocol), name.settings)
-        return next((self.seconds[key] for key in keys if key in self.seconds), None)
-
-
-def _keys(
-    method: str, budget: str, place: tuple[str, str], settings: Mapping[str, Setting]
-) -> Iterator[tuple[Any, ...]]:
-    """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
-    like = (method, budget, *(str(settings.get(key)) for key in LIKE))
-    yield *like, *place, *(str(settings.get(key)) for key in CODE_SIZE)
-    yield *like, *place
-    yield *like, place[0]
-    yield like
+UNKNOWN = "unknown"  # in place of hours
 
 
 State = Literal["done", "partly", "failed", "missing", "not available yet"]
@@ -115,13 +75,13 @@ class TableStatus:
         return {"table": self.spec.name, "seeds": of_each, "splits": splits, **self.counts(), **left}
 
     def hours(self) -> str:
-        """The hours left: ``?`` where no past run tells, ``> 1.5`` where none tells of some."""
+        """The hours left: ``unknown`` where no past run tells, ``> 1.5`` where none tells of some."""
         if self.n_unknown:
-            return f"> {self.hours_left:.1f}" if self.hours_left >= 0.05 else "?"
+            return f"> {self.hours_left:.1f}" if self.hours_left >= 0.05 else UNKNOWN
         return "< 0.1" if 0 < self.hours_left < 0.05 else f"{self.hours_left:.1f}"
 
 
-def table_status(spec: TableSpec, stored: Mapping[str, Row], past: PastSeconds, seeds: int = 1) -> TableStatus:
+def table_status(spec: TableSpec, stored: Mapping[str, Row], past: Past, seeds: int = 1) -> TableStatus:
     """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
     todo: list[Run] = []
     cells = {each.cell.run_key: _cell_status(each, stored, todo) for each in cell_runs(spec, seeds)}

@@ -9,8 +9,9 @@ from typing import Any
 
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.registry import canonical
+from hashbench.runs.past import CODE_SIZE
 from hashbench.runs.row import IMPORTED, Row, processor_of
-from hashbench.tables.cell import CODE_SIZE, Cell
+from hashbench.tables.cell import Cell
 from hashbench.tables.difference import AgainstBest, Position, Scores, against_best
 
 TIE_RANGE = 0.1  # a cell is tie-dependent if its best AP is more than this above its worst AP

@@ -4,6 +4,7 @@ The k nearest items by floats are relevant. So recall@m is the recall@k after th
 again by the floats, and a line has it for m = k and for some times as many candidates.
 """
 
+import math
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,22 +21,23 @@ from hashbench.foundation.progress import with_bar
 from hashbench.methods import METHODS
 from hashbench.metrics import Metrics, evaluate_with_extremes, summarise
 from hashbench.runs.data import require_supervision
-from hashbench.runs.missing import require_pytorch
+from hashbench.runs.needs import require_pytorch
 from hashbench.runs.query_scores import range_of
 from hashbench.runs.row import HEADINGS, Row
 from hashbench.runs.run import Run
 from hashbench.runs.search_cost import SearchCost, search_cost
 from hashbench.runs.settings import FORM, method_file
 from hashbench.runs.store import Store
-from hashbench.tables.render_csv import Value, csv_lines
-from hashbench.tables.render_markdown import escape, grids
+from hashbench.showing.sheet import Cell, Grid, Number, Range, Sheet, Value, records
 
 METHODS_OF_VECTORS = ("sign", "itq", "pq", "opq", "rabitq", "turboquant", "scalar")
 LENGTHS = (64, 128, 256)  # of codes, and as many bits as a vector has numbers
 SHORT = {"opq": 128}  # the most bits unless others are asked for: a rotation is learnt in minutes for each length
 BITS_OF_A_NUMBER = {"rabitq": (1, 2, 4), "turboquant": (1, 2, 4), "scalar": (8,)}
 VARIANTS: dict[str, dict[str, dict[str, Setting]]] = {"sign": {"Sign": {}, "Sign at the median": {"centre": "median"}}}
-MAIN_FACTOR = 4  # that the picture and the last sentence have, if it is among the factors
+MAIN_FACTOR = 4  # that the picture and the last sentence have, if it is among the factors and leaves out items
+
+SHARE = ".3f"  # how recalls are rounded
 
 Query = Literal["bits", "float"]
 
@@ -56,7 +58,7 @@ class Code:
     @property
     def label(self) -> str:
         """Its name with the number of bits, of no other code."""
-        return f"{self.title}, {self.bits} bits"
+        return f"{self.title}, {counted(self.bits, 'bit')}"
 
     @property
     def is_binary(self) -> bool:
@@ -79,9 +81,20 @@ class Comparison:
         return neighbours_rule(self.card, self.protocol)
 
     @property
+    def n_base(self) -> float:
+        """The number of items that are searched, infinity if the protocol does not say it."""
+        return self.card.protocol(self.protocol).n_database or math.inf
+
+    @property
     def main_factor(self) -> int:
-        """The factor by which codes are chosen."""
-        return MAIN_FACTOR if MAIN_FACTOR in self.factors else max(self.factors, default=1)
+        """The factor by which codes are chosen: 4, or the largest whose candidates are not the whole base."""
+        choosing = [factor for factor in self.factors if factor * self.rule.k < self.n_base]
+        return MAIN_FACTOR if MAIN_FACTOR in choosing else max(choosing, default=1)
+
+    @property
+    def nearest(self) -> str:
+        """The relevant items in words."""
+        return "the nearest" if self.rule.k == 1 else f"the {self.rule.k} nearest"
 
     def metric(self, factor: int) -> str:
         """The metric of the codes alone (1), or with so many times k candidates."""
@@ -90,7 +103,7 @@ class Comparison:
     @property
     def title(self) -> str:
         """What is compared, in one line."""
-        return f"Codes for the vectors of {self.card.name}: recall of the {self.rule.k} nearest by {self.rule.metric}"
+        return f"Codes for the vectors of {self.card.name}: recall of {self.nearest} by {self.rule.metric}"
 
 
 @dataclass(frozen=True)
@@ -109,9 +122,9 @@ class Line:
     best: float | None = None
 
     @property
-    def reordered(self) -> float | None:
+    def without_floats(self) -> float | None:
         """The recall where the main number of candidates is ordered again by query times bits, without floats."""
-        return self.cost.reordered if self.query == "bits" else None
+        return self.cost.without_floats if self.query == "bits" else None
 
     @property
     def bytes_per_vector(self) -> int:
@@ -267,7 +280,8 @@ def answer(comparison: Comparison, lines: Sequence[Line], target: float, program
     ``items`` is the file that is encoded.
     """
     factor, k = comparison.main_factor, comparison.rule.k
-    of = f"of the {k} nearest after {factor} x {k} candidates are rescored"
+    of = f"of {comparison.nearest}"
+    of += " without rescoring" if factor == 1 else f" after {factor} x {k} candidates are rescored"
     reaching = [line for line in on_front(lines, factor) if line.recalls[factor] >= target]
     if not reaching:
         best = max(lines, key=lambda line: (line.recalls[factor], -line.bytes_per_vector))
@@ -282,43 +296,39 @@ def answer(comparison: Comparison, lines: Sequence[Line], target: float, program
     return f"The smallest of these codes that finds {target:g} {of} is {found}: {command}"
 
 
-def as_markdown(comparison: Comparison, lines: Sequence[Line], notes: Iterable[str]) -> str:
-    """The table for people: it fits 120 columns."""
-    labels = ["code", *(escape(line.code.title) for line in lines)]
-    columns = {heading: [heading] for heading in _shown(comparison, lines[0])}
-    for line in lines:
-        for heading, text in _shown(comparison, line).items():
-            columns[heading].append(text)
-    columns = {heading: cells for heading, cells in columns.items() if any(cells[1:])}
-    blocks = [f"## {escape(comparison.title)}", *grids(labels, columns)]
-    return "\n\n".join([*blocks, "\n".join(f"- {escape(note)}" for note in notes)]) + "\n"
+def sheet_of(comparison: Comparison, lines: Sequence[Line], notes: Sequence[str]) -> Sheet:
+    """The table for people, which fits 120 columns, and in its records all that is known of each line."""
+    headings = ["bits", "query", "bytes", "alone", "tie range", *(f"{factor}x" for factor in comparison.factors)]
+    headings += ["no floats", "us", "ms"]
+    columns = zip(headings, zip(*(_cells(comparison, line) for line in lines), strict=True), strict=True)
+    shown = [(heading, cells) for heading, cells in columns if any(cell is not None for cell in cells)]
+    rows = [[line.code.title, *(cells[place] for _, cells in shown)] for place, line in enumerate(lines)]
+    points = [_point(comparison, line) for line in lines]
+    return Sheet(
+        comparison.title,
+        [Grid(rows, ["code", *(heading for heading, _ in shown)])],
+        notes=notes,
+        records=lambda: records(points[0], (point.values() for point in points)),
+    )
 
 
-def _shown(comparison: Comparison, line: Line) -> dict[str, str]:
-    shown = {"bits": f"{line.code.bits:,}", "query": line.query, "bytes": f"{line.bytes_per_vector:,}"}
-    shown |= {"alone": _share(line.recalls[1]), "tie range": _range(line)}
-    shown |= {f"{factor}x": _share(line.recalls[factor]) for factor in comparison.factors}
-    shown["no floats"] = "" if line.reordered is None else _share(line.reordered)
-    times = {"us": line.cost.encode_us, "ms": line.cost.query_ms[line.query]}
-    return shown | {heading: f"{time:,.3g}" if time < 100 else f"{time:,.0f}" for heading, time in times.items()}
+def _cells(comparison: Comparison, line: Line) -> Iterator[Cell]:
+    yield line.code.bits
+    yield line.query
+    yield line.bytes_per_vector
+    yield Number(line.recalls[1], SHARE)
+    yield _range(line)
+    yield from (Number(line.recalls[factor], SHARE) for factor in comparison.factors)
+    yield None if line.without_floats is None else Number(line.without_floats, SHARE)
+    for time in (line.cost.encode_us, line.cost.query_ms[line.query]):
+        yield Number(time, ",.3g" if time < 100 else ",.0f")
 
 
-def _range(line: Line) -> str:
+def _range(line: Line) -> Cell:
     """The ends of the recall by codes alone over the orders of ties; 0 where no tie decides, blank if not known."""
     if line.worst is None or line.best is None:
-        return ""
-    return "0" if line.worst == line.best else f"[{_share(line.worst)}, {_share(line.best)}]"
-
-
-def _share(value: float) -> str:
-    """Three decimals, without the 0 before the point."""
-    return f"{value:.3f}".removeprefix("0")
-
-
-def as_csv(comparison: Comparison, lines: Sequence[Line]) -> str:
-    """All that is known of each line."""
-    points = [_point(comparison, line) for line in lines]
-    return csv_lines([*points[0]], (point.values() for point in points))
+        return None
+    return 0 if line.worst == line.best else Range(line.worst, line.best, SHARE)
 
 
 def _point(comparison: Comparison, line: Line) -> dict[str, Value]:
@@ -327,7 +337,7 @@ def _point(comparison: Comparison, line: Line) -> dict[str, Value]:
     point |= {"query": line.query, "bytes": line.bytes_per_vector}
     point |= {name: line.recalls[1], f"{name}_worst": line.worst, f"{name}_best": line.best}
     point |= {f"{name}_after_{factor}x": line.recalls[factor] for factor in comparison.factors}
-    point[f"{name}_after_{comparison.main_factor}x_without_floats"] = line.reordered
+    point[f"{name}_after_{comparison.main_factor}x_without_floats"] = line.without_floats
     seconds = line.row.seconds
     point |= {"fit_s": None if seconds is None else seconds.train, "encode_us": line.cost.encode_us}
     return point | {"query_ms": line.cost.query_ms[line.query], "cpu": line.cost.cpu, "run": line.row.run}

@@ -12,13 +12,14 @@ from typing import Any
 from hashbench.foundation.errors import counted
 from hashbench.foundation.paths import read_once
 from hashbench.metrics import shown
-from hashbench.tables.cell import CODE_SIZE, Cell
+from hashbench.runs.past import CODE_SIZE, LIKE
+from hashbench.showing import sheet
+from hashbench.showing.sheet import Grid, Sheet, records
+from hashbench.tables.cell import Cell
+from hashbench.tables.notation import cite
 from hashbench.tables.papers import OWN
-from hashbench.tables.render_csv import csv_lines, settings_text
-from hashbench.tables.render_leaderboard import Renderer
-from hashbench.tables.render_markdown import cite
+from hashbench.tables.sheet import settings_text
 from hashbench.tables.spec import load, why_not_here
-from hashbench.tables.status import LIKE
 from hashbench.tables.table import Table, TableCell
 from hashbench.tables.tracks import title_of
 
@@ -123,21 +124,37 @@ def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdi
     return Verdict(table.name, cell, NOT_MEASURED, why_not_here(declared, read_once(load)(table.name)) or no_run)
 
 
-def render(found: Sequence[Verdict], renderer: Renderer) -> str:
-    """How many cells of each paper, method and metric have each verdict, as Markdown, LaTeX or HTML."""
+def sheet_of_verdicts(found: Sequence[Verdict]) -> Sheet:
+    """How many cells of each paper, method and metric have each verdict; the records have a line for each cell."""
     waiting = Counter(each.why for each in found if each.verdict == NOT_MEASURED)
     why = "; ".join(f"{counted(n, 'cell')}: {why}" for why, n in waiting.most_common())
     notes = [EXPLANATION, *([f"Not measured: {why}."] if why else []), *_not_compared(found)]
-    parts = []
-    for by, corner, title in (("citation", "paper", cite), ("method", "method", title_of), ("metric", "metric", shown)):
-        labels = [title(getattr(verdict.cell.declared, by)) for verdict in found]
-        n = Counter(zip(labels, (verdict.verdict for verdict in found), strict=True))
-        is_fitted = [verdict.verdict == REPRODUCED and verdict.cell.declared.fitted is not None for verdict in found]
-        n += Counter((label, FITTED) for label, fitted in zip(labels, is_fitted, strict=True) if fitted)
-        labels = sorted(set(labels))
-        columns = {of: [(str(n[label, of]), float(n[label, of])) for label in labels] for of in COLUMNS}
-        parts.append(renderer(f"{TITLE}, by {corner}", notes if by == "citation" else [], corner, labels, [columns]))
-    return "\n".join(parts)
+    by_paper = [cite(verdict.cell.declared.citation).words for verdict in found]
+    by_method = [title_of(verdict.cell.declared.method) for verdict in found]
+    by_metric = [shown(verdict.cell.declared.metric) for verdict in found]
+    parts = [
+        Sheet(f"{TITLE}, by paper", [_counts("paper", by_paper, found)], notes),
+        Sheet(f"{TITLE}, by method", [_counts("method", by_method, found)]),
+        Sheet(f"{TITLE}, by metric", [_counts("metric", by_metric, found)]),
+    ]
+    return Sheet(
+        parts=parts,
+        values=lambda: {"verdicts": [verdict.line() for verdict in found]},
+        records=lambda: _records(found),
+    )
+
+
+def _counts(corner: str, labels: Sequence[str], found: Sequence[Verdict]) -> Grid:
+    """The number of verdicts of each label, a row each; those that are fitted are counted twice."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for label, verdict in zip(labels, found, strict=True):
+        counts[label, verdict.verdict] += 1
+        if verdict.verdict == REPRODUCED and verdict.cell.declared.fitted is not None:
+            counts[label, FITTED] += 1
+    rows: list[list[sheet.Cell]] = [
+        [label, *(counts[label, column] for column in COLUMNS)] for label in sorted(set(labels))
+    ]
+    return Grid(rows, [corner, *COLUMNS])
 
 
 def _not_compared(found: Sequence[Verdict]) -> list[str]:
@@ -153,7 +170,6 @@ def _not_compared(found: Sequence[Verdict]) -> list[str]:
     return [f"Not compared: {'; '.join(reasons)}."] if reasons else []
 
 
-def render_csv(found: Sequence[Verdict]) -> str:
-    """A line for each published cell."""
-    lines = [each.line() for each in found]
-    return csv_lines(lines[0] if lines else ["table"], (line.values() for line in lines))
+def _records(found: Sequence[Verdict]) -> Grid:
+    lines = [verdict.line() for verdict in found]
+    return records(lines[0] if lines else ["table"], (line.values() for line in lines))

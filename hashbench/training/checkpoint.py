@@ -3,22 +3,41 @@
 import hashlib
 import io
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import torch
 
-from hashbench.foundation.errors import HashbenchError, one_line
+from hashbench.foundation import provenance
+from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.files import atomic
+from hashbench.foundation.progress import note
 
 FILE, BEFORE = "checkpoint.pt", "checkpoint-before.pt"  # the last checkpoint, and the one before it
 _DIGEST = 32  # the file starts with 32 bytes of SHA-256: torch's archive does not detect a flipped bit in a tensor
 
+MadeBy = Mapping[str, str]
+UNKNOWN: MadeBy = MappingProxyType({})
 
-def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any]) -> None:
+
+def made_by(device: torch.device, precision: str) -> dict[str, str]:
+    """What the bits of a training depend on beside its settings: the code, PyTorch, the arithmetic, the processor."""
+    is_gpu = device.type == "cuda"
+    processor = torch.cuda.get_device_name(device) if is_gpu else " ".join(map(str, provenance.processor().values()))
+    return {
+        "hashbench": f"{provenance.code().version} {provenance.sources()[:10]}",
+        "PyTorch": str(torch.__version__),  # a type of its own, which no checkpoint can hold
+        "arithmetic": f"{device.type} {precision}",
+        "processor": processor,
+    }
+
+
+def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any], made_by: MadeBy = UNKNOWN) -> None:
     """Writes a checkpoint; ``config`` is the digest of the run's configuration. The previous one is kept as BEFORE."""
     buffer = io.BytesIO()
-    torch.save({"config": config, "epochs_done": epochs_done, "state": state}, buffer)
+    torch.save({"config": config, "epochs_done": epochs_done, "state": state, "made_by": dict(made_by)}, buffer)
     content = buffer.getbuffer()
     with atomic(folder / FILE) as temporary:
         with temporary.open("wb") as file:
@@ -28,33 +47,56 @@ def save(folder: Path, config: str, epochs_done: int, state: dict[str, Any]) -> 
             (folder / FILE).replace(folder / BEFORE)
 
 
-def load(folder: Path, config: str) -> tuple[int, dict[str, Any]] | None:
-    """The number of finished epochs and the state of the last checkpoint that is whole; None without any."""
+def load(folder: Path, config: str, here: MadeBy = UNKNOWN) -> tuple[int, dict[str, Any]] | None:
+    """The number of finished epochs and the state of the last checkpoint that is whole; None without any.
+
+    A note says where ``made_by`` of the training so far is another than ``here``: then its bits may be others.
+    """
     paths = [path for path in (folder / FILE, folder / BEFORE) if path.exists()]
     remedy = f"remove {'it' if len(paths) == 1 else f'{FILE} and {BEFORE}'} to start over"
     for path in paths:
         try:
             content = read(path)
-            made_by, epochs_done, state = content["config"], int(content["epochs_done"]), content["state"]
+            of_config, epochs_done, state = content["config"], int(content["epochs_done"]), content["state"]
+            differences = _differences(content.get("made_by", {}), here)
         except Exception as error:
-            reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {one_line(error)})"
+            reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {printable(one_line(error), 100)})"
             if path == paths[-1]:
                 raise HashbenchError(f"{reason}: {remedy}") from None
             print(f"warning: {reason}: going on from the one before", file=sys.stderr)  # noqa: T201
             continue
-        if made_by != config:
-            raise HashbenchError(f"{path}: a checkpoint of another configuration: {remedy}")
+        if of_config != config:
+            raise HashbenchError(f"{path}: a checkpoint of another configuration{differences}: {remedy}")
+        if differences:
+            note(f"note: {folder.name} goes on after epoch {epochs_done}, but perhaps not to the bit{differences}")
         return epochs_done, state
     return None
+
+
+def _differences(there: MadeBy, here: MadeBy) -> str:
+    """What differs between two trainings, in brackets; empty if nothing does, and of checkpoints that do not say it."""
+    differing = [key for key in here if there.get(key, here[key]) != here[key]]
+    shown = [f"its {key} is {printable(there[key])}, here {here[key]}" for key in differing]
+    return f" ({'; '.join(shown)})" if shown else ""
 
 
 def read(path: Path) -> dict[str, Any]:
     """The content of a checkpoint: config, epochs_done, state; raises ValueError if its checksum is another."""
     content = path.read_bytes()
-    if hashlib.sha256(memoryview(content)[_DIGEST:]).digest() != content[:_DIGEST]:
+    if not _is_whole(content):
         raise ValueError("the content does not have its checksum")
     found: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
     return found
+
+
+def last_whole(folder: Path) -> Path | None:
+    """The file of the last checkpoint that is whole; None without any."""
+    paths = (folder / FILE, folder / BEFORE)
+    return next((path for path in paths if path.exists() and _is_whole(path.read_bytes())), None)
+
+
+def _is_whole(content: bytes) -> bool:
+    return hashlib.sha256(memoryview(content)[_DIGEST:]).digest() == content[:_DIGEST]
 
 
 def remove(folder: Path) -> None:

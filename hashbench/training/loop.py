@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from hashbench.contract import BitSettings, TrainingData, TrainingFailed
+from hashbench.contract import BitSettings, TimeIsOver, TrainingData, TrainingFailed
 from hashbench.foundation.config import derive_seed, digest
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.progress import bar as progress_bar
@@ -38,8 +38,9 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
 
     Checkpoints are saved between epochs. The random numbers of an epoch depend on the seed and the epoch, so a run that
     was killed and started again ends with the same weights, bit for bit on a CPU. If several processes train together,
-    all return the hasher and the first one writes files. Raises TrainingFailed, which names ``method``, if the loss is
-    not finite, a batch raises HashbenchError, or all codes are equal; the checkpoints stay.
+    all return the hasher and the first one writes files. The checkpoints stay until the caller removes them. Raises
+    TrainingFailed, which names ``method``, if the loss is not finite, a batch raises HashbenchError, or all codes are
+    equal; and TimeIsOver, after a checkpoint, if the next epoch would end after ``data.stop_at``.
     """
     no_room = f"{method}: no memory on the GPU for the network and the training items: another program may use it"
     with retold(lambda _: no_room, torch.OutOfMemoryError):
@@ -60,12 +61,12 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
             latest |= {"loss": values["loss"], **found}
             shown = ", ".join(f"{TITLES[name]} {value:.4f}" for name, value in latest.items())
             bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, {shown}", refresh=False)
+            trainer.stop_if_time_is_over()
             trainer.save_checkpoint_if_due()
     trainer.finish()
     if log is not None:
         trainer.hasher.save(data.folder)
         log.close()
-        checkpoint.remove(data.folder)
     return trainer.hasher
 
 
@@ -91,13 +92,14 @@ class Trainer:
         self.batches = Batches(settings, data, self.device, objective.n_views, self.hasher.spare)
         self.recorded = self._recorded()
         self.optimiser = optimiser.build(settings, self.hasher.encoder, self.objective)
+        self.made_by = checkpoint.made_by(self.device, self.precision)
         self.epochs_done = self.n_steps = 0  # the steps of all epochs are known when the first batches are drawn
-        self.saved_at = time.monotonic()
+        self.saved_at = self.epoch_began = time.monotonic()
 
     def resume(self) -> None:
         """Loads the checkpoint of this configuration, if there is one."""
         group = self.data.group
-        found = checkpoint.load(self.data.folder, self.config) if group.is_first else None
+        found = checkpoint.load(self.data.folder, self.config, self.made_by) if group.is_first else None
         found = distributed.broadcast_from_first(found, group)
         if found is not None:
             self.epochs_done, state = found
@@ -106,11 +108,26 @@ class Trainer:
 
     def save_checkpoint_if_due(self) -> None:
         """Saves a checkpoint if the last one is ``checkpoint_every_s`` seconds old and the weights are finite."""
-        is_due = time.monotonic() - self.saved_at >= self.data.checkpoint_every_s
+        if time.monotonic() - self.saved_at >= self.data.checkpoint_every_s:
+            self._save_checkpoint()
+
+    def stop_if_time_is_over(self) -> None:
+        """Saves a checkpoint and raises TimeIsOver if an epoch as long as the last one would end too late.
+
+        One epoch is trained in any case, so that many short calls come to an end.
+        """
+        now, stop_at = time.monotonic(), self.data.stop_at
+        last_s = now - self.epoch_began
+        self.epoch_began = now
+        if stop_at is not None and now + last_s > stop_at and self.epochs_done < self.settings.epochs:
+            self._save_checkpoint()
+            raise TimeIsOver
+
+    def _save_checkpoint(self) -> None:
         is_last = self.epochs_done == self.settings.epochs
-        if is_due and self.data.group.is_first and not is_last and self._weights_are_finite():
+        if self.data.group.is_first and not is_last and self._weights_are_finite():
             state = {name: part.state_dict() for name, part in self._parts().items()}
-            checkpoint.save(self.data.folder, self.config, self.epochs_done, state)
+            checkpoint.save(self.data.folder, self.config, self.epochs_done, state, self.made_by)
             self.saved_at = time.monotonic()
 
     def _parts(self) -> dict[str, Any]:
@@ -125,6 +142,8 @@ class Trainer:
             losses.append(loss)
             n_trained += n_examples
             bar.update(n_examples)
+            if self.data.after_step is not None:
+                self.data.after_step(self.hasher, n_examples)
         found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
         self.epochs_done, first, last = epoch + 1, epoch * len(losses), (epoch + 1) * len(losses) - 1
         for step, value in enumerate(found, first):

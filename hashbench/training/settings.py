@@ -7,7 +7,6 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from hashbench.codes import MAX_BITS
 from hashbench.contract import PIXELS, BitSettings, CodeSettings, Precision
-from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.models import MODELS, RANDOM_WEIGHTS, whole_network
 
@@ -41,8 +40,7 @@ class TrainingSettings(CodeSettings):
     # so large a share of the values of an item is 0 at a step, and the others are divided by the rest: the dropout that
     # a frozen network has on its features in training
     feature_dropout: float = Field(0.0, ge=0, lt=1)
-    # auto: bfloat16 autocast on a GPU, float32 on a CPU
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    precision: Literal["auto"] = "auto"  # a word of every name; the option --precision decides
     relaxation: Literal["tanh", "identity"]
     tanh_scale: float = Field(1.0, gt=0)  # alpha of tanh(alpha f(x)) at the first step
     tanh_schedule: Literal["fixed", "power", "doubling"] = "fixed"
@@ -80,12 +78,9 @@ class TrainingSettings(CodeSettings):
     objective_lr: float = Field(1.0, gt=0)
 
     def precision_on(self, device: str, compute: ComputeOptions) -> Precision:
-        """The floating point type of the encoder in training; HashbenchError if settings and ``compute`` differ."""
-        chosen = {self.precision, compute.precision} - {"auto"}
-        if len(chosen) > 1:
-            raise HashbenchError(f"--precision {compute.precision}: the cell's own precision is {self.precision}")
-        half = "bfloat16" in chosen or (not chosen and device.startswith("cuda"))
-        return "bfloat16" if half else "float32"
+        """The floating point type of the encoder in training: bfloat16 autocast on a GPU unless ``compute`` says it."""
+        is_half = compute.precision == "bfloat16" or (compute.precision == "auto" and device.startswith("cuda"))
+        return "bfloat16" if is_half else "float32"
 
     @property
     @abstractmethod
@@ -170,7 +165,7 @@ class RawSettings(DeepSettings):
 class CentreSettings(DeepSettings):
     """The settings of objectives with a fixed code for each class: how these centres are drawn."""
 
-    centres: Literal["hadamard", "hadamard_first", "bernoulli", "half", "max_distance"]
+    centres: Literal["hadamard", "hadamard_first", "bernoulli", "max_distance"]
 
 
 class PairWeightSettings(DeepSettings):

@@ -1,52 +1,58 @@
-"""How fast this CPU trains a network in float32 and in bfloat16; which one is faster depends on the processor."""
+"""How fast steps of training are: a clock that the loop tells each step, and that ends the training after a while."""
 
 import time
-from pathlib import Path
-from typing import get_args
 
 import torch
 
-from hashbench.contract import Precision
-from hashbench.foundation.files import write_text
-from hashbench.foundation.progress import note
 from hashbench.training.hasher import DeepHasher
-from hashbench.training.settings import TrainingSettings
 
-PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-FILE = "precision.txt"  # in the folder of a run: a run that is continued keeps its precision
-BATCH, ROUNDS = 50, 2  # images of a step, and timed steps of each precision: a few seconds in all
+WARM_UP = 10  # one part of so many of the time passes before steps are timed: kernels are chosen and compiled
 
 
-def fastest(settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float, folder: Path) -> Precision:
-    """The faster precision: that of an earlier start of the run in ``folder``, or a few steps of training are timed."""
-    kept = (folder / FILE).read_text().strip() if (folder / FILE).is_file() else ""
-    if found := [precision for precision in PRECISIONS if precision == kept]:
-        return found[0]
-    speeds = images_a_second(settings, item_shape, value_max)
-    chosen = max(speeds, key=lambda precision: speeds[precision])
-    timed = ", ".join(f"{precision} {speed:,.0f}" for precision, speed in speeds.items())
-    note(f"note: images a second: {timed}: this run takes {chosen}")
-    write_text(folder / FILE, f"{chosen}\n")
-    return chosen
+class Enough(Exception):  # noqa: N818  (no error: it ends a training whose steps were timed)
+    """Ends a training."""
 
 
-def images_a_second(
-    settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float, batch: int = BATCH
-) -> dict[Precision, float]:
-    """The images a second of forward and backward steps of the network in each precision; the best of some steps."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        hasher = DeepHasher(settings, item_shape, value_max)
-        items = torch.rand(min(settings.batch_size, batch), *item_shape) * value_max
-        inputs = hasher.normalised(items).detach()
-        encoder = hasher.train().encoder
-        fastest = dict.fromkeys(PRECISIONS, float("inf"))
-        for turn in range(ROUNDS + 1):
-            for precision in PRECISIONS:  # in turns: another program on the machine slows both
-                started = time.perf_counter()
-                with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
-                    activations = encoder(inputs)
-                activations.float().square().mean().backward()
-                if turn > 0:  # the first step of each compiles its kernels
-                    fastest[precision] = min(fastest[precision], time.perf_counter() - started)
-    return {precision: len(inputs) / seconds for precision, seconds in fastest.items()}
+class StepClock:
+    """Times the steps of a training after a warm-up, and raises ``Enough`` when they have gone on for ``seconds``.
+
+    ``network`` is the trained network as the last step left it; ``n_items`` and ``n_steps`` are those that were timed,
+    in ``timed_s`` seconds. A training that ends before has a part, or nothing, that was timed.
+    """
+
+    network: DeepHasher
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.made_at = time.perf_counter()
+        self.first_at: float | None = None  # when the first step ended
+        self.started_at: float | None = None
+        self.n_items = self.n_steps = self.n_all_steps = 0
+        self.timed_s = 0.0
+
+    def __call__(self, network: DeepHasher, n_items: int) -> None:
+        """Counts a step on so many items. A GPU is waited for where the timing begins and ends, and nowhere between."""
+        self.network = network
+        self.n_all_steps += 1
+        self.first_at = self.first_at or time.perf_counter()
+        passed_s = time.perf_counter() - self.first_at
+        if self.started_at is not None:
+            self.n_items += n_items
+            self.n_steps += 1
+            if passed_s >= self.seconds:
+                self.timed_s = self._now() - self.started_at
+                raise Enough
+        elif passed_s >= self.seconds / WARM_UP:
+            self.started_at = self._now()
+
+    def _now(self) -> float:
+        device = self.network.normalised.mean.device
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter()
+
+    @property
+    def before_s(self) -> float:
+        """The seconds before the first step, in which averages are taken and weights are loaded."""
+        assert self.first_at is not None
+        return max(0.0, self.first_at - self.made_at - self.timed_s / self.n_steps)

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support import stored_rows
 from support.command_line import call
@@ -121,9 +122,10 @@ def test_search_and_a_damaged_hasher_print_it_too(capsys: pytest.CaptureFixture[
     results = tmp_path / "other"
     run = json.loads(call(capsys, "--results", str(results), *LSH, "--json")[1])["run"]
     advice = f": this trains it again: hashbench --results {results} train lsh digits --protocol s1 --bits 16 --again\n"
-    out = str(tmp_path / "sheet.png")
+    out = tmp_path / "out.npz"
+    np.save(tmp_path / "items.npy", np.zeros((1, 8, 8, 1), np.uint8))
     (results / "runs" / run / "hasher.npz").write_bytes(b"PK damaged")
-    for command in (["encode", run], ["search", run]):
+    for command in (["encode", run], ["search", run, tmp_path / "items.npy"]):
         code, _, err = call(capsys, "--results", str(results), *command, "--out", out)
         assert code == 2
         assert "hasher.npz: not a whole hasher" in err

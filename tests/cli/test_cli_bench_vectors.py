@@ -168,9 +168,10 @@ def test_repeated_vectors_tie_by_float_queries_too_and_candidates_may_be_the_who
         worst, mean, best = (float(line[f"recall@1{end}"]) for end in ("_worst", "", "_best"))
         assert worst < mean < best
     assert [key for key in points()[0] if "after" in key] == [f"recall@1_after_{f}" for f in ("2x", "720x")] + [
-        "recall@1_after_720x_without_floats"
+        "recall@1_after_2x_without_floats"
     ]
     assert "- 720x: these candidates are the whole base" in out
+    assert "of the nearest after 2 x 1 candidates are rescored" in out.splitlines()[-1]
     assert "queries have another item as near as number 1" in Path("results/bench/bench_mine.md").read_text()
     code, out, err = hashbench("bench", "mine.npy", "--methods", "pq", "--bits", "16", "--rescore", "1")
     assert code == 0 and "no floats" not in out and " 1x" not in out.splitlines()[2]

@@ -109,7 +109,7 @@ def test_then_everything_works_as_for_any_other_from_any_folder(
     )
     assert hashbench("split", "flowers", "--protocol", "own", "--check")[0] == 0
     assert hashbench("features", "flowers", "--model", "pixels")[0] == 0
-    assert hashbench("search", row["run"], "--out", "sheet.png")[0] == 0
+    assert hashbench("search", row["run"], "--out", "near.npz")[0] == 0
     code, out, _ = hashbench("list", "datasets")
     assert re.search(r"^flowers +own data, from flowers \[own\]$", out, re.MULTILINE)
     code, out, _ = hashbench("doctor")

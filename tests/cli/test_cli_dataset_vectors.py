@@ -125,8 +125,12 @@ def test_odd_vectors_are_told(hashbench: Call) -> None:
     code, _, err = hashbench("dataset", "add", "mine", npy("v", vectors))
     assert code == 0
     assert "v.npy: 1 of 1,001 features are the same for all items" in err
-    assert "v.npy: 1 vector of 1,200 repeat another" in err
+    assert "v.npy: 1 of 1,200 vectors repeat another" in err
     assert "such vectors are like noise" in err
+    queries = npy("q", np.r_[vectors[:4], vectors[7:9] + 1])
+    code, _, err = hashbench("dataset", "add", "mine", "v.npy", "--queries", queries, "--replace")
+    assert code == 0
+    assert "v.npy: 4 of the 6 queries are vectors of the database, the nearest to themselves" in err
 
 
 def test_metric_puts_neighbours_in_the_place_of_labels(hashbench: Call) -> None:
@@ -179,14 +183,14 @@ BAD = {
         "not of 8 values",
     ),
     "a hostile header": (lambda: [hostile("b.fbin")], "72 bytes are not 2,147,483,648 rows"),
-    "an empty file": (lambda: [empty("b.fvecs")], "0 bytes are not whole rows"),
+    "an empty file": (lambda: [empty("b.fvecs")], "b.fvecs: empty: no vector is in it"),
     "an empty npy": (lambda: [empty("b.npy")], "b.npy: not a readable"),
     "images": (lambda: [npy("b", BASE.reshape(N, 4, 2))], "images of shape (200, 4, 2) need labels"),
     "a norm of 0": (lambda: [npy("b", BASE * (BASE > 200)), "--metric", "cosine"], "row 0 has norm 0, and no cosine"),
     "one vector only": (lambda: [npy("b", np.ones((N, D)))], "all items are the same"),
     "classes": (lambda: [npy("b", BASE), "--queries-per-class", "2"], "the vectors have no classes"),
     "other neighbours": (lambda: [ann(ids=(NEAREST + 1) % N)], "ann.hdf5: neighbors: query 0: its neighbour number"),
-    "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "neighbour 200: the database has the items 0 to 199"),
+    "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "there is no row 200: the database has rows 0 to 199\n"),
     "other distances": (
         lambda: [ann(distances=DISTANCES * 1.5)],
         "ann.hdf5: distances: query 0: the distance of its neighbour number 1 is",

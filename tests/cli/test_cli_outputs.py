@@ -81,7 +81,6 @@ WRITERS = {
     "eval": "eval codes.npz --csv out/a.csv --per-query out/q.csv --curves out --trec-run out/run --qrels out/qrels",
     "table": "table tiny --write",
     "figure": "figure tiny --write",
-    "report": "report --site out",
 }
 
 

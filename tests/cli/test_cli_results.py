@@ -1,4 +1,4 @@
-"""``hashbench results``: list, show, diff, merge and prune, through main() as a user meets them."""
+"""``hashbench results``: list, show, merge and prune, through main() as a user meets them."""
 
 import json
 import shutil
@@ -89,61 +89,12 @@ def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
     left = "error: 1 left out: see the line above\n"
     for complaint, text in damages.items():
         place = damage(results, bad, text)
-        for command in (["list"], ["diff", results, other], ["diff", other, results]):
-            code, out, err = call(capsys, "--results", results, "results", *command)
-            assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.endswith(left)
-            assert err.count("\n") == 2
-            assert good.run in out or "equal: 1\n" in out
+        code, out, err = call(capsys, "--results", results, "results", "list")
+        assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.endswith(left)
+        assert err.count("\n") == 2 and good.run in out
         code, out, err = call(capsys, "--results", other, "results", "merge", results)
         assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.count("\n") == 2
         assert stored_rows.names(other) == [good.run]
-
-
-def test_two_rows_differ_in_settings_and_metrics(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    a, b = row(), row(bits=24, ap=0.75, utc="2001-01-01T00:00:00Z")
-    write(results, a, b)
-    code, out, err = call(capsys, "results", "diff", a.run, b.run)
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
-        f"A  {a.run}",
-        f"B  {b.run}",
-        "",
-        "settings",
-        "  settings.bits  12  24",
-        "",
-        "metrics, A - B",
-        "  ap  0.5000  0.7500  -0.25",
-        "",
-        "made by",
-        "  utc  2000-01-01T00:00:00Z  2001-01-01T00:00:00Z",
-    ]
-    found = json.loads(call(capsys, "results", "diff", a.run, b.run, "--json")[1])
-    assert found["settings"] == {"settings.bits": [12, 24]} and found["metrics"] == {"ap": [0.5, 0.75]}
-    assert call(capsys, "results", "diff", a.run, a.run)[1].splitlines()[-1] == "the same settings and values"
-
-
-def test_two_folders_differ_in_rows(results: Path, other: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(results, row(), row("itq"), row(bits=24), row(bits=32))
-    write(other, row(), row("itq", ap=0.625), row(bits=24, utc="2001-01-01T00:00:00Z"), row(bits=48))
-    code, out, err = call(capsys, "results", "diff", results, other / "rows")
-    assert (code, err) == (0, "")
-    assert out.splitlines() == [
-        f"only in A     {row(bits=32).run}",
-        f"only in B     {row(bits=48).run}",
-        f"other values  {row('itq').run}: ap 0.5000 and 0.6250",
-        "only in A: 1; only in B: 1; other values: 1; the same values, made elsewhere: 1; equal: 1",
-    ]
-    found = json.loads(call(capsys, "results", "diff", results, other, "--json")[1])
-    assert found["same_values"] == [row(bits=24).run] and found["equal"] == [row().run]
-    assert found["other_values"][row("itq").run]["metrics"] == {"ap": [0.5, 0.625]}
-    assert call(capsys, "results", "diff", results, row().run)[2].endswith(
-        ": two folders or two rows are expected, not one of each\n"
-    )
-    assert call(capsys, "results", "diff", results, results.parent) == (
-        2,
-        "",
-        f"error: {results.parent}: not a results folder: one with a folder rows in it is expected\n",
-    )
 
 
 def test_merging_takes_further_searches_of_the_same_row(
@@ -225,7 +176,7 @@ def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
     write(other, fewer)
     assert "  1 left out: the row here has the same values" in call(capsys, "results", "merge", other)[1]
     assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[1:] == [
-        f"{other}: 1 rows merged",
+        f"{other}: 1 row merged",
         "  1 kept beside the row here, which has other values or fewer",
         f"  1 not scored again, for neither counts nor codes are beside them: {more.run}",
     ]
@@ -278,12 +229,10 @@ def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
         assert found["searches"]["database"]["ap"]["mean"] == 0.5
     found = json.loads(call(capsys, "results", "show", beside, "--json")[1])["run"]
     assert found["searches"]["database"]["ap"]["mean"] == 0.75 and Path(found["row"]).name == "digits-s1.jsonl"
-    assert call(capsys, "results", "diff", row().run, beside)[1].splitlines()[-1] == "  ap  0.5000  0.7500  -0.25"
 
 
-@pytest.mark.parametrize("command", [["diff"], ["merge"]])
 def test_rows_with_control_characters_are_left_out(
-    results: Path, other: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+    results: Path, other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     good = row("itq")
     write(results, good)
@@ -291,7 +240,7 @@ def test_rows_with_control_characters_are_left_out(
     for change in ({"reason": "gone\x1b]0;title\x07"}, {"hardware": {"cpu": "a\u202eb"}}):
         stored_rows.replace_first(other, to_line(row().model_copy(update=change)))
         place = f"{other}/rows/digits-s1.jsonl:1"
-        code, out, err = call(capsys, "results", *command, *([results] if command == ["diff"] else []), other)
+        code, out, err = call(capsys, "results", "merge", other)
         assert code == 1 and err.startswith(f"left out: {place}: not a row that hashbench wrote: ")
         assert err.count("\n") == 2 and (out + err).replace("\n", "").isprintable()
 

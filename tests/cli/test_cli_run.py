@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from support.command_line import call
 from support.fake_rows import row_of_run
 from support.stored_toy import small_images
 
-from hashbench.runs import missing
+from hashbench.runs import needs
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Seconds
 from hashbench.runs.run import Run
@@ -166,11 +167,14 @@ def test_a_table_of_which_no_run_can_begin_is_three_lines_and_writes_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, out, err = call(capsys, "run", "talr_table1")
-    first, missing, remedy, nothing = err.splitlines()
+    first, missing, error = err.splitlines()
     assert (code, out, first) == (2, "", "80 runs, 0 done, 80 to do")
     assert missing.startswith("missing: the data set cifar10, the weights of vggf, the data set nuswide21 (80 of 80")
-    assert remedy.startswith("to get it: hashbench download cifar10; get https://")
-    assert nothing == "error: no run can begin: nothing was tried; meanwhile hashbench run digits needs no download"
+    assert error.startswith("error: no run can begin; to get it: hashbench download cifar10; get https://")
+    assert error.endswith(
+        "; by hand, as hashbench show nuswide21 says; meanwhile hashbench run digits needs no download"
+    )
+    assert len([part for line in err.splitlines() for part in textwrap.wrap(line, 80)]) <= 12
     assert "--weights" not in err
     assert not Store.default().folder.exists()
 
@@ -189,7 +193,7 @@ def test_a_dry_run_of_one_run_says_what_is_missing(capsys: pytest.CaptureFixture
 def test_without_pytorch_what_needs_it_is_refused_before_anything_is_written(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(missing, "find_spec", lambda name: None)  # as importlib finds what is not installed
+    monkeypatch.setattr(needs, "find_spec", lambda name: None)  # as importlib finds what is not installed
     monkeypatch.chdir(tmp_path)
     for command in (
         ("train", "talr-ap", "digits", "--bits", 8),
@@ -205,5 +209,5 @@ def test_without_pytorch_what_needs_it_is_refused_before_anything_is_written(
 
 
 def test_naming_what_is_missing_imports_no_pytorch() -> None:
-    code = "import sys, hashbench.runs.missing; sys.exit('torch' in sys.modules)"
+    code = "import sys, hashbench.runs.needs; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

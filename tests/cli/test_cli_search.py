@@ -1,4 +1,4 @@
-"""hashbench search: what the sheet shows, read back from its pixels."""
+"""``hashbench search``: the user's own images as the queries of a run."""
 
 import json
 import shutil
@@ -6,16 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 from support.command_line import call
 
 from hashbench.codes import files
-from hashbench.datasets.card import load_card
-from hashbench.evaluation.report import Tile, write_contact_sheet
-from hashbench.evaluation.report.contact_sheet import FRAME, GAP, INK, TEXT, TILE, TOP, WRONG
-from hashbench.runs.contact_sheet import class_texts
-from hashbench.runs.data import open_data
-from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 TRAIN = ["train", "lsh", "digits", "--protocol", "s1", "--bits", "16", "--json"]
@@ -27,96 +21,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> str:
     return name
 
 
-def frames(path: Path, n_rows: int, n_columns: int) -> list[list[str]]:
-    sheet = Image.open(path).convert("RGB")
-    step_x, step_y = TILE + 2 * FRAME + GAP, TILE + 2 * FRAME + GAP + 2 * TEXT
-    corners = [
-        [sheet.getpixel((GAP + x * step_x + 2 * GAP * (x > 0), TOP + y * step_y)) for x in range(n_columns)]
-        for y in range(n_rows)
-    ]
-    return [["#%02x%02x%02x" % corner for corner in row] for row in corners]  # noqa: UP031  (a tuple of three)
-
-
-def test_wrong_classes_are_framed_in_red(capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path) -> None:
-    out = tmp_path / "sheet.png"
-    assert call(capsys, "search", run, "--out", str(out), "--top", "6", "--queries", "5") == (0, f"{out}\n", "")
-    seen = frames(out, 5, 7)
-    store = Store.default()
-    row = store.named(run)
-    data, ids = (opened := open_data(Run.from_row(row))).dataset, opened.ids
-    saved = files.load(store.run_folder(row.run) / "codes.npz")
-    n_wrong = 0
-    for line, q in zip(seen, range(0, 500, 100), strict=True):
-        distances = (saved.query.bits()[q] != saved.database.bits()).sum(axis=1)
-        nearest = ids.database_ids[np.argsort(distances, kind="stable")[:6]]
-        wrong = data.labels[nearest] != data.labels[ids.query_ids[q]]
-        assert line[0] == INK
-        assert [frame == WRONG for frame in line[1:]] == wrong.tolist()
-        n_wrong += int(wrong.sum())
-    assert 0 < n_wrong < 30
-
-
-def test_a_digit_is_as_bright_as_its_values_out_of_16(
-    capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path
-) -> None:
-    """Each of its 8 x 8 pixels is a square of 12 x 12."""
-    out = tmp_path / "sheet.png"
-    assert call(capsys, "search", run, "--out", str(out), "--top", "1", "--queries", "1")[0] == 0
-    opened = open_data(Run.from_row(Store.default().named(run)))
-    digit = opened.dataset.items[opened.ids.query_ids[0]][:, :, 0]
-    shown = Image.open(out).convert("L").crop((GAP + FRAME, TOP + FRAME, GAP + FRAME + TILE, TOP + FRAME + TILE))
-    expected = np.rint(digit.repeat(12, axis=0).repeat(12, axis=1) * (255 / 16))
-    assert digit.max() == 15
-    np.testing.assert_array_equal(np.asarray(shown), expected)
-
-
-def test_the_sheet_names_the_run_and_the_class_of_each_image(
-    capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[str] = []
-    monkeypatch.setattr(ImageDraw.ImageDraw, "text", lambda self, place, text, **named: drawn.append(text))
-    asked = "search", run, "--out", str(tmp_path / "sheet.png"), "--top", "2", "--queries", "3"
-    assert call(capsys, *asked)[0] == 0
-    opened = open_data(Run.from_row(Store.default().named(run)))
-    labels, queries = opened.dataset.labels, opened.ids.query_ids[[0, 166, 333]]
-    assert drawn.pop(0).startswith(f"{run}: ")
-    assert drawn[::6] == [f"query {query}" for query in queries]
-    assert drawn[1::6] == [f"class {labels[query]}" for query in queries]
-    saved = files.load(Store.default().run_folder(run) / "codes.npz")
-    nearest = opened.ids.database_ids[(saved.query.bits()[0] != saved.database.bits()).sum(axis=1).argmin()]
-    assert drawn[3] == f"class {labels[nearest]}"
-
-
-def test_classes_have_the_names_of_the_card() -> None:
-    card = load_card("cifar10")
-    assert class_texts(np.array([3, 9]), card) == ["cat", "truck"]
-    several = np.zeros((2, 10), np.uint8)
-    several[0, [0, 2]] = 1
-    assert class_texts(several, card) == ["airplane, bird", ""]
-
-
-def test_a_line_wider_than_its_image_is_cut(tmp_path: Path) -> None:
-    """No ink between the end of the image and the next one, for which there is a gap."""
-    black = np.zeros((8, 8, 1), np.uint8)
-    write_contact_sheet(tmp_path / "sheet.png", "title", [[Tile(black, "M" * 80), Tile(black, "")]])
-    end = GAP + TILE + 2 * FRAME + GAP
-    shown = np.asarray(Image.open(tmp_path / "sheet.png").convert("L"))
-    below = shown[TOP + TILE + 2 * FRAME :]
-    assert (below[:, :end] < 255).any() and (below[:, end + FRAME :] == 255).all()
-
-
-def test_own_images_have_no_class(capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path) -> None:
-    (tmp_path / "own").mkdir()
-    Image.new("L", (30, 20), 9).save(tmp_path / "own" / "a.png")
-    out = tmp_path / "sheet.png"
-    assert call(capsys, "search", run, str(tmp_path / "own"), "--out", str(out), "--top", "3")[0] == 0
-    assert WRONG not in frames(out, 1, 4)[0]
-
-
 def test_a_wrong_question_is_one_line(capsys: pytest.CaptureFixture[str], run: str, tmp_path: Path) -> None:
-    out = tmp_path / "sheet.png"
-    for arguments in ([run, str(tmp_path / "none")], ["no-such-run"]):
-        code, printed, error = call(capsys, "search", *arguments, "--out", str(out))
+    out = tmp_path / "near.npz"
+    for arguments in ([run, tmp_path / "none"], ["no-such-run"]):
+        code, printed, error = call(capsys, "search", *arguments, "--out", out)
         assert (code, printed, error.count("\n")) == (2, "", 1)
         assert error.startswith("error: ")
     assert not out.exists()

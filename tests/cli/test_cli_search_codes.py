@@ -1,6 +1,5 @@
-"""hashbench search in saved codes: ids, distances and ranks, exhaustively or by an inverted file of faiss."""
+"""hashbench search in saved codes: ids, distances and ranks."""
 
-import builtins
 import json
 from pathlib import Path
 from typing import Any
@@ -11,14 +10,11 @@ from support.command_line import call
 
 from hashbench.codes import pack
 from hashbench.codes.nearest import neighbours_of
-from hashbench.foundation.extras import how_to_install
 
 rng = np.random.default_rng(5)
 CENTRES = rng.integers(0, 2, (12, 32), np.uint8)
 DATABASE = CENTRES.repeat(30, axis=0) ^ (rng.random((360, 32)) < 0.03)
 QUERY = CENTRES[:6]
-
-IVF = "--method", "ivf"
 
 
 @pytest.fixture
@@ -27,22 +23,12 @@ def codes(tmp_path: Path) -> Path:
     return tmp_path / "codes.npz"
 
 
-@pytest.fixture
-def with_faiss() -> None:
-    pytest.importorskip("faiss", reason="needs the extra search")
-
-
 def exact(top: int, name: str = "distances") -> list[list[int]]:
     return [getattr(found, name).tolist() for found in neighbours_of(pack(QUERY), pack(DATABASE), top)]
 
 
-@pytest.mark.parametrize("method", [(), IVF])
-def test_a_top_above_the_database_finds_all_items(
-    capsys: pytest.CaptureFixture[str], codes: Path, method: tuple[str, ...], request: pytest.FixtureRequest
-) -> None:
-    if method:
-        request.getfixturevalue("with_faiss")
-    code, printed, error = call(capsys, "search", codes, *method, "--top", 999, "--json")
+def test_a_top_above_the_database_finds_all_items(capsys: pytest.CaptureFixture[str], codes: Path) -> None:
+    code, printed, error = call(capsys, "search", codes, "--top", 999, "--json")
     found = json.loads(printed)
     assert (code, found["top"], error.splitlines()[-1]) == (
         0,
@@ -70,7 +56,6 @@ def test_exhaustive_search_prints_and_writes_ids_distances_and_ranks(
         "n_items": 360,
         "n_bits": 32,
         "top": 4,
-        "method": "exhaustive",
         "n_cut_ties": tied,
         "queries": [0, 1, 2, 3, 4, 5],
         **expected,
@@ -119,67 +104,11 @@ def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path
     assert (code, json.loads(printed)["ids"]) == (0, exact(10, "items"))
 
 
-@pytest.mark.usefixtures("with_faiss")
-def test_the_approximate_search_says_what_it_did_and_its_recall(
-    capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path
-) -> None:
-    index = tmp_path / "lists.npz"
-    search = "search", codes, *IVF, "--lists", 12, "--probes", 6, "--index", index, "--json"
-    found = json.loads(call(capsys, *search)[1])
-    assert {name: found[name] for name in ("method", "lists", "probes", "recall", "n_checked")} == {
-        "method": "ivf",
-        "lists": 12,
-        "probes": 6,
-        "recall": 1.0,
-        "n_checked": 6,
-    }
-    assert found["distances"] == exact(10)
-    assert "first" not in found, "ranks are known only where all items were compared"
-    made = index.read_bytes()
-    again = json.loads(call(capsys, *search)[1])
-    assert (again["ids"], index.read_bytes()) == (found["ids"], made)
-    text = call(capsys, *search[:-1], "--check", 0)[1].splitlines()[1]
-    assert text.startswith("approximate: 6 of 12 lists searched; ")
-    text = call(capsys, *search[:-1])[1].splitlines()[1]
-    assert text.startswith("approximate: 6 of 12 lists searched, recall@10 1.0000 on 6 queries; ")
-
-
-@pytest.mark.usefixtures("with_faiss")
-def test_an_index_of_other_codes_or_lists_is_refused(
-    capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path
-) -> None:
-    index = tmp_path / "lists.npz"
-    assert call(capsys, "search", codes, *IVF, "--index", index)[0] == 0
-    said = f"error: {index}: has 19 lists, not 7: leave --lists out or name another file\n"
-    assert call(capsys, "search", codes, *IVF, "--index", index, "--lists", 7) == (2, "", said)
-    np.savez(codes, query_codes=QUERY, database_codes=DATABASE[::-1])
-    said = f"error: {index}: the lists of other codes than these: name another file to be written\n"
-    assert call(capsys, "search", codes, *IVF, "--index", index) == (2, "", said)
-
-
-def test_without_faiss_the_error_has_the_command(
-    capsys: pytest.CaptureFixture[str], codes: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any, **named: Any) -> Any:
-        if name == "faiss":
-            raise ImportError(name)
-        return real(name, *rest, **named)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    said = f"error: --method ivf needs faiss: {how_to_install('search')}\n"
-    assert call(capsys, "search", codes, *IVF) == (2, "", said)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{codes}", "--probes", 3], "--probes: can be used with --method ivf only"),
-        (["{codes}", "--check", 0, "--lists", 3], "--lists, --check: can be used with --method ivf only"),
-        (["{codes}", "--out", "sheet.png"], "sheet.png: a file of codes has no images to draw: name a FILE.npz"),
+        (["{codes}", "--out", "a.png"], "a.png: ids and distances are written to an .npz: name a FILE.npz"),
         (["{codes}", "--out", "{codes}"], "{codes}: named twice, as an input or an output"),
-        (["{codes}", *IVF, "--index", "a.npz", "--out", "a.npz"], "a.npz: named twice, as an input or an output"),
         (
             ["{codes}", "images"],
             "images: your own queries are encoded by a run, and {codes} has only codes: name a run",
@@ -188,14 +117,6 @@ def test_without_faiss_the_error_has_the_command(
         (["none.npy"], "none.npy: no such file"),
         ([], "nothing to search: name a run or codes, or use --query-codes and --database-codes"),
         (["--query-codes", "{codes}"], "nothing to search: name a run or codes"),
-        (["run", "--out", "a.png", "--json"], "--json: cannot be used with a sheet of images: use --out FILE.npz or"),
-        (["run", "--out", "a.png", *IVF], "--method ivf: cannot be used with a sheet of images: use --out FILE.npz or"),
-        (
-            ["run", "--out", "a.png", "--bits", 8],
-            "--bits: cannot be used with a sheet of images: use --out FILE.npz or",
-        ),
-        (["run", "--out", "a.png", "--top", 51], "--top 51: a sheet shows at most 50"),
-        (["run", "--out", "a.png", "--queries", 101], "--queries 101: a sheet shows at most 100"),
     ],
 )
 def test_a_wrong_question_is_one_line(

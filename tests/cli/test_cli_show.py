@@ -10,9 +10,11 @@ from support import stored_rows
 from support.command_line import status as run
 from support.fake_rows import row_of_run
 
+from hashbench.runs.row import Seconds
 from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
+from hashbench.tables.needs import device_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -76,9 +78,44 @@ def test_a_table_shows_what_is_measured_of_it(capsys: pytest.CaptureFixture[str]
     store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.5)
     assert run("show", "digits", "--kind", "table") == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "cells      64, 0 of them with a published value" in lines
-    assert "runs       1 of 32 done, 0 failed" in lines
+    assert "paper      hashbench, quickstart: 64 cells, 0 published, 1 note (--json)" in lines
+    assert "runs       32: 1 done, 0 failed; hours unknown" in lines
+    assert "data sets  digits, here" in lines
     assert "$ hashbench run digits" in lines
+
+
+def test_a_table_shows_in_twelve_lines_what_it_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "talr_table1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 12
+    text = " ".join(" ".join(lines).split())
+    for fact in (
+        "paper He et al. (2018), Table 1: 96 cells, 96 published, 6 notes (--json)",
+        "runs 80: 0 done, 0 failed; hours unknown",
+        "cifar10 184.3 MB: hashbench download cifar10; nuswide21 29.5 GB, by hand: hashbench show nuswide21",
+        "vggf: https://www.vlfeat.org/matconvnet/models/imagenet-vgg-f.mat (md5 f666c61dc968c413ef664a7e17b01144)",
+        "disk 33.9 GB for data and features, vggf and hashers of unknown size",
+        "$ hashbench speed dpsh cifar10 --protocol s1 --bits 12 --model vggf",
+    ):
+        assert fact in text
+
+
+def test_hours_are_those_of_each_device_by_its_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    stored = row_of_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.5)
+    of_gpu = row_of_run(Run.resolve("digits", "s1", "lsh", {"bits": 24}), ap=0.5)
+    changes = {"hardware": {**of_gpu.hardware, "gpu": "NVIDIA H200"}, "hasher_bytes": 10, "peak_memory": 1000}
+    took = {"seconds": Seconds(train=1800.0, encode=900.0, score=900.0)}
+    for row in (stored.model_copy(update=took), of_gpu.model_copy(update={**took, **changes})):
+        Store.default().write(row)
+    assert run("show", "digits", "--kind", "table", "--json") == 0
+    needs = json.loads(capsys.readouterr().out)["table"]["needs"]
+    n = 4  # runs of lsh, one of each size: a row tells of all of them
+    assert {each["device"]: (each["hours"], each["runs"]) for each in needs["hours"]} == {
+        device_of(stored): (float(n), n),
+        "NVIDIA H200": (float(n), n),
+    }
+    assert needs["runs_of_unknown_duration"] == 32 - n
+    assert (needs["hasher_bytes"], needs["runs_of_known_size"], needs["peak_memory"]) == (10 * n, n, 1000)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 
+UNKNOWN = "unknown (hashbench speed measures a run)"
 ABSENT = "needs method nothing, which is not installed here"
 TINY = """
 title = "Tiny"
@@ -274,7 +275,7 @@ def test_status_of_a_table_is_a_map_of_its_cells(capsys: pytest.CaptureFixture[s
         "  LSH         #        x     1 of 2 measured; seed 1 failed: it diverged",
         f"  Nothing     -        -     0 of 2 measured; not available yet: {ABSENT}",
         "# done, + partly, x failed, . missing, - not available yet",
-        "tiny: 2 runs done, 1 failed, 1 missing; 1 of 4 cells measured, 2 not available yet; hours left: ?",
+        f"tiny: 2 runs done, 1 failed, 1 missing; 1 of 4 cells measured, 2 not available yet; hours left: {UNKNOWN}",
     ]
 
 
@@ -332,8 +333,8 @@ def test_status_without_a_table_has_a_line_for_each_table(capsys: pytest.Capture
     assert run("status") == 0
     heading, *lines = (line.split() for line in capsys.readouterr().out.splitlines())
     assert heading == ["table", "runs", "done", "missing", "failed", "cells", "not", "yet", "hours", "left"]
-    assert lines[0] == ["other", "1", "of", "2", "0", "1", "2", "?"]
-    assert lines[1] == ["tiny", "1", "of", "2", "0", "1", "2", "?"]
+    assert lines[0] == ["other", "1", "of", "2", "0", "1", "2", "unknown"]
+    assert lines[1] == ["tiny", "1", "of", "2", "0", "1", "2", "unknown"]
 
 
 def test_status_of_all_as_json(capsys: pytest.CaptureFixture[str]) -> None:

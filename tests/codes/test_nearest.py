@@ -11,15 +11,16 @@ from hashbench.foundation.errors import HashbenchError
 
 @given(st.integers(1, 9), st.integers(1, 12), st.integers(1, 15), st.data())
 def test_ranks_are_the_places_an_item_takes_over_all_orders_of_tied_items(bits, n, k, data):
-    of = st.lists(st.integers(0, 1), min_size=bits, max_size=bits)
-    query, database = np.array([data.draw(of)]), np.array(data.draw(st.lists(of, min_size=n, max_size=n)))
-    found = neighbours(pack(query), pack(database), k)
+    code = st.lists(st.integers(0, 1), min_size=bits, max_size=bits)
+    query = np.array([data.draw(code)])
+    database = np.array(data.draw(st.lists(code, min_size=n, max_size=n)))
+    near = neighbours(pack(query), pack(database), k)
     distances = (query != database).sum(axis=1).tolist()
     by_hand = sorted(range(n), key=lambda item: (distances[item], item))[:k]
-    assert found.items.tolist() == by_hand
-    assert found.distances.tolist() == [distances[item] for item in by_hand]
-    assert found.first.tolist() == [1 + sum(d < distances[item] for d in distances) for item in by_hand]
-    assert found.last.tolist() == [sum(d <= distances[item] for d in distances) for item in by_hand]
+    assert near.items.tolist() == by_hand
+    assert near.distances.tolist() == [distances[item] for item in by_hand]
+    assert near.first.tolist() == [1 + sum(d < distances[item] for d in distances) for item in by_hand]
+    assert near.last.tolist() == [sum(d <= distances[item] for d in distances) for item in by_hand]
 
 
 @together(
@@ -44,15 +45,16 @@ def test_blocks_and_long_codes_change_nothing(bits: int, monkeypatch: pytest.Mon
     query = rng.integers(0, 2, (1, bits), np.uint8)
     database = np.concatenate([1 - query, query, rng.integers(0, 2, (28, bits), np.uint8)])
     monkeypatch.setattr(nearest, "BLOCK_WORDS", 7)
-    found = neighbours(pack(query), pack(database), 30)
-    assert found.distances.tolist() == sorted((query != database).sum(axis=1).tolist())
-    assert (found.items[0], found.items[-1], found.distances[-1], found.last[-1]) == (1, 0, bits, 30)
+    near = neighbours(pack(query), pack(database), 30)
+    assert near.distances.tolist() == sorted((query != database).sum(axis=1).tolist())
+    assert (near.items[0], near.items[-1], near.distances[-1], near.last[-1]) == (1, 0, bits, 30)
 
 
 def test_many_queries_are_each_searched_and_stay_in_order() -> None:
     rng = np.random.default_rng(1)
-    queries, database = pack(rng.integers(0, 2, (20, 9), np.uint8)), pack(rng.integers(0, 2, (50, 9), np.uint8))
-    for q, found in enumerate(neighbours_of(queries, database, 7)):
+    queries = pack(rng.integers(0, 2, (20, 9), np.uint8))
+    database = pack(rng.integers(0, 2, (50, 9), np.uint8))
+    for q, near in enumerate(neighbours_of(queries, database, 7)):
         alone = neighbours(queries[q : q + 1], database, 7)
-        assert found.items.tolist() == alone.items.tolist()
-        assert found.last.tolist() == alone.last.tolist()
+        assert near.items.tolist() == alone.items.tolist()
+        assert near.last.tolist() == alone.last.tolist()

@@ -25,24 +25,23 @@ from hashbench.datasets.store import Dataset, DatasetLabels
 from hashbench.datasets.stored_file import array_sha256
 from hashbench.foundation.errors import CheckFailed
 
-SAID = {"title": "", "citation": ""}
 N = 36
 CLASSES = np.r_[np.arange(N - 1) % 2, -1]
 HOT = np.stack([np.arange(N) % 2, np.arange(N) % 3 == 0], axis=1).astype(np.uint8)
 ITEMS = np.arange(N, dtype=np.uint8).reshape(N, 1, 1, 1)
 BY_CLASS = {"draw": "per_class_validation", "of": "s0", "left_out_per_class": 2, "queries_per_class": 4}
 RULES: dict[str, Protocol] = {
-    "per_class": PerClass(**SAID, queries_per_class=2, train_per_class=3, n_queries=4, n_database=N - 4, n_train=6),
-    "apart": PerClass(**SAID, queries_per_class=2, train_per_class=3, database="rest_without_train"),
-    "whole": PerClass(**SAID, queries_per_class=2, train_per_class=0),
-    "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=3),
-    "random": Random(**SAID, draw="random", queries=5, train=7),
-    "among": Random(**SAID, draw="random", queries=5, train=7, among=[2, 32]),
-    "held out": RandomValidation(**SAID, draw="random_validation", of="s0", left_out=5, train=7, queries=3),
-    "held out by class": PerClassValidation(**SAID, **BY_CLASS, train_per_class=3),
-    "held out of training": PerClassValidation(**SAID, **BY_CLASS, train_per_class=0),
-    "parts": Parts(**SAID, draw="parts", query=[30, 36], database=[0, 20], train=[10, 25]),
-    "stratified": Stratified(**SAID, draw="stratified", query=[30, 35], pool=[0, 30], validation=8, n_validation=8),
+    "per_class": PerClass(title="", queries_per_class=2, train_per_class=3, n_queries=4, n_database=N - 4, n_train=6),
+    "apart": PerClass(title="", queries_per_class=2, train_per_class=3, database="rest_without_train"),
+    "whole": PerClass(title="", queries_per_class=2, train_per_class=0),
+    "per_label": PerLabel(title="", draw="per_label", queries_per_label=2, train_per_label=3),
+    "random": Random(title="", draw="random", queries=5, train=7),
+    "among": Random(title="", draw="random", queries=5, train=7, among=[2, 32]),
+    "held out": RandomValidation(title="", draw="random_validation", of="s0", left_out=5, train=7, queries=3),
+    "held out by class": PerClassValidation(title="", **BY_CLASS, train_per_class=3),
+    "held out of training": PerClassValidation(title="", **BY_CLASS, train_per_class=0),
+    "parts": Parts(title="", draw="parts", query=[30, 36], database=[0, 20], train=[10, 25]),
+    "stratified": Stratified(title="", draw="stratified", query=[30, 35], pool=[0, 30], validation=8, n_validation=8),
 }
 
 
@@ -66,13 +65,14 @@ def audited(kind: str, chosen: Split | None = None, **given: np.ndarray) -> Audi
 
 @together("kind", RULES)
 def test_a_sound_split_of_any_kind_passes(kind: str) -> None:
-    chosen, found = sound(kind), audited(kind)
-    assert found.leaks == []
-    assert found.compared_by == ["bytes"]
-    assert found.sizes == {role: len(ids) for role, ids in chosen.lists().items()}
-    assert len(set(found.checksums.values())) == len({ids.tobytes() for ids in chosen.lists().values()})
-    assert found.ids_sha256 == chosen.sha256
-    assert found.labels_sha256 == array_sha256(labelled(kind).labels)
+    chosen = sound(kind)
+    report = audited(kind)
+    assert report.leaks == []
+    assert report.compared_by == ["bytes"]
+    assert report.sizes == {role: len(ids) for role, ids in chosen.lists().items()}
+    assert len(set(report.checksums.values())) == len({ids.tobytes() for ids in chosen.lists().values()})
+    assert report.ids_sha256 == chosen.sha256
+    assert report.labels_sha256 == array_sha256(labelled(kind).labels)
 
 
 def test_counts_are_of_each_class_or_label() -> None:
@@ -96,7 +96,8 @@ def test_stated_sizes_are_compared() -> None:
 
 
 def test_the_pinned_checksum_holds_for_the_protocols_own_seed_only() -> None:
-    chosen, pinned = sound("per_class"), RULES["per_class"].model_copy(update={"ids_sha256": "0" * 64})
+    chosen = sound("per_class")
+    pinned = RULES["per_class"].model_copy(update={"ids_sha256": "0" * 64})
     with pytest.raises(CheckFailed, match=f"the ids have checksum {chosen.sha256}"):
         audit(data("per_class"), chosen, pinned, seed=0)
     audit(data("per_class"), chosen, pinned, seed=1)
@@ -117,11 +118,12 @@ def test_duplicates_in_other_lists_are_found_with_their_ids() -> None:
 
 def test_validation_items_are_no_duplicates_of_training_items() -> None:
     items = ITEMS.copy()
-    held, train = ids("stratified", "validation"), ids("stratified", "train")
+    held = ids("stratified", "validation")
+    train = ids("stratified", "train")
     items[held] = items[train[4]]
-    found = audited("stratified", items=items)
-    leaks = found.leaks
-    assert n_duplicates(found) == 0  # of queries
+    report = audited("stratified", items=items)
+    leaks = report.leaks
+    assert n_duplicates(report) == 0  # of queries
     assert [(leak.role, leak.inside, leak.n) for leak in leaks] == [
         ("validation", "database", 8),
         ("validation", "train", 8),
@@ -131,11 +133,12 @@ def test_validation_items_are_no_duplicates_of_training_items() -> None:
 
 def test_names_are_compared_where_there_are_any_and_bytes_where_there_are_items() -> None:
     names = np.array([f"{item}.jpg".encode() for item in range(N)])
-    query, database = ids("per_class", "query"), ids("per_class", "database")
+    query = ids("per_class", "query")
+    database = ids("per_class", "database")
     names[query[0]] = names[database[5]]
-    found = audit(labelled("per_class", names), sound("per_class"), RULES["per_class"], seed=0)
-    assert found.compared_by == ["file name"]
-    assert found.leaks[0] == Leak("query", "database", "file name", 1, [(int(query[0]), int(database[5]))])
+    report = audit(labelled("per_class", names), sound("per_class"), RULES["per_class"], seed=0)
+    assert report.compared_by == ["file name"]
+    assert report.leaks[0] == Leak("query", "database", "file name", 1, [(int(query[0]), int(database[5]))])
     assert audited("per_class", names=names).compared_by == ["bytes", "file name"]
 
 
@@ -151,7 +154,7 @@ def test_keys_are_of_the_bytes_whatever_the_block(monkeypatch: pytest.MonkeyPatc
 
 def test_keys_that_agree_by_chance_are_no_duplicates() -> None:
     keys = np.array([5, 5, 5, 6], np.uint64)
-    found = find_duplicates(keys, np.array([0, 3]), np.array([1, 2]))
-    assert found == [(0, 1)]
+    pairs = find_duplicates(keys, np.array([0, 3]), np.array([1, 2]))
+    assert pairs == [(0, 1)]
     assert find_duplicates(keys, np.array([0, 3]), np.array([1, 2]), ITEMS) == []
     assert len(find_duplicates(keys, np.array([0]), np.array([], np.int64))) == 0

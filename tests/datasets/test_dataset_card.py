@@ -166,8 +166,10 @@ def test_dashes_and_capitals_do_not_matter():
 def test_unknown_names_are_answered_with_the_nearest():
     with pytest.raises(HashbenchError, match=r"^unknown dataset 'stl1': did you mean stl10\b"):
         load_card("stl1")
-    said = r"^unknown protocol of digits 's9': did you mean s1\? hashbench list protocols --dataset digits shows all$"
-    with pytest.raises(HashbenchError, match=said):
+    message = (
+        r"^unknown protocol of digits 's9': did you mean s1\? hashbench list protocols --dataset digits shows all$"
+    )
+    with pytest.raises(HashbenchError, match=message):
         load_card("digits").protocol("s9")
 
 
@@ -210,8 +212,32 @@ def test_a_probe_beyond_the_end_is_refused(toy):
         load_card("toy")
 
 
-VALIDATION = """
-[protocols.held_out]
+AT_RANDOM = """
+[protocols.s2]
+title = "At random"
+citation = "x"
+draw = "random"
+queries = 4
+train = 6
+"""
+BY_CLASS = """
+[protocols.s2]
+title = "By class"
+citation = "x"
+queries_per_class = 1
+train_per_class = 2
+"""
+SAME_ITEMS = """
+[protocols.other]
+title = "The same items"
+citation = "x"
+draw = "random"
+of = "s2"
+queries = 4
+train = 6
+"""
+VALIDATION_AT_RANDOM = """
+[protocols.other]
 title = "Held out"
 citation = "x"
 draw = "random_validation"
@@ -220,30 +246,8 @@ left_out = 4
 train = 6
 queries = 3
 """
-RANDOM = """
-[protocols.s2]
-title = "At random"
-citation = "x"
-draw = "random"
-queries = 4
-train = 6
-"""
-
-
-def test_validation_is_of_a_random_protocol_of_the_same_sizes(toy):
-    card = toy.card.read_text()
-    toy.card.write_text(card + RANDOM + VALIDATION)
-    assert load_card("toy").protocol("held_out").stands_for("held_out") == "s2"
-    others = [("queries = 4", "queries = 5"), ("train = 6", "train = 7"), ("train = 6", "train = 6\nseed = 1")]
-    others += [("train = 6", 'train = 6\ndatabase = "rest_without_train"'), ("protocols.s2", "protocols.s3")]
-    for old, new in others:
-        toy.card.write_text(card + RANDOM.replace(old, new) + VALIDATION)
-        with pytest.raises(HashbenchError, match=r"protocol held_out: s2 is not drawn at random with 4 queries, 6 "):
-            load_card("toy")
-
-
-BY_CLASS = """
-[protocols.held_out]
+VALIDATION_BY_CLASS = """
+[protocols.other]
 title = "Held out"
 citation = "x"
 draw = "per_class_validation"
@@ -252,54 +256,43 @@ left_out_per_class = 1
 train_per_class = 2
 queries_per_class = 1
 """
-PER_CLASS = """
-[protocols.s2]
-title = "By class"
-citation = "x"
-queries_per_class = 1
-train_per_class = 2
-"""
+CHANGES = {  # of the protocol s2, in all of which the other one must be refused
+    AT_RANDOM: [("queries = 4", "queries = 5"), ("train = 6", "train = 7")],
+    BY_CLASS: [("queries_per_class = 1", "queries_per_class = 2"), ("train_per_class = 2", "train_per_class = 0")],
+}
+OF_ANOTHER = {
+    "the same items": (SAME_ITEMS, AT_RANDOM, BY_CLASS, "at random with the same sizes and seed"),
+    "validation": (VALIDATION_AT_RANDOM, AT_RANDOM, BY_CLASS, "at random with 4 queries, 6 "),
+    "validation by class": (VALIDATION_BY_CLASS, BY_CLASS, AT_RANDOM, "by class with 1 queries and 2 "),
+}
 
 
-def test_validation_by_class_is_of_a_protocol_by_class_of_the_same_sizes(toy):
-    card = toy.card.read_text()
-    toy.card.write_text(card + PER_CLASS + BY_CLASS)
-    assert load_card("toy").protocol("held_out").stands_for("held_out") == "s2"
-    others = [("queries_per_class = 1", "queries_per_class = 2"), ("train_per_class = 2", "train_per_class = 0")]
-    others += [("train_per_class = 2", f"train_per_class = 2\n{more}") for more in ("seed = 1", APART)]
-    for of in (RANDOM, *(PER_CLASS.replace(old, new) for old, new in others), PER_CLASS.replace("s2", "s3")):
-        toy.card.write_text(card + of + BY_CLASS)
-        with pytest.raises(HashbenchError, match=r"protocol held_out: s2 is not drawn by class with 1 queries and 2 "):
+@together("kind", OF_ANOTHER)
+def test_a_protocol_of_another_one_is_drawn_with_the_same_sizes_and_seed(toy, kind):
+    other, base, another_draw, message = OF_ANOTHER[kind]
+    card = toy.card.read_text().partition("[protocols.s2]")[0].partition("[protocols.other]")[0]
+    toy.card.write_text(card + base + other)
+    assert load_card("toy").protocol("other").stands_for("other") == "s2"
+    wrong = [base.replace(old, new) for old, new in CHANGES[base]]
+    wrong += [base + "seed = 1\n", base + 'database = "rest_without_train"\n', base.replace("s2", "s3"), another_draw]
+    for table in wrong:
+        toy.card.write_text(card + table + other)
+        with pytest.raises(HashbenchError, match=rf"protocol other: s2 is not drawn {message}"):
             load_card("toy")
-
-
-APART = 'database = "rest_without_train"'
-SAME_ITEMS = RANDOM.replace("protocols.s2", "protocols.same").replace("queries", 'of = "s2"\nqueries')
 
 
 def test_the_items_of_another_protocol_are_drawn_as_there(toy):
-    card = toy.card.read_text()
-    toy.card.write_text(card + RANDOM + SAME_ITEMS)
-    rule = load_card("toy").protocol("same")
-    assert rule.stands_for("same") == "s2"
-    assert rule.deciding() != load_card("toy").protocol("s2").deciding()  # so that runs have other names
+    toy.card.write_text(toy.card.read_text() + AT_RANDOM + SAME_ITEMS)
+    same = load_card("toy").protocol("other")
+    base = load_card("toy").protocol("s2")
+    assert same.deciding() != base.deciding()  # so that runs have other names
     labels = np.zeros(24, np.int64)
-    assert (
-        split(labels, rule, "toy", "same").sha256 == split(labels, load_card("toy").protocol("s2"), "toy", "s2").sha256
-    )
-    others = [("queries = 4", "queries = 5"), ("train = 6", "train = 7"), ("train = 6", "train = 6\nseed = 1")]
-    others += [("protocols.s2", "protocols.s3"), ("train = 6", 'train = 6\ndatabase = "rest_without_train"')]
-    for old, new in others:
-        toy.card.write_text(card + RANDOM.replace(old, new) + SAME_ITEMS)
-        with pytest.raises(
-            HashbenchError, match=r"protocol same: s2 is not drawn at random with the same sizes and seed"
-        ):
-            load_card("toy")
+    assert split(labels, same, "toy", "other").sha256 == split(labels, base, "toy", "s2").sha256
 
 
 def test_a_protocol_that_stands_for_another_needs_no_choice(toy):
     card = toy.card.read_text().partition("[protocols.s1]")[0]
-    toy.card.write_text(card + RANDOM + SAME_ITEMS)
+    toy.card.write_text(card + AT_RANDOM + SAME_ITEMS)
     assert load_card("toy").protocol_name(None) == "s2"
 
 

@@ -122,7 +122,8 @@ def test_a_link_inside_an_archive_is_not_followed(toy, tmp_path, data_folder):
     with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
         for name in toy.files:
             info = tarfile.TarInfo(f"toy-bin/{name}")
-            info.type, info.linkname = tarfile.SYMTYPE, str(tmp_path / "outside" / name)
+            info.type = tarfile.SYMTYPE
+            info.linkname = str(tmp_path / "outside" / name)
             archive.addfile(info)
     (tmp_path / "toy.tar.gz").write_bytes(buffer.getvalue())
     refused("toy-bin/one.bin: not a regular file", tmp_path, data_folder)
@@ -190,10 +191,10 @@ def test_two_processes_download_once(served_toy):
     server.script["/toy.tar.gz"] = [Answer(stall_after=100)]
     command = [sys.executable, "-m", "hashbench", "download", "toy"]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    with selectors.DefaultSelector() as told:
+    with selectors.DefaultSelector() as selector:
         for process in running:
-            told.register(process.stderr, selectors.EVENT_READ)
-        assert "another process is at work in it" in told.select(60)[0][0].fileobj.readline()
+            selector.register(process.stderr, selectors.EVENT_READ)
+        assert "another process is at work in it" in selector.select(60)[0][0].fileobj.readline()
     server.closing.set()  # the stall ends
     assert [process.communicate()[0] for process in running] == [None, None]
     assert [process.returncode for process in running] == [0, 0]
@@ -222,9 +223,9 @@ def test_what_no_checksum_vouches_for_is_fetched_anew_once_refused(served_toy, d
 
 def test_files_of_the_user_stay_whatever_is_wrong_with_them(toy, tmp_path, data_folder):
     toy.card.write_text(toy.card.read_text().replace("n_items = 24", "n_items = 25"))
-    given = toy.write_files(tmp_path / "given")
-    refused("the card states 25", given, data_folder)
-    assert {path.name for path in given.iterdir()} == toy.files.keys()
+    folder_of_files = toy.write_files(tmp_path / "given")
+    refused("the card states 25", folder_of_files, data_folder)
+    assert {path.name for path in folder_of_files.iterdir()} == toy.files.keys()
 
 
 def test_what_a_killed_process_left_is_removed(toy, tmp_path, data_folder):
@@ -237,8 +238,8 @@ def test_what_a_killed_process_left_is_removed(toy, tmp_path, data_folder):
 
 def test_two_processes_convert_a_folder_once(toy, tmp_path, data_folder):
     """The second waits for the first, which holds the lock, and finds the set made."""
-    given = toy.write_files(tmp_path / "given")
-    command = [sys.executable, "-m", "hashbench", "download", "toy", "--from-dir", str(given)]
+    folder_of_files = toy.write_files(tmp_path / "given")
+    command = [sys.executable, "-m", "hashbench", "download", "toy", "--from-dir", str(folder_of_files)]
     with folder_lock(data_folder / "toy"):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert "another process is at work in it" in process.stderr.readline()

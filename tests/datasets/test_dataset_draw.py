@@ -22,8 +22,6 @@ from hashbench.datasets.protocol import (
 from hashbench.datasets.split import Split, split
 from hashbench.foundation.errors import HashbenchError
 
-SAID = {"title": "", "citation": ""}
-
 
 def by_name(ids: list[int], salt: str) -> list[int]:
     return sorted(ids, key=lambda item: hashlib.blake2b(f"{salt}/{item}".encode(), digest_size=16).hexdigest())
@@ -41,7 +39,8 @@ def roles(n: int, query: list[int], train: list[int], database: str) -> dict[str
 
 
 def slow_per_class(rule: PerClass, labels: list[int], salt: str) -> dict[str, list[int]]:
-    query, train = [], []
+    query = []
+    train = []
     for label in {label for label in labels if label >= 0}:
         order = by_name([item for item, other in enumerate(labels) if other == label], salt)
         query += order[: rule.queries_per_class]
@@ -51,7 +50,8 @@ def slow_per_class(rule: PerClass, labels: list[int], salt: str) -> dict[str, li
 
 def slow_per_label(rule: PerLabel, labels: list[list[int]], salt: str) -> dict[str, list[int]] | None:
     """None where a label cannot be drawn from, or is in the database no more."""
-    query, train = [], []
+    query = []
+    train = []
     totals = [sum(column) for column in zip(*labels, strict=True)]
     for label in sorted(range(len(totals)), key=lambda label: (-totals[label], label)):
         free = [item for item, row in enumerate(labels) if row[label] and item not in query + train]
@@ -61,8 +61,8 @@ def slow_per_label(rule: PerLabel, labels: list[list[int]], salt: str) -> dict[s
         query += order[: rule.queries_per_label]
         train += order[rule.queries_per_label :][: rule.train_per_label]
     chosen = roles(len(labels), query, train, "rest")
-    found = all(any(labels[item][label] for item in chosen["database"]) for label in range(len(totals)))
-    return chosen if found else None
+    has_each_label = all(any(labels[item][label] for item in chosen["database"]) for label in range(len(totals)))
+    return chosen if has_each_label else None
 
 
 @given(
@@ -70,7 +70,7 @@ def slow_per_label(rule: PerLabel, labels: list[list[int]], salt: str) -> dict[s
 )
 def test_per_class(queries: int, train: int, apart: bool, sizes: list[int], data: st.DataObject) -> None:
     database = "rest_without_train" if apart and train else "rest"
-    rule = PerClass(**SAID, queries_per_class=queries, train_per_class=train, database=database, seed=3)
+    rule = PerClass(title="", queries_per_class=queries, train_per_class=train, database=database, seed=3)
     labels = data.draw(st.permutations([-1, -1, *(label for label, size in enumerate(sizes) for _ in range(size))]))
     chosen = split(np.array(labels, np.int64), rule, "Some-Set", "S1")
     assert lists(chosen) == slow_per_class(rule, labels, "some_set/s1-3")
@@ -78,7 +78,7 @@ def test_per_class(queries: int, train: int, apart: bool, sizes: list[int], data
 
 @given(st.integers(1, 2), st.integers(0, 2), st.integers(1, 3), st.integers(4, 14), st.data())
 def test_per_label(queries: int, train: int, n_labels: int, n: int, data: st.DataObject) -> None:
-    rule = PerLabel(**SAID, draw="per_label", queries_per_label=queries, train_per_label=train)
+    rule = PerLabel(title="", draw="per_label", queries_per_label=queries, train_per_label=train)
     row = st.lists(st.integers(0, 1), min_size=n_labels, max_size=n_labels)
     labels = data.draw(st.lists(row, min_size=n, max_size=n))
     expected = slow_per_label(rule, labels, "a/s1-7")
@@ -92,7 +92,7 @@ def test_per_label(queries: int, train: int, n_labels: int, n: int, data: st.Dat
 @given(st.integers(1, 4), st.integers(0, 4), st.booleans(), st.integers(10, 30))
 def test_random(queries: int, train: int, apart: bool, n: int) -> None:
     database = "rest_without_train" if apart and train else "rest"
-    rule = Random(**SAID, draw="random", queries=queries, train=train, database=database)
+    rule = Random(title="", draw="random", queries=queries, train=train, database=database)
     order = by_name(list(range(n)), "a/s1-0")
     expected = roles(n, order[:queries], order[queries : queries + train], database)
     for labels in (np.zeros(n, np.int64), np.zeros((n, 0), np.uint8), np.zeros((n, 2), np.uint8)):
@@ -101,8 +101,9 @@ def test_random(queries: int, train: int, apart: bool, n: int) -> None:
 
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(1, 4), st.integers(0, 4))
 def test_random_among_some_ids(before: int, after: int, queries: int, train: int) -> None:
-    first, end = before, before + 10
-    rule = Random(**SAID, draw="random", queries=queries, train=train, among=[first, end])
+    first = before
+    end = before + 10
+    rule = Random(title="", draw="random", queries=queries, train=train, among=[first, end])
     order = by_name(list(range(first, end)), "a/s1-0")
     rest = sorted(order[queries:])
     expected = {"query": sorted(order[:queries]), "database": rest, "train": sorted(order[queries:][:train]) or rest}
@@ -115,11 +116,12 @@ def test_validation_leaves_the_queries_out_and_keeps_the_training_items(
 ) -> None:
     n = left_out + train + queries + more
     labels = np.zeros(n, np.int64)
-    of = Random(**SAID, draw="random", queries=left_out, train=train, seed=seed)
+    base = Random(title="", draw="random", queries=left_out, train=train, seed=seed)
     rule = RandomValidation(
-        **SAID, draw="random_validation", of="s1", left_out=left_out, train=train, queries=queries, seed=seed
+        title="", draw="random_validation", of="s1", left_out=left_out, train=train, queries=queries, seed=seed
     )
-    tested, chosen = lists(split(labels, of, "a", "s1")), lists(split(labels, rule, "a", "held_out"))
+    tested = lists(split(labels, base, "a", "s1"))
+    chosen = lists(split(labels, rule, "a", "held_out"))
     assert chosen["train"] == tested["train"]
     assert len(chosen["query"]) == queries
     assert sorted(chosen["query"] + chosen["database"]) == tested["database"]
@@ -132,11 +134,12 @@ def test_validation_by_class_leaves_the_queries_out_and_keeps_the_training_items
     left_out: int, train: int, queries: int, more: int, seed: int
 ) -> None:
     labels = np.r_[np.arange(3 * (left_out + train + queries + more)) % 3, -1]
-    of = PerClass(**SAID, queries_per_class=left_out, train_per_class=train, seed=seed)
+    base = PerClass(title="", queries_per_class=left_out, train_per_class=train, seed=seed)
     sizes = {"left_out_per_class": left_out, "train_per_class": train, "queries_per_class": queries}
-    rule = PerClassValidation(**SAID, draw="per_class_validation", of="s1", **sizes, seed=seed)
-    assert rule.misfit(of) is None
-    tested, chosen = lists(split(labels, of, "a", "s1")), lists(split(labels, rule, "a", "held_out"))
+    rule = PerClassValidation(title="", draw="per_class_validation", of="s1", **sizes, seed=seed)
+    assert rule.misfit(base) is None
+    tested = lists(split(labels, base, "a", "s1"))
+    chosen = lists(split(labels, rule, "a", "held_out"))
     orders = [by_name(np.flatnonzero(labels == label).tolist(), f"a/s1-{seed}") for label in range(3)]
     assert chosen["query"] == sorted(item for order in orders for item in order[left_out + train :][:queries])
     assert sorted(chosen["query"] + chosen["database"]) == tested["database"]
@@ -145,7 +148,7 @@ def test_validation_by_class_leaves_the_queries_out_and_keeps_the_training_items
 
 
 def test_parts() -> None:
-    rule = Parts(**SAID, draw="parts", query=[8, 10], database=[0, 6], train=[4, 8])
+    rule = Parts(title="", draw="parts", query=[8, 10], database=[0, 6], train=[4, 8])
     expected = {"query": [8, 9], "database": [0, 1, 2, 3, 4, 5], "train": [4, 5, 6, 7]}
     assert lists(split(np.zeros((10, 0), np.uint8), rule, "a", "s1")) == expected
     assert lists(split(np.zeros(10, np.int64), rule, "a", "s1", seed=5)) == expected  # nothing is drawn
@@ -156,7 +159,7 @@ def test_stratified_is_scikit_learns_draw(seed: int, data_seed: int) -> None:
     from sklearn.model_selection import train_test_split
 
     labels = np.random.default_rng(data_seed).permutation(np.repeat(np.arange(4), [20, 30, 10, 50]))
-    rule = Stratified(**SAID, draw="stratified", query=[100, 110], pool=[0, 100], validation=12, seed=seed)
+    rule = Stratified(title="", draw="stratified", query=[100, 110], pool=[0, 100], validation=12, seed=seed)
     chosen = split(labels, rule, "a", "s1")
     train, validation = train_test_split(range(100), test_size=12, random_state=seed, stratify=labels[:100])
     expected = {"query": list(range(100, 110)), "database": sorted(train), "train": sorted(train)}
@@ -168,7 +171,7 @@ def test_stratified_draws_what_the_sparse_hash_code_draws() -> None:
     from sklearn.model_selection import train_test_split
 
     labels = np.random.default_rng(0).permutation(np.repeat(np.arange(100), 500))
-    rule = Stratified(**SAID, draw="stratified", query=[50000, 50001], pool=[0, 50000], validation=5000, seed=40)
+    rule = Stratified(title="", draw="stratified", query=[50000, 50001], pool=[0, 50000], validation=5000, seed=40)
     chosen = split(np.append(labels, 0), rule, "a", "s1")
     _, validation = train_test_split(range(50000), test_size=0.1, random_state=40, stratify=labels)
     assert chosen.validation_ids.tolist() == sorted(validation)
@@ -178,14 +181,15 @@ def test_stratified_draws_what_the_sparse_hash_code_draws() -> None:
 @given(st.integers(1, 7), st.integers(1, 3), st.integers(0, 2**32 - 1))
 def test_parts_drawn(queries: int, train: int, seed: int) -> None:
     labels = np.random.default_rng(seed).permutation(np.repeat([0, 1, 2, -1], [3, 4, 5, 2]))
-    own = [*np.repeat([2, 0], 4), *labels.tolist()]  # the part of the queries comes first here
+    all_labels = [*np.repeat([2, 0], 4), *labels.tolist()]  # the part of the queries comes first here
     values = {"query": [0, 8], "database": [8, 22], "queries": queries, "train_per_class": train}
-    found = lists(split(np.array(own), PartsDrawn(**SAID, draw="parts_drawn", **values), "a", "s1"))
-    order, of_classes = by_name([*range(8)], "a/s1-0"), []
+    drawn = lists(split(np.array(all_labels), PartsDrawn(title="", draw="parts_drawn", **values), "a", "s1"))
+    order = by_name([*range(8)], "a/s1-0")
+    of_classes = []
     for label in range(3):
-        of_classes += by_name([item for item in range(8, 22) if own[item] == label], "a/s1-0")[:train]
+        of_classes += by_name([item for item in range(8, 22) if all_labels[item] == label], "a/s1-0")[:train]
     expected = {"query": sorted(order[:queries]), "database": [*range(8, 22)], "train": sorted(of_classes)}
-    assert found == {**expected, "validation": sorted(order[queries:])}
+    assert drawn == {**expected, "validation": sorted(order[queries:])}
 
 
 CLASSES = np.arange(120) % 6
@@ -204,16 +208,16 @@ GOLDEN = {  # written down once: an id list that changes is another benchmark
 VALIDATION = {"draw": "random_validation", "of": "s0", "left_out": 10, "train": 20}
 BY_CLASS = {"draw": "per_class_validation", "of": "s0", "left_out_per_class": 3, "train_per_class": 5}
 RULES = {
-    "per_class": PerClass(**SAID, queries_per_class=3, train_per_class=5),
-    "per_class apart": PerClass(**SAID, queries_per_class=3, train_per_class=5, database="rest_without_train"),
-    "per_label": PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=4),
-    "random": Random(**SAID, draw="random", queries=10, train=20),
-    "random_validation": RandomValidation(**SAID, **VALIDATION, queries=5),
-    "per_class_validation": PerClassValidation(**SAID, **BY_CLASS, queries_per_class=2),
-    "parts": Parts(**SAID, draw="parts", query=[100, 120], database=[0, 100], train=[0, 50]),
-    "stratified": Stratified(**SAID, draw="stratified", query=[100, 120], pool=[0, 100], validation=15, seed=40),
+    "per_class": PerClass(title="", queries_per_class=3, train_per_class=5),
+    "per_class apart": PerClass(title="", queries_per_class=3, train_per_class=5, database="rest_without_train"),
+    "per_label": PerLabel(title="", draw="per_label", queries_per_label=2, train_per_label=4),
+    "random": Random(title="", draw="random", queries=10, train=20),
+    "random_validation": RandomValidation(title="", **VALIDATION, queries=5),
+    "per_class_validation": PerClassValidation(title="", **BY_CLASS, queries_per_class=2),
+    "parts": Parts(title="", draw="parts", query=[100, 120], database=[0, 100], train=[0, 50]),
+    "stratified": Stratified(title="", draw="stratified", query=[100, 120], pool=[0, 100], validation=15, seed=40),
     "parts_drawn": PartsDrawn(
-        **SAID, draw="parts_drawn", query=[100, 120], database=[0, 100], queries=10, train_per_class=4
+        title="", draw="parts_drawn", query=[100, 120], database=[0, 100], queries=10, train_per_class=4
     ),
 }
 
@@ -289,7 +293,7 @@ def test_labels_that_do_not_fit_the_protocol_are_one_line(case: str) -> None:
 
 
 def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
-    rule = PerLabel(**SAID, draw="per_label", queries_per_label=2, train_per_label=0)
+    rule = PerLabel(title="", draw="per_label", queries_per_label=2, train_per_label=0)
     labels = np.array([[1, 0]] * 4 + [[0, 1]] * 2, np.uint8)
     with pytest.raises(HashbenchError, match="label 1 is on queries alone"):
         split(labels, rule, "a", "s1")
@@ -319,4 +323,4 @@ def test_a_label_that_queries_alone_carry_cannot_be_found() -> None:
 )
 def test_a_protocol_that_contradicts_itself_is_refused(kind: type, values: dict[str, object], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
-        kind(**SAID, **values)
+        kind(title="", **values)

@@ -166,7 +166,8 @@ def test_the_protocol_of_the_paper_needs_no_data(monkeypatch):
 def test_the_released_relevance_has_the_same_items_and_levels(monkeypatch):
     monkeypatch.undo()
     card = load_card("labelme")
-    rule, released = card.protocol("s1"), card.protocol("s1_released")
+    rule = card.protocol("s1")
+    released = card.protocol("s1_released")
     assert released.relevance.kind == "released"
     assert released.relevance.model_copy(update={"kind": "percentiles"}) == rule.relevance
     chosen = split(np.zeros((card.n_items, 0), np.uint8), released, "labelme", "s1_released")
@@ -178,8 +179,8 @@ def test_a_run_of_the_released_relevance_has_the_same_settings_and_another_name(
     from hashbench.runs.run import Run
 
     monkeypatch.undo()
-    given = {"bits": 16, "model": "linear"}
-    spec, released = (Run.resolve("labelme", protocol, method, given) for protocol in ("s1", "s1_released"))
+    settings = {"bits": 16, "model": "linear"}
+    spec, released = (Run.resolve("labelme", protocol, method, settings) for protocol in ("s1", "s1_released"))
     assert released.settings == spec.settings
     assert released.name.config_hash != spec.name.config_hash
 

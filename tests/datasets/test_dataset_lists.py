@@ -47,11 +47,11 @@ def refused(message, folder, data_folder, **options):
 def test_roles_are_ranges_of_ids_in_the_order_of_names_whatever_the_folders(root, tmp_path, before):
     make_lists(root, before).write(tmp_path / "given")
     path = download(load_card("lists"), tmp_path / "given", labels_only=True)
-    found = store.open_labels(load_card("lists"))
+    stored = store.open_labels(load_card("lists"))
     assert path == store.labels_path_of(load_card("lists"))
-    assert [name.decode() for name in found.names] == ORDER
-    assert found.labels.tolist() == CLASSES
-    chosen = split(found.labels, load_card("lists").protocol("published"), "lists", "published")
+    assert [name.decode() for name in stored.names] == ORDER
+    assert stored.labels.tolist() == CLASSES
+    chosen = split(stored.labels, load_card("lists").protocol("published"), "lists", "published")
     assert {role: len(ids) for role, ids in chosen.lists().items()} == {"query": 2, "database": 5, "train": 2}
 
 
@@ -229,24 +229,28 @@ def published(tmp_path_factory):
 def test_the_published_lists_are_what_the_card_says(published, name):
     # class counts and the checksum of the labels are compared there
     download(load_card(name), published, labels_only=True)
-    card, found = load_card(name), store.open_labels(load_card(name))
-    assert card.labels_sha256 == found.sha256
+    card = load_card(name)
+    stored = store.open_labels(load_card(name))
+    assert card.labels_sha256 == stored.sha256
     (protocol_name,) = card.protocols
     rule = card.protocol(protocol_name)
-    chosen = split(found.labels, rule, name, protocol_name)
+    chosen = split(stored.labels, rule, name, protocol_name)
     assert rule.ids_sha256 == chosen.sha256
-    assert len(np.unique(found.names)) == card.n_items
+    assert len(np.unique(stored.names)) == card.n_items
 
 
 def test_imagenet100_has_the_published_counts(published):
     download(load_card("imagenet100"), published, labels_only=True)
-    found, card = store.open_labels(load_card("imagenet100")), load_card("imagenet100")
-    train, database, query = found.labels[:13000], found.labels[:128503], found.labels[128503:]
+    stored = store.open_labels(load_card("imagenet100"))
+    card = load_card("imagenet100")
+    train = stored.labels[:13000]
+    database = stored.labels[:128503]
+    query = stored.labels[128503:]
     assert set(np.bincount(train)) == {130}
     assert set(np.bincount(query)) == {50}
     assert (np.bincount(database).min(), np.bincount(database).max()) == (1029, 1300)
     groups = np.array([card.class_names[label] for label in database], "S")
-    assert (np.char.partition(found.names[:128503], b"_")[:, 0] == groups).all()
+    assert (np.char.partition(stored.names[:128503], b"_")[:, 0] == groups).all()
 
 
 def test_mirflickr_keeps_the_images_without_a_label(published):
@@ -269,7 +273,8 @@ def test_lists_without_their_database_are_sound_so_far(published, name):
     for role in ("train", "test"):
         with (published / "lists" / name / f"{role}.txt").open("rb") as file:
             lists[role] = read_list(role, file, n_labels)
-    train, queries = lists["train"], lists["test"]
+    train = lists["train"]
+    queries = lists["test"]
     assert (len(set(train.names)), len(set(queries.names))) == (n_train, n_queries)
     assert not set(train.names) & set(queries.names)
     means = [one.labels.sum(axis=1).mean() for one in (train, queries)]

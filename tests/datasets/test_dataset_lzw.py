@@ -87,11 +87,11 @@ def test_what_compress_does_not_write_is_refused(fault):
 @given(st.binary(min_size=1, max_size=200))
 def test_rubbish_gives_bytes_or_one_line(rubbish):
     try:
-        found = unpack(b"\x1f\x9d\x90" + rubbish)
+        content = unpack(b"\x1f\x9d\x90" + rubbish)
     except HashbenchError as error:
         assert "\n" not in str(error)
         return
-    assert len(found) <= len(rubbish) ** 2
+    assert len(content) <= len(rubbish) ** 2
 
 
 def test_nothing_is_the_empty_file():

@@ -124,10 +124,10 @@ def test_a_member_that_lies_plain_wins_over_its_compressed_form(tmp_path):
 
 def test_a_source_that_is_no_archive_is_its_own_member(tmp_path):
     data = CONTENT["in/one.bin"]
-    of = single("one.bin.gz", "in/one.bin", "one.bin.gz", size_bytes=len(data))
-    assert contents(saved(tmp_path, gzip.compress(data), "one.bin.gz"), of) == {"in/one.bin": data}
+    its_source = single("one.bin.gz", "in/one.bin", "one.bin.gz", size_bytes=len(data))
+    assert contents(saved(tmp_path, gzip.compress(data), "one.bin.gz"), its_source) == {"in/one.bin": data}
     assert contents(saved(tmp_path, data, "plain"), single("plain", "plain")) == {"plain": data}
-    assert locate(tmp_path, of) == tmp_path
+    assert locate(tmp_path, its_source) == tmp_path
 
 
 def test_where_a_source_lies(tmp_path):
@@ -149,20 +149,20 @@ def test_images_are_where_the_user_says(tmp_path):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(st.sampled_from(["tar", "tar.gz", "zip", ".gz", ".bz2", ".xz", ".Z"]), st.floats(0, 1))
 def test_nothing_cut_short_is_taken_for_whole(tmp_path, form, share):
-    whole, of = {
+    whole, its_source = {
         "tar": (tar(CONTENT), source()),
         "tar.gz": (tar(CONTENT, "w:gz"), source()),
         "zip": (zipped(CONTENT), source()),
     }.get(form) or (PACK[form](CONTENT["in/two.bin"]), single("a.tar", "a", "a.tar"))
     if form in PACK:
-        of = single("a" + form, "a", "a" + form, size_bytes=len(CONTENT["in/two.bin"]))
-    cut = saved(tmp_path, whole[: int(share * (len(whole) - 1))], of.file)
+        its_source = single("a" + form, "a", "a" + form, size_bytes=len(CONTENT["in/two.bin"]))
+    cut = saved(tmp_path, whole[: int(share * (len(whole) - 1))], its_source.file)
     try:
-        found = contents(cut, of)
+        read = contents(cut, its_source)
     except HashbenchError as error:
         assert "\n" not in str(error)
         return
-    assert found == CONTENT  # what a tar or gzip has after the last member is padding
+    assert read == CONTENT  # what a tar or gzip has after the last member is padding
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -199,7 +199,8 @@ TYPES = [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tar
 @together("kind", TYPES)
 def test_a_link_or_device_in_a_tar_is_not_followed(tmp_path, kind):
     info = tarfile.TarInfo("in/one.bin")
-    info.type, info.linkname = kind, "/etc/passwd"
+    info.type = kind
+    info.linkname = "/etc/passwd"
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         archive.addfile(info)
@@ -258,17 +259,19 @@ def zeros(n_mib: int) -> bytes:
 
 @together("form", ["tar.gz", "zip", ".gz", ".bz2", ".xz", ".Z"])
 def test_a_bomb_is_stopped_at_the_limit(tmp_path, form):
-    limit, name = 1 << 16, "in/one.bin"
+    limit = 1 << 16
+    name = "in/one.bin"
     if form in PACK:
         evil = {".Z": bomb(20_000), ".gz": zeros(32)}.get(form) or PACK[form](bytes(32 << 20))
-        place, of = saved(tmp_path, evil, "a" + form), single("a" + form, "a", "a" + form, limit_bytes=limit)
+        place = saved(tmp_path, evil, "a" + form)
+        its_source = single("a" + form, "a", "a" + form, limit_bytes=limit)
     else:
         files = {name: bytes(32 << 20), "in/two.bin": b""}
         place = saved(tmp_path, tar(files, "w:gz") if form == "tar.gz" else zipped(files))
-        of = source(limit_bytes=limit)
+        its_source = source(limit_bytes=limit)
         del files
     tracemalloc.start()
-    assert f"more than the {limit:,} bytes" in refusal(place, of)
+    assert f"more than the {limit:,} bytes" in refusal(place, its_source)
     assert tracemalloc.get_traced_memory()[1] < 24 << 20
     tracemalloc.stop()
 
@@ -281,7 +284,8 @@ def test_a_bomb_of_lzw_in_a_zip_is_stopped(tmp_path):
 @together("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
 def test_a_tar_whose_name_would_fill_the_memory_is_refused(tmp_path, kind):
     header = tarfile.TarInfo("x")
-    header.type, header.size = kind, 64 << 20
+    header.type = kind
+    header.size = 64 << 20
     evil = gzip.compress(header.tobuf(tarfile.GNU_FORMAT)) + zeros(64)
     members = tar(CONTENT)[: 512 + 3072 + 512 + 10240]  # without the zeros that end it
     tracemalloc.start()
@@ -337,11 +341,11 @@ def test_a_plain_file_is_not_copied(tmp_path, monkeypatch):
 @together("packed", [False, True])
 def test_other_bytes_than_the_card_states_are_refused(tmp_path, keys, packed):
     data = CONTENT["in/one.bin"]
-    of = single("one.bin.gz", "in/one.bin", "one.bin.gz", **keys)
+    its_source = single("one.bin.gz", "in/one.bin", "one.bin.gz", **keys)
     place = saved(tmp_path, gzip.compress(data), "one.bin.gz") if packed else tmp_path
     if not packed:
         saved(tmp_path, data, "one.bin")
-    assert "should" in refusal(place, of)
+    assert "should" in refusal(place, its_source)
 
 
 def test_an_archive_that_cannot_be_read_is_one_line(tmp_path):

@@ -30,7 +30,8 @@ def drawn(k: int, metric: Any, n_train: int = 100) -> tuple[Dataset, Split, Part
 
 def nearness(metric: str, one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """The larger, the nearer: [n, m]."""
-    one, other = one.astype(np.float64), other.astype(np.float64)
+    one = one.astype(np.float64)
+    other = other.astype(np.float64)
     if metric == "ip":
         return one @ other.T
     if metric == "cosine":
@@ -41,11 +42,11 @@ def nearness(metric: str, one: np.ndarray, other: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("metric", ["l2", "cosine", "ip"])
 def test_the_k_nearest_items_are_relevant(metric: str) -> None:
     data, chosen, rule = drawn(7, metric)
-    found = relevance_of(data, chosen, rule)
+    relevance = relevance_of(data, chosen, rule)
     near = np.argsort(-nearness(metric, data.items[:10], data.items[10:]), axis=1)[:, :7]
     expected = np.zeros((10, 200), int)
     np.put_along_axis(expected, near, 1, axis=1)
-    np.testing.assert_array_equal(found.block(slice(0, 10), slice(0, 200)), expected)
+    np.testing.assert_array_equal(relevance.block(slice(0, 10), slice(0, 200)), expected)
 
 
 def test_a_run_shows_a_bar_while_it_computes_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,9 +72,9 @@ def test_training_examples_have_the_levels_of_their_nearest(
     monkeypatch.setattr(module, "SAMPLE", sample)
     monkeypatch.setattr(module, "SAMPLE_ROWS", 7)
     data, chosen, rule = drawn(7, metric)
-    found = relevance_of_training(data, chosen, rule)
-    assert found is not None
-    levels = found.levels[found.block(slice(0, 100), slice(0, 100))]
+    relevance = relevance_of_training(data, chosen, rule)
+    assert relevance is not None
+    levels = relevance.levels[relevance.block(slice(0, 100), slice(0, 100))]
     near = nearness(metric, data.items[10:110], data.items[10:110])
     sampled = np.unique(np.linspace(0, 99, min(sample, 100)).astype(int))
     for row in range(100):
@@ -84,7 +85,7 @@ def test_training_examples_have_the_levels_of_their_nearest(
             due[near[row] >= others[rank - 1] - 1e-9] = level
         kept = np.arange(100) != row
         np.testing.assert_array_equal(levels[row, kept], due[kept])
-    supervision = DistanceSupervision(found)
+    supervision = DistanceSupervision(relevance)
     of_batch = supervision.levels(torch.tensor([3, 50, 9]), torch.tensor([8, 50]))
     np.testing.assert_array_equal(of_batch, levels[[3, 50, 9]][:, [8, 50]])
 
@@ -92,9 +93,9 @@ def test_training_examples_have_the_levels_of_their_nearest(
 def test_repeated_vectors_have_thresholds_of_0() -> None:
     data, chosen, rule = drawn(3, "l2")
     data.items[:] = 1
-    found = relevance_of_training(data, chosen, rule)
-    assert found is not None
-    assert set(found.levels[found.block(slice(0, 100), slice(0, 100))].ravel()) == {5}
+    relevance = relevance_of_training(data, chosen, rule)
+    assert relevance is not None
+    assert set(relevance.levels[relevance.block(slice(0, 100), slice(0, 100))].ravel()) == {5}
 
 
 def test_more_neighbours_than_items_and_a_single_example_are_refused() -> None:

@@ -102,10 +102,10 @@ def test_the_most_frequent_concepts_and_the_images_that_carry_one(nus, tmp_path,
     nus.write_card(n_classes, paths)
     download(load_card("nus"), nus.write(tmp_path / "given"), labels_only=True)
     kept, labels = nus.expected(n_classes)
-    found = store.open_labels(load_card("nus"))
-    assert found.labels.tolist() == labels
-    assert [name.decode() for name in found.names] == [nus.names[row] for row in kept]
-    assert (np.diff(found.labels.sum(axis=0, dtype=int)) <= 0).all()
+    stored = store.open_labels(load_card("nus"))
+    assert stored.labels.tolist() == labels
+    assert [name.decode() for name in stored.names] == [nus.names[row] for row in kept]
+    assert (np.diff(stored.labels.sum(axis=0, dtype=int)) <= 0).all()
 
 
 def test_images_are_found_by_the_end_of_their_windows_path(nus, tmp_path):
@@ -164,6 +164,8 @@ def test_lists_that_do_not_fit_are_refused(nus, tmp_path, data_folder, fault):
 
 def test_fewer_images_than_the_card_states_are_refused(nus, tmp_path):
     nus.write_card(3, TOGETHER)
-    nus.lines, nus.labels, nus.names = nus.lines[:-5], nus.labels[:-5], nus.names[:-5]
+    nus.lines = nus.lines[:-5]
+    nus.labels = nus.labels[:-5]
+    nus.names = nus.names[:-5]
     with pytest.raises(HashbenchError, match=r"nus: \d+ items; the card states \d+"):
         download(load_card("nus"), nus.write(tmp_path / "given"), labels_only=True)

@@ -47,7 +47,7 @@ def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: in
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_rank, "TILE", tile)
         patch.setattr(by_distance, "PAIRS", 10 * tile)
-        found = full_block(relevance_of(*drawn(items, rule)))
+        levels = full_block(relevance_of(*drawn(items, rule)))
     centred = items.astype(np.float64) - items[40:80].mean(axis=0, dtype=np.float64)
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
     pairs = distances(unit[40:80], unit[40:80])[np.triu_indices(40, 1)]
@@ -56,22 +56,23 @@ def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: in
         distance = distances(unit[:10], unit[10:])
         compared = distance**2 if kind == "released" else distance
         expected[compared <= np.percentile(pairs, percent, method="hazen")] = level
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(levels, expected)
 
 
 def test_training_has_the_relevance_that_is_scored() -> None:
     items = np.random.default_rng(0).standard_normal((N, 12)).astype(np.float32)
-    found = {}
+    blocks = {}
     for kind in ("percentiles", "released"):
         data, chosen, rule = drawn(items, LABELME.model_copy(update={"kind": kind}))
-        scored, trained = relevance_of(data, chosen, rule), relevance_of_training(data, chosen, rule)
+        scored = relevance_of(data, chosen, rule)
+        trained = relevance_of_training(data, chosen, rule)
         assert isinstance(scored, DistanceRelevance)
         assert trained is not None
         assert trained.thresholds == scored.thresholds
         every = torch.arange(40)
         np.testing.assert_array_equal(DistanceSupervision(trained).levels(every), full_block(trained))
-        found[kind] = full_block(trained)
-    assert (found["percentiles"] != found["released"]).any()
+        blocks[kind] = full_block(trained)
+    assert (blocks["percentiles"] != blocks["released"]).any()
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.1, 2.0, 10.0, 100.0]), st.sampled_from([7, 1000]))
@@ -79,9 +80,9 @@ def test_the_nearest_equal_the_definition_on_the_full_matrix(seed: int, percent:
     items = np.random.default_rng(seed).integers(0, 4, (N, 3)).astype(np.float32)  # many at equal distance
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_rank, "TILE", tile)
-        found = full_block(relevance_of(*drawn(items, Nearest(kind="nearest", percent=percent))))
+        levels = full_block(relevance_of(*drawn(items, Nearest(kind="nearest", percent=percent))))
     k = max(1, round(0.8 * percent))
-    for row, distance in zip(found, distances(items[:10], items[10:]), strict=True):
+    for row, distance in zip(levels, distances(items[:10], items[10:]), strict=True):
         assert row.tolist() == (distance <= np.sort(distance)[k - 1]).astype(int).tolist()
 
 
@@ -98,9 +99,9 @@ class Counted(np.ndarray):
     most = 0
 
     def __getitem__(self, key):  # type: ignore[no-untyped-def]
-        found = super().__getitem__(key)
-        Counted.most = max(Counted.most, len(np.atleast_2d(found)))
-        return np.asarray(found)
+        chosen = super().__getitem__(key)
+        Counted.most = max(Counted.most, len(np.atleast_2d(chosen)))
+        return np.asarray(chosen)
 
 
 def test_no_more_than_a_block_of_items_is_ever_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +111,8 @@ def test_no_more_than_a_block_of_items_is_ever_made(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(module, name, 16)
     items = np.random.default_rng(0).standard_normal((N, 4)).view(Counted)
     for rule in (LABELME, Nearest(kind="nearest", percent=5)):
-        found = relevance_of(*drawn(items, rule))
-        assert sum(known.level.size for _, known in found.pieces()) == 800
+        near = relevance_of(*drawn(items, rule))
+        assert sum(known.level.size for _, known in near.pieces()) == 800
     assert 0 < Counted.most <= 16
 
 

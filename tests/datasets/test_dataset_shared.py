@@ -108,7 +108,8 @@ def test_isolet_from_its_archive_in_another_order_is_the_same(unpacked, tmp_path
 @pytest.mark.slow
 def test_cifar100_is_read_by_its_fine_labels(unpacked, downloaded):
     folder = unpacked("cifar100") / "cifar-100-binary"
-    data, card = downloaded("cifar100"), load_card("cifar100")
+    data = downloaded("cifar100")
+    card = load_card("cifar100")
     assert card.class_names == (folder / "fine_label_names.txt").read_text().split()
     rows = np.fromfile(folder / "test.bin", np.uint8).reshape(-1, 3074)
     np.testing.assert_array_equal(data.labels[50_000:], rows[:, 1])

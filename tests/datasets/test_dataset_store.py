@@ -39,7 +39,8 @@ def test_what_is_stored_is_what_is_opened(toy, stored):
 
 
 def test_the_checksum_knows_values_types_and_shapes():
-    items, labels = np.zeros((4, 2), np.float32), np.zeros(4, np.int64)
+    items = np.zeros((4, 2), np.float32)
+    labels = np.zeros(4, np.int64)
     others = [(items.reshape(2, 4), labels), (items.astype(np.uint8), labels), (items + 1, labels), (items, labels + 1)]
     assert len({content_sha256(*pair) for pair in [(items, labels), *others]}) == 5
     assert content_sha256(np.asfortranarray(items), labels) == content_sha256(items, labels)
@@ -119,8 +120,8 @@ def test_progress_adds_up_to_every_byte(toy, stored, monkeypatch):
 
 
 def test_the_status_looks_at_the_head_alone(toy, stored, tmp_path):
-    found = dataset_status(load_card("toy"))
-    assert (found.state, found.pinned, found.size_bytes) == ("stored", False, stored.stat().st_size)
+    status = dataset_status(load_card("toy"))
+    assert (status.state, status.pinned, status.size_bytes) == ("stored", False, stored.stat().st_size)
     sha256 = store.stated_sha256(load_card("toy"))
     assert sha256 == open_dataset(load_card("toy")).sha256
     toy.card.write_text(f'content_sha256 = "{sha256}"\n{toy.card.read_text()}')
@@ -134,9 +135,9 @@ def test_the_status_looks_at_the_head_alone(toy, stored, tmp_path):
 
 def test_the_status_of_a_file_that_the_card_no_longer_means(toy, stored):
     toy.card.write_text(f'content_sha256 = "{"0" * 64}"\n{toy.card.read_text()}')
-    found = dataset_status(load_card("toy"))
-    assert found.state == "damaged"
-    assert "the card states 000000000000" in found.fault
+    status = dataset_status(load_card("toy"))
+    assert status.state == "damaged"
+    assert "the card states 000000000000" in status.fault
 
 
 def test_an_embedded_set_has_no_file():
@@ -146,24 +147,24 @@ def test_an_embedded_set_has_no_file():
 @pytest.mark.parametrize("damage", [truncate, garble, drop_labels, reshape, group_for_data, drop_checksum])
 def test_the_status_notices_a_damaged_head(toy, stored, damage):
     damage(stored)
-    found = dataset_status(load_card("toy"))
-    assert found.state == "damaged"
-    assert found.fault.endswith("run hashbench download toy again")
+    status = dataset_status(load_card("toy"))
+    assert status.state == "damaged"
+    assert status.fault.endswith("run hashbench download toy again")
 
 
 def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
     names = np.array([b"a.jpg", b"b.jpg", b"c.jpg"])
     hot = np.array([[1, 0], [1, 1], [0, 1]], np.uint8)
     card = store_toy(tmp_path, np.zeros((3, 2, 2, 3), np.uint8), hot, "", names=names, labels_only=True)
-    found = open_labels(load_card("toy"))
+    opened = open_labels(load_card("toy"))
     assert dataset_status(load_card("toy")).state == "labels only"
-    assert found.labels.tolist() == hot.tolist()
-    assert found.names.tolist() == names.tolist()
+    assert opened.labels.tolist() == hot.tolist()
+    assert opened.names.tolist() == names.tolist()
     with pytest.raises(HashbenchError, match="toy is not downloaded"):
         open_dataset(load_card("toy"))
     store.write(card, [Block(np.zeros((3, 2, 2, 3), np.uint8), hot, names)], {})
     assert dataset_status(load_card("toy")).state == "stored"
-    assert open_labels(load_card("toy")).sha256 == found.sha256 == array_sha256(open_dataset(load_card("toy")).labels)
+    assert open_labels(load_card("toy")).sha256 == opened.sha256 == array_sha256(open_dataset(load_card("toy")).labels)
 
 
 def test_a_file_of_another_card_is_noticed(toy, stored):

@@ -319,9 +319,9 @@ FINAL = {
 def test_what_does_not_pass_is_one_line(server, folder, fault):
     answer, message = FINAL[fault]
     url = server.serve("/toy.bin", BODY, always=answer)
-    said = refused(folder, message, url)
-    assert said.startswith(f"{url}: not downloaded (")
-    assert said.endswith("): fetch it by other means and name its folder with --from-dir")
+    error = refused(folder, message, url)
+    assert error.startswith(f"{url}: not downloaded (")
+    assert error.endswith("): fetch it by other means and name its folder with --from-dir")
     assert "toy.bin" not in left(folder)
 
 
@@ -358,11 +358,11 @@ def test_every_mirror_is_named_with_its_reason(server, folder):
         "gopher://127.0.0.1/five",
         "http://[x/six",
     ]
-    said = refused(folder, "404 Not Found", *urls, manual=["Ask the authors."])
+    error = refused(folder, "404 Not Found", *urls, manual=["Ask the authors."])
     wanted = ["404 Not Found", "a web page", "sha256 is", "[Errno 111] Connection refused", "only http", "no address"]
     for url, reason in zip(urls, wanted, strict=True):
-        assert f"{url}: not downloaded ({reason}" in said
-    assert said.endswith(": Ask the authors and name its folder with --from-dir")
+        assert f"{url}: not downloaded ({reason}" in error
+    assert error.endswith(": Ask the authors and name its folder with --from-dir")
 
 
 def test_a_wrong_file_leaves_nothing_behind(server, folder):
@@ -542,8 +542,8 @@ def test_two_processes_do_the_work_once(server, folder):
     first = start(folder, source(url))
     wait_until(lambda: server.requests)
     second = start(folder, source(url))
-    told = second.stderr.readline()
-    assert "another process is at work in it" in told
+    line = second.stderr.readline()
+    assert "another process is at work in it" in line
     server.closing.set()  # the stall ends
     assert (first.communicate()[1], second.communicate()[1]) == ("toy.bin: 50.0kB from 127.0.0.1\n", "")
     assert (first.returncode, second.returncode) == (0, 0)

@@ -57,21 +57,22 @@ def toy(tmp_path: Path) -> None:
 
 @together(("of", "left_out"), [("s1", ["s1"]), ("s1", ["s1", "s2", "s3"]), ("s2", ["s1", "s2"]), ("s3", ["s1", "s3"])])
 def test_no_query_of_a_table_is_in_any_list(toy: None, of: str, left_out: list[str]) -> None:
-    found, own = held_out(of, left_out), split(LABELS, load_card("toy").protocol(of), "toy", of)
+    chosen = held_out(of, left_out)
+    base = split(LABELS, load_card("toy").protocol(of), "toy", of)
     for name in left_out:
         shown = split(LABELS, load_card("toy").protocol(name), "toy", name).query_ids
-        assert [shared(ids, shown) for ids in found.lists().values()] == [0, 0, 0], name
-    assert shared(found.query_ids, found.database_ids) == shared(found.query_ids, found.train_ids) == 0
-    assert shared(found.query_ids, own.database_ids) == len(found.query_ids)
-    assert shared(found.database_ids, own.database_ids) == len(found.database_ids)
-    assert shared(found.train_ids, own.train_ids) == len(found.train_ids)
+        assert [shared(ids, shown) for ids in chosen.lists().values()] == [0, 0, 0], name
+    assert shared(chosen.query_ids, chosen.database_ids) == shared(chosen.query_ids, chosen.train_ids) == 0
+    assert shared(chosen.query_ids, base.database_ids) == len(chosen.query_ids)
+    assert shared(chosen.database_ids, base.database_ids) == len(chosen.database_ids)
+    assert shared(chosen.train_ids, base.train_ids) == len(chosen.train_ids)
     # training items are inside the database, or apart from it, as in the protocol itself
-    inside = shared(own.train_ids, own.database_ids) > 0
-    assert shared(found.train_ids, found.database_ids) == (len(found.train_ids) if inside else 0)
-    n_usable = len(found.query_ids) + len(found.database_ids)
-    assert len(found.query_ids) == n_usable // 5
+    inside = shared(base.train_ids, base.database_ids) > 0
+    assert shared(chosen.train_ids, chosen.database_ids) == (len(chosen.train_ids) if inside else 0)
+    n_usable = len(chosen.query_ids) + len(chosen.database_ids)
+    assert len(chosen.query_ids) == n_usable // 5
     if of == "s1":  # enough items that are not trained on
-        assert shared(found.query_ids, own.train_ids) == 0
+        assert shared(chosen.query_ids, base.train_ids) == 0
 
 
 def test_each_study_has_other_queries_and_each_is_always_the_same(toy: None) -> None:
@@ -84,16 +85,16 @@ def test_each_study_has_other_queries_and_each_is_always_the_same(toy: None) -> 
 @together(("of", "repeat"), [("s1", 0), ("s1", 2), ("s2", 1), ("s3", 1)])
 def test_no_query_of_any_split_of_a_table_chooses_settings(toy: None, of: str, repeat: int) -> None:
     card = load_card("toy")
-    found = held_out(of, ["s1", "s2", "s3"], repeat, splits=3)
+    chosen = held_out(of, ["s1", "s2", "s3"], repeat, splits=3)
     for name, rule in card.protocols.items():
         for n in range(3):
             shown = split(LABELS, rule, "toy", name, nth_seed(rule, n)).query_ids
-            assert shared(found.query_ids, shown) == 0, (name, n)
+            assert shared(chosen.query_ids, shown) == 0, (name, n)
     # all else is that split of the protocol itself, so each repeat has other training items
-    own = split(LABELS, card.protocol(of), "toy", of, nth_seed(card.protocol(of), repeat))
-    assert np.array_equal(found.database_ids, np.setdiff1d(own.database_ids, found.query_ids))
-    assert np.array_equal(found.train_ids, np.setdiff1d(own.train_ids, found.query_ids))
-    assert np.isin(found.query_ids, own.database_ids).all() and len(found.query_ids) == len(own.database_ids) // 5
+    base = split(LABELS, card.protocol(of), "toy", of, nth_seed(card.protocol(of), repeat))
+    assert np.array_equal(chosen.database_ids, np.setdiff1d(base.database_ids, chosen.query_ids))
+    assert np.array_equal(chosen.train_ids, np.setdiff1d(base.train_ids, chosen.query_ids))
+    assert np.isin(chosen.query_ids, base.database_ids).all() and len(chosen.query_ids) == len(base.database_ids) // 5
 
 
 def test_the_queries_of_two_repeats_have_no_order_in_common(toy: None) -> None:
@@ -119,11 +120,11 @@ def test_runs_on_held_out_queries_of_the_digits() -> None:
     # written down once: a search is resumed by these names
     assert [str(run.name) for run in runs] == GOLDEN_NAMES
     labels = open_dataset(card).labels
-    found = [split(labels, run.protocol, "digits", run.name.protocol) for run in runs]
-    assert [len(ids) for ids in found[0].lists().values()] == [259, 1038, 500]
-    assert found[0].sha256 != found[1].sha256
+    splits = [split(labels, run.protocol, "digits", run.name.protocol) for run in runs]
+    assert [len(ids) for ids in splits[0].lists().values()] == [259, 1038, 500]
+    assert splits[0].sha256 != splits[1].sha256
     shown = split(labels, card.protocol("s1"), "digits", "s1")
-    assert [shared(ids, shown.query_ids) for ids in found[0].lists().values()] == [0, 0, 0]
+    assert [shared(ids, shown.query_ids) for ids in splits[0].lists().values()] == [0, 0, 0]
 
 
 GOLDEN_NAMES = ["digits-s1_held_out-lsh-16b-s0-a2c584034e", "digits-s1_held_out-lsh-16b-s0-742ed120e0"]

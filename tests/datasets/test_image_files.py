@@ -80,7 +80,8 @@ def test_no_name_leads_upward(tmp_path, name):
 
 
 def test_an_absolute_name_is_looked_for_below_the_folder(tmp_path):
-    outside, folder = tmp_path / "secret.png", tmp_path / "images"
+    outside = tmp_path / "secret.png"
+    folder = tmp_path / "images"
     write_image(outside, pixels(0))
     folder.mkdir()
     assert find(folder, str(outside).encode()) is None
@@ -128,9 +129,9 @@ def test_an_image_is_resized_as_a_whole_by_bicubic_interpolation(tmp_path):
 @pytest.mark.parametrize(("mode", "form"), [("L", "JPEG"), ("L", "PNG"), ("1", "PNG"), ("LA", "PNG"), ("L", "GIF")])
 def test_grey_is_repeated_in_all_channels(tmp_path, mode, form):
     path = saved(tmp_path / "grey.JPEG", Image.fromarray(SCENE).convert(mode), format=form)
-    found = decode(path, SHAPE)
-    assert (found == found[..., :1]).all()
-    assert found.std() > 10
+    image = decode(path, SHAPE)
+    assert (image == image[..., :1]).all()
+    assert image.std() > 10
 
 
 @pytest.mark.parametrize(
@@ -138,8 +139,8 @@ def test_grey_is_repeated_in_all_channels(tmp_path, mode, form):
 )
 def test_every_common_kind_of_colour_becomes_rgb(tmp_path, mode, form):
     red = Image.new("RGB", (30, 40), (250, 10, 20)).convert(mode)
-    found = decode(saved(tmp_path / "red.jpg", red, format=form), SHAPE)
-    assert np.abs(found.astype(int) - [250, 10, 20]).max() <= 30  # a palette and JPEG are not exact
+    image = decode(saved(tmp_path / "red.jpg", red, format=form), SHAPE)
+    assert np.abs(image.astype(int) - [250, 10, 20]).max() <= 30  # a palette and JPEG are not exact
 
 
 def test_an_orientation_beside_the_pixels_is_not_looked_at(tmp_path):

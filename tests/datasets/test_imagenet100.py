@@ -33,8 +33,10 @@ def photographs(tmp_path, monkeypatch):
 
     An image is a pattern of its class under noise; sides differ, and some images are grey, as in ILSVRC2012.
     """
-    classes, rng = load_card("imagenet100").class_names, np.random.default_rng(0)
-    folder, lists = tmp_path / "ILSVRC2012", {"train": [], "database": [], "test": []}
+    classes = load_card("imagenet100").class_names
+    rng = np.random.default_rng(0)
+    folder = tmp_path / "ILSVRC2012"
+    lists = {"train": [], "database": [], "test": []}
     for row, name in enumerate(classes):
         one_hot = " ".join("1" if other == row else "0" for other in range(len(classes)))
         pattern = rng.integers(0, 256, (4, 4, 3))
@@ -46,8 +48,9 @@ def photographs(tmp_path, monkeypatch):
             image = Image.fromarray(noisy).resize((60 + 8 * number, 50), Image.Resampling.BICUBIC)
             (image.convert("L") if row == 0 else image).save(folder / path)
             line = f"./data/imagenet/image/{Path(path).name} {one_hot}"
-            for role in ["test"] if is_query else ["train", "database"] if number < 2 else ["database"]:
-                lists[role].append(line)
+            lists["test" if is_query else "database"].append(line)
+            if number < 2:
+                lists["train"].append(line)
     for role, lines in lists.items():
         (folder / f"{role}.txt").write_text("".join(f"{line}\n" for line in lines))
     card = (REPOSITORY / "datasets" / "imagenet100.toml").read_text()

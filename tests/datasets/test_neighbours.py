@@ -11,9 +11,9 @@ from hashbench.datasets import neighbours
 from hashbench.datasets.neighbours import (
     StoredNeighbours,
     check_distances,
-    given_neighbours,
     nearest,
     stored_neighbours,
+    verified_neighbours,
 )
 from hashbench.datasets.protocol import Neighbours
 from hashbench.datasets.split import Split
@@ -22,7 +22,10 @@ from hashbench.foundation.errors import HashbenchError
 
 RNG = np.random.default_rng(3)
 METRICS = ("l2", "cosine", "ip")
-N, D, Q, K = 3000, 12, 23, 15
+N = 3000
+D = 12
+Q = 23
+K = 15
 VECTORS = {
     "normal": RNG.standard_normal((N + Q, D)),
     "whole numbers, many ties": RNG.integers(1, 4, (N + Q, D)),
@@ -34,11 +37,12 @@ VECTORS = {
 
 def by_hand(queries: np.ndarray, items: np.ndarray, metric: str) -> np.ndarray:
     """All distances, float64[q, n]."""
-    queries, items = queries.astype(np.float64), items.astype(np.float64)
+    queries = queries.astype(np.float64)
+    items = items.astype(np.float64)
     if metric == "ip":
         return -np.einsum("qd,nd->qn", queries, items)
     if metric == "cosine":
-        queries, items = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (queries, items))
+        queries, items = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (queries, items))
     squared = ((queries[:, None] - items) ** 2).sum(axis=2)
     return squared / 2 if metric == "cosine" else np.sqrt(squared)
 
@@ -50,10 +54,10 @@ def test_the_nearest_are_those_of_all_distances(metric: str, kind: str, monkeypa
     monkeypatch.setattr(neighbours, "TILE_QUERIES", 7)
     vectors = VECTORS[kind].astype(np.float32)
     distances = by_hand(vectors[:Q], vectors[Q:], metric)
-    ids, found = nearest(vectors[:Q], vectors[Q:], K, metric)
-    assert (ids.dtype, found.dtype) == (np.int32, np.float32)
-    np.testing.assert_allclose(found, np.sort(distances, axis=1)[:, :K], rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(found, np.take_along_axis(distances, ids, axis=1), rtol=1e-6, atol=1e-7)
+    ids, measured = nearest(vectors[:Q], vectors[Q:], K, metric)
+    assert (ids.dtype, measured.dtype) == (np.int32, np.float32)
+    np.testing.assert_allclose(measured, np.sort(distances, axis=1)[:, :K], rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(measured, np.take_along_axis(distances, ids, axis=1), rtol=1e-6, atol=1e-7)
     assert all(len(set(row)) == K for row in ids.tolist())
     if metric == "l2":  # where distances are equal to the last bit, the first item comes first
         np.testing.assert_array_equal(ids, np.argsort(distances, axis=1, kind="stable")[:, :K])
@@ -61,7 +65,9 @@ def test_the_nearest_are_those_of_all_distances(metric: str, kind: str, monkeypa
 
 @pytest.mark.parametrize("kind", ["booleans", "signs", "vectors and their doubles", "booleans of norm 1"])
 def test_equal_cosines_of_whole_numbers_tie(kind: str) -> None:
-    n, d, k = 1500, 30, 20
+    n = 1500
+    d = 30
+    k = 20
     rows = np.arange(n + Q)
     twice = RNG.integers(-3, 5, (n + Q, d))[rows // 2] * (1 + rows[:, None] % 2)
     drawn = {"signs": RNG.choice([-1, 1], (n + Q, d)), "vectors and their doubles": twice}
@@ -73,12 +79,12 @@ def test_equal_cosines_of_whole_numbers_tie(kind: str) -> None:
         vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     ids, distances = nearest(vectors[:Q], vectors[Q:], k + 1, "cosine")
     n_tied = 0
-    for query, found in zip(whole[:Q], ids.tolist(), strict=True):
+    for query, nearest_ids in zip(whole[:Q], ids.tolist(), strict=True):
         products = [sum(a * b for a, b in zip(query, item, strict=True)) for item in whole[Q:]]
         norms = [sum(a * a for a in item) for item in whole[Q:]]
         exact = [Fraction(-p * abs(p), norm) for p, norm in zip(products, norms, strict=True)]
         order = sorted(range(n), key=lambda item: (exact[item], item))
-        assert found == order[: k + 1]
+        assert nearest_ids == order[: k + 1]
         n_tied += exact[order[k - 1]] == exact[order[k]]
     assert n_tied > 0
     nothing = np.zeros(0, np.float32)
@@ -111,11 +117,11 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Dataset, Spli
 def test_they_are_computed_once_and_stored(data: tuple[Dataset, Split], monkeypatch: pytest.MonkeyPatch) -> None:
     dataset, chosen = data
     rule = Neighbours(kind="neighbours", k=10, metric="l2")
-    found = stored_neighbours(dataset, chosen, rule)
+    stored = stored_neighbours(dataset, chosen, rule)
     distances = by_hand(dataset.items[chosen.query_ids], dataset.items[chosen.database_ids], "l2")
-    assert found.ids.shape == (20, 100)
-    np.testing.assert_array_equal(found.ids, np.argsort(distances, axis=1)[:, :100])
-    np.testing.assert_allclose(found.beyond, np.sort(distances, axis=1)[:, 100], rtol=1e-6)
+    assert stored.ids.shape == (20, 100)
+    np.testing.assert_array_equal(stored.ids, np.argsort(distances, axis=1)[:, :100])
+    np.testing.assert_allclose(stored.beyond, np.sort(distances, axis=1)[:, 100], rtol=1e-6)
     others = [
         (dataset, chosen, rule.model_copy(update={"metric": "ip"})),
         (replace(dataset, sha256="1" * 64), chosen, rule),
@@ -129,45 +135,47 @@ def test_they_are_computed_once_and_stored(data: tuple[Dataset, Split], monkeypa
     assert len(list(folder.iterdir())) == 4  # and no lock
     monkeypatch.setattr(neighbours, "nearest", None)  # nothing is computed again
     again = stored_neighbours(dataset, chosen, rule.model_copy(update={"k": 3}))
-    np.testing.assert_array_equal(again.ids, found.ids)
+    np.testing.assert_array_equal(again.ids, stored.ids)
     with pytest.raises(HashbenchError, match="k = 381 neighbours: the database has 380 items"):
         stored_neighbours(dataset, chosen, rule.model_copy(update={"k": 381}))
 
 
 def test_ties_and_noise_are_told() -> None:
     distances = np.array([[1, 2, 2, 3], [1, 2, 3, 3]], np.float32)
-    found = StoredNeighbours(
+    stored = StoredNeighbours(
         np.zeros((2, 4), np.int32), distances, np.array([3, 4], "f4"), np.array([3, 3], "f4"), "l2"
     )
-    assert [found.n_tied_at(k) for k in (1, 2, 3, 4)] == [0, 1, 1, 1]
-    assert found.warnings(1) == []
-    assert "1 of 2 queries have another item as near as number 4" in found.warnings(4)[0]
-    assert "1.00 times as far as the median item" in found.warnings(4)[1]
+    assert [stored.n_tied_at(k) for k in (1, 2, 3, 4)] == [0, 1, 1, 1]
+    assert stored.warnings(1) == []
+    assert "1 of 2 queries have another item as near as number 4" in stored.warnings(4)[0]
+    assert "1.00 times as far as the median item" in stored.warnings(4)[1]
 
 
 def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
     vectors = VECTORS["whole numbers, many ties"].astype(np.float32)
-    queries, items = vectors[:Q], vectors[Q:]
+    queries = vectors[:Q]
+    items = vectors[Q:]
     ids = np.argsort(by_hand(queries, items[::-1], "l2"), axis=1)[:, :K]
     ids = N - 1 - ids  # other items than ours where distances are equal
-    found = given_neighbours("file", ids, queries, items, "l2")
-    np.testing.assert_allclose(found.distances, nearest(queries, items, K, "l2")[1])
+    stored = verified_neighbours("file", ids, queries, items, "l2")
+    np.testing.assert_allclose(stored.distances, nearest(queries, items, K, "l2")[1])
     wrong = {
-        "neighbour 3000: the database has the items 0 to 2999": np.where(ids == ids[3, 2], N, ids),
-        "neighbour -1": np.where(ids == ids[3, 2], -1, ids),
-        "query 0 has a neighbour twice": ids[:, [0, 1, 1]],
+        "there is no row 3000: the database has rows 0 to 2999": np.where(ids == ids[3, 2], N, ids),
+        "there is no row -1: the database has rows 0 to 2999$": np.where(ids == ids[3, 2], -1, ids),
+        "query 0 has the neighbour [0-9]+ more than once": ids[:, [0, 1, 1]],
         "neighbour number 1 has the l2 distance": (ids + 7) % N,
-        "whole numbers \\[23, k\\]": ids[1:],
+        "ids of 22 queries": ids[1:],
     }
     for fault, others in wrong.items():
         with pytest.raises(HashbenchError, match=fault):
-            given_neighbours("file", others, queries, items, "l2")
+            verified_neighbours("file", others, queries, items, "l2")
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_distances_of_a_file_are_those_of_its_neighbours(metric: str) -> None:
     vectors = VECTORS["normal"].astype(np.float32)
-    queries, items = vectors[:Q], vectors[Q:]
+    queries = vectors[:Q]
+    items = vectors[Q:]
     ids, due = nearest(queries, items, K, metric)
     conventions = {"l2": (due, due**2, due**2 / D), "cosine": (due, 1 - due), "ip": (due, -due)}
     for stated in conventions[metric]:

@@ -23,10 +23,10 @@ def as_images(folder, names):
 def test_the_images_of_a_folder_come_in_the_order_of_their_names(tmp_path):
     names = ["a/1.png", "a/2.png", "b.PNG", "b/0.png", "c.bmp"]
     (tmp_path / "readme.txt").write_text("no image")
-    own = read(as_images(tmp_path, names), SHAPE)
-    assert own.names == ["a/1.png", "a/2.png", "b/0.png", "b.PNG", "c.bmp"]
-    order = [names.index(name) for name in own.names]
-    np.testing.assert_array_equal(own.items, ITEMS[order])
+    inputs = read(as_images(tmp_path, names), SHAPE)
+    assert inputs.names == ["a/1.png", "a/2.png", "b/0.png", "b.PNG", "c.bmp"]
+    order = [names.index(name) for name in inputs.names]
+    np.testing.assert_array_equal(inputs.items, ITEMS[order])
 
 
 def test_images_of_another_size_or_grey_are_brought_to_the_shape(tmp_path):
@@ -39,9 +39,9 @@ def test_arrays_are_read_as_they_are(tmp_path):
     with h5py.File(tmp_path / "items.h5", "w") as file:
         file["items"] = ITEMS
     for name in ("items.npy", "items.h5"):
-        own = read(tmp_path / name, SHAPE)
-        np.testing.assert_array_equal(own.items, ITEMS)
-        assert own.names == ["0", "1", "2", "3", "4"]
+        inputs = read(tmp_path / name, SHAPE)
+        np.testing.assert_array_equal(inputs.items, ITEMS)
+        assert inputs.names == ["0", "1", "2", "3", "4"]
 
 
 def test_labels_come_with_the_items(tmp_path):

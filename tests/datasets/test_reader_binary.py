@@ -20,15 +20,15 @@ def cifar_rows(label_bytes: list[list[int]]) -> tuple[bytes, np.ndarray]:
 
 @together(("reader", "coarse"), [("cifar10_binary", []), ("cifar100_binary", [9])])
 def test_cifar(tmp_path, reader, coarse):
-    of = card(reader, SHAPE, 5, 4)
+    its_card = card(reader, SHAPE, 5, 4)
     one, first = cifar_rows([[*coarse, 3], [*coarse, 0]])
     two, second = cifar_rows([[*coarse, label] for label in (1, 2, 1)])
-    items, labels, blocks = read(of, tmp_path, {"one.bin": one, "two.bin": two})
+    items, labels, blocks = read(its_card, tmp_path, {"one.bin": one, "two.bin": two})
     np.testing.assert_array_equal(items, np.concatenate([first, second]))
     assert (labels.tolist(), labels.dtype, blocks) == ([3, 0, 1, 2, 1], np.int64, [2, 3])
-    assert f"one.bin: {len(one) - 1} bytes are not whole rows" in refusal(of, tmp_path, {"one.bin": one[:-1]})
+    assert f"one.bin: {len(one) - 1} bytes are not whole rows" in refusal(its_card, tmp_path, {"one.bin": one[:-1]})
     wrong, _ = cifar_rows([[*coarse, 0], [*coarse, 4]])
-    assert "one.bin: row 1 has label 4; 0 to 3 exist" in refusal(of, tmp_path, {"one.bin": wrong})
+    assert "one.bin: row 1 has label 4; 0 to 3 exist" in refusal(its_card, tmp_path, {"one.bin": wrong})
 
 
 def idx(array: np.ndarray, magic: int | None = None) -> bytes:
@@ -78,7 +78,8 @@ STL = card("stl10_binary", SHAPE, 2500, 10)
 
 
 def stl(n: int) -> tuple[dict[str, bytes], np.ndarray, np.ndarray]:
-    images, labels = RNG.integers(0, 256, (n, *SHAPE), np.uint8), RNG.integers(1, 11, n).astype(np.uint8)
+    images = RNG.integers(0, 256, (n, *SHAPE), np.uint8)
+    labels = RNG.integers(1, 11, n).astype(np.uint8)
     columns = b"".join(image[:, x, c].tobytes() for image in images for c in range(3) for x in range(SHAPE[1]))
     return {"y": labels.tobytes(), "X": columns}, images, labels
 
@@ -87,9 +88,9 @@ def test_stl10_is_read_column_by_column_and_in_blocks(tmp_path):
     files, images, labels = stl(2300)
     more, more_images, more_labels = stl(200)
     files |= {name + "2": data for name, data in more.items()}
-    items, found, blocks = read(STL, tmp_path, files)
+    items, read_labels, blocks = read(STL, tmp_path, files)
     np.testing.assert_array_equal(items, np.concatenate([images, more_images]))
-    np.testing.assert_array_equal(found, np.concatenate([labels, more_labels]).astype(int) - 1)
+    np.testing.assert_array_equal(read_labels, np.concatenate([labels, more_labels]).astype(int) - 1)
     assert blocks == [1000, 1000, 300, 200]
 
 

@@ -33,24 +33,25 @@ def test_batches_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr("hashbench.datasets.readers.imagenet32_npz.BLOCK", 4)
     one, images, labels = batch(10)
     two, more_images, more_labels = batch(3)
-    items, found, blocks = read(OF, tmp_path, {"train_data_batch_1.npz": one, "val_data.npz": two})
+    items, read_labels, blocks = read(OF, tmp_path, {"train_data_batch_1.npz": one, "val_data.npz": two})
     np.testing.assert_array_equal(items, np.concatenate([images, more_images]))
-    np.testing.assert_array_equal(found, np.concatenate([labels, more_labels]))
-    assert (found.dtype, blocks) == (np.int64, [4, 4, 2, 3])
+    np.testing.assert_array_equal(read_labels, np.concatenate([labels, more_labels]))
+    assert (read_labels.dtype, blocks) == (np.int64, [4, 4, 2, 3])
 
 
 def test_of_batch_10_the_first_50_of_each_class_come_first(tmp_path, monkeypatch):
     monkeypatch.setattr("hashbench.datasets.readers.imagenet32_npz.BLOCK", 64)
     data, images, labels = batch(500)
-    items, found, _ = read(OF, tmp_path, {"train_data_batch_10.npz": data})
+    items, read_labels, _ = read(OF, tmp_path, {"train_data_batch_10.npz": data})
     seen = np.zeros(4, int)
-    early, late = [], []
+    early = []
+    late = []
     for row, label in enumerate(labels.tolist()):
         (early if seen[label] < 50 else late).append(row)
         seen[label] += 1
     np.testing.assert_array_equal(items, images[early + late])
-    np.testing.assert_array_equal(found, labels[early + late])
-    assert np.bincount(found[:200]).tolist() == [50] * 4
+    np.testing.assert_array_equal(read_labels, labels[early + late])
+    assert np.bincount(read_labels[:200]).tolist() == [50] * 4
 
 
 @together("dtype", [np.int32, np.uint16, ">i8"])
@@ -116,9 +117,9 @@ FAULTS = {
 @together("fault", FAULTS)
 def test_a_faulty_batch_is_one_line(tmp_path, fault):
     make, message = FAULTS[fault]
-    said = refusal(OF, tmp_path, {"train_data_batch_1.npz": make()})
-    assert message in said
-    assert said.startswith("train_data_batch_1.npz: ")
+    error = refusal(OF, tmp_path, {"train_data_batch_1.npz": make()})
+    assert message in error
+    assert error.startswith("train_data_batch_1.npz: ")
 
 
 def test_a_flipped_byte_of_an_image_is_noticed(tmp_path):

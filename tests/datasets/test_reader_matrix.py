@@ -15,7 +15,8 @@ from support.together import together
 
 from hashbench.foundation.errors import HashbenchError
 
-N, D = 25, 6
+N = 25
+D = 6
 OF = card("matrix", [D], N, 0)
 ROWS = np.random.default_rng(2).normal(size=(N, D)).astype(np.float32)
 BYTES = np.random.default_rng(3).integers(0, 256, (N, D), np.uint8)
@@ -187,14 +188,14 @@ def test_a_large_matrix_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.Mo
     from hashbench.datasets.readers import READERS, Files
 
     monkeypatch.setattr("hashbench.datasets.readers.matrix.BLOCK", 1000)
-    of = card("matrix", [512], 1_000_000, 0)
+    its_card = card("matrix", [512], 1_000_000, 0)
     start = header("(1000000, 512)")
     with (tmp_path / "x").open("wb+") as file:
         file.write(start)
         file.truncate(len(start) + 4 * 512 * 1_000_000)
         file.seek(0)
         tracemalloc.start()
-        blocks = READERS.get("matrix").read(of, Files([(of.sources[0].members[0], file)]))
+        blocks = READERS.get("matrix").read(its_card, Files([(its_card.sources[0].members[0], file)]))
         assert [next(blocks).items.shape for _ in range(3)] == [(1000, 512)] * 3
         assert tracemalloc.get_traced_memory()[1] < 16 << 20
         tracemalloc.stop()

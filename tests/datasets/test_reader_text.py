@@ -58,9 +58,9 @@ FAULTS = {
 @together("fault", FAULTS)
 def test_faulty_text_is_one_line(tmp_path, fault):
     text, message = FAULTS[fault]
-    said = refusal(USPS, tmp_path, {"x": text})
-    assert message in said
-    assert said.startswith("x: ")
+    error = refusal(USPS, tmp_path, {"x": text})
+    assert message in error
+    assert error.startswith("x: ")
 
 
 SPOKEN = [b"0.1234, -1.0000, 1.0000, 2.\n", b"-0.5000, 0.2500, 0.0000, 1.\n", b"0.5000, 0.2500, 0.0000, 1.\n"]
@@ -68,12 +68,12 @@ SPOKEN = [b"0.1234, -1.0000, 1.0000, 2.\n", b"-0.5000, 0.2500, 0.0000, 1.\n", b"
 
 def test_isolet_has_one_order_whatever_the_copy(tmp_path):
     orders = [SPOKEN, SPOKEN[::-1], [SPOKEN[1], SPOKEN[0], SPOKEN[2]]]
-    found = [read(ISOLET, tmp_path, {"x": b"".join(rows), "y": SPOKEN[0]}) for rows in orders]
-    for items, labels, _ in found:
-        np.testing.assert_array_equal(items, found[0][0])
+    both_orders = [read(ISOLET, tmp_path, {"x": b"".join(rows), "y": SPOKEN[0]}) for rows in orders]
+    for items, labels, _ in both_orders:
+        np.testing.assert_array_equal(items, both_orders[0][0])
         assert labels.tolist() == [0, 0, 1, 1]
-    assert sorted(found[0][0][:2, 0].tolist()) == [-0.5, 0.5]
-    assert found[0][0][3].tolist() == np.float32([0.1234, -1, 1]).tolist()
+    assert sorted(both_orders[0][0][:2, 0].tolist()) == [-0.5, 0.5]
+    assert both_orders[0][0][3].tolist() == np.float32([0.1234, -1, 1]).tolist()
 
 
 ISOLET_FAULTS = {

@@ -22,16 +22,23 @@ def expected(
     nearer = [item for item in range(len(items)) if distance[item] < last]
     tied = [item for item in range(len(items)) if distance[item] == last]
     products = np.where(items, 1, -1) @ z
-    found = []
+    shares = []
     for drawn in combinations(tied, m - len(nearer)):
-        first = sorted([*nearer, *drawn], key=lambda item: (-products[item], item))[:k]
-        found.append(Fraction(len(near & {*first}), len(near)))
-    return sum(found, Fraction()) / len(found)
+        ranks = {item: (-products[item], distance[item]) for item in (*nearer, *drawn)}
+        n_found = Fraction()
+        for item in near & ranks.keys():
+            n_ahead = sum(rank < ranks[item] for rank in ranks.values())
+            n_equal = sum(rank == ranks[item] for rank in ranks.values())
+            n_found += min(max(Fraction(k - n_ahead, n_equal), Fraction(0)), Fraction(1))
+        shares.append(n_found / len(near))
+    return sum(shares, Fraction()) / len(shares)
 
 
 @pytest.mark.parametrize(("n_bits", "k", "m"), [(2, 2, 4), (3, 3, 6), (5, 3, 5), (3, 4, 12), (1, 1, 1), (3, 3, 20)])
 def test_it_is_the_mean_over_all_draws_of_the_tied_items(n_bits: int, k: int, m: int) -> None:
-    items, z = RNG.random((12, n_bits)) > 0.5, RNG.standard_normal((6, n_bits))
+    items = RNG.random((12, n_bits)) > 0.5
+    z = RNG.standard_normal((6, n_bits))
+    z[3:] = RNG.integers(-2, 3, (3, n_bits))  # products of different codes are equal
     neighbours = np.stack([RNG.permutation(12)[:k] for _ in range(6)])
     neighbours[0, 1:] = -1
     found = reordered_recall(pack(z > 0), pack(items), z, neighbours, m)

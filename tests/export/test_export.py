@@ -24,7 +24,7 @@ from hashbench import steps
 from hashbench.codes import binarize
 from hashbench.contract import BinaryHasher
 from hashbench.datasets.card import load_card
-from hashbench.datasets.own.given import of_any
+from hashbench.datasets.own.from_python import array_of
 from hashbench.datasets.own.inputs import read_blocks
 from hashbench.datasets.store import open_dataset
 from hashbench.export import numpy_form, onnx_form, script
@@ -138,9 +138,9 @@ def test_images_of_values_to_1_are_noted(
     names: dict[str, Any] = {"np": np, "sys": sys}
     exec(script.check(Input(shape=[3, 3, 3], dtype="float32", value_max=value_max), "float32"), names)
     names["checked"](given)
-    of_any(given, (3, 3, 3), value_max)
+    array_of(given, (3, 3, 3), value_max)
     np.save(tmp_path / "items.npy", given)
-    of_any(tmp_path / "items.npy", (3, 3, 3), value_max)
+    array_of(tmp_path / "items.npy", (3, 3, 3), value_max)
     list(read_blocks(tmp_path / "items.npy", (3, 3, 3), 2, value_max).blocks)
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 4 * is_noted

@@ -33,12 +33,13 @@ def test_pixels_are_the_stored_values() -> None:
     done = extract(load_card("digits"), "pixels")
     assert done.path == paths.data() / "digits" / "features" / "pixels.h5"
     assert (done.shape, done.n_made) == ((1797, 64), 1797)
-    found, data = open_features(load_card("digits"), "pixels"), open_dataset(load_card("digits"))
-    np.testing.assert_array_equal(found.array, data.items.reshape(1797, 64))
-    assert found.array.dtype == np.float32
-    assert found.provenance["data_sha256"] == data.sha256
-    assert found.provenance["extractor"] == "pixels"
-    assert found.provenance["code"] == code().model_dump()
+    stored = open_features(load_card("digits"), "pixels")
+    data = open_dataset(load_card("digits"))
+    np.testing.assert_array_equal(stored.array, data.items.reshape(1797, 64))
+    assert stored.array.dtype == np.float32
+    assert stored.provenance["data_sha256"] == data.sha256
+    assert stored.provenance["extractor"] == "pixels"
+    assert stored.provenance["code"] == code().model_dump()
 
 
 def test_features_that_are_there_are_left_alone() -> None:
@@ -161,7 +162,9 @@ def rows_of(part: Path) -> int:
 
 
 def test_features_whose_writer_was_killed_are_continued(tmp_path: Path) -> None:
-    path, identity, shape = tmp_path / "pixels.h5", {"dataset": "digits"}, (100_000, 64)
+    path = tmp_path / "pixels.h5"
+    identity = {"dataset": "digits"}
+    shape = (100_000, 64)
     code = WRITES.format(path=str(path), identity=identity, shape=shape)
     with subprocess.Popen([sys.executable, "-c", code]) as process:
         deadline = time.monotonic() + 60
@@ -175,7 +178,8 @@ def test_features_whose_writer_was_killed_are_continued(tmp_path: Path) -> None:
 
 
 def test_two_at_once_do_the_work_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, forward = Event(), Pixels.forward
+    begun = Event()
+    forward = Pixels.forward
 
     def slow(self, items):
         begun.set()
@@ -223,9 +227,9 @@ def test_large_features_are_mapped(monkeypatch: pytest.MonkeyPatch) -> None:
     extract(load_card("digits"), "pixels")
     # a private limit: only features of more than 1 GiB are mapped without it
     monkeypatch.setattr("hashbench.features._store.IN_MEMORY_BYTES", 1000)
-    found = open_features(load_card("digits"), "pixels").array
-    assert isinstance(found, np.memmap)
-    np.testing.assert_array_equal(found, open_dataset(load_card("digits")).items.reshape(1797, -1))
+    features = open_features(load_card("digits"), "pixels").array
+    assert isinstance(features, np.memmap)
+    np.testing.assert_array_equal(features, open_dataset(load_card("digits")).items.reshape(1797, -1))
 
 
 def test_values_that_are_not_finite_are_never_stored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,9 @@ def smooth(side: int, n: int = 3) -> np.ndarray:
 def gist(images: np.ndarray) -> np.ndarray:
     built = EXTRACTOR.build(images.shape[1:], 255.0)
     with torch.inference_mode():
-        found = built.module(torch.from_numpy(images)).numpy()
-    assert found.shape == (len(images), built.width) == (len(images), 512)
-    return found
+        descriptors = built.module(torch.from_numpy(images)).numpy()
+    assert descriptors.shape == (len(images), built.width) == (len(images), 512)
+    return descriptors
 
 
 @pytest.mark.parametrize("side", [8, 15, 32, 33, 50])

@@ -29,9 +29,9 @@ TINY = {"model": "resnet9", "width": 4 / 64}
 def images(tmp_path: Path) -> np.ndarray:
     rng = np.random.default_rng(0)
     labels = np.arange(150) % 3
-    made = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
-    store_toy(tmp_path, made, labels, parts(30, 120, 150))
-    return made
+    values = (rng.integers(0, 60, (150, 8, 8, 3)) + labels[:, None, None, None] * 90).astype(np.uint8)
+    store_toy(tmp_path, values, labels, parts(30, 120, 150))
+    return values
 
 
 def network(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> DeepHasher:
@@ -43,24 +43,25 @@ def network(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> DeepHasher:
 
 
 def stored(seed: int, shape: tuple[int, ...] = (8, 8, 3)) -> BackboneFile:
-    made = network(seed, shape)
-    made_content = content(made.layout, made.backbone, made.normalised)
+    pretrained = network(seed, shape)
+    made_content = content(pretrained.layout, pretrained.backbone, pretrained.normalised)
     return read(store(made_content, f"resnet9-w4-toy-s{seed}"))
 
 
 def test_features_are_what_the_last_layer_sees_and_name_the_weights(images: np.ndarray) -> None:
-    one, two = stored(1), stored(2)
+    one = stored(1)
+    two = stored(2)
     done = [extract(load_card("toy"), "resnet9", weights) for weights in (one.path.stem, str(two.path))]
-    assert [each.shape for each in done] == [(150, 32)] * 2
-    for own, seed in ((one, 1), (two, 2)):
-        name = f"resnet9_{own.sha256[:12]}"
-        found = open_features(load_card("toy"), name)
-        assert found.path == paths.data() / "toy" / "features" / f"{name}.h5"
-        assert found.provenance["constants"]["weights_sha256"] == own.sha256
-        made = network(seed).eval()
+    assert [result.shape for result in done] == [(150, 32)] * 2
+    for file, seed in ((one, 1), (two, 2)):
+        name = f"resnet9_{file.sha256[:12]}"
+        stored_features = open_features(load_card("toy"), name)
+        assert stored_features.path == paths.data() / "toy" / "features" / f"{name}.h5"
+        assert stored_features.provenance["constants"]["weights_sha256"] == file.sha256
+        pretrained = network(seed).eval()
         with torch.inference_mode():
-            expected = made.backbone(made.normalised(torch.from_numpy(images)))
-        np.testing.assert_allclose(found.array, expected.numpy(), rtol=1e-4, atol=1e-5)
+            expected = pretrained.backbone(pretrained.normalised(torch.from_numpy(images)))
+        np.testing.assert_allclose(stored_features.array, expected.numpy(), rtol=1e-4, atol=1e-5)
     assert extract(load_card("toy"), f"resnet9-{one.sha256[:12]}").n_made == 0
 
 
@@ -100,10 +101,10 @@ def test_images_of_another_shape_are_one_line(images: np.ndarray) -> None:
 
 
 def test_a_head_is_trained_on_them(images: np.ndarray, tmp_path: Path) -> None:
-    own = stored(1)
-    name = f"resnet9_{own.sha256[:12]}"
-    given = {"model": "linear", "features": name, "normalise": "unit_norm", "epochs": 5, "batch_size": 30}
-    spec = Run.resolve("toy", "s1", "talr_ap", {"bits": 8, **given})
+    file = stored(1)
+    name = f"resnet9_{file.sha256[:12]}"
+    settings = {"model": "linear", "features": name, "normalise": "unit_norm", "epochs": 5, "batch_size": 30}
+    spec = Run.resolve("toy", "s1", "talr_ap", {"bits": 8, **settings})
     row = row_of(spec, Store(tmp_path / "results"), Options(device="cpu"))
     assert row.settings["features"] == name
     assert row.features_sha256 == open_features(load_card("toy"), name).sha256
@@ -115,10 +116,10 @@ def test_a_head_is_trained_on_them(images: np.ndarray, tmp_path: Path) -> None:
 
 
 def test_the_command_prints_the_name_for_training(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    own = stored(1)
+    file = stored(1)
     code, out, err = call(capsys, "features", "toy", "--model", "resnet9", "--weights", "resnet9-w4-toy-s1")
     assert (code, err) == (0, "")
-    assert out.splitlines()[1] == f"150 items x 32, float32: --set features=resnet9_{own.sha256[:12]}"
+    assert out.splitlines()[1] == f"150 items x 32, float32: --set features=resnet9_{file.sha256[:12]}"
 
 
 SQUEEZED = "squeezenet1_1"
@@ -143,16 +144,16 @@ def test_features_of_ones_own_weights_are_named_by_their_checksum(
         np.uint8
     )
     store_toy(tmp_path, items, labels, parts(6, 24, 30))
-    given = {f"{SQUEEZED}_{foreign(Path(f'own{seed}.pth'), seed)}": f"own{seed}.pth" for seed in (1, 2)}
-    given[f"{SQUEEZED}_{foreign(Path('checkpoint.pth'), 2, wrapped=True)}"] = "checkpoint.pth"
-    for name, file in given.items():
+    files = {f"{SQUEEZED}_{foreign(Path(f'own{seed}.pth'), seed)}": f"own{seed}.pth" for seed in (1, 2)}
+    files[f"{SQUEEZED}_{foreign(Path('checkpoint.pth'), 2, wrapped=True)}"] = "checkpoint.pth"
+    for name, file in files.items():
         code, out, err = call(capsys, "features", "toy", "--model", SQUEEZED, "--weights", file)
         assert (code, out.splitlines()[1], err) == (0, f"30 items x 512, float32: --set features={name}", "")
         Path(file).unlink()
-    one, two, three = (open_features(load_card("toy"), name).array for name in given)
+    one, two, three = (open_features(load_card("toy"), name).array for name in files)
     assert np.array_equal(two, three)
     assert not np.allclose(one, two)
-    name = next(iter(given))
+    name = next(iter(files))
     for method in (("itq",), ("talr_ap", "--model", "linear", "--set", "epochs=1", "--set", "batch_size=9")):
         code, out, err = call(capsys, "train", method[0], "toy", "--bits", 4, "--set", f"features={name}", *method[1:])
         assert (code, "4b-s0-" in out) == (0, True), err

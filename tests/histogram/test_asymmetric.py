@@ -35,19 +35,22 @@ def ranks(distances: list[Fraction]) -> np.ndarray:
 
 @given(code_sets(max_items=25), st.sampled_from(["normal", "few", "wide"]), st.integers(0, 2**32 - 1))
 def test_the_tie_groups_are_those_of_the_inner_products_in_fractions(drawn: CodeSet, kind: str, seed: int) -> None:
-    rng, shape = np.random.default_rng(seed), drawn.query.shape
+    rng = np.random.default_rng(seed)
+    shape = drawn.query.shape
     activations = {
         "normal": rng.standard_normal(shape),
         "few": rng.integers(-2, 3, shape) / 4,  # so that distances tie, also of codes that differ
         "wide": rng.standard_normal(shape) * 2.0 ** rng.integers(-20, 3, shape),
     }[kind].astype(np.float32)
-    query, database, relevance = binarize(activations), pack(drawn.database), drawn.relevance
-    found = sorted_searches(query, database, relevance, activations=activations)["asymmetric"]
+    query = binarize(activations)
+    database = pack(drawn.database)
+    relevance = drawn.relevance
+    actual = sorted_searches(query, database, relevance, activations=activations)["asymmetric"]
     truth = np.array([ranks(row) for row in inner_products(activations, drawn.database)])
-    distances = found.distances(slice(0, len(query)))
+    distances = actual.distances(slice(0, len(query)))
     assert distances.dtype == np.int64
     assert all(np.array_equal(ranks(row), rank) for row, rank in zip(distances.tolist(), truth, strict=True))
-    values = metrics.evaluate(found, Metrics.parse(NAMES))
+    values = metrics.evaluate(actual, Metrics.parse(NAMES))
     level = relevance.block(slice(0, len(query)), slice(0, len(database)))
     for q, rank in enumerate(truth):
         one = oracles.histogram(rank.tolist(), relevance.levels[level[q]].tolist(), int(rank.max(initial=0)))
@@ -57,9 +60,11 @@ def test_the_tie_groups_are_those_of_the_inner_products_in_fractions(drawn: Code
 
 @given(code_sets(max_items=25), st.sampled_from(["normal", "few"]), st.integers(0, 2**32 - 1))
 def test_where_neighbours_are_relevant_the_same_items_tie(drawn: CodeSet, kind: str, seed: int) -> None:
-    rng, shape = np.random.default_rng(seed), drawn.query.shape
+    rng = np.random.default_rng(seed)
+    shape = drawn.query.shape
     activations = {"normal": rng.standard_normal(shape), "few": rng.integers(-2, 3, shape) / 4}[kind].astype(np.float32)
-    query, database = binarize(activations), pack(drawn.database)
+    query = binarize(activations)
+    database = pack(drawn.database)
     near = NeighbourRelevance(np.zeros((len(query), 1), np.int64), len(database))
     distances = sorted_searches(query, database, near, activations=activations)["asymmetric"].distances
     truth = np.array([ranks(row) for row in inner_products(activations, drawn.database)])
@@ -72,17 +77,19 @@ def test_where_neighbours_are_relevant_the_same_items_tie(drawn: CodeSet, kind: 
 @given(code_sets(max_items=25))
 def test_activations_of_one_size_rank_as_plain_hamming(drawn: CodeSet) -> None:
     activations = np.where(drawn.query, 0.3, -0.3).astype(np.float32)
-    query, database = pack(drawn.query), pack(drawn.database)
-    found = sorted_searches(query, database, drawn.relevance, activations=activations)
-    assert [*found] == ["asymmetric"]
+    query = pack(drawn.query)
+    database = pack(drawn.database)
+    actual = sorted_searches(query, database, drawn.relevance, activations=activations)
+    assert [*actual] == ["asymmetric"]
     plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), Metrics.parse(NAMES))
-    for name, value in metrics.evaluate(found["asymmetric"], Metrics.parse(NAMES)).items():
+    for name, value in metrics.evaluate(actual["asymmetric"], Metrics.parse(NAMES)).items():
         np.testing.assert_allclose(value, plain[name], atol=1e-14, err_msg=name)
 
 
 def test_the_size_of_a_query_changes_nothing() -> None:
     rng = np.random.default_rng(0)
-    activations, database = rng.standard_normal((4, 20)).astype(np.float32), pack(rng.integers(0, 2, (50, 20)) > 0)
+    activations = rng.standard_normal((4, 20)).astype(np.float32)
+    database = pack(rng.integers(0, 2, (50, 20)) > 0)
     relevance = ClassRelevance(rng.integers(0, 3, 4), rng.integers(0, 3, 50))
     by = [activations, activations * np.float32(1024)]
     one, other = (sorted_searches(binarize(z), database, relevance, activations=z)["asymmetric"] for z in by)
@@ -92,8 +99,10 @@ def test_the_size_of_a_query_changes_nothing() -> None:
 
 def test_python_scores_it_by_weights_of_each_query() -> None:
     rng = np.random.default_rng(1)
-    activations, bits = rng.standard_normal((5, 9)).astype(np.float32), rng.integers(0, 2, (40, 9))
-    labels, of_items = rng.integers(0, 3, 5), rng.integers(0, 3, 40)
+    activations = rng.standard_normal((5, 9)).astype(np.float32)
+    bits = rng.integers(0, 2, (40, 9))
+    labels = rng.integers(0, 3, 5)
+    of_items = rng.integers(0, 3, 40)
     codes = binarize(activations), pack(bits > 0)
     ranked = sorted_searches(*codes, ClassRelevance(labels, of_items), activations=activations)["asymmetric"]
     scores = score(activations, bits, labels, of_items, metrics="ap", weights=np.abs(activations))

@@ -51,10 +51,10 @@ def test_the_points_of_curves_are_the_means_of_metrics(drawn: CodeSet) -> None:
 @given(rankings(max_items=12))
 def test_a_curve_by_rank_follows_a_tie_policy(drawn: Ranking) -> None:
     best = ties.apply(oracles.histogram(drawn.distances, drawn.levels, Ranking.N_BITS), "best")
-    found = curves.rank_curve(best)
+    actual = curves.rank_curve(best)
     pairs = sorted(zip(drawn.distances, drawn.levels, strict=True), key=lambda pair: (pair[0], -pair[1]))
     relevant = np.cumsum([level > 0 for _, level in pairs])
-    np.testing.assert_allclose(found["recall"], relevant / relevant[-1], atol=1e-14)
+    np.testing.assert_allclose(actual["recall"], relevant / relevant[-1], atol=1e-14)
 
 
 def test_empty_balls_are_counted() -> None:
@@ -79,7 +79,8 @@ def test_pr_area_with_a_cutoff_reads_the_first_ranks_only(drawn: CodeSet) -> Non
         return
     size = len(drawn.database)
     assert mean(histogram, f"pr_area@{size}") == pytest.approx(mean(histogram, "pr_area"), abs=1e-14)
-    k, kept = max(1, size // 2), np.flatnonzero(histogram.n_relevant)
+    k = max(1, size // 2)
+    kept = np.flatnonzero(histogram.n_relevant)
     precision, recall = np.zeros((2, len(kept), histogram.n_bits + 1))
     for row, q in enumerate(kept):
         for radius in range(histogram.n_bits + 1):
@@ -88,7 +89,8 @@ def test_pr_area_with_a_cutoff_reads_the_first_ranks_only(drawn: CodeSet) -> Non
             if ranks:
                 precision[row, radius] = mean(one, f"precision@{ranks}")
                 recall[row, radius] = mean(one, f"recall@{ranks}")
-    p, r = precision.mean(axis=0), recall.mean(axis=0)
+    p = precision.mean(axis=0)
+    r = recall.mean(axis=0)
     area = p[0] * r[0] + (np.diff(r) * (p[1:] + p[:-1]) / 2).sum()
     assert mean(histogram, f"pr_area@{k}") == pytest.approx(area, abs=1e-13)
 
@@ -105,23 +107,26 @@ def test_pr_area_sees_all_queries_whatever_the_blocks(monkeypatch: pytest.Monkey
 
 def test_the_shares_of_pairs_are_those_of_a_loop_over_all_pairs() -> None:
     rng = np.random.default_rng(4)
-    query, database = rng.integers(0, 2, (5, 6), np.uint8), rng.integers(0, 2, (11, 6), np.uint8)
+    query = rng.integers(0, 2, (5, 6), np.uint8)
+    database = rng.integers(0, 2, (11, 6), np.uint8)
     relevant = rng.integers(0, 3, 5)[:, None] == rng.integers(0, 3, 11)
     relevant[0] = False  # a query without a relevant item counts too
     pairs = [((query[q] != database[n]).sum(), relevant[q, n]) for q in range(5) for n in range(11)]
     counts = np.zeros((5, 7, 2), np.int64)
     np.add.at(counts, (np.arange(5)[:, None], (query[:, None] != database).sum(axis=2), relevant.astype(int)), 1)
-    found = curves.pair_curve(Histogram(counts, np.arange(2)))
-    assert found["radius"].tolist() == list(range(7))
+    actual = curves.pair_curve(Histogram(counts, np.arange(2)))
+    assert actual["radius"].tolist() == list(range(7))
     for radius in range(7):
         within = [is_relevant for distance, is_relevant in pairs if distance <= radius]
-        hits, n_relevant = sum(within), int(relevant.sum())
-        precision, recall = hits / len(within) if within else np.nan, hits / n_relevant
+        hits = sum(within)
+        n_relevant = int(relevant.sum())
+        precision = hits / len(within) if within else np.nan
+        recall = hits / n_relevant
         f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
         expected = [precision, recall, f1, (len(within) - hits) / (55 - n_relevant)]
         names = ("precision", "recall", "f1", "false_positive_rate")
-        assert [found[name][radius] for name in names] == pytest.approx(expected, nan_ok=True)
-        assert (found["found"][radius], found["relevant"][radius]) == (len(within), hits)
+        assert [actual[name][radius] for name in names] == pytest.approx(expected, nan_ok=True)
+        assert (actual["found"][radius], actual["relevant"][radius]) == (len(within), hits)
 
 
 def test_the_radius_of_a_precision_is_the_largest() -> None:

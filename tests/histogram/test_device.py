@@ -101,7 +101,10 @@ def tensor(name: str) -> SimpleNamespace:
 
 
 def test_arrays_are_counted_where_the_first_tensor_on_a_gpu_is(cuda: Any) -> None:
-    array, host, first, second = [[1]], tensor("cpu"), tensor("cuda:0"), tensor("cuda:1")
+    array = [[1]]
+    host = tensor("cpu")
+    first = tensor("cuda:0")
+    second = tensor("cuda:1")
     assert device.for_arrays("auto", array, host) == "cpu"
     assert device.for_arrays("auto", first, second) == "cuda:0"
     assert device.for_arrays("auto", array, second) == "cuda:1"

@@ -40,7 +40,8 @@ def test_groups_are_the_histogram_without_its_empty_distances(drawn: Ranking) ->
 
 @given(code_sets(max_items=25))
 def test_hamming_is_the_kernel_of_the_histogram(drawn: CodeSet) -> None:
-    query, database = pack(drawn.query), pack(drawn.database)
+    query = pack(drawn.query)
+    database = pack(drawn.database)
     truth = (drawn.query[:, None] != drawn.database[None]).sum(axis=2)
     assert np.array_equal(ranking.hamming(query, database)(slice(0, len(query))), truth)
 
@@ -48,7 +49,8 @@ def test_hamming_is_the_kernel_of_the_histogram(drawn: CodeSet) -> None:
 @pytest.mark.parametrize("weight", [1.0, 0.3, 1e-12])
 @given(drawn=code_sets(max_items=25))
 def test_equal_weights_rank_as_plain_hamming(weight: float, drawn: CodeSet) -> None:
-    query, database = pack(drawn.query), pack(drawn.database)
+    query = pack(drawn.query)
+    database = pack(drawn.database)
     weighted = ranking.weighted_hamming(query, database, np.full(query.n_bits, weight))
     plain = metrics.evaluate(count(query, database, drawn.relevance, workers=1), Metrics.parse(NAMES))
     for name, value in evaluate_distances(weighted, drawn.relevance, NAMES).items():
@@ -58,33 +60,34 @@ def test_equal_weights_rank_as_plain_hamming(weight: float, drawn: CodeSet) -> N
 @pytest.mark.parametrize("policy", ["best", "worst", "order"])
 @given(drawn=code_sets(max_items=25))
 def test_policies_hold_for_any_distances(policy: str, drawn: CodeSet) -> None:
-    query, database = pack(drawn.query), pack(drawn.database)
+    query = pack(drawn.query)
+    database = pack(drawn.database)
     weighted = ranking.weighted_hamming(query, database, np.ones(query.n_bits))
     counted = count(query, database, drawn.relevance, workers=1)
     truth = metrics.evaluate_with_extremes(
         counted, Metrics.parse(NAMES), policy, ties.in_order(hamming(query, database), drawn.relevance)
     )  # type: ignore[arg-type]
-    found = evaluate_distances(weighted, drawn.relevance, NAMES, policy)  # type: ignore[arg-type]
+    actual = evaluate_distances(weighted, drawn.relevance, NAMES, policy)  # type: ignore[arg-type]
     for name in NAMES:
-        np.testing.assert_allclose(found[name], truth[name].values, atol=1e-14, err_msg=name)
+        np.testing.assert_allclose(actual[name], truth[name].values, atol=1e-14, err_msg=name)
 
 
 @given(code_sets(max_items=25), st.randoms(use_true_random=False))
 def test_weighted_distances_are_sums_of_whole_weights(drawn: CodeSet, random: object) -> None:
     rng = np.random.default_rng(random.randrange(2**32))  # type: ignore[attr-defined]
     weights = rng.choice([0, 3, 6, 9, 10], drawn.query.shape[1])
-    found = ranking.weighted_hamming(pack(drawn.query), pack(drawn.database), weights / 30)(slice(0, len(drawn.query)))
-    assert found.dtype == np.int64
+    actual = ranking.weighted_hamming(pack(drawn.query), pack(drawn.database), weights / 30)(slice(0, len(drawn.query)))
+    assert actual.dtype == np.int64
     truth = (drawn.query[:, None] != drawn.database[None]) @ weights
-    assert np.array_equal(found, truth // (np.gcd.reduce(weights) or 1))
+    assert np.array_equal(actual, truth // (np.gcd.reduce(weights) or 1))
 
 
 def test_sums_that_agree_tie_in_any_order_of_their_terms() -> None:
     # 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in float64, and so do 0.1 + 0.2 and 0.3
     weights = np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
     database = pack(np.array([[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], bool))
-    (found,) = ranking.weighted_hamming(pack(np.zeros((1, 6), bool)), database, weights)(slice(0, 1))
-    assert found.tolist() == [6, 6, 3, 3]
+    (actual,) = ranking.weighted_hamming(pack(np.zeros((1, 6), bool)), database, weights)(slice(0, 1))
+    assert actual.tolist() == [6, 6, 3, 3]
 
 
 def test_weights_of_each_query_are_taken_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +103,8 @@ def test_weights_of_each_query_are_taken_by_block(monkeypatch: pytest.MonkeyPatc
 
 def test_no_query_and_no_item_are_no_error() -> None:
     for n_queries, n_items in [(0, 3), (2, 0)]:
-        query, database = pack(np.zeros((n_queries, 4), bool)), pack(np.zeros((n_items, 4), bool))
+        query = pack(np.zeros((n_queries, 4), bool))
+        database = pack(np.zeros((n_items, 4), bool))
         relevance = ClassRelevance(np.zeros(n_queries, np.int64), np.zeros(n_items, np.int64))
         for value in evaluate_distances(ranking.hamming(query, database), relevance, NAMES, "order").values():
             assert len(value) == n_queries
@@ -140,11 +144,13 @@ def test_groups_after_the_cutoff_decide_nothing(drawn: CodeSet, k: int) -> None:
 
 @given(code_sets(max_items=25))
 def test_integers_and_reals_have_the_same_groups(drawn: CodeSet) -> None:
-    query, database = pack(drawn.query), pack(drawn.database)
+    query = pack(drawn.query)
+    database = pack(drawn.database)
     every = slice(0, len(query))
     level = drawn.relevance.block(every, slice(0, len(database)))
     distances = hamming(query, database)(every)
-    packed, sorted_ = (ranking.grouped(each, level, drawn.relevance.levels) for each in (distances, distances * 0.5))
+    packed = ranking.grouped(distances, level, drawn.relevance.levels)
+    sorted_ = ranking.grouped(distances * 0.5, level, drawn.relevance.levels)
     assert np.array_equal(packed.counts, sorted_.counts)
 
 

@@ -46,7 +46,7 @@ def test_what_is_saved_comes_back(tmp_path: Path, content: Retrieval) -> None:
 
 def test_the_checksum_is_of_the_content_alone() -> None:
     content = sample()
-    of_int32 = {cutoff: Reranked(found[0], found[1].astype(np.int32)) for cutoff, found in content.reranked.items()}
+    of_int32 = {cutoff: Reranked(actual[0], actual[1].astype(np.int32)) for cutoff, actual in content.reranked.items()}
     assert changed(content, reranked=of_int32).sha256() == content.sha256()
 
 
@@ -74,7 +74,7 @@ def test_any_change_changes_the_checksum() -> None:
         changed(content, contingency=content.contingency.T),
         changed(content, contingency=content.contingency + np.eye(4, 2, dtype=int)),
     ]
-    assert len({each.sha256() for each in [content, *others]}) == 7
+    assert len({stored.sha256() for stored in [content, *others]}) == 7
 
 
 def put(name: str, at: int, value: Any) -> Callable[[dict[int, Reranked]], dict[int, Reranked]]:
@@ -132,7 +132,8 @@ def test_a_cut_file_is_one_line(tmp_path: Path, length: int) -> None:
 def test_any_flipped_byte_is_an_error_or_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "retrieval.npz"
     sample(q=2).save(path)
-    content, truth = path.read_bytes(), Retrieval.load(path)
+    content = path.read_bytes()
+    truth = Retrieval.load(path)
     n_caught = 0
     for place in range(0, len(content), max(1, len(content) // 500)):
         path.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])

@@ -60,21 +60,21 @@ def test_best_and_worst_are_the_metric_of_the_sorted_ties(policy: Policy, drawn:
 @settings(max_examples=60)
 @given(rankings(max_items=7))
 def test_extremes_are_those_of_all_orders(drawn: Ranking) -> None:
-    found = metrics.evaluate_with_extremes(histogram_of(drawn), Metrics.parse(NAMES))
-    assert list(found) == NAMES
+    actual = metrics.evaluate_with_extremes(histogram_of(drawn), Metrics.parse(NAMES))
+    assert list(actual) == NAMES
     for name, measure in MEASURES.items():
         values = [float(value) for value in oracles.scores(measure, drawn.distances, drawn.levels)]  # type: ignore[arg-type]
-        assert found[name].worst[0] == pytest.approx(min(values), abs=1e-13), name
-        assert found[name].best[0] == pytest.approx(max(values), abs=1e-13), name
+        assert actual[name].worst[0] == pytest.approx(min(values), abs=1e-13), name
+        assert actual[name].best[0] == pytest.approx(max(values), abs=1e-13), name
 
 
 def test_what_ties_do_not_change_has_no_extremes() -> None:
     histogram = Histogram(np.ones((2, 3, 2), np.int64), np.array([0, 1]))
     fixed = ["precision@r1", "recall@r0", "pr_area"]
-    found = metrics.evaluate_with_extremes(histogram, Metrics.parse([*fixed, "ap_best", "pr_area@2"]))
-    assert [name for name in found if found[name].worst is not None] == fixed
+    actual = metrics.evaluate_with_extremes(histogram, Metrics.parse([*fixed, "ap_best", "pr_area@2"]))
+    assert [name for name in actual if actual[name].worst is not None] == fixed
     for name in fixed:
-        assert found[name].worst is found[name].best is found[name].values
+        assert actual[name].worst is actual[name].best is actual[name].values
 
 
 @given(rankings())
@@ -84,11 +84,12 @@ def test_expected_is_the_histogram_itself(drawn: Ranking) -> None:
 
 
 def evaluate(drawn: CodeSet, names: list[str], policy: Policy) -> dict[str, np.ndarray]:
-    query, database = pack(drawn.query), pack(drawn.database)
+    query = pack(drawn.query)
+    database = pack(drawn.database)
     counted = count(query, database, drawn.relevance, workers=1)
     in_order = ties.in_order(hamming(query, database), drawn.relevance)
-    found = metrics.evaluate_with_extremes(counted, Metrics.parse(names), policy, in_order)
-    return {name: each.values for name, each in found.items()}
+    actual = metrics.evaluate_with_extremes(counted, Metrics.parse(names), policy, in_order)
+    return {name: per_query.values for name, per_query in actual.items()}
 
 
 def levels_in_order(drawn: CodeSet, q: int) -> Order:
@@ -168,10 +169,10 @@ def test_extremes_over_the_retrieved_with_large_ties(seed: int, k: int) -> None:
     name = f"ap(norm=retrieved)@{k}"
     if p.sum() == 0:
         return
-    found = metrics.evaluate_with_extremes(histogram, Metrics.parse([name]))[name]
+    actual = metrics.evaluate_with_extremes(histogram, Metrics.parse([name]))[name]
     values = list(over_retrieved(n[0].tolist(), p[0].tolist(), k))
-    assert found.worst[0] == pytest.approx(min(worst_of for worst_of, _ in values), abs=1e-13)
-    assert found.best[0] == pytest.approx(max(best_of for _, best_of in values), abs=1e-13)
+    assert actual.worst[0] == pytest.approx(min(worst_of for worst_of, _ in values), abs=1e-13)
+    assert actual.best[0] == pytest.approx(max(best_of for _, best_of in values), abs=1e-13)
 
 
 def over_retrieved(n: list[int], p: list[int], k: int) -> list[tuple[float, float]]:
@@ -191,5 +192,5 @@ def over_retrieved(n: list[int], p: list[int], k: int) -> list[tuple[float, floa
 
 
 def value(order: list[int]) -> float:
-    found = np.cumsum(order)
-    return float((found / np.arange(1, len(order) + 1) * order).sum() / max(found[-1], 1)) if order else 0.0
+    actual = np.cumsum(order)
+    return float((actual / np.arange(1, len(order) + 1) * order).sum() / max(actual[-1], 1)) if order else 0.0

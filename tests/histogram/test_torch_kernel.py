@@ -132,7 +132,8 @@ def test_tensors_that_hold_no_codes_are_refused(codes: torch.Tensor, says: str) 
 
 
 def test_levels_of_the_pieces_must_agree() -> None:
-    query, ids = pack(np.ones((2, 3), np.uint8)), np.array([1, 2])
+    query = pack(np.ones((2, 3), np.uint8))
+    ids = np.array([1, 2])
     five = KnownRelevance(np.array([0, 5]), np.zeros((2, 2), np.uint16))
     counter = torch_kernel.TorchCounter(query, "cpu")
     counter.add(query, ClassRelevance(ids, ids), int)
@@ -151,7 +152,8 @@ def test_where_the_kernel_does_not_compile_matrix_products_count(
 
     monkeypatch.setattr(triton_kernel, "count_into", fails)
     monkeypatch.setattr(torch.cuda, "device", lambda device: nullcontext())
-    codes, ids = pack(np.eye(5, dtype=np.uint8)), np.arange(5) % 2
+    codes = pack(np.eye(5, dtype=np.uint8))
+    ids = np.arange(5) % 2
     counter = torch_kernel.TorchCounter(codes, "cpu")
     counter.has_kernel = True
     for _ in range(2):
@@ -169,14 +171,16 @@ def test_memory_that_is_full_is_said_with_what_would_be_right(monkeypatch: pytes
 
     monkeypatch.setattr(torch, "bincount", full)
     stand_in_for_cuda(monkeypatch)
-    codes, ids = pack(np.eye(5, dtype=np.uint8)), np.arange(5)
+    codes = pack(np.eye(5, dtype=np.uint8))
+    ids = np.arange(5)
     with pytest.raises(HashbenchError) as caught:
         histogram.count(codes, codes, ClassRelevance(ids, ids), device="cuda:0")
     assert str(caught.value).endswith(": its memory is full: --device cpu counts in the memory of the machine")
 
 
 def test_what_does_not_belong_together_is_refused() -> None:
-    codes, ids = torch.ones(2, 4), np.zeros(2, np.int64)
+    codes = torch.ones(2, 4)
+    ids = np.zeros(2, np.int64)
     for query, database, complaint in (
         (codes, torch.ones(2, 5), "must agree"),
         (codes, torch.ones(3, 4), "rows must match"),

@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import product
 from math import gcd
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,8 @@ def large_whole_numbers(rng: np.random.Generator, n: int) -> tuple[list[Fraction
 
 def in_steps(rng: np.random.Generator, n: int) -> tuple[list[Fraction], np.ndarray]:
     k = rng.integers(0, 12, n)
-    return [Fraction(int(each), 10) for each in k], np.cumsum(np.full(12, 0.1))[k - 1] * (k > 0)  # 0.1 + 0.1 + 0.1 ...
+    added = np.cumsum(np.full(12, 0.1))[k - 1] * (k > 0)  # 0.1 + 0.1 + 0.1 ...
+    return [Fraction(int(tenths), 10) for tenths in k], added
 
 
 FAMILIES: dict[str, Draw] = {
@@ -115,11 +117,13 @@ def test_all_sums_are_ordered_and_tie_as_the_fractions_do(family: str) -> None:
         meant, weights = FAMILIES[family](np.random.default_rng(seed), 7)
         whole = numbers_of(weights)
         chosen = list(product([0, 1], repeat=7))
-        exact, found = (
-            [sum((w for w, bit in zip(of, bits, strict=True) if bit), start=0 * of[0]) for bits in chosen]
-            for of in (meant, whole)
-        )
-        assert ranks(found) == ranks(exact), weights
+
+        def sums(numbers: list[Any], chosen: list[tuple[int, ...]] = chosen) -> list[Any]:
+            return [
+                sum((w for w, bit in zip(numbers, bits, strict=True) if bit), start=0 * numbers[0]) for bits in chosen
+            ]
+
+        assert ranks(sums(whole)) == ranks(sums(meant)), weights
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -127,7 +131,8 @@ def test_average_precision_is_that_of_the_enumeration_in_fractions(family: str) 
     for seed in range(10):
         rng = np.random.default_rng(seed)
         meant, weights = FAMILIES[family](rng, 5)
-        codes, labels = rng.integers(0, 2, (6, 5)), rng.integers(0, 2, 6)
+        codes = rng.integers(0, 2, (6, 5))
+        labels = rng.integers(0, 2, 6)
         labels[0] = 1
         exact = [sum((w for w, bit in zip(meant, code, strict=True) if bit), Fraction(0)) for code in codes.tolist()]
         all_orders = oracles.scores(oracles.average_precision, exact, labels.tolist())  # type: ignore[arg-type]
@@ -147,17 +152,17 @@ def test_whole_numbers_are_as_they_are_up_to_a_common_factor(numbers: list[int],
     given_ = [number // factor * factor for number in numbers]
     unit = gcd(*given_) or 1
     for weights in (np.array(given_), np.array(given_, np.uint64)):
-        found = numbers_of(weights)
-        assert found == [number // unit for number in given_]
-        assert (len(whole_weights(weights)) == 1) == (sum(found) < LARGEST_SUM)
+        actual = numbers_of(weights)
+        assert actual == [number // unit for number in given_]
+        assert (len(whole_weights(weights)) == 1) == (sum(actual) < LARGEST_SUM)
 
 
 @given(st.lists(st.floats(0, allow_nan=False, allow_infinity=False), min_size=1, max_size=200))
 def test_no_sum_overflows_and_no_order_of_two_weights_is_turned(weights: list[float]) -> None:
     parts = whole_weights(np.array(weights))
     assert all(sum(part) < LARGEST_SUM for part in parts.tolist())
-    found = np.array(numbers_of(np.array(weights)), object)
-    assert (np.diff(found[np.argsort(weights, kind="stable")]) >= 0).all()
+    actual = np.array(numbers_of(np.array(weights)), object)
+    assert (np.diff(actual[np.argsort(weights, kind="stable")]) >= 0).all()
 
 
 @given(st.lists(st.tuples(st.integers(0, 999), st.integers(-300, 300)), min_size=1, max_size=40), st.randoms())
@@ -165,18 +170,19 @@ def test_distances_are_ordered_as_the_decimals_that_are_meant(pairs: list[tuple[
     meant = [k * Fraction(10) ** e for k, e in pairs]
     codes = np.array([[random.randint(0, 1) for _ in meant] for _ in range(9)])
     weights = np.array([float(f"{k}e{e}") for k, e in pairs])
-    (found,) = weighted_hamming(pack(0 * codes[:1] > 0), pack(codes > 0), weights)(slice(0, 1))
+    (actual,) = weighted_hamming(pack(0 * codes[:1] > 0), pack(codes > 0), weights)(slice(0, 1))
     exact = [sum((w for w, bit in zip(meant, code, strict=True) if bit), Fraction(0)) for code in codes.tolist()]
-    assert ranks(found.tolist()) == ranks(exact)
+    assert ranks(actual.tolist()) == ranks(exact)
 
 
 @pytest.mark.parametrize("n_bits", [64, 512, 4096])
 def test_weights_without_a_common_unit_are_rounded_to_fifteen_digits_of_their_sum(n_bits: int) -> None:
     weights = np.random.default_rng(n_bits).lognormal(size=n_bits)
-    found = list(map(Fraction, numbers_of(weights)))
-    exact, total = list(map(Fraction, weights.tolist())), sum(found)
+    actual = list(map(Fraction, numbers_of(weights)))
+    exact = list(map(Fraction, weights.tolist()))
+    total = sum(actual)
     assert 1 << 55 <= total < 1 << 57  # a distance and one of 32 levels are sorted as one int64
     unit = sum(exact) / total
-    assert max(abs(number * unit - weight) for number, weight in zip(found, exact, strict=True)) < Fraction(
+    assert max(abs(number * unit - weight) for number, weight in zip(actual, exact, strict=True)) < Fraction(
         2, 1 << 56
     ) * sum(exact)

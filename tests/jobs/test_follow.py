@@ -16,8 +16,8 @@ import pytest
 from support.dying import dies_once, sleeps
 from support.waiting import lives, until
 
+from hashbench.codes.files import arrays_in
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.files import files_named
 from hashbench.jobs import follow as following
 from hashbench.jobs import ray
 from hashbench.jobs.follow import all_done, follow
@@ -61,7 +61,7 @@ def test_a_task_that_kills_two_workers_ends_all_with_its_name(tmp_path: Path) ->
 
 
 def test_an_error_for_the_user_is_a_result_and_is_not_tried_again() -> None:
-    tasks = [Call(partial(files_named, [Path("nothing")])), Call(partial(int, 7))]
+    tasks = [Call(partial(arrays_in, Path("nothing"))), Call(partial(int, 7))]
     for jobs in (1, 2):
         found = dict(follow(tasks, local_pool(jobs)))
         assert isinstance(found[0], HashbenchError) and str(found[0]).startswith("nothing: no such file")

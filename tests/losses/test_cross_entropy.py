@@ -20,8 +20,8 @@ def test_it_is_the_formula(smoothing: float) -> None:
         q[labels[row]] += 1 - smoothing
         expected -= (q * np.log(p)).sum() / 3
     objective = CrossEntropy(torch.from_numpy(labels), 4, smoothing)
-    found = objective(torch.from_numpy(activations), rows, torch.Generator())
-    assert float(found) == pytest.approx(expected, rel=1e-12)
+    actual = objective(torch.from_numpy(activations), rows, torch.Generator())
+    assert float(actual) == pytest.approx(expected, rel=1e-12)
     assert objective.state_dict() == {}
 
 

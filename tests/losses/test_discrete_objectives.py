@@ -19,7 +19,8 @@ from hashbench.losses._discrete import coordinate_descent
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 
-M, BITS = 7, 4
+M = 7
+BITS = 4
 LABELS = torch.tensor([0, 1, 2, 0, 1, 0, 1])
 SEVERAL = torch.tensor([[1, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 0, 0], [0, 1, 1]])
 ROWS = torch.arange(M)
@@ -35,7 +36,8 @@ def codes_by_loops(u: np.ndarray, y: np.ndarray, pull: float, ridge: float, clas
     def regression(codes: np.ndarray) -> np.ndarray:
         return np.linalg.inv(codes.T @ codes + ridge * np.eye(u.shape[1])) @ codes.T @ y
 
-    b, w = np.zeros_like(u), regression(np.where(u > 0, 1.0, -1.0))
+    b = np.zeros_like(u)
+    w = regression(np.where(u > 0, 1.0, -1.0))
     for _ in range(10):
         before = b.copy()
         if classifier == "each_sweep":
@@ -52,12 +54,14 @@ def codes_by_loops(u: np.ndarray, y: np.ndarray, pull: float, ridge: float, clas
 @pytest.mark.parametrize("classifier", ["once", "each_sweep"])
 @pytest.mark.parametrize("labels", [LABELS, SEVERAL], ids=["one", "several"])
 def test_dsdh_is_its_formula(labels: Tensor, classifier: Any) -> None:
-    u, classes = outputs().requires_grad_(), ClassSupervision(labels, 0)
+    u = outputs().requires_grad_()
+    classes = ClassSupervision(labels, 0)
     likelihood = as_row_objective(lambda codes, levels: dpsh.loss(codes, levels, eta=0.0), LabelSupervision(labels))
     weights: Any = {"eta": 0.3, "pull": 0.4, "ridge": 0.1, "classifier": classifier}
-    found = dsdh.Objective(likelihood, classes, **weights).forward(u, ROWS, torch.Generator())
+    actual = dsdh.Objective(likelihood, classes, **weights).forward(u, ROWS, torch.Generator())
     members = classes.members(ROWS).numpy()
-    b, plain = codes_by_loops(u.detach().numpy(), members, 0.4, 0.1, classifier), u.detach().numpy()
+    b = codes_by_loops(u.detach().numpy(), members, 0.4, 0.1, classifier)
+    plain = u.detach().numpy()
     assert not (b == np.where(plain > 0, 1, -1)).all(), "the classes decide no bit here"
     pairs = [
         math.log1p(math.exp(theta)) - (members[i] @ members[j] > 0) * theta
@@ -66,21 +70,23 @@ def test_dsdh_is_its_formula(labels: Tensor, classifier: Any) -> None:
         for theta in [plain[i] @ plain[j] / 2]
     ]
     expected = np.mean(pairs) + 0.3 * np.mean(((b - plain) ** 2).sum(1))
-    assert found.item() == pytest.approx(expected, rel=1e-12)
+    assert actual.item() == pytest.approx(expected, rel=1e-12)
     objective = dsdh.Objective(likelihood, classes, **weights)
     assert torch.autograd.gradcheck(lambda v: objective.forward(v, ROWS, torch.Generator()), (u,))
 
 
 @pytest.mark.parametrize("name", ["dsdh", "dsdh_memory", "adsh"])
 def test_free_codes_are_brought_to_their_classes(name: str) -> None:
-    width, label = 32, torch.arange(200) % 10
-    supervision, classes = LabelSupervision(label), ClassSupervision(label, 0)
+    width = 32
+    label = torch.arange(200) % 10
+    supervision = LabelSupervision(label)
+    classes = ClassSupervision(label, 0)
     likelihood = {
         "dsdh": as_row_objective(partial(dpsh.loss, eta=0.0), supervision),
         "dsdh_memory": dpsh.MemoryObjective(supervision, width, eta=0.0),
     }
     weights: Any = {"eta": 0.0055, "pull": 55, "ridge": 0.1, "classifier": "once"}
-    of_dsdh = {key: dsdh.Objective(each, classes, **weights) for key, each in likelihood.items()}
+    of_dsdh = {key: dsdh.Objective(likelihood_, classes, **weights) for key, likelihood_ in likelihood.items()}
     objective = of_dsdh.get(name) or adsh.Objective(supervision, width, gamma=200, every=3)
     generator = torch.Generator().manual_seed(0)
     u = torch.nn.Parameter(0.1 * torch.randn(200, width, generator=generator))
@@ -121,7 +127,8 @@ def test_adsh_is_its_formula(labels: Tensor) -> None:
     with torch.no_grad():
         objective.forward(f, ROWS, torch.Generator())
     objective.after_epoch(0)
-    v, plain = objective.codes.numpy(), f.detach().numpy()
+    v = objective.codes.numpy()
+    plain = f.detach().numpy()
     hot = torch.nn.functional.one_hot(labels).numpy() if labels.ndim == 1 else labels.numpy()
     similar = hot @ hot.T > 0
     s = np.where(similar, 1.0, -similar.sum() / (~similar).sum())
@@ -129,9 +136,9 @@ def test_adsh_is_its_formula(labels: Tensor) -> None:
         others = list(range(k))
         pull = BITS * s @ plain[:, k] + 3.0 * plain[:, k] - v[:, others] @ plain[:, others].T @ plain[:, k]
         np.testing.assert_array_equal(v[:, k], np.where(pull > 0, 1, -1))
-    found = objective.forward(f, ROWS, torch.Generator())
+    actual = objective.forward(f, ROWS, torch.Generator())
     expected = np.mean((plain @ v.T - BITS * s) ** 2) + 3.0 / M * np.mean(((v - plain) ** 2).sum(1))
-    assert found.item() == pytest.approx(expected, rel=1e-6)
+    assert actual.item() == pytest.approx(expected, rel=1e-6)
     assert torch.autograd.gradcheck(lambda u: objective.forward(u, ROWS, torch.Generator()), (f,))
 
 
@@ -146,18 +153,20 @@ def test_adsh_solves_only_after_its_epochs() -> None:
 
 
 def test_learnt_codes_are_those_of_the_training_examples_in_the_database(tmp_path: Path) -> None:
-    given = {"bits": 6, "epochs": 3, "batch_size": 20, "lr": 0.01, "searched": "learnt"}
-    settings, method = Run.resolve("digits", "s1", "adsh", given).settings, METHODS.get("adsh")
+    values = {"bits": 6, "epochs": 3, "batch_size": 20, "lr": 0.01, "searched": "learnt"}
+    settings = Run.resolve("digits", "s1", "adsh", values).settings
+    method = METHODS.get("adsh")
     data = examples(tmp_path, ids=np.arange(61)[::-1] * 2 + 5)
     hasher = method.fit(settings, data)
     plain = method.fit(settings.model_copy(update={"searched": "encoded"}), examples(tmp_path / "plain"))
     items = np.concatenate([data.items, data.items[:9]])
-    places, database = np.arange(70), np.concatenate([data.ids, [0, 2, 4, 999, 1000, 1002, 1004, 1006, 1008]])
+    places = np.arange(70)
+    database = np.concatenate([data.ids, [0, 2, 4, 999, 1000, 1002, 1004, 1006, 1008]])
     # the items as the data set would have them, at the places of their ids
     whole = np.zeros((1100, *items.shape[1:]), items.dtype)
     whole[database] = items[places]
     search = SearchItems("toy", ItemRows(whole, database[:5]), ItemRows(whole, database))
-    learnt, encoded = (each.output(search).database.bits() for each in (hasher, plain))
+    learnt, encoded = (likelihood_.output(search).database.bits() for likelihood_ in (hasher, plain))
     np.testing.assert_array_equal(learnt[61:], encoded[61:])  # others than the training examples
     assert (learnt[:61] != encoded[:61]).any()
     np.testing.assert_array_equal(hasher.output(search).query.bits(), plain.output(search).query.bits())

@@ -13,13 +13,17 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import (
     dbdh,
     dch,
+    dfh,
     dhn,
     dpsh,
     dsh,
     dtsh,
     fastap,
+    gated,
     hashnet,
+    idhn,
     lcdsh,
+    metric_learning,
     mihash,
     qsmi,
     tie_aware_ap,
@@ -46,18 +50,44 @@ LIKELIHOOD: dict[str, Loss] = {
     "hashnet_released": partial(hashnet.loss, scale=10 / 6, weight_similar=5.0),
     "dsh": partial(dsh.loss, margin=12.0, alpha=0.01),
     "dhn": partial(dhn.loss, similarity="cosine", scale=10.0, weighting="similar", eta=0.1),
+    "dhn_inner": partial(dhn.loss, similarity="inner_product", scale=0.5, weighting="none", eta=0.2),
     "dch": partial(dch.loss, distance="cosine", gamma=5.0, weighting="both", eta=0.1),
     "dch_released": partial(dch.loss, distance="euclidean", gamma=20.0, weighting="similar", eta=0.1),
-    "dbdh": partial(dbdh.loss, binary=False, clip=0.0, scale=0.5, eta=0.1, over="items", power=2),
+    "dbdh": partial(dbdh.loss, binary=False, clip=0.0, scale=0.5, eta=0.1, over="items"),
+    "dbdh_clamped": partial(dbdh.loss, binary=False, clip=1.0, scale=0.3, eta=0.4, over="bits"),
     "qsmi": partial(qsmi.loss, clamped=True, alpha=0.01),
+    "qsmi_plain": partial(qsmi.loss, clamped=False, alpha=0.0),
     "lcdsh": partial(lcdsh.loss, eta=3.0),
+    "dfh": partial(dfh.loss, margin=0.6),
 }
-LOSSES = LISTWISE | LIKELIHOOD
-every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
-listwise = pytest.mark.parametrize("loss", LISTWISE.values(), ids=LISTWISE)
+OF_LABELS: dict[str, Loss] = {"idhn": partial(idhn.loss, scale=5.0, gamma=0.3, eta=0.2)}  # of the diagonal too
+# of embeddings in two rounds of classes; the second argument, the relevance, decides nothing
+METRIC: dict[str, Loss] = {
+    "triplet": lambda f, relevance: metric_learning.triplet(f, classes(f), margin=0.5),
+    "npairs": lambda f, relevance: metric_learning.npairs(f, l2=0.1),
+    "gated_triplet": lambda f, relevance: gated.triplet(f, classes(f), buckets(f), margin=1.0),
+    "gated_npairs": lambda f, relevance: gated.npairs(f, buckets(f), l2=0.003),
+    "gated_npairs_released": lambda f, relevance: gated.npairs_as_released(f, buckets(f), l2=0.003),
+}
+RANKING = LISTWISE | LIKELIHOOD
+OF_BATCHES = RANKING | OF_LABELS
+LOSSES = OF_BATCHES | METRIC
 
 
-def batch(m: int = 9, bits: int = 6, seed: int = 0) -> tuple[Tensor, Tensor]:
+def of(losses: dict[str, Loss]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("loss", losses.values(), ids=losses)
+
+
+def classes(rows: Tensor) -> Tensor:
+    return torch.arange(len(rows)) % (len(rows) // 2)
+
+
+def buckets(rows: Tensor) -> Tensor:
+    """Two of each example, the same in a class; a class shares one with the next."""
+    return (classes(rows)[:, None] + torch.arange(2)) % rows.shape[1]
+
+
+def batch(m: int = 10, bits: int = 6, seed: int = 0) -> tuple[Tensor, Tensor]:
     """Relaxed codes and the numbers of shared labels, several levels."""
     generator = torch.Generator().manual_seed(seed)
     relaxed = torch.tanh(torch.randn(m, bits, generator=generator, dtype=torch.float64))
@@ -74,7 +104,7 @@ def value_and_gradient(loss: Loss, relaxed: Tensor, relevance: Tensor) -> tuple[
     return value.detach(), leaf.grad
 
 
-@every_loss
+@of(LOSSES)
 def test_gradient_is_that_of_the_value(loss: Loss) -> None:
     for seed, scale in ((0, 1.0), (1, 1.0), (2, 2.5)):  # 2.5: outside the cube
         relaxed, relevance = batch(seed=seed)
@@ -93,10 +123,11 @@ def saturated() -> dict[str, Tensor]:
         "huge": 1e4 * signs,
         "huge and random": 1e4 * batch(20, 12)[0].float(),
         "tiny": 1e-30 * signs,
+        "enormous": 1e12 * signs,
     }
 
 
-@every_loss
+@of(LOSSES)
 def test_value_and_gradient_are_finite_at_saturation(loss: Loss) -> None:
     bad = []
     for kind, relaxed in saturated().items():
@@ -107,11 +138,12 @@ def test_value_and_gradient_are_finite_at_saturation(loss: Loss) -> None:
     assert bad == []
 
 
-@every_loss
+@of(OF_BATCHES)
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_value_and_gradient_are_finite_for_any_small_batch(loss: Loss, data: st.DataObject) -> None:
-    m, bits = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 4))
+    m = data.draw(st.integers(1, 6))
+    bits = data.draw(st.integers(1, 4))
     number = st.one_of(st.sampled_from([-1.0, 0.0, 1.0, 0.5]), st.floats(-2, 2))
     rows = data.draw(st.lists(st.lists(number, min_size=bits, max_size=bits), min_size=m, max_size=m))
     levels = data.draw(st.lists(st.lists(st.integers(0, 3), min_size=m, max_size=m), min_size=m, max_size=m))
@@ -120,7 +152,7 @@ def test_value_and_gradient_are_finite_for_any_small_batch(loss: Loss, data: st.
     assert gradient.isfinite().all()
 
 
-@every_loss
+@of(OF_BATCHES)
 def test_order_of_the_batch_does_not_matter(loss: Loss) -> None:
     relaxed, relevance = batch(16, 8)
     order = torch.randperm(16, generator=torch.Generator().manual_seed(1))
@@ -130,7 +162,7 @@ def test_order_of_the_batch_does_not_matter(loss: Loss) -> None:
     torch.testing.assert_close(permuted_gradient, gradient[order], rtol=1e-9, atol=1e-12)
 
 
-@every_loss
+@of(RANKING)
 def test_an_example_never_counts_for_itself(loss: Loss) -> None:
     relaxed, relevance = batch(12, 8)
     garbage = relevance.clone()
@@ -140,7 +172,7 @@ def test_an_example_never_counts_for_itself(loss: Loss) -> None:
     assert torch.equal(measured[1], expected[1])
 
 
-@listwise
+@of(LISTWISE)
 def test_a_batch_without_relevant_pairs_is_zero_and_can_be_differentiated(loss: Loss) -> None:
     for m in (1, 8):
         value, gradient = value_and_gradient(loss, batch(m)[0], torch.eye(m, dtype=torch.long))
@@ -148,7 +180,7 @@ def test_a_batch_without_relevant_pairs_is_zero_and_can_be_differentiated(loss: 
         assert gradient.count_nonzero() == 0
 
 
-@every_loss
+@of(LOSSES)
 def test_autocast_changes_nothing(loss: Loss) -> None:
     relaxed, relevance = batch(16, 24)
     relaxed = relaxed.float()
@@ -157,7 +189,7 @@ def test_autocast_changes_nothing(loss: Loss) -> None:
         assert torch.equal(loss(relaxed, relevance), outside)
 
 
-@every_loss
+@of(LOSSES)
 def test_single_precision_is_close_to_double(loss: Loss) -> None:
     relaxed, relevance = batch(30, 16)
     single = value_and_gradient(loss, relaxed.float(), relevance)
@@ -166,7 +198,7 @@ def test_single_precision_is_close_to_double(loss: Loss) -> None:
     torch.testing.assert_close(single[1].double(), double[1], rtol=1e-3, atol=1e-5)
 
 
-@every_loss
+@of(RANKING)
 def test_a_gradient_step_lowers_it(loss: Loss) -> None:
     generator = torch.Generator().manual_seed(5)
     label = torch.randint(3, (30,), generator=generator)
@@ -185,14 +217,14 @@ def test_binary_objectives_see_only_whether_a_level_is_above_zero(name: str) -> 
     assert torch.equal(LOSSES[name](relaxed, relevance), LOSSES[name](relaxed, relevance > 0))
 
 
-@every_loss
+@of(LOSSES)
 def test_not_a_number_in_gives_not_a_number_out(loss: Loss) -> None:
     relaxed, relevance = batch(8)
     relaxed[0] = torch.nan
     assert loss(relaxed, torch.ones_like(relevance) - torch.eye(8, dtype=torch.long).roll(1, 0)).isnan()
 
 
-@every_loss
+@of(OF_BATCHES)
 def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(loss: Loss) -> None:
     for relaxed, relevance in (
         (torch.zeros(3, 2), torch.zeros(3, 2, dtype=torch.long)),
@@ -204,3 +236,28 @@ def test_a_batch_of_a_wrong_shape_is_refused_in_one_line(loss: Loss) -> None:
         with pytest.raises(HashbenchError, match="needed") as caught:
             loss(relaxed, relevance)
         assert "\n" not in str(caught.value)
+
+
+WHOLE = torch.zeros(3, dtype=torch.long)
+
+
+@pytest.mark.parametrize(
+    ("embeddings", "labels"),
+    [
+        (torch.zeros(3, 2), torch.zeros(4, dtype=torch.long)),
+        (torch.zeros(3, 2), torch.zeros(3)),
+        (torch.zeros(3, 2), torch.zeros(3, 5, dtype=torch.long)),
+        (torch.zeros(3), WHOLE),
+        (torch.zeros(0, 2), torch.zeros(0, dtype=torch.long)),
+        (torch.zeros(3, 2, dtype=torch.long), WHOLE),
+    ],
+)
+def test_embeddings_and_labels_of_a_wrong_shape_are_refused(embeddings: Tensor, labels: Tensor) -> None:
+    with pytest.raises(HashbenchError, match=r"^batch: (embeddings|labels): .* needed$"):
+        metric_learning.triplet(embeddings, labels, margin=1.0)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (0, 3), (4,), (4, 0)])
+def test_what_is_not_two_rounds_is_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(HashbenchError, match=r"^npairs: .* two rounds .* needed$"):
+        metric_learning.npairs(torch.zeros(shape), l2=0.0)

@@ -36,11 +36,13 @@ def _items(embeddings: Tensor, buckets: Tensor) -> list[tuple[list[float], list[
 
 def within(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets: Tensor) -> Tensor:
     """All pairs of both lists laid end to end, of which those of left and right are kept."""
-    everything, buckets = torch.cat([left, right]), torch.cat([left_buckets, right_buckets])
+    everything = torch.cat([left, right])
+    buckets = torch.cat([left_buckets, right_buckets])
     return gated.distance_within(everything, buckets)[: len(left), len(left) :]
 
 
-SLOW_DISTANCE, SLOW_SIMILARITY = slow(lambda x, y: abs(x - y)), slow(lambda x, y: x * y)
+SLOW_DISTANCE = slow(lambda x, y: abs(x - y))
+SLOW_SIMILARITY = slow(lambda x, y: x * y)
 FORMS: dict[str, tuple[Pairwise, Pairwise]] = {
     "distance": (gated.distance, SLOW_DISTANCE),
     "distance_within": (within, SLOW_DISTANCE),
@@ -80,7 +82,8 @@ def test_all_bits_set_is_the_plain_distance_and_product() -> None:
 @every_form
 @pytest.mark.parametrize("k", [1, 3])
 def test_gradient_is_that_of_the_value(form: Pairwise, oracle: Pairwise, k: int) -> None:
-    (f, b), (g, c) = draw(4, 5, k), draw(3, 5, k, seed=1)
+    (f, b) = draw(4, 5, k)
+    (g, c) = draw(3, 5, k, seed=1)
     f.requires_grad_(), g.requires_grad_()
     assert torch.autograd.gradcheck(lambda left, right: form(left, b, right, c), (f, g))
     assert torch.autograd.gradcheck(lambda both: gated.distance_within(both, b), (f,))
@@ -96,13 +99,13 @@ def test_value_and_gradient_are_those_of_the_printed_form() -> None:
     embeddings, of_classes = draw(24, 16, 3)
     buckets = of_classes[:6].repeat(4, 1)  # as in training: the examples of a class share a code
     weight = torch.randn(24, 24, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
-    found = []
+    actual = []
     for form in (gated.distance_within, printed):
         leaf = embeddings.clone().requires_grad_()
         value = form(leaf, buckets)
         (value * weight).sum().backward()
-        found.append((value.detach(), leaf.grad))
-    torch.testing.assert_close(found[0], found[1])
+        actual.append((value.detach(), leaf.grad))
+    torch.testing.assert_close(actual[0], actual[1])
 
 
 def test_a_distance_is_symmetric_and_zero_to_itself() -> None:

@@ -1,8 +1,6 @@
 """The gated objectives of the hash stage against eq. 8 to 10 of Jeong and Song (2018), written out in loops."""
 
 import math
-from collections.abc import Callable
-from itertools import product
 
 import pytest
 import torch
@@ -11,7 +9,9 @@ from torch import Tensor
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import gated, metric_learning
 
-N_CLASSES, D, K = 4, 7, 2
+N_CLASSES = 4
+D = 7
+K = 2
 
 
 def batch(n_rounds: int, seed: int = 0, k: int = K) -> tuple[Tensor, Tensor, Tensor]:
@@ -31,13 +31,14 @@ def gated_distance(f: list[float], g: list[float], b: list[int], c: list[int]) -
 def slow_triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, margin: float) -> float:
     """Eq. 9, with the negatives mined among the gated distances."""
     unit = [[x / math.sqrt(sum(y * y for y in row)) for x in row] for row in embeddings.tolist()]
-    codes, classes = buckets.tolist(), labels.tolist()
+    codes = buckets.tolist()
+    classes = labels.tolist()
     costs = []
-    for i, own in enumerate(classes):
+    for i, label in enumerate(classes):
         to = [gated_distance(unit[i], unit[j], codes[i], codes[j]) for j in range(len(unit))]
-        negatives = sorted(to[k] for k in range(len(unit)) if classes[k] != own)
+        negatives = sorted(to[k] for k in range(len(unit)) if classes[k] != label)
         for j in range(len(unit)):
-            if j != i and classes[j] == own:
+            if j != i and classes[j] == label:
                 farther = [d for d in negatives if d > to[j]]
                 costs.append(max(0.0, to[j] + margin - (farther or negatives[-1:])[0]))
     return sum(costs) / len(costs)
@@ -45,11 +46,15 @@ def slow_triplet(embeddings: Tensor, labels: Tensor, buckets: Tensor, margin: fl
 
 def slow_npairs(embeddings: Tensor, buckets: Tensor, l2: float, *, released: bool) -> float:
     """Eq. 10 over pairs (anchor, positive) whose negatives are the other positives; or its inner products."""
-    rows, codes = embeddings.tolist(), buckets.tolist()
+    rows = embeddings.tolist()
+    codes = buckets.tolist()
     n = len(rows) // 2
 
     def score(i: int, j: int) -> float:
-        f, g, b, c = rows[i], rows[n + j], codes[i], codes[n + j]
+        f = rows[i]
+        g = rows[n + j]
+        b = codes[i]
+        c = codes[n + j]
         inner = sum(f[t] * g[t] for t in range(D) if t in b or t in c)
         return math.exp(inner if released else -gated_distance(f, g, b, c))
 
@@ -70,7 +75,8 @@ def test_hash_triplet_is_eq_9(n_rounds: int, k: int, seed: int, margin: float) -
 @pytest.mark.parametrize(("k", "seed"), [(1, 0), (2, 1), (3, 2), (D, 3)])
 def test_hash_npairs_is_eq_10_and_the_released_form(k: int, seed: int, l2: float) -> None:
     embeddings, _, buckets = batch(2, seed, k)
-    paper, released = gated.npairs(embeddings, buckets, l2=l2), gated.npairs_as_released(embeddings, buckets, l2=l2)
+    paper = gated.npairs(embeddings, buckets, l2=l2)
+    released = gated.npairs_as_released(embeddings, buckets, l2=l2)
     assert paper.item() == pytest.approx(slow_npairs(embeddings, buckets, l2, released=False), rel=1e-12)
     assert released.item() == pytest.approx(slow_npairs(embeddings, buckets, l2, released=True), rel=1e-12)
 
@@ -83,53 +89,6 @@ def test_with_all_bits_set_the_released_form_is_the_base_objective() -> None:
         rtol=1e-12,
         atol=0,
     )
-
-
-Objective = Callable[[Tensor], Tensor]
-
-
-def objectives(n_rounds: int = 2) -> dict[str, Objective]:
-    _, labels, buckets = batch(n_rounds)
-    return {
-        "triplet": lambda f: gated.triplet(f, labels, buckets, margin=1.0),
-        "npairs": lambda f: gated.npairs(f, buckets, l2=0.003),
-        "npairs_released": lambda f: gated.npairs_as_released(f, buckets, l2=0.003),
-    }
-
-
-every_objective = pytest.mark.parametrize("objective", objectives().values(), ids=objectives())
-
-
-@every_objective
-def test_gradient_is_that_of_the_value(objective: Objective) -> None:
-    assert torch.autograd.gradcheck(objective, (batch(2)[0].requires_grad_(),))
-
-
-@every_objective
-def test_finite_at_the_edges(objective: Objective) -> None:
-    for scale, dtype in product([None, 0.0, 1e-30, 1e12], [torch.float64, torch.float32, torch.bfloat16]):
-        embeddings = torch.ones(2 * N_CLASSES, D) if scale is None else scale * batch(2)[0]
-        leaf = embeddings.to(dtype).requires_grad_()
-        value = objective(leaf)
-        value.backward()
-        assert value.isfinite(), (scale, dtype)
-        assert leaf.grad is not None
-        assert leaf.grad.isfinite().all(), (scale, dtype)
-        assert leaf.grad.dtype == dtype
-
-
-@every_objective
-def test_autocast_changes_nothing(objective: Objective) -> None:
-    outside = objective(batch(2)[0].float())
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(objective(batch(2)[0].float()), outside)
-
-
-@every_objective
-def test_not_a_number_in_gives_not_a_number_out(objective: Objective) -> None:
-    embeddings = batch(2)[0]
-    embeddings[2] = torch.nan
-    assert objective(embeddings).isnan()
 
 
 def test_only_the_regulariser_reaches_what_no_code_sets() -> None:

@@ -23,7 +23,8 @@ from hashbench.runs.run import Run
 from hashbench.training.loop import Trainer
 
 Vectors = list[list[float]]
-BITS, WIDTH = 5, 7
+BITS = 5
+WIDTH = 7
 METHODS_OF_ITEMS = ("greedyhash_u", "bihalf_u", "cibhash", "ssdh", "tbh")
 BUILD: dict[str, Callable[[], ItemObjective]] = {
     "greedyhash_u": lambda: greedyhash_u.Objective(alpha=0.3),
@@ -53,8 +54,9 @@ def halves(u: Vectors) -> Vectors:
 
 
 def slow(name: str, u: Vectors, x: Vectors) -> float:
-    half, total = len(u) // 2, 0.0
-    codes = halves(u) if name == "bihalf_u" else [[1.0 if value > 0 else -1.0 for value in row] for row in u]
+    half = len(u) // 2
+    total = 0.0
+    codes = halves(u) if name == "bihalf_u" else np.where(np.array(u) > 0, 1.0, -1.0).tolist()
     for i in range(half):
         total += (cosine(codes[i], codes[i + half]) - cosine(x[i], x[i + half])) ** 2 / half
     if name == "greedyhash_u":
@@ -64,24 +66,28 @@ def slow(name: str, u: Vectors, x: Vectors) -> float:
 
 @together("name, m", [(name, m) for name in BUILD for m in (1, 2, 7, 8)])
 def test_the_loss_is_the_loop_over_its_formula(name: str, m: int) -> None:
-    activations, items = drawn(m, BITS), drawn(m, WIDTH, seed=2).abs()
-    activations[0, 0], items[-1] = 0.0, 0.0  # a sign of 0 is -1; an item of zeros has no direction
-    found = value(BUILD[name](), activations, items)
-    assert found.dtype == torch.float64
-    assert found.item() == pytest.approx(slow(name, activations.tolist(), items.tolist()), rel=1e-10, abs=1e-14)
+    activations = drawn(m, BITS)
+    items = drawn(m, WIDTH, seed=2).abs()
+    activations[0, 0] = 0.0  # its sign is -1
+    items[-1] = 0.0  # an item of zeros has no direction
+    actual = value(BUILD[name](), activations, items)
+    assert actual.dtype == torch.float64
+    assert actual.item() == pytest.approx(slow(name, activations.tolist(), items.tolist()), rel=1e-10, abs=1e-14)
     assert torch.isfinite(value(BUILD[name](), 1e4 * activations, 1e4 * items))
 
 
 def test_the_gradient_of_the_gap_is_that_of_its_value() -> None:
     for m in (2, 7):
-        codes, items = drawn(m, BITS).requires_grad_(), drawn(m, WIDTH, seed=2)
+        codes = drawn(m, BITS).requires_grad_()
+        items = drawn(m, WIDTH, seed=2)
         assert torch.autograd.gradcheck(lambda b, x=items: cosine_gap(b, x), codes)
 
 
 @together("name", BUILD)
 def test_the_gradient_through_codes_is_the_stated_one(name: str) -> None:
     for m in (1, 7, 8):
-        u, items = drawn(m, BITS).requires_grad_(), drawn(m, WIDTH, seed=2).requires_grad_()
+        u = drawn(m, BITS).requires_grad_()
+        items = drawn(m, WIDTH, seed=2).requires_grad_()
         value(BUILD[name](), u, items).backward()
         v = u.detach()
         codes = bi_half(v, 0.0) if name == "bihalf_u" else torch.where(v > 0, 1.0, -1.0).double()
@@ -102,7 +108,8 @@ def divergence(p: float, q: float) -> float:
 
 def slow_cibhash(u: Vectors, codes: Vectors) -> float:
     """Of the codes in place of the signs, so that a gradient can be checked; the temperature is 0.4, beta 0.3."""
-    n, total = len(u), 0.0
+    n = len(u)
+    total = 0.0
     for i in range(n):
         other = (i + n // 2) % n
         powers = [math.exp(cosine(codes[i], codes[j]) / 0.4) for j in range(n)]
@@ -114,14 +121,17 @@ def slow_cibhash(u: Vectors, codes: Vectors) -> float:
 
 @together("m", [1, 4, 5])
 def test_cibhash_is_the_loop_over_its_formula_and_its_gradient_the_stated_one(m: int) -> None:
-    objective, u = cibhash.Objective(temperature=0.4, beta=0.3), drawn(2 * m, BITS).requires_grad_()
-    found = objective(u, torch.arange(m), torch.Generator())
+    objective = cibhash.Objective(temperature=0.4, beta=0.3)
+    u = drawn(2 * m, BITS).requires_grad_()
+    actual = objective(u, torch.arange(m), torch.Generator())
     codes = torch.where(u.detach() > 0, 1.0, -1.0).tolist()
-    assert found.item() == pytest.approx(slow_cibhash(u.tolist(), codes), rel=1e-10)
-    found.backward()
+    assert actual.item() == pytest.approx(slow_cibhash(u.tolist(), codes), rel=1e-10)
+    actual.backward()
     assert u.grad is not None
-    step, v = 1e-6, u.detach()
-    p, q = v.sigmoid(), v.roll(m, 0).sigmoid()
+    step = 1e-6
+    v = u.detach()
+    p = v.sigmoid()
+    q = v.roll(m, 0).sigmoid()
     of_divergence = 0.3 * p * (1 - p) * ((p / (1 - p)).log() - (q / (1 - q)).log()) / (2 * m)  # only its first argument
     for i in range(2 * m):
         for t in range(BITS):
@@ -147,10 +157,10 @@ def test_cibhash_needs_views_that_differ() -> None:
 
 def slow_limits(x: Vectors, alpha: float, beta: float) -> tuple[float, float]:
     """By a list of all distances, and mirrored ones."""
-    found = [max(0.0, 1 - cosine(a, b)) for a in x for b in x if a is not b]
-    bins = [int(distance / ssdh.BIN) for distance in found]
+    actual = [max(0.0, 1 - cosine(a, b)) for a in x for b in x if a is not b]
+    bins = [int(distance / ssdh.BIN) for distance in actual]
     mode = ssdh.BIN * min(range(201), key=lambda one: (-bins.count(one), one))
-    left, right = ([d for d in found if (d <= mode) == is_left] for is_left in (True, False))
+    left, right = ([d for d in actual if (d <= mode) == is_left] for is_left in (True, False))
     spread = [np.std([*side, *(2 * mode - d for d in side)]) if side else 0.0 for side in (left, right)]
     return mode - alpha * spread[0], mode + beta * spread[1]
 
@@ -159,8 +169,8 @@ def slow_limits(x: Vectors, alpha: float, beta: float) -> tuple[float, float]:
 def test_ssdh_fits_both_halves_of_the_distances(signed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssdh, "_BLOCK", 7)  # which is no part of 30
     items = drawn(30, WIDTH, seed=5) if signed else drawn(30, WIDTH, seed=5).abs()
-    found = ssdh.limits(items.view(30, 7, 1), 1.5, 0.5)
-    assert found == pytest.approx(slow_limits(items.tolist(), 1.5, 0.5), rel=1e-9)
+    actual = ssdh.limits(items.view(30, 7, 1), 1.5, 0.5)
+    assert actual == pytest.approx(slow_limits(items.tolist(), 1.5, 0.5), rel=1e-9)
     assert ssdh.limits(torch.ones(4, 3), 2.0, 2.0) == pytest.approx(
         (0.0, 0.0), abs=1e-12
     )  # nothing is similar, and nothing dissimilar
@@ -168,12 +178,15 @@ def test_ssdh_fits_both_halves_of_the_distances(signed: bool, monkeypatch: pytes
 
 @pytest.mark.parametrize("m", [1, 6, 9])
 def test_ssdh_is_the_loop_over_its_formula_and_has_its_gradient(m: int) -> None:
-    h, x = drawn(m, BITS).tanh().requires_grad_(), drawn(m, WIDTH, seed=2).abs()
-    objective, kinds, total = ssdh.Objective(0.2, 0.4), set(), 0.0
+    h = drawn(m, BITS).tanh().requires_grad_()
+    x = drawn(m, WIDTH, seed=2).abs()
+    objective = ssdh.Objective(0.2, 0.4)
+    kinds = set()
+    total = 0.0
     for i in range(m):
         for j in range(m):
             distance = max(0.0, 1 - cosine(x[i].tolist(), x[j].tolist()))
-            s = 1 if distance < 0.2 else -1 if distance > 0.4 else 0
+            s = int(distance < 0.2) - int(distance > 0.4)
             kinds.add(s)
             product = sum(a * b for a, b in zip(h[i].tolist(), h[j].tolist(), strict=True))
             total += abs(s) * (product / BITS - s) ** 2 / m**2
@@ -183,17 +196,15 @@ def test_ssdh_is_the_loop_over_its_formula_and_has_its_gradient(m: int) -> None:
     assert objective.logged() == {"similar_below": 0.2, "dissimilar_above": 0.4}
 
 
-def small_tbh(reduction: tbh.Reduction, noise: Noise) -> tbh.Objective:
+def small_tbh(noise: Noise) -> tbh.Objective:
     generator = torch.Generator().manual_seed(6)
     layers = {"bottleneck": 4, "hidden": 3}
-    return tbh.Objective(
-        WIDTH, BITS, value_max=2.0, reduction=reduction, noise=noise, generator=generator, **layers
-    ).double()
+    return tbh.Objective(WIDTH, BITS, value_max=2.0, noise=noise, generator=generator, **layers).double()
 
 
 def layer(weights: Any, rows: Vectors) -> Vectors:
     columns = list(zip(weights.weight.tolist(), weights.bias.tolist(), strict=True))
-    return [[sum(w * x for w, x in zip(own, row, strict=True)) + bias for own, bias in columns] for row in rows]
+    return [[sum(w * x for w, x in zip(learned, row, strict=True)) + bias for learned, bias in columns] for row in rows]
 
 
 def sigmoids(rows: Vectors) -> Vectors:
@@ -202,7 +213,8 @@ def sigmoids(rows: Vectors) -> Vectors:
 
 def slow_tbh(objective: Any, codes: Vectors, x: Vectors, parts: tuple[float, float]) -> float:
     """The error times the first of ``parts``, plus the cross-entropies times the second."""
-    m, total = len(x), 0.0
+    m = len(x)
+    total = 0.0
     x = [[value / 2.0 for value in row] for row in x]
     z = sigmoids(layer(objective.to_z[2], [[max(0, v) for v in row] for row in layer(objective.to_z[0], x)]))
     near = [
@@ -210,7 +222,8 @@ def slow_tbh(objective: Any, codes: Vectors, x: Vectors, parts: tuple[float, flo
         for p in codes
     ]
     graph = [[max(0, value) ** 1.4 for value in row] for row in near]
-    degree, values = [sum(row) for row in graph], layer(objective.graph, z)
+    degree = [sum(row) for row in graph]
+    values = layer(objective.graph, z)
     g = sigmoids(
         [
             [sum(graph[i][j] / math.sqrt(degree[i] * degree[j]) * values[j][t] for j in range(m)) for t in range(4)]
@@ -222,37 +235,38 @@ def slow_tbh(objective: Any, codes: Vectors, x: Vectors, parts: tuple[float, flo
         total += parts[0] * sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / 2
     generator = torch.Generator().manual_seed(4)
     torch.rand(m, BITS, generator=generator, dtype=torch.float64)  # the noise of the codes
-    for adversary, own, width in zip(objective.adversaries, (codes, g), (BITS, 4), strict=True):
+    for adversary, learned, width in zip(objective.adversaries, (codes, g), (BITS, 4), strict=True):
         real = torch.rand(m, width, generator=generator, dtype=torch.float64)
         real = (real > 0.5).double() if width == BITS else real
         for (of_real,), (of_own,) in zip(
-            sigmoids(layer(adversary, real.tolist())), sigmoids(layer(adversary, own)), strict=True
+            sigmoids(layer(adversary, real.tolist())), sigmoids(layer(adversary, learned)), strict=True
         ):
             total -= parts[1] * (math.log(of_real) + math.log(1 - of_own)) / m
     return total
 
 
-@pytest.mark.parametrize(("m", "reduction", "noise"), [(1, "sum", "half"), (5, "sum", "uniform"), (6, "items", "half")])
-def test_tbh_is_the_loop_over_its_formula_and_both_players_have_their_gradients(
-    m: int, reduction: tbh.Reduction, noise: Noise
-) -> None:
-    objective, u, x = small_tbh(reduction, noise), drawn(m, BITS).requires_grad_(), drawn(m, WIDTH, seed=2).abs()
+@pytest.mark.parametrize(("m", "noise"), [(1, "half"), (5, "uniform"), (6, "half")])
+def test_tbh_is_the_loop_over_its_formula_and_both_players_have_their_gradients(m: int, noise: Noise) -> None:
+    objective = small_tbh(noise)
+    u = drawn(m, BITS).requires_grad_()
+    x = drawn(m, WIDTH, seed=2).abs()
     drawn_noise = torch.rand(m, BITS, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
     threshold = drawn_noise if noise == "uniform" else 0.5
-    codes, share = (u.detach().sigmoid() > threshold).double().tolist(), 1.0 if reduction == "sum" else 1 / m
-    found = value(objective, u, x)
-    assert found.item() == pytest.approx(slow_tbh(objective, codes, x.tolist(), (share, 1.0)), rel=1e-10)
-    found.backward()
+    codes = (u.detach().sigmoid() > threshold).double().tolist()
+    actual = value(objective, u, x)
+    assert actual.item() == pytest.approx(slow_tbh(objective, codes, x.tolist(), (1.0, 1.0)), rel=1e-10)
+    actual.backward()
     step = 1e-6
 
     def slope(values: Tensor, sign: float) -> Tensor:
         """By differences of the loop, in each of ``values``, with this sign of the adversaries' terms."""
-        flat, slopes = values.data.view(-1), []
+        flat = values.data.view(-1)
+        slopes = []
         for place in range(len(flat)):
             ends = []
             for moved in (step, -2 * step):
                 flat[place] += moved
-                ends.append(slow_tbh(objective, b.tolist(), x.tolist(), (share, sign)))
+                ends.append(slow_tbh(objective, b.tolist(), x.tolist(), (1.0, sign)))
             flat[place] += step
             slopes.append((ends[0] - ends[1]) / (2 * step))
         return torch.tensor(slopes, dtype=torch.float64).view(values.shape)
@@ -289,8 +303,8 @@ def training_data(folder: Path, **changes: Any) -> TrainingData:
 
 
 def one_epoch(objective: RowObjective, data: TrainingData, **changes: Any) -> Trainer:
-    given = {"bits": BITS, "epochs": 1, "batch_size": 8, "model": "linear", "lr": 1e-9, **changes}
-    settings = Run.resolve("digits", "s1", "greedyhash_u", given).settings
+    setting_values = {"bits": BITS, "epochs": 1, "batch_size": 8, "model": "linear", "lr": 1e-9, **changes}
+    settings = Run.resolve("digits", "s1", "greedyhash_u", setting_values).settings
     trainer = Trainer(settings, objective, data, "recording")  # type: ignore[arg-type]
     trainer.epoch(0, type("Bar", (), {"update": lambda *_: None}))
     return trainer
@@ -298,15 +312,16 @@ def one_epoch(objective: RowObjective, data: TrainingData, **changes: Any) -> Tr
 
 @pytest.mark.parametrize("n_views", [1, 2])
 def test_the_objective_is_given_the_items_that_the_network_saw(n_views: int, tmp_path: Path) -> None:
-    objective, data = Recording(n_views), training_data(tmp_path)
+    objective = Recording(n_views)
+    data = training_data(tmp_path)
     trainer = one_epoch(objective, data, feature_dropout=0.25)
     assert [len(rows) for _, rows, _ in objective.seen] == [8, 8, 4]
     values = []
     for activations, rows, items in objective.seen:
         assert len(activations) == len(items) == n_views * len(rows)
-        own = torch.from_numpy(data.items)[rows.repeat(n_views)]
+        learned = torch.from_numpy(data.items)[rows.repeat(n_views)]
         is_kept = items != 0
-        torch.testing.assert_close(items, own * is_kept / 0.75)
+        torch.testing.assert_close(items, learned * is_kept / 0.75)
         values.append(is_kept)
         trainer.hasher.eval()
         with torch.no_grad():
@@ -322,11 +337,13 @@ def test_views_take_different_copies(tmp_path: Path) -> None:
     copies = np.stack(
         [np.full((20, 50), 100 * c, np.float32) + np.arange(20, dtype=np.float32)[:, None] for c in range(3)]
     )
-    objective, pairs = Recording(2), set()
+    objective = Recording(2)
+    pairs = set()
     data = training_data(tmp_path, copies=copies)
     trainer = one_epoch(objective, data, feature_dropout=0.0, features="gist", copies=3)
     for _, rows, items in objective.seen:
-        copy, item = items[:, 0] // 100, items[:, 0] % 100
+        copy = items[:, 0] // 100
+        item = items[:, 0] % 100
         assert torch.equal(item, rows.repeat(2).float())
         assert (copy[: len(rows)] != copy[len(rows) :]).all()
         pairs |= set(zip(copy[: len(rows)].tolist(), copy[len(rows) :].tolist(), strict=True))
@@ -335,7 +352,8 @@ def test_views_take_different_copies(tmp_path: Path) -> None:
 
 
 def test_without_dropout_the_items_are_as_they_are_stored(tmp_path: Path) -> None:
-    objective, data = Recording(1), training_data(tmp_path)
+    objective = Recording(1)
+    data = training_data(tmp_path)
     one_epoch(objective, data, feature_dropout=0.0)
     for _, rows, items in objective.seen:
         assert torch.equal(items, torch.from_numpy(data.items)[rows])
@@ -358,15 +376,15 @@ def test_it_learns_without_labels(name: str, tmp_path_factory: pytest.TempPathFa
     rng = np.random.default_rng(0)
     ends = np.repeat(rng.standard_normal((2, 30)), 100, axis=0)
     items = np.maximum(ends + 0.3 * rng.standard_normal((200, 30)), 0).astype(np.float32)
-    given = {"bits": 16, "epochs": 20, "lr": 0.01, "model": "linear", "feature_dropout": 0.2}
-    settings = Run.resolve("digits", "s1", name, given).settings
-    found = []
+    setting_values = {"bits": 16, "epochs": 20, "lr": 0.01, "model": "linear", "feature_dropout": 0.2}
+    settings = Run.resolve("digits", "s1", name, setting_values).settings
+    actual = []
     for labels in (np.full(200, -1), rng.integers(0, 5, 200)):
         folder = tmp_path_factory.mktemp(name)
         hasher: Any = METHODS.get(name).fit(settings, TrainingData(items, labels, 1.0, 1, folder, device="cpu"))
-        found.append(hasher.encode(items))
-    np.testing.assert_array_equal(*found)
-    signs = np.where(found[0] > 0, 1, -1)
+        actual.append(hasher.encode(items))
+    np.testing.assert_array_equal(*actual)
+    signs = np.where(actual[0] > 0, 1, -1)
     products = signs @ signs.T
     assert products[:100, :100].mean() > products[:100, 100:].mean() + 6
 

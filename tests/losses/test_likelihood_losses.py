@@ -40,7 +40,8 @@ def test_dpsh_is_the_loop_over_pairs(eta: float) -> None:
 
 
 def test_the_sign_of_zero_is_minus_one() -> None:
-    zero, nothing = torch.zeros(1, 3, dtype=torch.float64, requires_grad=True), torch.zeros(1, 1, dtype=torch.long)
+    zero = torch.zeros(1, 3, dtype=torch.float64, requires_grad=True)
+    nothing = torch.zeros(1, 1, dtype=torch.long)
     value = dpsh.loss(zero, nothing, eta=1.0)
     value.backward()
     assert value.item() == 3
@@ -51,7 +52,8 @@ def test_the_sign_of_zero_is_minus_one() -> None:
 @pytest.mark.parametrize("clip", [15.0, 1.0])
 def test_hashnet_is_the_weighted_loop_over_pairs(clip: float) -> None:
     activations, relevance = batch(9, 5)
-    relaxed, scale = torch.tanh(activations), 0.7
+    relaxed = torch.tanh(activations)
+    scale = 0.7
     listed = pairs(relaxed, relevance)
     n_similar = sum(s for _, s in listed)
     weights = {1: len(listed) / n_similar, 0: len(listed) / (len(listed) - n_similar)}
@@ -116,7 +118,8 @@ def test_dtsh_without_a_triplet_is_its_quantisation() -> None:
 @pytest.mark.parametrize("m", [8, 9])
 def test_hashnet_with_two_streams_is_the_loop_over_their_cross_product(weight_similar: float, m: int) -> None:
     activations, relevance = batch(m, 5)
-    relaxed, scale = torch.tanh(activations), 0.7
+    relaxed = torch.tanh(activations)
+    scale = 0.7
     half = m // 2
     crossed = [(float(relaxed[i] @ relaxed[j]), int(relevance[i, j] > 0)) for i in range(half) for j in range(half, m)]
     n_similar = sum(s for _, s in crossed)
@@ -137,20 +140,20 @@ def released_hashnet(
 ) -> tuple[float, np.ndarray]:
     """The loss of pairwise_loss_layer.cu and what its backward pass gives both streams, in the order of its calls."""
     shared = (labels[0] @ labels[1].T).astype(float)
-    own = [np.where((each @ each.T).diagonal() == 0, 1, (each @ each.T).diagonal()) for each in labels]
-    c = shared**2 / (own[0][:, None] * own[1][None, :])
+    n_labels = [np.maximum(of_stream.sum(axis=1), 1) for of_stream in labels]
+    c = shared**2 / (n_labels[0][:, None] * n_labels[1][None, :])
     c[c == 0] = 0.25
     similar = shared > 0
     product = a * codes[0] @ codes[1].T
-    each = np.where(product >= 15, product * (1 - similar), np.log1p(np.exp(product)) - similar * product)
+    costs = np.where(product >= 15, product * (1 - similar), np.log1p(np.exp(product)) - similar * product)
     count = np.where(similar, class_num, 1.0)
     diff = 2 * (1 / (1 + np.exp(-product)) - similar) * count
     if graded:
         diff = diff * c * 4
-    found = [diff @ codes[1] / count.sum(), diff.T @ codes[0] / count.sum()]
-    for gradient in found:
+    actual = [diff @ codes[1] / count.sum(), diff.T @ codes[0] / count.sum()]
+    for gradient in actual:
         gradient.reshape(-1)[: len(gradient)] *= a  # caffe_gpu_scal(outer_num_, sigmoid_param_, ...)
-    return float((each * count).sum() / count.sum()), np.concatenate(found)
+    return float((costs * count).sum() / count.sum()), np.concatenate(actual)
 
 
 @pytest.mark.parametrize("one_class", [False, True])
@@ -164,7 +167,7 @@ def test_hashnets_gradient_is_half_the_released_one(bits: int, graded: bool, one
     a = 10 / bits if bits > 6 else 3.0
     value, gradient = released_hashnet((relaxed[:6], relaxed[6:]), (labels[:6], labels[6:]), a, 7.0, graded)
     leaf = torch.from_numpy(relaxed).requires_grad_()
-    found = hashnet.loss(
+    actual = hashnet.loss(
         leaf,
         torch.from_numpy(labels @ labels.T),
         scale=a,
@@ -173,8 +176,8 @@ def test_hashnets_gradient_is_half_the_released_one(bits: int, graded: bool, one
         continuous_similarity=graded,
         partly_scaled=True,
     )
-    found.backward()
-    assert found.item() == pytest.approx(value, rel=1e-6)  # log(1 + e^15) - 15 = 3e-7
+    actual.backward()
+    assert actual.item() == pytest.approx(value, rel=1e-6)  # log(1 + e^15) - 15 = 3e-7
     assert leaf.grad is not None
     np.testing.assert_allclose(leaf.grad, gradient / 2, rtol=1e-6, atol=1e-7)
 

@@ -35,7 +35,9 @@ def draws(seed: int = 0) -> torch.Generator:
 
 @pytest.mark.parametrize("multi_hot", [False, True])
 def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: bool) -> None:
-    n, rows, eta = 9, torch.tensor([4, 0, 7]), 0.3
+    n = 9
+    rows = torch.tensor([4, 0, 7])
+    eta = 0.3
     labels = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 1])
     if multi_hot:
         labels = torch.nn.functional.one_hot(labels, 4) + torch.tensor([0, 0, 0, 1]) * (labels == 2)[:, None]
@@ -47,7 +49,8 @@ def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: boo
     value.backward()
     bank = stale.clone()
     bank[rows] = u.detach()  # the batch is put into the memory before it is compared with it
-    total, gradient = 0.0, torch.zeros_like(u)
+    total = 0.0
+    gradient = torch.zeros_like(u)
     for i, row in enumerate(rows.tolist()):
         for j in range(n):
             s = bool((labels[row] * labels[j]).sum() > 0) if multi_hot else bool(labels[row] == labels[j])
@@ -88,14 +91,17 @@ def triplet_memory(n_classes: int = 3, per_class: int = 70, batch_size: int = 4)
 
 
 def test_dtsh_is_the_released_update() -> None:
-    objective, rows = triplet_memory(), torch.tensor([3, 100, 209])  # a last batch, smaller than batch_size
+    objective = triplet_memory()
+    rows = torch.tensor([3, 100, 209])  # a last batch, smaller than batch_size
     u = outputs(3, seed=1).requires_grad_()
     value = objective(u, rows, draws(5))
     value.backward()
     positive, negative, possible = objective.draw_by_class(rows, draws(5))
     assert possible.all()
-    per_query, bank = 50 * 50 * 2, objective.outputs
-    total, step = 0.0, torch.zeros(3, BITS, dtype=torch.float64)
+    per_query = 50 * 50 * 2
+    bank = objective.outputs
+    total = 0.0
+    step = torch.zeros(3, BITS, dtype=torch.float64)
     for q in range(3):
         for j in range(2):
             excess = (u[q].detach() @ bank[positive[q, j]].T)[:, None] - u[q].detach() @ bank[negative[q, j]].T
@@ -106,21 +112,23 @@ def test_dtsh_is_the_released_update() -> None:
     quantisation = float((u - sign(u)).detach().square().sum())
     assert value.item() == pytest.approx((total / per_query + 0.05 * quantisation) / 4, rel=1e-12)
     # train_triplet.m and update.m: the sum of (1 - A)(u_p - u_n), minus 4 eta (u - sgn u), over (batch size x n)
-    released_eta, n = 0.05 * per_query, len(bank)
+    released_eta = 0.05 * per_query
+    n = len(bank)
     released = (step - 4 * released_eta * (u - sign(u)).detach()) / (4 * n)
     assert u.grad is not None
     torch.testing.assert_close(-u.grad * 2 * per_query / n, released, rtol=1e-10, atol=1e-12)
 
 
 def test_dtsh_draws_from_the_right_classes_and_outside_the_batch() -> None:
-    objective, rows = triplet_memory(), torch.arange(0, 210, 9)
+    objective = triplet_memory()
+    rows = torch.arange(0, 210, 9)
     positive, negative, _ = objective.draw_by_class(rows, draws())
     labels = objective.class_of * 10
-    own = labels[rows][:, None, None]
-    assert (labels[positive] == own).all()
+    same_class = labels[rows][:, None, None]
+    assert (labels[positive] == same_class).all()
     other = labels[negative]
     assert (other == other[:, :, :1]).all()
-    for query, drawn in zip(own.flatten().tolist(), other[:, :, 0].tolist(), strict=True):
+    for query, drawn in zip(same_class.flatten().tolist(), other[:, :, 0].tolist(), strict=True):
         assert sorted(drawn) == sorted({0, 10, 20} - {query})
     for drawn in (positive, negative):
         assert not torch.isin(drawn, rows).any()
@@ -128,8 +136,10 @@ def test_dtsh_draws_from_the_right_classes_and_outside_the_batch() -> None:
 
 
 def test_every_example_of_a_class_is_drawn_equally_often() -> None:
-    objective, rows = triplet_memory(n_classes=2), torch.tensor([0])
-    generator, times = draws(), torch.zeros(140)
+    objective = triplet_memory(n_classes=2)
+    rows = torch.tensor([0])
+    generator = draws()
+    times = torch.zeros(140)
     for _ in range(2000):
         positive, negative, _ = objective.draw_by_class(rows, generator)
         times += torch.bincount(torch.cat([positive.flatten(), negative.flatten()]), minlength=140)
@@ -189,11 +199,12 @@ def test_with_several_labels_a_positive_shares_one_and_a_negative_none(
     pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(dtsh, "PAIRS", pairs)  # the queries in one block, or in many
-    objective, rows = several_labels(), torch.arange(0, 1400, 70)
+    objective = several_labels()
+    rows = torch.arange(0, 1400, 70)
     labels = objective.supervision.labels.long()
-    found = drawn(objective, rows)
-    assert len(found) == len(rows)
-    for row, (positive, negative) in zip(rows.tolist(), found, strict=True):
+    actual = drawn(objective, rows)
+    assert len(actual) == len(rows)
+    for row, (positive, negative) in zip(rows.tolist(), actual, strict=True):
         shared = labels @ labels[row]
         shared[rows] = -1  # not drawn: they are in the batch
         assert (shared[positive] > 0).all()
@@ -201,16 +212,19 @@ def test_with_several_labels_a_positive_shares_one_and_a_negative_none(
         assert len(set(positive)) == min(50, int((shared > 0).sum()))
         assert len(set(negative)) == min(450, int((shared == 0).sum()) if positive else 0)
     # an item without labels has no positives, and so no triplets
-    assert {(len(positive), len(negative)) for positive, negative in found} == {(0, 0), (50, 450)}
+    assert {(len(positive), len(negative)) for positive, negative in actual} == {(0, 0), (50, 450)}
 
 
 def test_with_several_labels_dtsh_is_the_loop_over_the_triplets_drawn() -> None:
-    objective, rows = several_labels(n=60), torch.arange(9, 12)  # few: positives and negatives are repeated
+    objective = several_labels(n=60)  # few: positives and negatives are repeated
+    rows = torch.arange(9, 12)
     objective.supervision.labels[9] = 0
     u = outputs(3, seed=1).requires_grad_()
     value = objective(u, rows, draws(5))
     value.backward()
-    total, gradient, bank = 0.0, torch.zeros_like(u), objective.outputs
+    total = 0.0
+    gradient = torch.zeros_like(u)
+    bank = objective.outputs
     for q, (positive, negative) in enumerate(drawn(objective, rows, 5)):
         for p in positive:
             pulls = bank[p] - bank[negative]
@@ -228,7 +242,8 @@ def test_with_several_labels_dtsh_is_the_loop_over_the_triplets_drawn() -> None:
 def test_with_several_labels_every_positive_and_negative_is_drawn_equally_often() -> None:
     labels = torch.tensor([[1, 0], [1, 1], [0, 1]]).repeat_interleave(torch.tensor([80, 40, 480]), 0)
     objective = dtsh.MemoryObjective(LabelSupervision(labels), BITS, margin=2.0, eta=0.0, batch_size=1)
-    generator, times = draws(), torch.zeros(600)
+    generator = draws()
+    times = torch.zeros(600)
     for _ in range(2000):
         ((_, positive, negative, _),) = objective.draw_by_level(torch.tensor([0]), generator)
         times += torch.bincount(torch.cat([positive.flatten(), negative.flatten()]), minlength=600)

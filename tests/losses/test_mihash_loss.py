@@ -36,7 +36,8 @@ def test_equals_the_entropies(n_bins: int | None, seed: int) -> None:
     counts = soft_histogram(relaxed_distance(relaxed), relevance, n_levels=2, n_bits=8, n_bins=n_bins)
     values = []
     for i in range(13):
-        irrelevant, relevant = counts[i, :, 0].tolist(), counts[i, :, 1].tolist()
+        irrelevant = counts[i, :, 0].tolist()
+        relevant = counts[i, :, 1].tolist()
         if sum(irrelevant) > 0.5 and sum(relevant) > 0.5:
             values.append(information(irrelevant, relevant))
     assert mihash.loss(relaxed, relevance, n_bins=n_bins).item() == pytest.approx(-sum(values) / len(values), abs=1e-9)

@@ -116,7 +116,8 @@ def test_forward_and_backward_are_deterministic_on_the_cpu() -> None:
         assert leaf.grad is not None
         return counts.detach(), leaf.grad
 
-    first, second = run(), run()
+    first = run()
+    second = run()
     assert torch.equal(first[0], second[0])
     assert torch.equal(first[1], second[1])
 

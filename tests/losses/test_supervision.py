@@ -23,7 +23,8 @@ def test_levels_by_distance_are_those_that_are_scored() -> None:
     assert supervision.n_examples == 90
     every = torch.arange(90)
     np.testing.assert_array_equal(supervision.levels(every), expected)
-    rows, columns = torch.tensor([5, 80, 5]), torch.tensor([2, 5])
+    rows = torch.tensor([5, 80, 5])
+    columns = torch.tensor([2, 5])
     np.testing.assert_array_equal(supervision.levels(rows), expected[rows])
     np.testing.assert_array_equal(supervision.levels(rows, columns), expected[rows][:, columns])
 

@@ -16,7 +16,8 @@ def average_over_orders(distance: list[int], relevant: list[bool]) -> Fraction:
     values = []
     for order in permutations(range(len(distance))):
         if all(distance[a] <= distance[b] for a, b in pairwise(order)):
-            hits, total = 0, Fraction(0)
+            hits = 0
+            total = Fraction(0)
             for rank, item in enumerate(order, start=1):
                 if relevant[item]:
                     hits += 1
@@ -27,12 +28,15 @@ def average_over_orders(distance: list[int], relevant: list[bool]) -> Fraction:
 
 def tie_aware_ap_in_fractions(total: list[int], positive: list[int]) -> Fraction:
     """Eq. 6 rank by rank."""
-    value, before, before_positive = Fraction(0), 0, 0
+    value = Fraction(0)
+    before = 0
+    before_positive = 0
     for n, p in zip(total, positive, strict=True):
         share = Fraction(p - 1, n - 1) if n > 1 else Fraction(0)
         for j in range(n):
             value += Fraction(p, n) * (before_positive + 1 + j * share) / (before + j + 1)
-        before, before_positive = before + n, before_positive + p
+        before = before + n
+        before_positive = before_positive + p
     return value / before_positive
 
 
@@ -50,7 +54,8 @@ def hamming(codes: Tensor) -> Tensor:
 @pytest.mark.parametrize("seed", range(4))
 def test_exact_is_the_mean_over_all_orders_of_the_ties(seed: int) -> None:
     codes, relevance = binary_batch(7, 3, seed, n_classes=2)
-    distance, values = hamming(codes), []
+    distance = hamming(codes)
+    values = []
     for i in range(7):
         rest = [j for j in range(7) if j != i]
         relevant = [bool(relevance[i, j]) for j in rest]
@@ -63,7 +68,8 @@ def test_exact_is_the_mean_over_all_orders_of_the_ties(seed: int) -> None:
 @pytest.mark.parametrize(("m", "bits"), [(30, 4), (60, 12), (120, 32)])
 def test_exact_is_the_tie_aware_metric_at_binary_codes(m: int, bits: int) -> None:
     codes, relevance = binary_batch(m, bits, seed=m)
-    distance, values = hamming(codes), []
+    distance = hamming(codes)
+    values = []
     for i in range(m):
         others = torch.arange(m) != i
         total = torch.bincount(distance[i][others], minlength=bits + 1).tolist()
@@ -74,20 +80,25 @@ def test_exact_is_the_tie_aware_metric_at_binary_codes(m: int, bits: int) -> Non
 
 
 def test_exact_on_a_list_that_is_all_tied() -> None:
-    positive, total = torch.tensor([[1.0]]).double(), torch.tensor([[10.0]]).double()
+    positive = torch.tensor([[1.0]]).double()
+    total = torch.tensor([[10.0]]).double()
     harmonic = sum(1 / t for t in range(1, 11)) / 10
     assert tie_aware_ap.average_precision_exact(positive, total).item() == pytest.approx(harmonic, abs=1e-14)
     assert tie_aware_ap.average_precision_simplified(positive, total).item() == pytest.approx(2 / 11)
 
 
 def test_exact_at_large_whole_counts() -> None:
-    total, positive = [0, 1, 4000, 0, 25000, 2, 30000], [0, 1, 700, 0, 0, 2, 1234]
+    total = [0, 1, 4000, 0, 25000, 2, 30000]
+    positive = [0, 1, 700, 0, 0, 2, 1234]
     measured = tie_aware_ap.average_precision_exact(torch.tensor([positive]).double(), torch.tensor([total]).double())
-    expected, before, before_positive = 0.0, 0, 0
+    expected = 0.0
+    before = 0
+    before_positive = 0
     for n, p in zip(total, positive, strict=True):
         share = (p - 1) / (n - 1) if n > 1 else 0.0
         expected += sum(p / n * (before_positive + 1 + j * share) / (before + j + 1) for j in range(n))
-        before, before_positive = before + n, before_positive + p
+        before = before + n
+        before_positive = before_positive + p
     assert measured.item() == pytest.approx(expected / before_positive, rel=1e-12)
 
 
@@ -97,8 +108,10 @@ def fractional_histograms(n: int) -> tuple[Tensor, Tensor]:
     uniform = torch.rand(n, 13, 3, generator=generator, dtype=torch.float64)
     scale = 10 ** (4 * torch.rand(n, 13, 2, generator=generator, dtype=torch.float64) - 3)
     mass = uniform[:, :, :2] * scale * (uniform[:, :, 2:] > 0.25)
-    mass[::7, 3, 0], mass[::7, 3, 1] = 1 + 1e-12, 0
-    mass[::5, 6, 0], mass[::5, 6, 1] = 0.4, 0.6 + 1e-15
+    mass[::7, 3, 0] = 1 + 1e-12
+    mass[::7, 3, 1] = 0
+    mass[::5, 6, 0] = 0.4
+    mass[::5, 6, 1] = 0.6 + 1e-15
     mass[::3, 8] = torch.tensor([0.9, 0.1 + 1e-6], dtype=torch.float64)
     return mass[:, :, 0], mass.sum(2)
 
@@ -129,7 +142,8 @@ def test_exact_is_continuous_at_a_group_of_one_and_at_an_empty_group() -> None:
         return tie_aware_ap.average_precision_exact(*counts, torch.tensor([5.0])).item()
 
     for centre, positive in ((1.0, 0.4), (1.0, 1.0), (1e-6, 5e-7)):
-        below, above = value(positive, centre * (1 - 1e-9)), value(positive, centre * (1 + 1e-7))
+        below = value(positive, centre * (1 - 1e-9))
+        above = value(positive, centre * (1 + 1e-7))
         assert above == pytest.approx(below, abs=1e-6)
     assert value(1e-13, 1e-13) == pytest.approx(value(0, 0), abs=1e-12)
 
@@ -166,10 +180,12 @@ def test_simplified_is_equation_62(n_bins: int | None, delta: float) -> None:
             continue
         value = cumulated = cumulated_positive = 0.0
         for d in range(counts.shape[1]):
-            c, c_positive = counts[i, d].sum().item(), counts[i, d, 1].item()
+            c = counts[i, d].sum().item()
+            c_positive = counts[i, d, 1].item()
             share = (2 * cumulated_positive + c_positive + 1) / (2 * cumulated + c + 1)
             value += c_positive / n_relevant * share
-            cumulated, cumulated_positive = cumulated + c, cumulated_positive + c_positive
+            cumulated = cumulated + c
+            cumulated_positive = cumulated_positive + c_positive
         values.append(value)
     measured = tie_aware_ap.simplified(relaxed, relevance, n_bins=n_bins, delta=delta)
     assert measured.item() == pytest.approx(1 - sum(values) / len(values), abs=1e-12)
@@ -184,7 +200,9 @@ def test_examples_without_a_relevant_one_are_left_out() -> None:
 
 def released_gradient(positive: Tensor, negative: Tensor) -> tuple[Tensor, Tensor]:
     """dAP_s/dc+ and dAP_s/dc- of one histogram as the authors' backward pass has them: no 2 below the diagonal."""
-    n_bins, of_positive, of_negative = len(positive), torch.zeros_like(positive), torch.zeros_like(negative)
+    n_bins = len(positive)
+    of_positive = torch.zeros_like(positive)
+    of_negative = torch.zeros_like(negative)
     total = positive + negative
     for d in range(n_bins):
         numerator = 2 * positive[:d].sum() + positive[d] + 1
@@ -213,22 +231,24 @@ def test_as_released_has_the_value_of_the_simplified_and_the_gradient_of_the_cod
 def test_as_released_differs_from_the_true_gradient() -> None:
     relaxed = torch.tanh(torch.randn(12, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64))
     relevance = (torch.arange(12)[:, None] % 3 == torch.arange(12) % 3).long()
-    found = []
+    actual = []
     for loss in (tie_aware_ap.simplified, tie_aware_ap.as_released):
         leaf = relaxed.clone().requires_grad_()
         loss(leaf, relevance).backward()
         assert leaf.grad is not None
-        found.append(leaf.grad)
-    cosine = float((found[0] * found[1]).sum() / (found[0].norm() * found[1].norm()))
+        actual.append(leaf.grad)
+    cosine = float((actual[0] * actual[1]).sum() / (actual[0].norm() * actual[1].norm()))
     assert 0.5 < cosine < 0.9999
 
 
 @pytest.mark.parametrize(("delta", "n_bins"), [(1.0, 6), (2.0, 6), (2.5, 4), (3.0, 12)])
 def test_as_released_divides_the_average_precision_and_not_the_histogram_by_delta(delta: float, n_bins: int) -> None:
-    bits, m = 6, 9
+    bits = 6
+    m = 9
     relaxed = torch.tanh(torch.randn(m, bits, generator=torch.Generator().manual_seed(2), dtype=torch.float64))
     relevance = (torch.arange(m)[:, None] % 3 == torch.arange(m) % 3).long()
-    distance, width = (bits - relaxed @ relaxed.T) / 2, bits / n_bins
+    distance = (bits - relaxed @ relaxed.T) / 2
+    width = bits / n_bins
     total = 0.0
     for i in range(m):
         others = [j for j in range(m) if j != i]

@@ -28,7 +28,8 @@ def ideal(levels: list[int]) -> float:
 
 def tie_aware_dcg(distance: list[int], levels: list[int]) -> float:
     """Every item of a tie takes the mean of the tie's discounts."""
-    value, before = 0.0, 0
+    value = 0.0
+    before = 0
     for d in sorted(set(distance)):
         tied = [v for at, v in zip(distance, levels, strict=True) if at == d]
         mean = sum(discount(before + j) for j in range(1, len(tied) + 1)) / len(tied)
@@ -41,7 +42,8 @@ def tie_aware_dcg(distance: list[int], levels: list[int]) -> float:
 def test_exact_is_the_tie_aware_metric_at_binary_codes(m: int, bits: int) -> None:
     activations, relevance = graded_batch(m, bits, seed=m)
     codes = torch.where(activations > 0, 1.0, -1.0)
-    distance, values = (codes[:, None] != codes[None]).sum(2), []
+    distance = (codes[:, None] != codes[None]).sum(2)
+    values = []
     for i in range(m):
         rest = [j for j in range(m) if j != i]
         levels = [int(relevance[i, j]) for j in rest]
@@ -109,7 +111,8 @@ def test_high_levels_keep_their_gain() -> None:
 
 def test_as_released_saturates_gains_and_ranks_the_query_in_its_own_ideal_order() -> None:
     generator = torch.Generator().manual_seed(0)
-    m, bits = 7, 6
+    m = 7
+    bits = 6
     relaxed = torch.tanh(torch.randn(m, bits, generator=generator, dtype=torch.float64))
     levels = torch.randint(0, 19, (m, m), generator=generator)
     levels = torch.maximum(levels, levels.T)
@@ -117,7 +120,8 @@ def test_as_released_saturates_gains_and_ranks_the_query_in_its_own_ideal_order(
     total = 0.0
     for i in range(m):
         gain = [min(2 ** int(level), 127) - 1 for level in levels[i]]  # MATLAB's integers stop at their largest
-        counts, gained = [0.0] * (bits + 1), [0.0] * (bits + 1)
+        counts = [0.0] * (bits + 1)
+        gained = [0.0] * (bits + 1)
         for j in range(m):
             for d in range(bits + 1):
                 pulse = max(0.0, 1 - abs(float(distance[i, j]) - d)) * (j != i)
@@ -126,5 +130,5 @@ def test_as_released_saturates_gains_and_ranks_the_query_in_its_own_ideal_order(
         dcg = sum(gained[d] / math.log2(sum(counts[:d]) + counts[d] / 2 + 1.5) for d in range(bits + 1))
         ideal = sum(g / math.log2(rank + 2) for rank, g in enumerate(sorted(gain, reverse=True)))
         total += dcg / ideal
-    found = tie_aware_ndcg.as_released(relaxed, levels).item()
-    assert found == pytest.approx(1 - total / m, rel=1e-12)
+    actual = tie_aware_ndcg.as_released(relaxed, levels).item()
+    assert actual == pytest.approx(1 - total / m, rel=1e-12)

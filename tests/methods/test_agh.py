@@ -53,7 +53,8 @@ def test_the_graph_has_these_eigenvectors() -> None:
 @pytest.mark.parametrize("k", range(3))
 def test_thresholds_minimise_the_cut_of_a_balanced_second_layer(k: int) -> None:
     y = (Z @ eigenvectors(Z))[:, k]
-    positive, laplacian = y > 0, np.eye(len(Z)) - GRAPH
+    positive = y > 0
+    laplacian = np.eye(len(Z)) - GRAPH
 
     def second(b: float) -> np.ndarray:
         """The second layer for b+ = b, with the b- that makes its sum 0."""
@@ -73,12 +74,14 @@ def test_the_second_layer_splits_both_sides_of_the_first() -> None:
 
 
 def test_one_layer_gives_a_bit_of_each_eigenvector() -> None:
-    one, two = fitted(settings(layers=1)), fitted(settings(bits=16))
+    one = fitted(settings(layers=1))
+    two = fitted(settings(bits=16))
     np.testing.assert_allclose(one.activations(FEATURES), two.activations(FEATURES)[:, :8], rtol=0, atol=1e-12)
 
 
 def test_an_odd_number_of_bits_has_one_eigenvector_with_a_first_bit_alone() -> None:
-    odd, even = fitted(settings(bits=7)), fitted(settings(bits=8))
+    odd = fitted(settings(bits=7))
+    even = fitted(settings(bits=8))
     assert (odd.projection.shape[1], len(odd.upper)) == (4, 3)
     # products with 7 columns and with 8 may be rounded in another way
     np.testing.assert_allclose(odd.activations(FEATURES), even.activations(FEATURES)[:, :7], rtol=0, atol=1e-12)

@@ -16,9 +16,9 @@ FEATURES = RANDOM.gamma(1.0, 1.0, (60, 20))
 
 
 def fitted(features: np.ndarray = FEATURES, **changes: int) -> Bilinear:
-    given = {"bits": 6, "iterations": 4, "sample": 1000, **changes}
+    values = {"bits": 6, "iterations": 4, "sample": 1000, **changes}
     data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 3, Path())
-    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined]
+    return METHOD.fit(Settings(features="pixels", **values), data).function  # type: ignore[arg-type,attr-defined]
 
 
 def test_activations_are_one_projection_that_is_a_kronecker_product() -> None:
@@ -41,12 +41,14 @@ def test_the_agreement_with_the_codes_never_falls() -> None:
 def test_one_iteration_by_hand() -> None:
     x = RANDOM.standard_normal((30, 4, 5))
     left, right = (np.linalg.qr(RANDOM.standard_normal(shape))[0] for shape in ((4, 2), (5, 3)))
-    codes = [np.sign(left.T @ each @ right) for each in x]
-    u, _, v = np.linalg.svd(sum(each.T @ left @ b for each, b in zip(x, codes, strict=True)), full_matrices=False)
+    codes = [np.sign(left.T @ matrix @ right) for matrix in x]
+    u, _, v = np.linalg.svd(sum(matrix.T @ left @ b for matrix, b in zip(x, codes, strict=True)), full_matrices=False)
     new_right = u @ v
-    u, _, v = np.linalg.svd(sum(each @ new_right @ b.T for each, b in zip(x, codes, strict=True)), full_matrices=False)
-    for found, expected in zip(turned(x, left, right), (u @ v, new_right), strict=True):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+    u, _, v = np.linalg.svd(
+        sum(matrix @ new_right @ b.T for matrix, b in zip(x, codes, strict=True)), full_matrices=False
+    )
+    for actual, expected in zip(turned(x, left, right), (u @ v, new_right), strict=True):
+        np.testing.assert_allclose(actual, expected, atol=1e-12)
 
 
 def test_sides_are_the_nearest_to_a_square() -> None:

@@ -29,7 +29,8 @@ def test_a_cut_has_the_least_energy_of_all_signs(seed: int) -> None:
 
 def test_energy_is_its_formula() -> None:
     random = np.random.default_rng(0)
-    couplings, fields = symmetric(random.integers(-5, 6, (6, 6))), random.integers(-5, 6, 6)
+    couplings = symmetric(random.integers(-5, 6, (6, 6)))
+    fields = random.integers(-5, 6, 6)
     signs = random.choice([-1, 1], 6)
     pairs = sum(couplings[i, j] * signs[i] * signs[j] for i in range(6) for j in range(i))
     assert energy(couplings, fields, signs) == pairs + fields @ signs
@@ -47,7 +48,8 @@ def affinities(n: int, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarra
 def test_descent_never_rises_and_no_block_can_be_improved(seed: int) -> None:
     pairs, couplings = affinities(40, 5, seed)
     random = np.random.default_rng(seed)
-    fields, signs = random.integers(-20, 21, 40), random.choice([-1, 1], 40).astype(np.int8)
+    fields = random.integers(-20, 21, 40)
+    signs = random.choice([-1, 1], 40).astype(np.int8)
     blocks = submodular_blocks(pairs, 10, random)
     matrix = Matrix(couplings.astype(np.float64))
     energies = [energy(couplings, fields, descend(matrix, fields, signs, blocks, n)) for n in range(1, 12)]
@@ -55,9 +57,9 @@ def test_descent_never_rises_and_no_block_can_be_improved(seed: int) -> None:
     assert energies == sorted(energies, reverse=True)
     last = descend(matrix, fields, signs, blocks, 50)
     for block in blocks:
-        for some in itertools.product((-1, 1), repeat=len(block)):
+        for signs_of_block in itertools.product((-1, 1), repeat=len(block)):
             other = last.copy()
-            other[block] = some
+            other[block] = signs_of_block
             assert energy(couplings, fields, other) >= energy(couplings, fields, last)
 
 

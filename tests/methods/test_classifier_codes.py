@@ -60,8 +60,9 @@ def test_the_classifier_is_the_minimum_of_the_penalised_loss() -> None:
         log_sums = np.log(np.exp(logits).sum(axis=1))
         return float((log_sums - logits[np.arange(150), labels]).mean() + 0.01 / 2 * np.square(weight).sum())
 
-    found, bias = logistic(FEATURES, labels, settings())
-    weight, bias = found * scale[:, None], bias + FEATURES.mean(axis=0) @ found
+    actual, bias = logistic(FEATURES, labels, settings())
+    weight = actual * scale[:, None]
+    bias = bias + FEATURES.mean(axis=0) @ actual
     assert weight.shape == (6, len(classes))
     best = loss(weight, bias)
     for _ in range(20):

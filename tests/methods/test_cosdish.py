@@ -42,7 +42,8 @@ def by_clustering(quadratic: Floats, linear: Floats) -> tuple[Floats, Floats]:
     form = augmented(quadratic, linear)
     n = len(form)
     points = np.linalg.cholesky(10_000 * np.eye(n) - form / np.abs(form).max()).T
-    best, least = np.zeros(n), np.inf
+    best = np.zeros(n)
+    least = np.inf
     for centre in range(n):
         distances = [((points[:, j] - points[:, centre]) ** 2).sum() for j in range(n - 1)]
         chosen = np.zeros(n)
@@ -50,13 +51,14 @@ def by_clustering(quadratic: Floats, linear: Floats) -> tuple[Floats, Floats]:
         chosen[-1] = 1
         scatter = scatter_of(points, chosen)
         if scatter < least - 1e-9:
-            best, least = chosen, scatter
+            best = chosen
+            least = scatter
     return points, best
 
 
 def scatter_of(points: Floats, chosen: Floats) -> float:
-    own = points[:, chosen > 0]
-    return float(((own - own.mean(axis=1, keepdims=True)) ** 2).sum())
+    within = points[:, chosen > 0]
+    return float(((within - within.mean(axis=1, keepdims=True)) ** 2).sum())
 
 
 @pytest.mark.parametrize("m", [4, 5, 8])
@@ -64,8 +66,8 @@ def scatter_of(points: Floats, chosen: Floats) -> float:
 def test_a_program_is_solved_as_released(m: int, seed: int) -> None:
     quadratic, linear = program(seed, m)
     _, chosen = by_clustering(quadratic, linear)
-    found = cosdish.half_ones(quadratic, linear)
-    assert cost(found, quadratic, linear) == pytest.approx(cost(2 * chosen[:-1] - 1, quadratic, linear))
+    actual = cosdish.half_ones(quadratic, linear)
+    assert cost(actual, quadratic, linear) == pytest.approx(cost(2 * chosen[:-1] - 1, quadratic, linear))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -76,39 +78,41 @@ def test_its_scatter_is_at_most_twice_the_least_of_all_balanced_codes(seed: int)
     values, vectors = np.linalg.eigh(form)
     points = (vectors * np.sqrt(np.maximum(values[-1] - values, 0))).T
     points = vectors @ points
-    found = np.append(cosdish.half_ones(quadratic, linear) > 0, True).astype(float)
+    actual = np.append(cosdish.half_ones(quadratic, linear) > 0, True).astype(float)
     every = [np.append(np.isin(np.arange(8), ones), True).astype(float) for ones in combinations(range(8), 4)]
-    least = min(scatter_of(points, each) for each in every)
-    assert found[:-1].sum() == 4
-    assert least - 1e-9 <= scatter_of(points, found) <= 2 * least + 1e-9
-    costs = [cost(2 * each[:-1] - 1, quadratic, linear) for each in every]
-    assert cost(2 * found[:-1] - 1, quadratic, linear) < np.mean(costs)
+    least = min(scatter_of(points, columns_) for columns_ in every)
+    assert actual[:-1].sum() == 4
+    assert least - 1e-9 <= scatter_of(points, actual) <= 2 * least + 1e-9
+    costs = [cost(2 * columns_[:-1] - 1, quadratic, linear) for columns_ in every]
+    assert cost(2 * actual[:-1] - 1, quadratic, linear) < np.mean(costs)
 
 
 def test_the_programs_are_those_of_the_residual() -> None:
     """For each bit ||R - b b^T||^2 + ||R' - c b^T||^2 is b^T Q b + p^T b and a constant."""
     random = np.random.default_rng(0)
-    own, cross, others = (
+    within, cross, others = (
         random.standard_normal((4, 4)),
         random.standard_normal((9, 4)),
         random.choice([-1.0, 1], (9, 4)),
     )
-    own = own + own.T
-    found = cosdish.sampled_codes(own, cross, others)
-    inner, outer = 4 * own, 4 * cross
+    within = within + within.T
+    actual = cosdish.sampled_codes(within, cross, others)
+    inner = 4 * within
+    outer = 4 * cross
     for k in range(4):
         balanced = [2.0 * np.isin(np.arange(4), ones) - 1 for ones in combinations(range(4), 2)]
 
         def error(code: Floats, inner: Floats, outer: Floats, c: Floats) -> float:
             return float(((inner - np.outer(code, code)) ** 2).sum() + ((outer - np.outer(c, code)) ** 2).sum())
 
-        quadratic, linear = -2 * inner, -2 * outer.T @ others[:, k]
+        quadratic = -2 * inner
+        linear = -2 * outer.T @ others[:, k]
         errors = [error(code, inner, outer, others[:, k]) for code in balanced]
         costs = [cost(code, quadratic, linear) for code in balanced]
         np.testing.assert_allclose(np.diff(errors), np.diff(costs))
-        np.testing.assert_array_equal(found[:, k], cosdish.half_ones(quadratic, linear))
-        inner = inner - np.outer(found[:, k], found[:, k])
-        outer = outer - np.outer(others[:, k], found[:, k])
+        np.testing.assert_array_equal(actual[:, k], cosdish.half_ones(quadratic, linear))
+        inner = inner - np.outer(actual[:, k], actual[:, k])
+        outer = outer - np.outer(others[:, k], actual[:, k])
 
 
 def test_weights_of_pairs_sum_to_0() -> None:
@@ -129,7 +133,8 @@ def test_codes_of_training_examples_of_one_class_agree() -> None:
 
 
 def test_fit_is_the_alternation_transcribed() -> None:
-    features, bits = np.random.default_rng(2).standard_normal((60, 4)), 6
+    features = np.random.default_rng(2).standard_normal((60, 4))
+    bits = 6
     random = np.random.default_rng(0)
     codes = random.choice([-1.0, 1.0], (60, bits))
     for _ in range(2):

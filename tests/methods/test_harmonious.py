@@ -19,9 +19,9 @@ FEATURES = RANDOM.standard_normal((100, 6)) * [5, 4, 3, 2, 1, 0] + 3
 
 
 def fitted(seed: int = 5, **changes: int) -> Linear:
-    given = {"bits": 3, "n_anchors": 20, "nearest": 4, "kmeans_iterations": 5, **changes}
+    values = {"bits": 3, "n_anchors": 20, "nearest": 4, "kmeans_iterations": 5, **changes}
     data = TrainingData(FEATURES, np.zeros(100, np.int64), 1.0, seed, Path())
-    return METHOD.fit(Settings(features="pixels", **given), data).function  # type: ignore[arg-type,attr-defined]
+    return METHOD.fit(Settings(features="pixels", **values), data).function  # type: ignore[arg-type,attr-defined]
 
 
 def graph(seed: int = 5) -> np.ndarray:
@@ -46,7 +46,8 @@ def test_the_root_is_that_of_the_graph() -> None:
 def test_projections_are_rotated_eigenvectors_of_the_graph() -> None:
     centred = FEATURES - FEATURES.mean(axis=0)
     _, vectors = np.linalg.eigh(centred.T @ graph() @ centred)
-    axes, p = vectors[:, :-4:-1], fitted().projection
+    axes = vectors[:, :-4:-1]
+    p = fitted().projection
     rotation = axes.T @ p
     np.testing.assert_allclose(rotation.T @ rotation, np.eye(3), atol=1e-9)
     np.testing.assert_allclose(axes @ rotation, p, atol=1e-9)
@@ -55,12 +56,12 @@ def test_projections_are_rotated_eigenvectors_of_the_graph() -> None:
 def test_no_rotation_is_nearer_to_the_target() -> None:
     target, _ = polar(np.random.default_rng(5).standard_normal((100, 3)))
     np.testing.assert_allclose(target.T @ target, np.eye(3), atol=1e-12)
-    found = fitted().activations(FEATURES)
-    best = np.square(found - target).sum()
+    actual = fitted().activations(FEATURES)
+    best = np.square(actual - target).sum()
     for scale in (0.01, 0.1, 1):
         for _ in range(100):
             other = np.linalg.qr(np.eye(3) + scale * RANDOM.standard_normal((3, 3)))[0]
-            assert np.square(found @ other - target).sum() >= best
+            assert np.square(actual @ other - target).sum() >= best
 
 
 def test_variances_are_more_alike_than_those_of_the_eigenvectors() -> None:

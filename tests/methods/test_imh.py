@@ -19,8 +19,8 @@ FEATURES = RANDOM.standard_normal((90, 4)) + 2
 
 
 def settings(**changes: object) -> Settings:
-    given = {"bits": 6, "n_anchors": 20, "nearest": 3, "kmeans_iterations": 5, "embedding": "laplacian"}
-    return Settings(features="pixels", **{**given, "perplexity": 5, "neighbours": 4, **changes})  # type: ignore[arg-type]
+    setting_values = {"bits": 6, "n_anchors": 20, "nearest": 3, "kmeans_iterations": 5, "embedding": "laplacian"}
+    return Settings(features="pixels", **{**setting_values, "perplexity": 5, "neighbours": 4, **changes})  # type: ignore[arg-type]
 
 
 def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> AnchorEmbedding:
@@ -34,17 +34,18 @@ def kernel(items: np.ndarray, others: np.ndarray, nearest: int) -> np.ndarray:
     """exp(-d^2 / sigma^2) of the nearest, sigma the mean distance to the last of them; 0 of the others."""
     distances = np.linalg.norm(items[:, None] - others[None], axis=2)
     sigma = np.sort(distances, axis=1)[:, nearest - 1].mean()
-    found = np.zeros(distances.shape)
+    actual = np.zeros(distances.shape)
     for i, row in enumerate(distances):
         for j in np.argsort(row)[:nearest]:
-            found[i, j] = np.exp(-(row[j] ** 2) / sigma**2)
-    return found
+            actual[i, j] = np.exp(-(row[j] ** 2) / sigma**2)
+    return actual
 
 
 def test_the_eigenmap_is_that_of_the_graph() -> None:
     function = fitted(settings())
     anchors = function.anchors
-    graph, joins = kernel(anchors, anchors, 4), kernel(FEATURES, anchors, 3)
+    graph = kernel(anchors, anchors, 4)
+    joins = kernel(FEATURES, anchors, 3)
     graph = np.maximum(graph, graph.T)
     m = np.diag(graph.sum(axis=1)) - graph
     t = np.diag(joins.sum(axis=0)) - (joins / joins.sum(axis=1, keepdims=True)).T @ joins
@@ -65,26 +66,26 @@ def test_separate_parts_of_the_graph_give_no_bits() -> None:
 
 def test_the_map_is_that_of_the_library_and_balanced() -> None:
     anchors = clustered(FEATURES, 20, 5, 0).cluster_centers_
-    found = map_of(anchors, 3, 5, 7)
+    actual = map_of(anchors, 3, 5, 7)
     centred = anchors - anchors.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     signs = np.sign(np.abs(axes).max(axis=1))
     other = TSNE(3, perplexity=5, method="exact", init="random", random_state=7)
     expected = other.fit_transform(centred @ (axes.T * signs))
-    np.testing.assert_allclose(found, expected - expected.mean(axis=0), rtol=1e-3, atol=1e-3)
-    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-9)
-    np.testing.assert_array_equal(found, map_of(anchors, 3, 5, 7))
-    assert np.abs(found - map_of(anchors, 3, 5, 8)).max() > 0.1
+    np.testing.assert_allclose(actual, expected - expected.mean(axis=0), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(actual.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_array_equal(actual, map_of(anchors, 3, 5, 7))
+    assert np.abs(actual - map_of(anchors, 3, 5, 8)).max() > 0.1
 
 
 def test_an_item_is_the_weighted_mean_of_its_nearest_anchors() -> None:
     function = fitted(settings(embedding="tsne"))
     items = RANDOM.standard_normal((10, 4)) + 2
-    for item, found in zip(items, function.activations(items), strict=True):
+    for item, actual in zip(items, function.activations(items), strict=True):
         distances = np.linalg.norm(item - function.anchors, axis=1)
         near = np.argsort(distances)[:3]
         shares = np.exp(-(distances[near] ** 2) / float(function.bandwidth) ** 2)
-        np.testing.assert_allclose(found, shares @ function.projection[near] / shares.sum())
+        np.testing.assert_allclose(actual, shares @ function.projection[near] / shares.sum())
 
 
 @pytest.mark.parametrize(

@@ -26,9 +26,9 @@ def activations(bits: int, **changes: float) -> np.ndarray:
 
 def test_all_bits_have_the_variance_of_the_mean_of_the_components() -> None:
     top = np.linalg.eigvalsh(np.cov(FEATURES.T, bias=True))[::-1][:6]
-    found = np.cov(activations(6).T, bias=True)
-    np.testing.assert_allclose(found.diagonal(), top.mean(), rtol=1e-6)
-    np.testing.assert_allclose(np.linalg.eigvalsh(found)[::-1], top, rtol=1e-9)  # it is a rotation
+    actual = np.cov(activations(6).T, bias=True)
+    np.testing.assert_allclose(actual.diagonal(), top.mean(), rtol=1e-6)
+    np.testing.assert_allclose(np.linalg.eigvalsh(actual)[::-1], top, rtol=1e-9)  # it is a rotation
     assert np.cov(activations(6, iterations=1).T).diagonal().std() > 0.01
 
 
@@ -50,8 +50,8 @@ def test_an_iteration_is_the_nearest_matrix_with_the_eigenvalues() -> None:
     for _ in range(300):
         other = np.linalg.qr(RANDOM.standard_normal((4, 4)))[0]
         near = np.linalg.qr(q + 0.05 * RANDOM.standard_normal((4, 4)))[0]
-        for each in (other, near):
-            assert np.square(each.T @ np.diag(VARIANCES) @ each - lifted).sum() >= best
+        for other_rotation in (other, near):
+            assert np.square(other_rotation.T @ np.diag(VARIANCES) @ other_rotation - lifted).sum() >= best
 
 
 def test_more_bits_than_components_are_refused() -> None:

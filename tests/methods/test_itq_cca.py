@@ -9,7 +9,6 @@ from scipy.linalg import eigh, orthogonal_procrustes
 from sklearn.cross_decomposition import CCA
 
 from hashbench.contract import Floats, TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, Linear
 from hashbench.methods._shallow import random_rotation
 from hashbench.methods.itq import rotation
@@ -45,7 +44,8 @@ def test_the_projections_are_those_of_scikit_learn() -> None:
 
 def test_directions_solve_the_eigenproblem_and_have_the_size_of_their_correlation() -> None:
     c_xx, c_xy, c_yy = covariances(SEVERAL)
-    c_xx, c_yy = c_xx + 0.01 * np.eye(7), c_yy + 0.01 * np.eye(6)
+    c_xx = c_xx + 0.01 * np.eye(7)
+    c_yy = c_yy + 0.01 * np.eye(6)
     squares, _ = eigh(c_xy @ np.linalg.solve(c_yy, c_xy.T), c_xx)
     scaled = canonical(FEATURES, SEVERAL, 0.01)
     np.testing.assert_allclose(scaled.T @ c_xx @ scaled, np.diag(squares[::-1][: scaled.shape[1]]), atol=1e-9)
@@ -64,9 +64,9 @@ def test_the_rotation_has_orthonormal_rows_and_lowers_the_error(bits: int) -> No
     projected = RANDOM.standard_normal((300, 4)) @ np.diag([3.0, 2, 1, 1])
     errors = []
     for n in range(1, 12):
-        found = rotation(projected, bits, n, 0)
-        np.testing.assert_allclose(found @ found.T, np.eye(4), atol=1e-9)
-        rotated = projected @ found
+        actual = rotation(projected, bits, n, 0)
+        np.testing.assert_allclose(actual @ actual.T, np.eye(4), atol=1e-9)
+        rotated = projected @ actual
         errors.append(np.square(np.where(rotated > 0, 1, -1) - rotated).sum())
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(errors))
     assert errors[-1] < errors[0]
@@ -81,16 +81,13 @@ def test_an_iteration_is_scipys_solution_for_the_signs_of_the_one_before() -> No
         expected, _ = orthogonal_procrustes(projected, codes)
 
 
-def test_bits_beyond_the_rank_are_spread_or_refused() -> None:
+def test_bits_beyond_the_rank_are_spread() -> None:
     projection = fitted(bits=16).projection
     assert np.linalg.matrix_rank(projection) == 4
     assert np.isfinite(projection).all() and (np.linalg.norm(projection, axis=0) > 1e-3).all()
-    assert fitted(bits=4, more_bits="refused").projection.shape == (7, 4)
-    refused = "5 bits from 4 canonical directions of 5 classes: at most 4 bits, or --set more_bits=spread"
-    with pytest.raises(HashbenchError, match=refused):
-        fitted(bits=5, more_bits="refused")
 
 
 def test_fewer_bits_than_directions_take_the_most_correlated_ones() -> None:
-    projection, scaled = fitted(bits=2).projection, canonical(FEATURES, np.eye(5)[LABELS], 1e-4)
+    projection = fitted(bits=2).projection
+    scaled = canonical(FEATURES, np.eye(5)[LABELS], 1e-4)
     assert np.linalg.matrix_rank(np.hstack([projection, scaled[:, :2]]), tol=1e-8) == 2

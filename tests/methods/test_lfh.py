@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.contract import Floats, TrainingData, TrainingFailed
+from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, cosdish, lfh
 from hashbench.methods._pairs import RelevantColumns
@@ -38,7 +38,8 @@ def objective(factors: Floats, i: int, sample: np.ndarray, beta: float) -> float
 
 
 def test_a_step_raises_the_part_of_every_row_and_leaves_the_sample() -> None:
-    factors, columns = RANDOM.standard_normal((40, 5)), RelevantColumns(data())
+    factors = RANDOM.standard_normal((40, 5))
+    columns = RelevantColumns(data())
     for _ in range(10):
         sample = RANDOM.choice(40, 5, replace=False)
         new = lfh.stepped(factors, columns.of(sample), sample, 6.0)
@@ -50,28 +51,34 @@ def test_a_step_raises_the_part_of_every_row_and_leaves_the_sample() -> None:
 
 
 def test_a_step_follows_the_gradient_of_that_part() -> None:
-    factors, sample = RANDOM.standard_normal((40, 5)), np.arange(35, 40)
+    factors = RANDOM.standard_normal((40, 5))
+    sample = np.arange(35, 40)
     new = lfh.stepped(factors, RelevantColumns(data()).of(sample), sample, 6.0)
     chosen = factors[sample]
     for i in range(5):
         gradient = np.empty(5)
         for k in range(5):
-            up, down = factors.copy(), factors.copy()
-            up[i, k], down[i, k] = up[i, k] + 1e-6, down[i, k] - 1e-6
+            up = factors.copy()
+            down = factors.copy()
+            up[i, k] = up[i, k] + 1e-6
+            down[i, k] = down[i, k] - 1e-6
             gradient[k] = (objective(up, i, sample, 6.0) - objective(down, i, sample, 6.0)) / 2e-6
         bound = chosen.T @ chosen / 8 + np.eye(5) / 6
         np.testing.assert_allclose(bound @ (new[i] - factors[i]), gradient, atol=1e-6)
 
 
 def test_fit_is_the_iteration_transcribed() -> None:
-    bits, beta = 5, 30.0 / 5  # the variance of a factor of so many bits
+    bits = 5
+    beta = 30.0 / 5  # the variance of a factor of so many bits
     inputs = (FEATURES - FEATURES.mean(axis=0)) / FEATURES.std(axis=0)
-    factors, random = lfh.first_factors(inputs, bits), np.random.default_rng(0)
+    factors = lfh.first_factors(inputs, bits)
+    random = np.random.default_rng(0)
     for _ in range(3):
         sample = random.choice(40, bits, replace=False)
         before = factors.copy()
         for i in set(range(40)) - set(sample.tolist()):
-            gradient, bound = -before[i] / beta, np.eye(bits) / beta
+            gradient = -before[i] / beta
+            bound = np.eye(bits) / beta
             for j in sample:
                 share = 1 / (1 + np.exp(-before[i] @ before[j] / 2))
                 gradient = gradient + (float(LABELS[i] == LABELS[j]) - share) * before[j]
@@ -80,8 +87,8 @@ def test_fit_is_the_iteration_transcribed() -> None:
     ridge = 2.0 * 40 / 6
     expected = inputs @ np.linalg.inv(inputs.T @ inputs + ridge * np.eye(6)) @ inputs.T @ factors
     settings = SETTINGS.model_copy(update={"iterations": 3, "ridge": 2.0})
-    found = METHODS.get("lfh").fit(settings, data()).encode(FEATURES)  # type: ignore[attr-defined]
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+    actual = METHODS.get("lfh").fit(settings, data()).encode(FEATURES)  # type: ignore[attr-defined]
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-6)
 
 
 def test_more_bits_than_features_start_from_repeated_features() -> None:
@@ -91,8 +98,8 @@ def test_more_bits_than_features_start_from_repeated_features() -> None:
 
 
 def test_columns_of_labels_are_those_of_all_pairs() -> None:
-    several = (RANDOM.random((40, 3)) < 0.4).astype(np.uint8)
-    for labels, same in ((LABELS, LABELS[:, None] == LABELS), (several, several @ several.T > 0)):
+    multi_hot = (RANDOM.random((40, 3)) < 0.4).astype(np.uint8)
+    for labels, same in ((LABELS, LABELS[:, None] == LABELS), (multi_hot, multi_hot @ multi_hot.T > 0)):
         ids = np.array([3, 17, 5])
         np.testing.assert_array_equal(RelevantColumns(data(labels)).of(ids), same[:, ids].astype(float))
 
@@ -120,13 +127,13 @@ def test_bits_are_the_ridge_regression_of_standardised_features(
 
     monkeypatch.setattr(lfh if method == "lfh" else cosdish, "ridge_solution", recorded)
     changes = {"ridge": 3.0} | ({"regressed": regressed} if method == "lfh" else {})
-    found = METHODS.get(method).fit(BOTH[method].model_copy(update=changes), data()).encode(FEATURES)  # type: ignore[attr-defined]
+    actual = METHODS.get(method).fit(BOTH[method].model_copy(update=changes), data()).encode(FEATURES)  # type: ignore[attr-defined]
     (targets,) = learnt
     assert (np.abs(targets) == 1).all() == (method == "cosdish" or regressed == "codes")
     inputs = (FEATURES - FEATURES.mean(axis=0)) / FEATURES.std(axis=0)
     ridge = 3.0 * len(inputs) / inputs.shape[1] if method == "lfh" else 3.0
     gram = inputs.T @ inputs + ridge * np.eye(inputs.shape[1])
-    np.testing.assert_allclose(found, inputs @ np.linalg.solve(gram, inputs.T @ targets), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(actual, inputs @ np.linalg.solve(gram, inputs.T @ targets), rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize("method", ["lfh", "cosdish"])
@@ -144,10 +151,5 @@ def test_no_matrix_of_all_pairs_is_in_memory(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["lfh", "cosdish"])
 def test_refusals(method: str) -> None:
-    fit, settings = METHODS.get(method).fit, BOTH[method]
     with pytest.raises(HashbenchError, match="40 bits from 39 sampled columns, one fewer than training examples"):
-        fit(settings.model_copy(update={"bits": 40}), data())
-    with pytest.raises(TrainingFailed, match="is there one class only"):
-        fit(settings, data(np.zeros(40, np.int64)))
-    with pytest.raises(TrainingFailed, match="none of them is relevant to each other"):
-        fit(settings, data(np.arange(40)))
+        METHODS.get(method).fit(BOTH[method].model_copy(update={"bits": 40}), data())

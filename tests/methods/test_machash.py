@@ -5,10 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.contract import TrainingData
 from hashbench.datasets.card import load_card
 from hashbench.datasets.store import open_dataset
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._block_cut import Matrix, energy, submodular_blocks
 from hashbench.methods.machash import CodeStep, KshCouplings, affinities, ksh_loss
@@ -56,9 +55,10 @@ def test_energy_of_a_bit_is_the_penalised_loss(asymmetric: bool) -> None:
         z = codes[:, 2].astype(float)
         np.testing.assert_array_equal(couplings.times(z), Matrix(whole.astype(np.float64)).times(z))
     assert len(constants) == 1
-    block, values = np.array([3, 1, 7]), np.array([2, -2, 2])
-    for each in (couplings, Matrix(whole.astype(np.float64))):
-        np.testing.assert_array_equal(each.pull(block, values), whole[:, block] @ values)
+    block = np.array([3, 1, 7])
+    values = np.array([2, -2, 2])
+    for operator in (couplings, Matrix(whole.astype(np.float64))):
+        np.testing.assert_array_equal(operator.pull(block, values), whole[:, block] @ values)
 
 
 def test_relevant_pairs_never_repel() -> None:
@@ -109,27 +109,16 @@ def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
 
 @pytest.mark.parametrize("hash_functions", ["linear", "kernel"])
 def test_the_schedule_lowers_the_loss_of_the_hash_functions(hash_functions: str, tmp_path: Path) -> None:
-    given = data(tmp_path)
-    affinity = affinities(given.labels[:, None] == given.labels)
-    found = []
+    training = data(tmp_path)
+    affinity = affinities(training.labels[:, None] == training.labels)
+    actual = []
     for iterations in (0, 12):
         chosen = {"bits": 16, "hash_functions": hash_functions, "n_anchors": 100, "iterations": iterations}
-        hasher = METHODS.get("machash").fit(Run.resolve("digits", "s1", "machash", chosen).settings, given)
-        found.append(ksh_loss(np.where(hasher.encode(given.items) > 0, 1, -1).astype(np.int8), affinity))
-    assert found[1] < found[0]
+        hasher = METHODS.get("machash").fit(Run.resolve("digits", "s1", "machash", chosen).settings, training)
+        actual.append(ksh_loss(np.where(hasher.encode(training.items) > 0, 1, -1).astype(np.int8), affinity))
+    assert actual[1] < actual[0]
 
 
 def test_more_bits_than_features(tmp_path: Path) -> None:
     settings = Run.resolve("digits", "s1", "machash", {"bits": 80, "iterations": 1}).settings
     assert METHODS.get("machash").fit(settings, data(tmp_path)).encode(data(tmp_path).items).shape == (300, 80)
-
-
-def test_bad_data_is_refused(tmp_path: Path) -> None:
-    settings = Run.resolve("digits", "s1", "machash", {"bits": 4}).settings
-    with pytest.raises(TrainingFailed, match="one class only"):
-        METHODS.get("machash").fit(settings, data(tmp_path, np.zeros(300, np.int64)))
-    settings = Run.resolve(
-        "digits", "s1", "machash", {"bits": 4, "hash_functions": "kernel", "n_anchors": 301}
-    ).settings
-    with pytest.raises(HashbenchError, match="301 anchors from 300"):
-        METHODS.get("machash").fit(settings, data(tmp_path))

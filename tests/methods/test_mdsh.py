@@ -17,8 +17,8 @@ FEATURES = RANDOM.standard_normal((300, 5)) * [4, 3, 2, 1, 0.5] + 3
 
 
 def settings(**changes: float) -> Settings:
-    given = {"bits": 12, "t": 0.5, "neighbours": 100, "bins": 50, "outliers": 0.025, "floor": 0.1}
-    return Settings(features="pixels", **{**given, **changes})
+    setting_values = {"bits": 12, "t": 0.5, "neighbours": 100, "bins": 50, "outliers": 0.025, "floor": 0.1}
+    return Settings(features="pixels", **{**setting_values, **changes})
 
 
 def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> Eigenfunctions:
@@ -29,8 +29,10 @@ def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> Eigenfunctions:
 
 
 def test_functions_of_one_component_are_eigenfunctions_of_the_plane() -> None:
-    x, y = np.linspace(0, 3, 8), np.linspace(0, 2, 7)
-    in_x, in_y = RANDOM.random(8) + 0.1, RANDOM.random(7) + 0.1
+    x = np.linspace(0, 3, 8)
+    y = np.linspace(0, 2, 7)
+    in_x = RANDOM.random(8) + 0.1
+    in_y = RANDOM.random(7) + 0.1
     plane = np.array([(a, b) for a in x for b in y])
     counts = np.array([a * b for a in in_x for b in in_y])
     affinity = np.exp(-((plane[:, None] - plane[None]) ** 2).sum(axis=2) / (2 * 0.4**2)) * counts[:, None] * counts

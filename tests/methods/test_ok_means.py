@@ -4,10 +4,8 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods.ok_means import Settings, quantised
 
@@ -52,9 +50,3 @@ def test_the_mean_and_rotation_are_those_of_the_components() -> None:
     # where it has converged, the mean is that of what the centres leave
     left = (wide - centres @ function.projection.T).mean(axis=0) - function.mean
     np.testing.assert_allclose(left @ function.projection, 0, atol=0.02)
-
-
-def test_more_bits_than_components_are_refused() -> None:
-    data = TrainingData(X, np.zeros(300, np.int64), 1.0, 0, Path())
-    with pytest.raises(HashbenchError, match=r"4 bits from 3 principal components .*: at most 3 bits"):
-        METHOD.fit(Settings(bits=4, features="pixels", iterations=3), data)

@@ -29,8 +29,3 @@ def test_a_feature_that_is_constant_gives_no_bit() -> None:
     METHOD.fit(ShallowSettings(bits=5, features="pixels"), data(FEATURES))
     with pytest.raises(HashbenchError, match=r"6 bits from 5 principal components along which .* vary: at most 5 bits"):
         METHOD.fit(ShallowSettings(bits=6, features="pixels"), data(FEATURES))
-
-
-def test_fewer_examples_than_bits_are_refused() -> None:
-    with pytest.raises(HashbenchError, match=r"4 bits from 3 principal components .*: at most 3 bits"):
-        METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(FEATURES[:4]))

@@ -37,20 +37,21 @@ def fitted(method: str, items: np.ndarray = TURNED, folder: Path = Path(), **giv
 def searched(queries: np.ndarray, items: np.ndarray) -> SearchItems:
     both = np.concatenate([queries, items])
     ids = np.arange(len(both))
-    of_query, of_item = ids[: len(queries)], ids[len(queries) :]
-    return SearchItems("toy", *(ItemRows(both, each, each % 3) for each in (of_query, of_item)))
+    of_query = ids[: len(queries)]
+    of_item = ids[len(queries) :]
+    return SearchItems("toy", *(ItemRows(both, rows, rows % 3) for rows in (of_query, of_item)))
 
 
 def rebuilt(function: Quantiser, features: np.ndarray) -> np.ndarray:
     """Each item after the rotation, its parts replaced by the nearest of all centroids, one after the other."""
     turned = features if function.rotation is None else features @ function.rotation
     width = function.centroids.shape[2]
-    found = turned.copy()
-    for item in found:
+    actual = turned.copy()
+    for item in actual:
         for m, book in enumerate(function.centroids):
             part = item[m * width : (m + 1) * width]
             part[:] = book[np.argmin([((centroid - part) ** 2).sum() for centroid in book])]
-    return found
+    return actual
 
 
 def error(hasher: QuantisingHasher, features: np.ndarray) -> float:
@@ -63,13 +64,14 @@ def error(hasher: QuantisingHasher, features: np.ndarray) -> float:
 @pytest.mark.parametrize("bits", [8, 16, 32])
 def test_a_distance_is_the_squared_distance_to_the_reconstructed_item(method: str, bits: int) -> None:
     hasher = fitted(method, bits=bits, **({"iterations": 3} if method == "opq" else {}))
-    queries, items = RANDOM.standard_normal((5, 8)), TURNED[:40]
+    queries = RANDOM.standard_normal((5, 8))
+    items = TURNED[:40]
     output = hasher.output(searched(queries, items))
     assert (output.items["centroids"].shape, output.items["centroids"].dtype) == ((40, bits // 8), np.uint8)
-    found = output.distances(slice(1, 4))
+    actual = output.distances(slice(1, 4))
     rotation = np.eye(8) if hasher.function.rotation is None else hasher.function.rotation
     expected = np.square((queries @ rotation)[1:4, None] - rebuilt(hasher.function, items)).sum(axis=2)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(actual, expected, rtol=1e-10, atol=1e-12)
 
 
 def test_distances_and_bytes_are_those_of_faiss_for_the_same_centroids() -> None:
@@ -78,26 +80,28 @@ def test_distances_and_bytes_are_those_of_faiss_for_the_same_centroids() -> None
     index = faiss.IndexPQ(8, 4, 8)
     faiss.copy_array_to_vector(hasher.function.centroids.astype(np.float32).ravel(), index.pq.centroids)
     index.is_trained = True
-    queries, items = RANDOM.standard_normal((7, 8)), TURNED[:100]
+    queries = RANDOM.standard_normal((7, 8))
+    items = TURNED[:100]
     index.add(items.astype(np.float32))
     output = hasher.output(searched(queries, items))
     np.testing.assert_array_equal(output.items["centroids"], faiss.vector_to_array(index.codes).reshape(100, 4))
     distances, ids = index.search(queries.astype(np.float32), 100)
-    own = output.distances(slice(0, 7))
-    np.testing.assert_allclose(np.take_along_axis(own, ids, axis=1), distances, rtol=1e-4, atol=1e-5)
+    distances_of_output = output.distances(slice(0, 7))
+    np.testing.assert_allclose(np.take_along_axis(distances_of_output, ids, axis=1), distances, rtol=1e-4, atol=1e-5)
 
 
 def test_the_centroids_are_those_of_k_means_in_each_part() -> None:
     from sklearn.cluster import KMeans
 
-    found = fitted("pq").function.centroids
+    actual = fitted("pq").function.centroids
     for m in range(2):
         expected = KMeans(256, n_init=1, max_iter=25, tol=0, random_state=3 + m).fit(TURNED[:, 4 * m : 4 * m + 4])
-        np.testing.assert_allclose(found[m], expected.cluster_centers_, atol=1e-12)
+        np.testing.assert_allclose(actual[m], expected.cluster_centers_, atol=1e-12)
 
 
 def test_equal_items_tie_exactly_and_others_share_an_ap_over_all_orders() -> None:
-    hasher, queries = fitted("pq"), RANDOM.standard_normal((4, 8))
+    hasher = fitted("pq")
+    queries = RANDOM.standard_normal((4, 8))
     data = searched(queries, np.repeat(TURNED[:30], 3, axis=0))  # each item with all three labels
     output = hasher.output(data)
     labels = [rows.labels for rows in (data.queries, data.database)]
@@ -111,14 +115,15 @@ def test_equal_items_tie_exactly_and_others_share_an_ap_over_all_orders() -> Non
     assert (groups.sum(axis=1) % 3 == 0).all() and (groups[:, 0] == 2 * groups[:, 1]).all()
     assert len(groups) == len(np.unique(distances[0]))
     # the mean over all orders: item i of n groups of three has one relevant item at a place of its own
-    found = metrics.mean_values([ranked], Metrics.parse(["ap"]))["ap"].mean
-    rng, aps = np.random.default_rng(1), []
+    actual = metrics.mean_values([ranked], Metrics.parse(["ap"]))["ap"].mean
+    rng = np.random.default_rng(1)
+    aps = []
     for _ in range(4000):
         order = np.lexsort((rng.random(90), distances[0].ravel()))
         hits = (labels[1][order] == labels[0][0]).astype(float)  # type: ignore[index]
         aps.append((hits * hits.cumsum() / np.arange(1, 91)).sum() / hits.sum())
     one = metrics.evaluate(ranked, Metrics.parse(["ap"]))["ap"][0]
-    assert found is not None and one == pytest.approx(np.mean(aps), abs=4 * np.std(aps) / 4000**0.5)
+    assert actual is not None and one == pytest.approx(np.mean(aps), abs=4 * np.std(aps) / 4000**0.5)
 
 
 def test_the_rotation_of_opq_is_orthogonal_and_lowers_the_error() -> None:
@@ -157,13 +162,14 @@ def test_a_saved_hasher_gives_the_same_tables_and_another_seed_others(method: st
     more: dict[str, Setting] = {"iterations": 2} if method == "opq" else {}
     hasher, again = (fitted(method, normalise="unit_norm", **more) for _ in range(2))
     hasher.save(tmp_path)
-    entry, data = METHODS.get(method), searched(TURNED[:9] + 1, TURNED[:50])
+    entry = METHODS.get(method)
+    data = searched(TURNED[:9] + 1, TURNED[:50])
     settings = Run.resolve("digits", "s1", method, {"bits": 16, **more}).settings
     loaded = entry.load(settings, SavedHasher(tmp_path))
-    outputs: list[Any] = [each.output(data) for each in (hasher, again, loaded)]
-    for each in outputs[1:]:
-        np.testing.assert_array_equal(each.queries["tables"], outputs[0].queries["tables"])
-        np.testing.assert_array_equal(each.items["centroids"], outputs[0].items["centroids"])
+    outputs: list[Any] = [trained.output(data) for trained in (hasher, again, loaded)]
+    for output in outputs[1:]:
+        np.testing.assert_array_equal(output.queries["tables"], outputs[0].queries["tables"])
+        np.testing.assert_array_equal(output.items["centroids"], outputs[0].items["centroids"])
     other = entry.fit(settings, TrainingData(TURNED, LABELS, 1.0, 4, tmp_path))
     assert not np.array_equal(other.output(data).items["centroids"], outputs[0].items["centroids"])  # type: ignore[attr-defined]
     with pytest.raises(HashbenchError, match="items have 3 values each, the hasher takes 8"):

@@ -24,22 +24,24 @@ def fitted(folder: Path, items: np.ndarray, bits: int) -> BinaryHasher:
 
 def ranked(folder: Path, query_labels: np.ndarray, labels: np.ndarray, bits: int = 5) -> Histogram:
     random = np.random.default_rng(0)
-    queries, database = random.uniform(size=(len(query_labels), 3)), random.uniform(size=(len(labels), 3))
+    queries = random.uniform(size=(len(query_labels), 3))
+    database = random.uniform(size=(len(labels), 3))
     hasher = fitted(folder, database, bits)
     codes = [binarize(hasher.encode(items)) for items in (queries, database)]
     return count(codes[0], codes[1], from_labels(query_labels, labels))
 
 
 def values(counts: Histogram, name: str) -> np.ndarray:
-    (found,) = metrics.evaluate(counts, Metrics.parse([name])).values()
-    return np.asarray(found)
+    (actual,) = metrics.evaluate(counts, Metrics.parse([name])).values()
+    return np.asarray(actual)
 
 
 @pytest.mark.parametrize("bits", [1, 64, 100])
 def test_closed_forms_of_a_random_order(bits: int, tmp_path: Path) -> None:
     labels = np.repeat([0, 1, 2], [7, 100, 893])
     counts = ranked(tmp_path, np.array([0, 1, 2]), labels, bits)
-    relevant, n = np.array([7, 100, 893]), 1000
+    relevant = np.array([7, 100, 893])
+    n = 1000
     harmonic = (1 / np.arange(1, n + 1)).sum()
     ap = (harmonic + (relevant - 1) / (n - 1) * (n - harmonic)) / n
     np.testing.assert_allclose(values(counts, "ap"), ap, rtol=1e-12)
@@ -69,7 +71,8 @@ def test_graded_ndcg_is_that_of_random_orders(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     labels = (random.uniform(size=(200, 6)) < 0.3).astype(np.uint8)
     counts = ranked(tmp_path, np.ones((1, 6), np.uint8), labels)
-    gain, discount = 2.0 ** labels.sum(axis=1) - 1, 1 / np.log2(np.arange(2, 22))
+    gain = 2.0 ** labels.sum(axis=1) - 1
+    discount = 1 / np.log2(np.arange(2, 22))
     sampled = [(gain[random.permutation(200)[:20]] * discount).sum() for _ in range(20_000)]
     ideal = (np.sort(gain)[::-1][:20] * discount).sum()
     assert values(counts, "ndcg@20")[0] == pytest.approx(np.mean(sampled) / ideal, abs=0.005)

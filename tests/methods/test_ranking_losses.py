@@ -14,7 +14,8 @@ LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
 
 def loss_of(loss: Loss, ranking: np.ndarray, cutoff: int = 100) -> float:
     """The loss of ``ranking`` bool[n], true at relevant items: a transcription of eq. 18 to 22."""
-    p, n = int(ranking.sum()), len(ranking)
+    p = int(ranking.sum())
+    n = len(ranking)
     if loss == "auc":
         right = sum(bool(ranking[i]) and not ranking[k] for i in range(n) for k in range(i + 1, n))
         return 1 - right / (p * (n - p))
@@ -34,9 +35,11 @@ def all_rankings(p: int, n: int) -> list[np.ndarray]:
 
 def pairs_of(ranking: np.ndarray, near: np.ndarray, far: np.ndarray) -> tuple[float, np.ndarray]:
     """eq. 13 by its definition: the sum over wrong pairs, and the pair weights, of the items sorted by distance."""
-    p, n = len(near), len(far)
+    p = len(near)
+    n = len(far)
     weights = np.zeros(p + n)
-    places, others = np.flatnonzero(ranking), np.flatnonzero(~ranking)
+    places = np.flatnonzero(ranking)
+    others = np.flatnonzero(~ranking)
     for place, j in zip(places, np.argsort(near, kind="stable"), strict=True):
         for other, k in zip(others, np.argsort(far, kind="stable"), strict=True):
             if other < place:
@@ -119,7 +122,8 @@ def test_no_order_within_relevant_or_irrelevant_items_is_worse(loss: Loss) -> No
 @pytest.mark.parametrize("loss", LOSSES)
 def test_entries_that_are_no_neighbours_change_nothing(loss: Loss) -> None:
     distances = np.random.default_rng(2).random(7).astype(np.float32)
-    plain, filled = one_query(3, 4), one_query(3, 4, fillers=(2, 1))
+    plain = one_query(3, 4)
+    filled = one_query(3, 4, fillers=(2, 1))
     wide = np.concatenate([distances[:3], [0, 0], distances[3:], [0]]).astype(np.float32)
     weights, losses = most_violated(distances[None], plain, cost_tables(loss, plain))
     more, same = most_violated(wide[None], filled, cost_tables(loss, filled))

@@ -26,13 +26,15 @@ def test_it_is_that_of_networks(normalise: str, items: np.ndarray, value_max: fl
     expected = expected.transpose(0, 2, 3, 1) if items.ndim == 4 else expected
     scaling = scaling_of(normalise, items, value_max)
     assert scaling is not None
-    found = scaling.apply(as_features(items, value_max))
-    np.testing.assert_allclose(found, expected.reshape(len(items), -1), atol=1e-6)
+    actual = scaling.apply(as_features(items, value_max))
+    np.testing.assert_allclose(actual, expected.reshape(len(items), -1), atol=1e-6)
 
 
 def test_a_feature_that_is_the_same_for_all_training_items_decides_nothing() -> None:
-    training, query = np.append(FEATURES, np.full((20, 1), 5, np.float32), axis=1), np.zeros((2, 7), np.float32)
-    query[:, :6], query[1, 6] = FEATURES[0], 900
+    training = np.append(FEATURES, np.full((20, 1), 5, np.float32), axis=1)
+    query = np.zeros((2, 7), np.float32)
+    query[:, :6] = FEATURES[0]
+    query[1, 6] = 900
     module = ChannelUnitNormalisation(7)
     module.fit(torch.from_numpy(training))
     scaling = scaling_of("channel_unit_norm", training, 1.0)
@@ -54,7 +56,8 @@ STANDARDISING: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
 def test_features_of_another_scale_are_scaled_to_the_same(scale: float) -> None:
     features = np.append(FEATURES.astype(np.float64), np.full((20, 1), 0.1), axis=1)
-    module, of_scaled = ChannelUnitNormalisation(7), ChannelUnitNormalisation(7)
+    module = ChannelUnitNormalisation(7)
+    of_scaled = ChannelUnitNormalisation(7)
     module.fit(torch.from_numpy(features))
     of_scaled.fit(torch.from_numpy(scale * features))
     torch.testing.assert_close(of_scaled(torch.from_numpy(scale * features)), module(torch.from_numpy(features)))
@@ -94,6 +97,6 @@ def test_a_saved_hasher_scales_as_it_was_trained(method: str, tmp_path: Path) ->
     fitted = entry.fit(settings, data)
     fitted.save(tmp_path)
     loaded = entry.load(settings, SavedHasher(tmp_path))
-    for made, kept in zip(fitted.blocks(items), loaded.blocks(items), strict=True):
-        np.testing.assert_array_equal(made, kept)
-        np.testing.assert_allclose(np.linalg.norm(made, axis=1), 1)
+    for fitted_block, kept in zip(fitted.blocks(items), loaded.blocks(items), strict=True):
+        np.testing.assert_array_equal(fitted_block, kept)
+        np.testing.assert_allclose(np.linalg.norm(fitted_block, axis=1), 1)

@@ -25,12 +25,13 @@ def test_dtsh_takes_the_released_steps(dataset: str, protocol: str) -> None:
     # update.m: W + lr (step / (128 n) - decay W), the step being a sum over the triplets of each query;
     # ours: W - our lr (g + our decay W), g = -step / (2 x 128 x triplets)
     n_train = load_card(dataset).protocol(protocol).n_train or {"s1": 5000, "s2": 50_000}[protocol]
-    found, triplets = settings_of("dtsh", dataset, protocol, model="vggf"), 50 * 450
-    assert found["lr"] / (2 * triplets) == pytest.approx(5e-4 / n_train, rel=1e-3)
-    assert found["lr"] * found["weight_decay"] == pytest.approx(5e-4 * 5e-4, rel=1e-2)
-    assert found["eta"] * triplets == pytest.approx(100, rel=2e-2)
-    assert (found["batch_size"], found["pairing"], found["margin_per_bit"]) == (128, "memory", 0.5)
-    assert (found["epochs"], found["lr_decay"], found["lr_decay_every"]) == (100, pytest.approx(2 / 3), 20)
+    actual = settings_of("dtsh", dataset, protocol, model="vggf")
+    triplets = 50 * 450
+    assert actual["lr"] / (2 * triplets) == pytest.approx(5e-4 / n_train, rel=1e-3)
+    assert actual["lr"] * actual["weight_decay"] == pytest.approx(5e-4 * 5e-4, rel=1e-2)
+    assert actual["eta"] * triplets == pytest.approx(100, rel=2e-2)
+    assert (actual["batch_size"], actual["pairing"], actual["margin_per_bit"]) == (128, "memory", 0.5)
+    assert (actual["epochs"], actual["lr_decay"], actual["lr_decay_every"]) == (100, pytest.approx(2 / 3), 20)
 
 
 # train_val.prototxt and solver.prototxt: base_lr, class_num
@@ -44,14 +45,14 @@ HASHNET = {
 
 @pytest.mark.parametrize("dataset", HASHNET)
 def test_hashnet_has_the_values_of_its_prototxt(dataset: str) -> None:
-    found = settings_of("hashnet", dataset, "hashnet", model="alexnet")
+    actual = settings_of("hashnet", dataset, "hashnet", model="alexnet")
     base_lr, class_num = HASHNET[dataset]
     # the released gradient is twice ours, and the hash layer has lr_mult 10
-    assert found["lr"] == pytest.approx(base_lr * 10 * 2)
-    assert found["weight_decay"] == pytest.approx(5e-4 / 2)
-    assert found["backbone_lr"] * 10 == pytest.approx(1)
-    steps_per_epoch = -(-(load_card(dataset).protocol("hashnet").n_train or 0) // found["batch_size"])
-    assert 0 <= found["epochs"] * steps_per_epoch - 10_000 < steps_per_epoch  # max_iter
+    assert actual["lr"] == pytest.approx(base_lr * 10 * 2)
+    assert actual["weight_decay"] == pytest.approx(5e-4 / 2)
+    assert actual["backbone_lr"] * 10 == pytest.approx(1)
+    steps_per_epoch = -(-(load_card(dataset).protocol("hashnet").n_train or 0) // actual["batch_size"])
+    assert 0 <= actual["epochs"] * steps_per_epoch - 10_000 < steps_per_epoch  # max_iter
     expected = {
         "class_num": class_num,
         "continuous_similarity": True,
@@ -73,20 +74,20 @@ def test_hashnet_has_the_values_of_its_prototxt(dataset: str) -> None:
         "tanh_rate": 0.005,
         "tanh_every": 200,
     }
-    assert {key: found[key] for key in expected} == expected
+    assert {key: actual[key] for key in expected} == expected
 
 
 @pytest.mark.parametrize("dataset", ["imagenet100_256", "nuswide81", "coco"])
 def test_hashnet_crops_and_mirrors_images_that_are_stored_at_256_pixels(dataset: str) -> None:
-    found = settings_of("hashnet", dataset, "hashnet", model="caffenet")
+    actual = settings_of("hashnet", dataset, "hashnet", model="caffenet")
     assert list(load_card(dataset).item_shape) == [256, 256, 3]
-    assert (found["augment"], found["input_images"]) == ("crop_flip", "cropped")
+    assert (actual["augment"], actual["input_images"]) == ("crop_flip", "cropped")
     assert settings_of("hashnet", "cifar10", "s1", model="caffenet")["input_images"] == "resized"
 
 
 def test_hashnet_here_has_the_gradient_of_its_loss() -> None:
-    found = settings_of("hashnet", "cifar10", "s1")  # so the names of the stored rows hold
-    assert (found["continuous_similarity"], found["partly_scaled"], found["pairing"]) == (False, False, "batch")
+    actual = settings_of("hashnet", "cifar10", "s1")  # so the names of the stored rows hold
+    assert (actual["continuous_similarity"], actual["partly_scaled"], actual["pairing"]) == (False, False, "batch")
 
 
 def test_continuous_similarity_needs_labels() -> None:

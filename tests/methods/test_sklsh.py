@@ -35,10 +35,10 @@ def test_bits_differ_as_the_kernel_says() -> None:
     expected = np.zeros(distances.shape)
     for m in range(1, 200):  # the series of the paper's h_K
         expected += 8 / np.pi**2 * (1 - np.exp(-0.7 * (m * distances / unit) ** 2 / 2)) / (4 * m**2 - 1)
-    found = (bits[:, None] != bits).mean(axis=2)
-    np.testing.assert_allclose(found, expected, atol=0.04)
-    assert abs((found - expected).mean()) < 0.005
-    assert (found.max(), found.min()) == (pytest.approx(0.4, abs=0.1), 0)
+    actual = (bits[:, None] != bits).mean(axis=2)
+    np.testing.assert_allclose(actual, expected, atol=0.04)
+    assert abs((actual - expected).mean()) < 0.005
+    assert (actual.max(), actual.min()) == (pytest.approx(0.4, abs=0.1), 0)
 
 
 def test_the_unit_is_the_distance_to_a_neighbour() -> None:

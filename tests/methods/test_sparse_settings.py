@@ -17,7 +17,8 @@ CIFAR_HASH |= {"hash_layer_init": "xavier"}
 IMAGENET_METRIC = METRIC | {"batch_size": 512, "lr_decay": 0.3, "lr_decay_every": 200_000, "margin": 1.0, "l2": 0.002}
 IMAGENET_METRIC |= {"classes_per_batch": 256}
 IMAGENET_HASH = HASH | {"lr_decay": 0.3, "hash_layer_init": "truncated_normal", "hash_init": 0.01}
-TRIPLETS, PAIRS = {"augment_per": "batch"}, {"augment_per": "round"}
+TRIPLETS = {"augment_per": "batch"}
+PAIRS = {"augment_per": "round"}
 
 CASES: dict[tuple[str, str], tuple[int, dict[str, Any], int, dict[str, Any]]] = {
     ("cifar100", "triplet"): (
@@ -78,9 +79,10 @@ def test_the_short_budget_is_a_tenth_of_the_iterations(dataset: str, base: str) 
 
 @pytest.mark.parametrize(("dataset", "base"), CASES)
 def test_the_cpu_budget_is_some_thousand_iterations_at_half_width(dataset: str, base: str) -> None:
-    whole, chosen = of_run(dataset, base), of_run(dataset, base, "cpu")
-    assert [each.epochs * each.steps_per_epoch for each in chosen] == [7_000, 2_000]
-    assert {(each.width, each.lr_schedule) for each in chosen} == {(0.5, "one_cycle")}
+    whole = of_run(dataset, base)
+    chosen = of_run(dataset, base, "cpu")
+    assert [settings_.epochs * settings_.steps_per_epoch for settings_ in chosen] == [7_000, 2_000]
+    assert {(settings_.width, settings_.lr_schedule) for settings_ in chosen} == {(0.5, "one_cycle")}
     # the rest is the paper's, but for the decay, which one_cycle has not
     other = {"width", "lr_schedule", "epochs", "lr_decay", "lr_decay_every"}
     for settings, smaller in zip(whole, chosen, strict=True):

@@ -42,20 +42,22 @@ def test_the_smallest_eigenvalues_come_first() -> None:
 
 def test_agrees_with_a_slow_transcription_of_the_authors_code() -> None:
     features = RANDOM.standard_normal((60, 4)) * [4, 3, 2, 1] + 5
-    bits, function = 12, fitted(features, 12)
+    bits = 12
+    function = fitted(features, 12)
     _, vectors = np.linalg.eigh(np.cov(features.T))
     projected = features @ vectors[:, ::-1]
-    low, high = projected.min(axis=0), projected.max(axis=0)
+    low = projected.min(axis=0)
+    high = projected.max(axis=0)
     sides = high - low
     modes = [(d, k) for d in range(4) for k in range(1, math.ceil((bits + 1) * sides[d] / max(sides)))]
     modes = sorted(modes, key=lambda mode: (mode[1] * math.pi / sides[mode[0]]) ** 2)[:bits]
     for bit, (d, k) in enumerate(modes):
         omega = k * math.pi / sides[d]
         expected = [math.sin(omega * (x - low[d]) + math.pi / 2) for x in projected[:, d]]
-        found = function.activations(features)[:, bit]
-        if found @ np.array(expected) < 0:  # the sign of a principal axis is free, and an odd k turns with it
-            found = -found
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+        actual = function.activations(features)[:, bit]
+        if actual @ np.array(expected) < 0:  # the sign of a principal axis is free, and an odd k turns with it
+            actual = -actual
+        np.testing.assert_allclose(actual, expected, atol=1e-9)
 
 
 def test_more_bits_than_components_and_examples() -> None:

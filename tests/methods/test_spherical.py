@@ -17,8 +17,8 @@ FEATURES = RANDOM.standard_normal((400, 10)) + 3
 
 
 def settings(**changes: float) -> Settings:
-    given = {"bits": 8, "sample": 5, "mean_error": 0.1, "deviation": 0.15, "iterations": 300}
-    return Settings(features="pixels", **{**given, **changes})
+    values = {"bits": 8, "sample": 5, "mean_error": 0.1, "deviation": 0.15, "iterations": 300}
+    return Settings(features="pixels", **{**values, **changes})
 
 
 def bits_of(features: np.ndarray, chosen: Settings) -> np.ndarray:
@@ -33,7 +33,8 @@ def overlaps(bits: np.ndarray) -> np.ndarray:
 
 
 def test_forces_are_the_sums_of_the_paper() -> None:
-    centres, shared = RANDOM.standard_normal((4, 3)), RANDOM.random((4, 4)) * 2
+    centres = RANDOM.standard_normal((4, 3))
+    shared = RANDOM.random((4, 4)) * 2
     shared = shared + shared.T
     forces = np.zeros((4, 3))
     for i in range(4):
@@ -56,7 +57,8 @@ def test_a_bit_is_1_inside_its_sphere() -> None:
     data = TrainingData(FEATURES, np.zeros(400, np.int64), 1.0, 0, Path())
     hasher = METHOD.fit(settings(), data)
     assert isinstance(hasher.function, spherical.Spheres)  # type: ignore[attr-defined]
-    centres, radii = hasher.function.centres, np.sqrt(hasher.function.squared_radii)  # type: ignore[attr-defined]
+    centres = hasher.function.centres  # type: ignore[attr-defined]
+    radii = np.sqrt(hasher.function.squared_radii)
     distances = np.linalg.norm(FEATURES[:, None] - centres[None], axis=2)
     np.testing.assert_array_equal(binarize(hasher.encode(FEATURES)).bits(), distances < radii)
 

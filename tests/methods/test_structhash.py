@@ -23,8 +23,8 @@ LOSSES: tuple[Loss, ...] = ("auc", "ndcg", "precision", "map")
 
 
 def settings(**changes: Any) -> Settings:
-    given = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
-    chosen = Run.resolve("digits", "s1", "structhash", given).settings
+    setting_values = {"bits": 16, "n_relevant": 10, "n_irrelevant": 10, **changes}
+    chosen = Run.resolve("digits", "s1", "structhash", setting_values).settings
     assert isinstance(chosen, Settings)
     return chosen
 
@@ -49,7 +49,8 @@ def all_cuts(loss: Loss, differs: np.ndarray, p: int, n: int) -> tuple[np.ndarra
     for query in range(differs.shape[1]):
         options = {(0.0,) * differs.shape[0] + (0.0,)}
         for order in permutations(range(p + n)):
-            ranking, place = np.array(order) < p, np.argsort(order)
+            ranking = np.array(order) < p
+            place = np.argsort(order)
             before = np.cumsum(~ranking)[ranking]
             wrong = place[:p, None] > place[None, p:]
             weights = 2 / (p * n) * np.concatenate([-wrong.sum(axis=1), wrong.sum(axis=0)])
@@ -102,7 +103,8 @@ def test_the_objective_falls_with_each_bit_and_duality_holds() -> None:
     ("loss", "hash_functions"), [*((loss, "linear") for loss in LOSSES), ("ndcg", "kernel"), ("ndcg", "trees")]
 )
 def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str) -> None:
-    data, chosen = digits(), settings(loss=loss, **few(hash_functions))
+    data = digits()
+    chosen = settings(loss=loss, **few(hash_functions))
     function: Any = METHODS.get("structhash").fit(chosen, data).function  # type: ignore[attr-defined]
     bits = function.activations(data.items.reshape(250, -1) / 16.0) > 0
     relevant = data.labels[:, None] == data.labels
@@ -119,7 +121,9 @@ def test_more_bits_and_learned_bits_rank_better(loss: Loss, hash_functions: str)
 def test_weights_are_saved_with_the_hasher(hash_functions: str, tmp_path: Path) -> None:
     from hashbench.contract import SavedHasher
 
-    data, entry, chosen = digits(), METHODS.get("structhash"), settings(bits=4, **few(hash_functions))
+    data = digits()
+    entry = METHODS.get("structhash")
+    chosen = settings(bits=4, **few(hash_functions))
     hasher: Any = entry.fit(chosen, data)
     hasher.save(tmp_path)
     loaded: Any = entry.load(chosen, SavedHasher(tmp_path, "cpu"))
@@ -147,8 +151,11 @@ def test_rows_can_be_added_and_dropped() -> None:
 def test_sums_over_rows_are_those_of_float64(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_column_generation, "COLUMNS", 30)
     random = np.random.default_rng(0)
-    values, weights, other = random.random((20, 100)).astype(np.float32), random.random(20), random.random((3, 100))
-    rows, others = Rows(100, kind), Rows(100, np.float64)
+    values = random.random((20, 100)).astype(np.float32)
+    weights = random.random(20)
+    other = random.random((3, 100))
+    rows = Rows(100, kind)
+    others = Rows(100, np.float64)
     for row in values:
         rows.add(row)
     for row in other:

@@ -22,18 +22,19 @@ def data(folder: Path, features: NDArray[np.floating], labels: NDArray[np.int64]
 
 
 def settings_of(method: str, bits: int) -> BitSettings:
-    has_anchors = "n_anchors" in METHODS.get(method).settings.model_fields
-    # not more than there are examples here; t-SNE of many anchors takes long
-    fewer: dict[str, Setting] = {"n_anchors": 40 if method == "imh" else 300} if has_anchors else {}
-    settings = Run.resolve("digits", "s1", method, {"bits": bits, **fewer}).settings
+    changes: dict[str, Setting] = {"bits": bits}
+    if "n_anchors" in METHODS.get(method).settings.model_fields:
+        # not more than there are examples here; t-SNE of many anchors takes long
+        changes["n_anchors"] = 40 if method == "imh" else 300
+    settings = Run.resolve("digits", "s1", method, changes).settings
     assert isinstance(settings, BitSettings)
     return settings
 
 
-def fitted(method: str, given: TrainingData, bits: int = 4) -> NDArray[np.float32]:
+def fitted(method: str, training: TrainingData, bits: int = 4) -> NDArray[np.float32]:
     settings = settings_of(method, bits)
-    hasher = METHODS.get(method).fit(settings, given)
-    return hasher.encode(given.items)  # type: ignore[attr-defined]
+    hasher = METHODS.get(method).fit(settings, training)
+    return hasher.encode(training.items)  # type: ignore[attr-defined]
 
 
 def features(n: int = 400, d: int = 8) -> NDArray[np.float64]:
@@ -66,6 +67,22 @@ def test_one_feature_that_is_constant_is_no_fault(method: str, tmp_path: Path) -
     assert np.isfinite(fitted(method, data(tmp_path, usual, classes()))).all()
 
 
+@pytest.mark.parametrize("method", [name for name in SHALLOW if METHODS.get(name).require is not None])
+def test_more_bits_than_features_where_a_feature_gives_at_most_one(method: str, tmp_path: Path) -> None:
+    with pytest.raises(HashbenchError, match=r"^9 bits from 8 features: at most 8 bits$"):
+        fitted(method, data(tmp_path, features(), classes()), bits=9)
+
+
+@pytest.mark.parametrize("method", [name for name in SHALLOW if "n_anchors" in METHODS.get(name).settings.model_fields])
+def test_more_anchors_than_examples(method: str, tmp_path: Path) -> None:
+    changes: dict[str, Setting] = {"bits": 4, "n_anchors": 401}
+    if "hash_functions" in METHODS.get(method).settings.model_fields:
+        changes["hash_functions"] = "kernel"
+    settings = Run.resolve("digits", "s1", method, changes).settings
+    with pytest.raises(HashbenchError, match=r"^401 (anchors from|centres of) 400 training examples"):
+        METHODS.get(method).fit(settings, data(tmp_path, features(), classes()))
+
+
 @pytest.mark.parametrize("method", SUPERVISED)
 def test_one_class_only(method: str, tmp_path: Path) -> None:
     with pytest.raises(TrainingFailed, match=r"two classes|one class|relevant to each other"):
@@ -94,8 +111,8 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
 
 @pytest.mark.parametrize("method", SHALLOW)
 def test_items_of_another_width_are_refused(method: str, tmp_path: Path) -> None:
-    given = data(tmp_path, features(), classes())
+    training = data(tmp_path, features(), classes())
     settings = settings_of(method, 4)
-    hasher = METHODS.get(method).fit(settings, given)
+    hasher = METHODS.get(method).fit(settings, training)
     with pytest.raises(HashbenchError, match="the hasher takes 8"):
         hasher.encode(features(3, 9))  # type: ignore[attr-defined]

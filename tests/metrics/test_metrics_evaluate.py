@@ -93,7 +93,7 @@ def test_the_order_of_the_database_changes_nothing(drawn: CodeSet, random: objec
 
 def test_names_in_one_text_are_not_letters() -> None:
     counted = random_histogram(3)
-    found = metrics.evaluate(counted, Metrics.parse("ap,recall@1,5"))
-    assert list(found) == ["ap", "recall@1", "recall@5"]
+    actual = metrics.evaluate(counted, Metrics.parse("ap,recall@1,5"))
+    assert list(actual) == ["ap", "recall@1", "recall@5"]
     assert list(metrics.evaluate([counted], Metrics.parse("map"))) == ["ap"]
-    np.testing.assert_array_equal(found["ap"], metrics.evaluate(counted, Metrics.parse(["ap"]))["ap"])
+    np.testing.assert_array_equal(actual["ap"], metrics.evaluate(counted, Metrics.parse(["ap"]))["ap"])

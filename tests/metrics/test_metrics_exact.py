@@ -116,10 +116,10 @@ def test_r_precision(ranking: Ranking) -> None:
 
 @given(rankings(), st.integers(0, 5))
 def test_within_a_radius(ranking: Ranking, radius: int) -> None:
-    found = [level > 0 for distance, level in zip(*vars(ranking).values(), strict=True) if distance <= radius]
+    actual = [level > 0 for distance, level in zip(*vars(ranking).values(), strict=True) if distance <= radius]
     relevant = sum(level > 0 for level in ranking.levels)
-    assert measured(f"precision@r{radius}", ranking) == pytest.approx(sum(found) / max(len(found), 1))
-    assert measured(f"recall@r{radius}", ranking) == pytest.approx(sum(found) / relevant)
+    assert measured(f"precision@r{radius}", ranking) == pytest.approx(sum(actual) / max(len(actual), 1))
+    assert measured(f"recall@r{radius}", ranking) == pytest.approx(sum(actual) / relevant)
 
 
 @given(rankings(), cutoffs)
@@ -148,17 +148,17 @@ def test_auc_is_scikit_learns(ranking: Ranking) -> None:
 
 @given(st.lists(rankings(), min_size=1, max_size=3), st.integers(1, 9) | st.none())
 def test_pr_area_by_rank(drawn: list[Ranking], k: int | None) -> None:
-    ranked = [binary(each) for each in drawn]
-    size = max(len(each.levels) for each in ranked)
-    counted = [oracles.histogram(each.distances, each.levels, Ranking.N_BITS, n_levels=2) for each in ranked]
-    together = Histogram(np.concatenate([each.counts for each in counted]), counted[0].levels)
+    ranked = [binary(query) for query in drawn]
+    size = max(len(query.levels) for query in ranked)
+    counted = [oracles.histogram(query.distances, query.levels, Ranking.N_BITS, n_levels=2) for query in ranked]
+    together = Histogram(np.concatenate([query.counts for query in counted]), counted[0].levels)
     name = "pr_area_by_rank" if k is None else f"pr_area_by_rank@{k}"
-    curves = [oracles.precision_recall(each.distances, each.levels, min(k or size, size)) for each in ranked]
-    (found,) = metrics.evaluate(together, Metrics.parse([name])).values()
+    curves = [oracles.precision_recall(query.distances, query.levels, min(k or size, size)) for query in ranked]
+    (actual,) = metrics.evaluate(together, Metrics.parse([name])).values()
     judged = [curve for curve in curves if curve is not None]
-    assert np.isnan(found).tolist() == [curve is None for curve in curves]
+    assert np.isnan(actual).tolist() == [curve is None for curve in curves]
     if judged:
-        assert np.nanmean(found) == pytest.approx(oracles.area(judged), abs=1e-13)
+        assert np.nanmean(actual) == pytest.approx(oracles.area(judged), abs=1e-13)
 
 
 ALL = ["ap", "ap(norm=min)@K", "ap(norm=retrieved)@K", "ap@K", "ap_best", "ap_worst", "ndcg", "ndcg@K", "precision@K"]

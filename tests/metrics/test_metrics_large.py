@@ -69,7 +69,8 @@ def test_ap_of_a_million_items_is_the_sum_over_its_ranks() -> None:
 )
 def test_the_reciprocal_rank_in_a_large_tie_is_the_sum_over_its_places(n0: int, n: int, p: int, k: int) -> None:
     histogram = Histogram(np.array([[[n0, 0], [n - p, p]]]), np.array([0, 1]))
-    chance, terms = p / n, []
+    chance = p / n
+    terms = []
     for j in range(1, min(k - n0, n - p + 1) + 1):
         terms.append(chance / (n0 + j))
         chance *= (n - p - j + 1) / max(n - j, 1)
@@ -140,7 +141,8 @@ def test_neighbouring_ranges_add_up_wherever_they_are_cut() -> None:
 
 
 def test_rank_sums_are_the_sums_they_stand_for() -> None:
-    start, length = np.array([0, 0, 5, 1000]), np.array([0, 1, 7, 400])
+    start = np.array([0, 0, 5, 1000])
+    length = np.array([0, 1, 7, 400])
     inverse, offset = rank_sums(start, length)
     for index, (n0, m) in enumerate(zip(start.tolist(), length.tolist(), strict=True)):
         assert inverse[index] == pytest.approx(float(sum(Fraction(1, n0 + j) for j in range(1, m + 1))), abs=1e-15)
@@ -162,7 +164,9 @@ def test_the_hypergeometric_mass_is_exact(n: int, p: int, m: int) -> None:
 
 
 def test_what_lies_beyond_the_window_is_negligible() -> None:
-    n, p, m = 2_000, 1_000, 1_000
+    n = 2_000
+    p = 1_000
+    m = 1_000
     x, _ = mass(*(np.array([value]) for value in (n, p, m)), int(half_width(*map(np.array, ([n], [p], [m])))[0]))
     inside = sum(math.comb(p, v) * math.comb(n - p, m - v) for v in x[0].tolist())
     assert 1 - Fraction(inside, math.comb(n, m)) < Fraction(1, 10**20)
@@ -170,7 +174,11 @@ def test_what_lies_beyond_the_window_is_negligible() -> None:
 
 def test_ap_over_the_retrieved_with_large_counts_is_the_mean_over_x() -> None:
     # rank k cuts a group of 3000, 1200 of them relevant, after 500 items with 100 relevant
-    n0, p0, n, p, k = 500, 100, 3000, 1200, 1700
+    n0 = 500
+    p0 = 100
+    n = 3000
+    p = 1200
+    k = 1700
     m = k - n0
     counts = np.array([[[n0 - p0, p0], [n - p, p], [1000, 5]]])
     value = metrics.evaluate(Histogram(counts, np.array([0, 1])), Metrics.parse([f"ap(norm=retrieved)@{k}"]))
@@ -201,9 +209,9 @@ def test_metrics_of_many_items_stay_in_range_and_between_worst_and_best(kind: st
     for name in Metrics.parse(ALL.split()):  # before they are cut to [0, 1]
         values = name.entry.evaluate(histogram, name.name)
         assert (values >= 0).all() and (values <= 1 + 1e-15).all(), name
-    for name, found in evaluate_with_extremes(histogram, Metrics.parse(ALL.split())).items():
-        assert found.worst is not None and found.best is not None
-        assert (found.worst <= found.values + 1e-13).all() and (found.values <= found.best + 1e-13).all(), name
+    for name, actual in evaluate_with_extremes(histogram, Metrics.parse(ALL.split())).items():
+        assert actual.worst is not None and actual.best is not None
+        assert (actual.worst <= actual.values + 1e-13).all() and (actual.values <= actual.best + 1e-13).all(), name
 
 
 def test_the_auc_of_ten_billion_items_is_that_of_the_fractions() -> None:

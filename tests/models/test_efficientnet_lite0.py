@@ -66,10 +66,10 @@ def test_batch_normalisation_is_folded_only_where_it_follows_a_convolution() -> 
     images = torch.randn(2, 3, 5, 5)
     with torch.inference_mode():
         expected = network(images)
-        found = _network.folded(network)
-        torch.testing.assert_close(found(images), expected, atol=1e-5, rtol=0)
-    assert isinstance(found[0], torch.nn.BatchNorm2d)
-    assert isinstance(found[2], torch.nn.Identity)
+        actual = _network.folded(network)
+        torch.testing.assert_close(actual(images), expected, atol=1e-5, rtol=0)
+    assert isinstance(actual[0], torch.nn.BatchNorm2d)
+    assert isinstance(actual[2], torch.nn.Identity)
 
 
 @together(

@@ -27,8 +27,8 @@ def slow_responses(items: np.ndarray, anchors: np.ndarray, train: np.ndarray) ->
     """The formula, one pair at a time: exp(-d^2 / (2 s)) less its mean over the training examples, s = mean d^2."""
     squared = np.array([[((x - a) ** 2).sum() for a in anchors] for x in train])
     scale = 2 * squared.mean()
-    found = [[np.exp(-((x - a) ** 2).sum() / scale) for a in anchors] for x in items]
-    return np.array(found) - np.exp(-squared / scale).mean(axis=0)
+    actual = [[np.exp(-((x - a) ** 2).sum() / scale) for a in anchors] for x in items]
+    return np.array(actual) - np.exp(-squared / scale).mean(axis=0)
 
 
 @pytest.mark.parametrize("shape", [(4, 3, 1), (3, 2, 3), (7,)])
@@ -38,11 +38,11 @@ def test_responses_are_those_of_the_formula(shape: tuple[int, ...], tmp_path: Pa
     hasher = started(data)
     assert isinstance(hasher.backbone, KernelResponses)
     others = np.random.default_rng(3).integers(0, 17, (9, *shape), np.uint8)
-    found = hasher.backbone(hasher.normalised(torch.from_numpy(others)))
+    actual = hasher.backbone(hasher.normalised(torch.from_numpy(others)))
     order = (0, 3, 1, 2) if len(shape) == 3 else (0, 1)
-    train, new = ((each / 16).transpose(order).reshape(len(each), -1) for each in (data.items, others))
+    train, new = ((images / 16).transpose(order).reshape(len(images), -1) for images in (data.items, others))
     anchors = hasher.backbone.anchors.numpy().astype(np.float64) + train.mean(axis=0)
-    np.testing.assert_allclose(found.numpy(), slow_responses(new, anchors, train), atol=2e-6)
+    np.testing.assert_allclose(actual.numpy(), slow_responses(new, anchors, train), atol=2e-6)
     nearest = [np.abs(train - anchor).max(axis=1).argmin() for anchor in anchors]
     np.testing.assert_allclose(anchors, train[nearest], atol=1e-6)
     assert len(set(nearest)) == ANCHORS  # different training examples
@@ -107,9 +107,9 @@ def test_responses_stay_in_float32_under_autocast() -> None:
     layer.fit(inputs)
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(layer(inputs), layer(inputs.clone()))
-        found = layer(inputs)
-    assert torch.equal(found, layer(inputs))
-    assert found.dtype == torch.float32
+        actual = layer(inputs)
+    assert torch.equal(actual, layer(inputs))
+    assert actual.dtype == torch.float32
 
 
 @pytest.mark.parametrize(

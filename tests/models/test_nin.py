@@ -48,10 +48,10 @@ def test_equals_the_layers_written_out(size):
     for parameter in network.parameters():
         torch.nn.init.normal_(parameter, std=0.3)
     values = np.random.default_rng(2).normal(size=(2, 3, size, size))
-    found = network.double().eval()(torch.from_numpy(values)).detach().numpy()
-    assert found.shape == (2, width) == (2, 12)
-    np.testing.assert_allclose(found, slow_nin(network, values), rtol=1e-9, atol=1e-12)
-    assert (found > 0).any()
+    actual = network.double().eval()(torch.from_numpy(values)).detach().numpy()
+    assert actual.shape == (2, width) == (2, 12)
+    np.testing.assert_allclose(actual, slow_nin(network, values), rtol=1e-9, atol=1e-12)
+    assert (actual > 0).any()
 
 
 def test_the_full_network_is_the_papers():

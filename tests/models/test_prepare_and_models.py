@@ -27,8 +27,9 @@ def test_resizing_is_pillows_inside_the_border(method: str, how: Image.Resamplin
     weights = resize_matrix(n_in, n_out, method)
     margin = int(np.ceil(3 * max(1.0, n_out / n_in)))
     inside = slice(margin, n_out - margin)
-    found, expected = weights @ plane @ weights.T, by_pillow(plane, (n_out, n_out), how)
-    np.testing.assert_allclose(found[inside, inside], expected[inside, inside], atol=2e-3)
+    actual = weights @ plane @ weights.T
+    expected = by_pillow(plane, (n_out, n_out), how)
+    np.testing.assert_allclose(actual[inside, inside], expected[inside, inside], atol=2e-3)
     np.testing.assert_allclose(weights.sum(1), 1)
 
 
@@ -43,12 +44,12 @@ def test_prepared_images_are_resized_scaled_and_centred() -> None:
     wanted = Input((14, 21), 1.0, mean=(0.1, 0.2, 0.3), std=(0.5, 1.0, 2.0))
     prepared = Preprocessor(wanted, (7, 7, 3), 255)
     items = RNG.integers(0, 256, (2, 7, 7, 3), np.uint8)
-    found = prepared(torch.from_numpy(items)).numpy()
-    assert found.shape == (2, *prepared.shape) == (2, 3, 14, 21)
+    actual = prepared(torch.from_numpy(items)).numpy()
+    assert actual.shape == (2, *prepared.shape) == (2, 3, 14, 21)
     for channel in range(3):
         plane = resize_matrix(7, 14) @ (items[1, :, :, channel] / 255) @ resize_matrix(7, 21).T
         expected = (plane - wanted.mean[channel]) / wanted.std[channel]
-        np.testing.assert_allclose(found[1, channel], expected, atol=1e-5)
+        np.testing.assert_allclose(actual[1, channel], expected, atol=1e-5)
 
 
 def test_grey_is_taken_for_all_three_channels() -> None:
@@ -64,7 +65,8 @@ def test_a_cropped_input_is_the_central_window() -> None:
     prepared = Preprocessor(wanted, (9, 8, 3), 255, crop=True)
     items = torch.from_numpy(RNG.integers(0, 256, (2, 9, 8, 3), np.uint8))
     window = items[:, 2:6, 2:5].permute(0, 3, 1, 2).float()  # as Caffe: (9 - 4) / 2 and (8 - 3) / 2, rounded down
-    mean, std = torch.tensor([1.0, 2.0, 3.0])[:, None, None], torch.tensor([1.0, 2.0, 4.0])[:, None, None]
+    mean = torch.tensor([1.0, 2.0, 3.0])[:, None, None]
+    std = torch.tensor([1.0, 2.0, 4.0])[:, None, None]
     torch.testing.assert_close(prepared(items), (2 * window - mean) / std)
     torch.testing.assert_close(prepared(items[:, 2:6, 2:5]), prepared(items))  # a window that was cut already
     assert prepared.shape == (3, 4, 3)
@@ -109,9 +111,9 @@ def test_fc7_of_4096(name: str, side: int) -> None:
     assert model.pretrained.input.size == (side, side)
     backbone, width = model.backbone((3, side, side))
     with torch.inference_mode():
-        found = backbone.eval()(torch.zeros(1, 3, side, side))
-    assert found.shape == (1, width) == (1, 4096)
-    assert (found >= 0).all()
+        actual = backbone.eval()(torch.zeros(1, 3, side, side))
+    assert actual.shape == (1, width) == (1, 4096)
+    assert (actual >= 0).all()
     assert encoder(model, (3, side, side), 12, 0)[1].weight.shape == (12, 4096)
     for shape in [(3, 8, 8), (1, side, side), (512,)]:
         with pytest.raises(HashbenchError) as caught:

@@ -42,10 +42,10 @@ def test_an_imported_network_answers_as_the_slow_one(mat: Path) -> None:
     native = Preprocessor(SMALL.input, (224, 224, 3), 255)
     native.set_mean(prepared.mean)
     with torch.inference_mode():
-        found = backbone(native(torch.from_numpy(images))).numpy()
+        actual = backbone(native(torch.from_numpy(images))).numpy()
     expected = [tiny.forward(tiny.layers(), image - tiny.average_image().astype(np.float64)) for image in images]
     assert np.count_nonzero(expected) >= 3
-    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-3 * np.max(expected))
+    np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=1e-3 * np.max(expected))
 
 
 @pytest.mark.parametrize("older", [False, True])
@@ -53,7 +53,8 @@ def test_an_imported_network_answers_as_the_slow_one(mat: Path) -> None:
 def test_every_layout_gives_the_same_tensors(tmp_path: Path, mat: Path, older: bool, wrapped: bool) -> None:
     net = tiny.layers(older=older)
     other = tiny.save(tmp_path / "o.mat", net, tiny.average_image(), older=older, wrapped=wrapped, compressed=older)
-    one, two = tiny.read(LAYERS, mat), tiny.read(LAYERS, other)
+    one = tiny.read(LAYERS, mat)
+    two = tiny.read(LAYERS, other)
     assert one.keys() == two.keys()
     assert all(torch.equal(one[name], two[name]) for name in one)
 
@@ -235,8 +236,8 @@ def test_caffes_alexnet_reads_groups(tmp_path: Path) -> None:
     halves = [
         tiny.convolved(x[:, :, h : h + 2], filters[..., h + h // 2 : h + h // 2 + 3], np.zeros(3), 1, 2) for h in (0, 2)
     ]
-    found = module.get_submodule("conv2")(torch.from_numpy(x).float().permute(2, 0, 1)[None])[0].permute(1, 2, 0)
-    np.testing.assert_allclose(found.detach(), np.concatenate(halves, 2), atol=1e-4)
+    actual = module.get_submodule("conv2")(torch.from_numpy(x).float().permute(2, 0, 1)[None])[0].permute(1, 2, 0)
+    np.testing.assert_allclose(actual.detach(), np.concatenate(halves, 2), atol=1e-4)
 
 
 def test_dropout_is_not_asked_of_a_file(tmp_path: Path) -> None:
@@ -263,7 +264,7 @@ def test_the_whole_vggf_from_a_file_of_its_size(tmp_path: Path) -> None:
     fill("vggf", OFFICIAL, backbone, prepared, str(path))
     image = np.random.default_rng(3).integers(0, 256, (1, 224, 224, 3), np.uint8)
     with torch.inference_mode():
-        found = backbone(prepared(torch.from_numpy(image)))[0].numpy()
+        actual = backbone(prepared(torch.from_numpy(image)))[0].numpy()
     expected = tiny.forward(net, image[0] - tiny.average_image().astype(np.float64))
     assert width == len(expected) == 4096
-    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * expected.max())
+    np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-4 * expected.max())

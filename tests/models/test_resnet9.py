@@ -41,7 +41,8 @@ def test_the_features_of_an_image_do_not_depend_on_its_batch_in_evaluation() -> 
     for _ in range(3):
         network.train()(images)
     with torch.inference_mode():
-        together, alone = network.eval()(images), network(images[:1])
+        together = network.eval()(images)
+        alone = network(images[:1])
         trained = network.train()(images)
     torch.testing.assert_close(together[:1], alone)
     assert not torch.allclose(together, trained, atol=1e-2)

@@ -42,18 +42,18 @@ def test_features_are_those_of_timms_network(tmp_path: Path, name: str, side: in
 
 
 def test_all_layers_of_a_network_of_timm_are_trained(tmp_path: Path) -> None:
-    given = {"bits": 8, "model": "timm_test_convnext_32px", "weights": "none", "epochs": 1}
-    run = Run.resolve("digits", "s1", "talr_ap", given)
+    values = {"bits": 8, "model": "timm_test_convnext_32px", "weights": "none", "epochs": 1}
+    run = Run.resolve("digits", "s1", "talr_ap", values)
     row = row_of(run, Store(tmp_path), Options(device="cpu"))
     assert row.status == "ok"
     assert (row.metrics["ap"].mean or 0) > 0.15  # at random it is .1
 
 
 def test_random_weights_are_the_same_every_time() -> None:
-    found = [features_of_items(ITEMS, "timm_convnext_atto_64px_random", 255.0, device="cpu") for _ in range(2)]
-    assert (found[0] == found[1]).all()
-    assert np.isfinite(found[0]).all()
-    assert found[0].std() > 0
+    actual = [features_of_items(ITEMS, "timm_convnext_atto_64px_random", 255.0, device="cpu") for _ in range(2)]
+    assert (actual[0] == actual[1]).all()
+    assert np.isfinite(actual[0]).all()
+    assert actual[0].std() > 0
 
 
 @together(
@@ -91,10 +91,10 @@ def test_weights_of_the_hub_are_kept_where_they_are_found_again(
 ) -> None:
     import huggingface_hub
 
-    asked = []
+    names_asked = []
 
     def download(repository: str, file: str) -> str:
-        asked.append((repository, file))
+        names_asked.append((repository, file))
         save_file(timm.create_model("convnext_atto").state_dict(), tmp_path / "hub.safetensors")
         return str(tmp_path / "hub.safetensors")
 
@@ -103,7 +103,7 @@ def test_weights_of_the_hub_are_kept_where_they_are_found_again(
         name, extractor = named("timm:convnext_atto")
         assert extractor.build((32, 32, 3), 255.0).constants["weights_official"]
     assert name == "timm_convnext_atto"
-    assert asked == [("timm/convnext_atto.d2_in1k", "model.safetensors")]
+    assert names_asked == [("timm/convnext_atto.d2_in1k", "model.safetensors")]
     assert (paths.weights() / "timm_convnext_atto.safetensors").is_file()
 
 

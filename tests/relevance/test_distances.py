@@ -58,7 +58,8 @@ def test_each_query_may_have_thresholds_of_its_own(seed: int) -> None:
 @given(st.integers(0, 2**32 - 1))
 def test_a_threshold_that_is_a_pairs_distance_holds_the_pair(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    query, database = rng.standard_normal((3, 40)), rng.standard_normal((9, 40))
+    query = rng.standard_normal((3, 40))
+    database = rng.standard_normal((9, 40))
     threshold = float(euclidean(query[1], database[4]))
     relevance = DistanceRelevance(query, database, (threshold,))
     assert relevance.block(slice(1, 2), slice(4, 5)).item() == 1

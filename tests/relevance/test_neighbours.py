@@ -24,7 +24,8 @@ POLICIES = ("expected", "best", "worst", "order")
 
 def neighbours(codes: CodeSet, k: int, seed: int) -> np.ndarray:
     """Ids of 0 to ``k`` different items for each query, then -1."""
-    rng, n_items = np.random.default_rng(seed), len(codes.database)
+    rng = np.random.default_rng(seed)
+    n_items = len(codes.database)
     ids = np.full((len(codes.query), k), -1)
     for row in ids:
         n = rng.integers(0, min(k, n_items) + 1)
@@ -39,26 +40,32 @@ def levels(ids: np.ndarray, n_items: int) -> np.ndarray:
 @settings(max_examples=60)
 @given(code_sets(), st.integers(1, 5), st.integers(0, 99), st.integers(1, 12))
 def test_every_kernel_counts_what_a_loop_counts_in_pieces_too(codes: CodeSet, k: int, seed: int, piece: int) -> None:
-    ids, n_items = neighbours(codes, k, seed), len(codes.database)
-    near, level = NeighbourRelevance(ids, n_items), levels(ids, n_items)
+    ids = neighbours(codes, k, seed)
+    n_items = len(codes.database)
+    near = NeighbourRelevance(ids, n_items)
+    level = levels(ids, n_items)
     truth = oracles.loop_counts(codes.query, codes.database, lambda q, n: level[q, n], 2)
-    query, database = pack(codes.query), pack(codes.database)
+    query = pack(codes.query)
+    database = pack(codes.database)
     parts = [slice(start, start + piece) for start in range(0, n_items, piece)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "MOVED", 3)
-        found = [count(query, database, near, kernel=kernel) for kernel in ("numpy", "numba")]
-        found.append(count_with_torch(query, database, near))
-        found.append(count_blocks(query, ((database[part], near.part(part)) for part in parts)))
-    for histogram in found:
+        histograms = [count(query, database, near, kernel=kernel) for kernel in ("numpy", "numba")]
+        histograms.append(count_with_torch(query, database, near))
+        histograms.append(count_blocks(query, ((database[part], near.part(part)) for part in parts)))
+    for histogram in histograms:
         np.testing.assert_array_equal(histogram.counts, truth)
         np.testing.assert_array_equal(histogram.levels, [0, 1])
 
 
 @given(code_sets(), st.integers(1, 5), st.integers(0, 99))
 def test_blocks_and_pairs_are_those_of_the_matrix(codes: CodeSet, k: int, seed: int) -> None:
-    ids, n_items = neighbours(codes, k, seed), len(codes.database)
-    near, level = NeighbourRelevance(ids, n_items), levels(ids, n_items)
-    rows, columns = slice(0, 2), slice(1, max(1, n_items - 1))
+    ids = neighbours(codes, k, seed)
+    n_items = len(codes.database)
+    near = NeighbourRelevance(ids, n_items)
+    level = levels(ids, n_items)
+    rows = slice(0, 2)
+    columns = slice(1, max(1, n_items - 1))
     np.testing.assert_array_equal(near.block(rows, columns), level[rows, columns])
     queries, items = np.divmod(np.arange(level.size), n_items)
     np.testing.assert_array_equal(near.pairs(queries, items), level[queries, items])
@@ -70,13 +77,14 @@ def test_blocks_and_pairs_are_those_of_the_matrix(codes: CodeSet, k: int, seed: 
 )
 def test_all_rankings_and_ties_score_neighbours_as_levels(ties: Any, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
-    query, database = rng.integers(0, 2, (5, 6)), rng.integers(0, 2, (40, 6))
+    query = rng.integers(0, 2, (5, 6))
+    database = rng.integers(0, 2, (40, 6))
     ids = np.argsort(rng.random((5, 40)), axis=1)[:, :7]
     ids[0, 0], ids[3, 4:] = 4 if 4 not in ids[0] else ids[0, 0], -1
     by_levels = hashbench.score(query, database, levels(ids, 40), None, "ap,ndcg@3,recall@7", ties, **options)
-    found = hashbench.score(query, database, neighbours=ids, metrics="ap,ndcg@3,recall@7", ties=ties, **options)
-    for name in found:
-        assert found.row(name) == pytest.approx(by_levels.row(name), abs=1e-14)
+    scores = hashbench.score(query, database, neighbours=ids, metrics="ap,ndcg@3,recall@7", ties=ties, **options)
+    for name in scores:
+        assert scores.row(name) == pytest.approx(by_levels.row(name), abs=1e-14)
 
 
 def rescored(order: tuple[int, ...], nearest: list[int], m: int) -> Fraction:
@@ -91,7 +99,8 @@ def rescored(order: tuple[int, ...], nearest: list[int], m: int) -> Fraction:
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=7), st.integers(2, 7), st.randoms(use_true_random=False))
 def test_recall_at_m_is_recall_at_k_after_rescoring_m_candidates(distances: list[int], m: int, draw: Any) -> None:
-    n, m = len(distances), min(m, len(distances))
+    n = len(distances)
+    m = min(m, len(distances))
     nearest = list(range(n))
     draw.shuffle(nearest)
     groups = [[i for i in range(n) if distances[i] == d] for d in sorted(set(distances))]
@@ -104,8 +113,10 @@ def test_recall_at_m_is_recall_at_k_after_rescoring_m_candidates(distances: list
 
 
 def test_recall_at_m_is_within_3_standard_errors_of_200_drawn_orders_that_are_rescored() -> None:
-    rng, k = np.random.default_rng(0), 10
-    database, query = rng.normal(size=(600, 24)), rng.normal(size=(20, 24))
+    rng = np.random.default_rng(0)
+    k = 10
+    database = rng.normal(size=(600, 24))
+    query = rng.normal(size=(20, 24))
     squared = ((query[:, None] - database) ** 2).sum(axis=2)
     nearest = np.argsort(squared, axis=1)
     scores = hashbench.score(query, database, neighbours=nearest[:, :k])
@@ -164,10 +175,11 @@ def test_tie_groups_around_neighbours_have_the_metrics_of_all_groups(codes: Code
     distances = ranking.hamming(pack(codes.query), pack(codes.database))(slice(0, len(ids))) / 3
     whole = ranking.grouped(distances, levels(ids, len(codes.database)).astype(np.uint16), np.array([0, 1]))
     names = Metrics.parse("ap,ndcg,auc,mrr,f1@3,ap_worst,ap_best,precision@2,recall@4,pr_area_by_rank")
-    found = evaluate_with_extremes([ranking.around_neighbours(distances, ids)], names)
+    measured = evaluate_with_extremes([ranking.around_neighbours(distances, ids)], names)
     for name, due in evaluate_with_extremes([whole], names).items():
         for end in ("values", "worst", "best"):
-            one, other = getattr(found[name], end), getattr(due, end)
+            one = getattr(measured[name], end)
+            other = getattr(due, end)
             if one is None or other is None:
                 assert one is other
             else:

@@ -43,9 +43,9 @@ def test_percentiles_are_those_of_all_pairs(seed: int, kind: str, n: int, tile: 
     percents = [100, 99.9, 50, 10, *PERCENTS]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_rank, "TILE", tile)
-        found = percentiles(features, percents)
+        thresholds = percentiles(features, percents)
     expected = np.percentile(all_pairs(features), percents, method="hazen")
-    np.testing.assert_allclose(found, expected, rtol=1e-15, atol=0)
+    np.testing.assert_allclose(thresholds, expected, rtol=1e-15, atol=0)
 
 
 def test_a_rank_is_the_very_distance_of_a_pair() -> None:
@@ -66,20 +66,23 @@ def test_the_convention_is_matlabs() -> None:
 def test_the_nearest_are_those_of_the_whole_matrix(seed: int, kind: str, n: int, data: st.DataObject) -> None:
     rng = np.random.default_rng(seed)
     features = draw(rng, kind, n + 5)
-    query, database = features[:5], features[5:]
+    query = features[:5]
+    database = features[5:]
     k = data.draw(st.integers(1, n))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(by_rank, "TILE", data.draw(st.sampled_from([1, 3, 1000])))
         patch.setattr(by_rank, "HELD", data.draw(st.sampled_from([1, 30, 1 << 20])))
-        found = nearest(query, database, k)
+        distances = nearest(query, database, k)
     whole = np.sort([euclidean(one, database) for one in query], axis=1)
-    assert found.tolist() == whole[:, k - 1].tolist()
+    assert distances.tolist() == whole[:, k - 1].tolist()
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(KINDS))
 def test_as_thresholds_they_hold_k_items_and_all_that_tie_with_the_last(seed: int, kind: str) -> None:
     features = draw(np.random.default_rng(seed), kind, 45)
-    query, database, k = features[:5], features[5:], 9
+    query = features[:5]
+    database = features[5:]
+    k = 9
     relevance = DistanceRelevance(query, database, nearest(query, database, k)[None])
     level = relevance.block(slice(0, 5), slice(0, 40))
     for row, one in zip(level, query, strict=True):
@@ -109,7 +112,8 @@ def test_memory_does_not_grow_with_the_pairs() -> None:
 
 def test_equal_distances_are_held_once() -> None:
     # the private class: how often an equal distance is held changes the memory, and no percentile
-    intervals, ones = by_rank._Intervals(1), np.ones((40, 2))
+    intervals = by_rank._Intervals(1)
+    ones = np.ones((40, 2))
     for _ in range(3):
         intervals.add(ones, ones, np.zeros((40, 40)), np.array(0.0), np.array(1.0), interval=0)
     assert (intervals.distance.tolist(), intervals.n_equal.tolist()) == ([0.0], [3 * 40 * 40])

@@ -2,6 +2,7 @@
 
 import math
 import re
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -12,6 +13,7 @@ from support import committed
 from support.small_root import REPOSITORY
 
 from hashbench import figures
+from hashbench.figures._drawing import MOST_BYTES
 from hashbench.report.readme import results_readme
 from hashbench.tables import spec
 from hashbench.tables.table import Measured, Table, TableCell
@@ -283,4 +285,19 @@ def test_the_points_of_figures_are_those_of_the_rows(monkeypatch: pytest.MonkeyP
         if not drawing.keeps_files:
             text = figures.csv_text(drawing)
             assert (path.read_text() if path.exists() else "") == text, f"{path.name}: make paper-tables writes it"
-            assert path.with_suffix(".png").exists() == bool(text)
+
+
+def test_the_committed_pictures_are_those_that_texts_show_and_are_small() -> None:
+    listed = subprocess.run(
+        ["git", "ls-files", "results/*.png"], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a clone: what is committed is not known")
+    kept = "results/figures/structhash_figure2.png"  # its images are of a run's codes, which no clone has
+    shown = {kept}
+    for page in [REPOSITORY / "README.md", REPOSITORY / "results" / "REPORT.md", *(REPOSITORY / "docs").glob("*.md")]:
+        links = re.findall(r"!\[[^\]]*\]\(([^)]*\.png)\)", page.read_text(encoding="utf-8"))
+        paths = [(page.parent / link).resolve().relative_to(REPOSITORY).as_posix() for link in links]
+        shown |= {path for path in paths if path.startswith("results/")}
+    assert set(listed.stdout.split()) == shown
+    assert [path for path in shown - {kept} if (REPOSITORY / path).stat().st_size > MOST_BYTES] == []

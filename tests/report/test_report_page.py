@@ -15,6 +15,7 @@ from support.fake_rows import row_of_run, with_config
 from support.report_root import MEANS, report_root, tiny_row
 
 from hashbench.report import page as page_module
+from hashbench.report.contents import gather
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -285,7 +286,7 @@ def test_json_says_what_was_written(capsys: pytest.CaptureFixture[str], tmp_path
 def test_an_interrupt_leaves_the_old_page(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     before = written(capsys)
 
-    def interrupted(_: object) -> str:
+    def interrupted(*_: object) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(page_module, "render", interrupted)
@@ -300,3 +301,10 @@ def test_without_any_row_the_page_is_written_too(capsys: pytest.CaptureFixture[s
         path.unlink()
     text = written(capsys)
     assert "0 methods, 0 stored runs on 0 machines. 0 of 10 cells of 2 tables are measured." in text
+
+
+def test_the_page_links_to_the_documentation_where_it_is_built(capsys: pytest.CaptureFixture[str]) -> None:
+    written(capsys)
+    contents = gather(Store.default(), pytest.fail)
+    assert ">Documentation</a>" not in page_module.render(contents)
+    assert '<a href="../docs/index.html">Documentation</a>' in page_module.render(contents, "../docs/index.html")

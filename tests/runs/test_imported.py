@@ -16,6 +16,7 @@ from hashbench.bundle.verify import verify
 from hashbench.datasets.split import Split, split
 from hashbench.datasets.store import open_dataset
 from hashbench.runs.guard import row_of
+from hashbench.runs.past import Past
 from hashbench.runs.row import Row, made_by
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
@@ -23,7 +24,7 @@ from hashbench.tables import spec
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import collect
 from hashbench.tables.notation import Notation
-from hashbench.tables.status import PastSeconds, table_status
+from hashbench.tables.status import table_status
 from hashbench.tables.tracks import Task
 
 Trained = tuple[Row, dict[str, np.ndarray]]
@@ -164,7 +165,7 @@ def test_tables_status_bundle_and_sheet_show_it_as_imported(
     row, store = imported(capsys, with_ids(codes, ids)), Store(tmp_path / "results")
     cells = {cell.declared.row: cell.measured for cell in collect(declared, store.rows(), store).cells()}
     assert [measured and measured.rows for measured in cells.values()] == [(own,), (row,)]
-    status = table_status(declared, {each.run: each for each in store.rows()}, PastSeconds.of(store.rows()), seeds=2)
+    status = table_status(declared, {each.run: each for each in store.rows()}, Past.of(store.rows()), seeds=2)
     assert status.counts() == {"done": 2, "failed": 0, "missing": 2, "unavailable": 0}
     code, out, err = call(capsys, "run", "mine", "--seeds", 2, "--dry-run")
     assert (code, [line.rpartition("-")[0] for line in out.splitlines()]) == (0, ["toy-s1-lsh-8b-s1"])

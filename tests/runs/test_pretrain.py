@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from safetensors.torch import load_file
 from support.command_line import call
 from support.stored_toy import parts, store_toy
@@ -114,42 +113,6 @@ def test_weights_that_are_gone_are_stored_again_and_a_clone_trains_them_again(
     assert Store(tmp_path / "results").find("toy", "s1", first.row.run) == first.row
 
 
-def test_fastest_is_timed_once_and_recorded(
-    images: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # which one is faster depends on the machine: the figures are made up here
-    speeds = iter([{"float32": 100.0, "bfloat16": 430.0}])
-    monkeypatch.setattr("hashbench.training.speed.images_a_second", lambda *_: next(speeds))
-    code, out, err = call(capsys, *COMMAND)
-    assert code == 0
-    assert err.strip() == "note: images a second: float32 100, bfloat16 430: this run takes bfloat16"
-    row = Store.default().named("toy-s1-classifier-3c-s0")
-    assert row.arithmetic is not None
-    assert row.arithmetic.precision == "bfloat16"
-    shown = out.splitlines()
-    assert shown[0] == f"run   {row.run}"
-    assert shown[1].split()[0] == "accuracy"
-    assert shown[-1] == f"weights {next(paths.weights().iterdir())}"
-    assert call(capsys, *COMMAND)[1] == out  # stored: neither timed nor trained
-    folder = Store.default().run_folder(row.run)
-    next(paths.weights().iterdir()).unlink()
-    (folder / WEIGHTS).unlink()
-    assert call(capsys, *COMMAND)[0] == 0  # trained again, in the precision that the folder keeps
-
-
-def test_both_precisions_are_timed(images: np.ndarray) -> None:
-    from hashbench.training.settings import TrainingSettings
-    from hashbench.training.speed import images_a_second
-
-    settings = spec().settings
-    assert isinstance(settings, TrainingSettings)
-    state = torch.get_rng_state()
-    speeds = images_a_second(settings, (8, 8, 3), 255.0)
-    assert list(speeds) == ["float32", "bfloat16"]
-    assert all(np.isfinite(speed) and speed > 0 for speed in speeds.values())
-    assert torch.equal(torch.get_rng_state(), state)
-
-
 def test_a_killed_pretraining_goes_on_to_the_same_weights(
     images: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,7 +140,7 @@ def test_a_killed_pretraining_goes_on_to_the_same_weights(
         (["--model", "resnet9", "--set", "width=0.5"], "--set width=... cannot be used: use --width"),
         (["--model", "resnet9", "--set", "classes=2"], "--set classes=... cannot be used: the data set has its number"),
         (["--model", "resnet10"], "unknown model 'resnet10': did you mean"),
-        (["--model", "resnet9", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16, fastest"),
+        (["--model", "resnet9", "--precision", "half"], "precision 'half': one of auto, float32, bfloat16"),
     ],
 )
 def test_what_cannot_be_pretrained_is_one_line(
@@ -205,7 +168,7 @@ def test_a_data_set_without_classes_is_refused() -> None:
 
 
 def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run_name = json.loads(call(capsys, *COMMAND, "--json", "--precision", "float32")[1])["run"]
+    run_name = json.loads(call(capsys, *COMMAND, "--json")[1])["run"]
     code, _, err = call(capsys, "encode", run_name, "--out", str(tmp_path / "codes.npz"))
     assert code == 2
     assert err.strip() == (
@@ -214,10 +177,10 @@ def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys:
 
 
 def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(capsys, *COMMAND, "--precision", "float32", "--seed", "2")[0] == 0
+    assert call(capsys, *COMMAND, "--seed", "2")[0] == 0
     shown = call(capsys, "show", "toy-s1-classifier-3c-s2")[1]
     expected = "pretrain toy --model resnet9 --protocol s1 --width 4 --epochs 4 --seed 2 --set batch_size=20"
-    expected += " --device cpu --precision float32"
+    expected += " --device cpu"
     assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]
     code, out, _ = call(capsys, *expected.split(), "--dry-run")

@@ -18,8 +18,8 @@ from hashbench.jobs.task import AUTO
 from hashbench.runs import run_all as running
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Options, Run
-from hashbench.runs.run_all import OUTPUT, Outcome, Plan, run_all
-from hashbench.runs.store import HOLDER, Store
+from hashbench.runs.run_all import Outcome, Plan, run_all
+from hashbench.runs.store import HOLDER, OUTPUT, Store
 
 KILLED = "the worker was ended by SIGKILL: out of memory?"
 HERE = Plan()

@@ -134,7 +134,7 @@ def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.Capture
     with np.load(tmp_path / "codes.npz") as encoded, np.load(folder / "codes.npz") as saved:
         assert np.array_equal(encoded["query_codes"], saved["query_codes"])
         assert np.array_equal(encoded["query_labels"], saved["query_labels"])
-    assert call(capsys, "search", name, "--out", tmp_path / "sheet.png", "--queries", "2")[0] == 0
+    assert call(capsys, "search", name, "--out", tmp_path / "near.npz", "--queries", "2")[0] == 0
 
 
 def test_the_command_line_refuses_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:

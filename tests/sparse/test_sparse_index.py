@@ -58,10 +58,10 @@ def test_no_items_make_no_index() -> None:
         build(SparseCodes(np.zeros((0, 1), int), 3), np.zeros((0, 3)))
 
 
-def test_more_items_than_ids_of_32_bits_need_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_items_than_ids_of_32_bits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.iinfo(np.int32).max == index_module.MOST_ITEMS
     monkeypatch.setattr(index_module, "MOST_ITEMS", 39)
-    with pytest.raises(HashbenchError, match=r"^40 items: one index holds 39: build it in shards, of several files$"):
+    with pytest.raises(HashbenchError, match=r"^40 items: an index holds at most 39$"):
         build(*sample())
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hashbench.contract import DamagedHasher, SavedHasher
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods.sparse_vq import METHOD, CentroidHasher
+from hashbench.methods.sparse_vq import METHOD
 from hashbench.sparse import quantise
 from hashbench.sparse.codes import top_k
 from hashbench.sparse.hasher import ExhaustiveSearch
@@ -93,55 +93,11 @@ def test_embeddings_that_do_not_fit_are_refused(rows: np.ndarray) -> None:
         Centroids(np.eye(3)).activations(rows)
 
 
-def load(folder: Path) -> Centroids:
-    """The centroids of a saved hasher."""
-    chosen = METHOD.settings(base="triplet", d=4, k=1, model="mlp", fit_on="train", n_init=1)  # type: ignore[call-arg]
-    hasher = METHOD.load(chosen, SavedHasher(folder, "cpu", ExhaustiveSearch(None)))  # type: ignore[arg-type]
-    assert isinstance(hasher, CentroidHasher)
-    assert hasher.centroids is not None
-    return hasher.centroids
-
-
-def save(folder: Path, centroids: Centroids) -> None:
-    CentroidHasher(None, 1, None, 5, centroids).save(folder)  # type: ignore[arg-type]
-
-
-def test_saved_centroids_come_back(tmp_path: Path) -> None:
-    centroids = Centroids(np.random.default_rng(0).standard_normal((4, 3)))
-    save(tmp_path / "deep", centroids)
-    loaded = load(tmp_path / "deep")
-    assert np.array_equal(loaded.centres, centroids.centres)
-    assert loaded.centres.dtype == np.float32
-    assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["centroids.npz", "hasher.json"]
-
-
-def refused(folder: Path) -> None:
-    with pytest.raises(DamagedHasher, match=r"centroids\.npz: ") as caught:
-        load(folder)
-    assert "\n" not in str(caught.value)
-
-
-def test_damaged_centroids_are_one_line(tmp_path: Path) -> None:
-    save(tmp_path, Centroids(np.eye(3)))
-    path = tmp_path / "centroids.npz"
-    content = path.read_bytes()
-    for damage in (b"", content[:50], content[:-10], b"PK" + content[2:100] * 2):
-        path.write_bytes(damage)
-        refused(tmp_path)
-    path.unlink()
-    refused(tmp_path)
-
-
-def test_a_file_of_something_else_is_one_line(tmp_path: Path) -> None:
-    save(tmp_path, Centroids(np.eye(3)))
-    np.savez(tmp_path / "centroids.npz", other=np.eye(3))
-    refused(tmp_path)
-    for centres in (
-        np.zeros((0, 3)),
-        np.zeros(3),
-        np.full((2, 2), np.nan),
-        np.array([["a", "b"]]),
-        np.array([[{}, None]], object),
-    ):
-        np.savez(tmp_path / "centroids.npz", centres=centres)
-        refused(tmp_path)
+def test_a_damaged_hasher_is_one_line(tmp_path: Path) -> None:
+    settings = METHOD.settings(base="triplet", d=4, k=1, model="mlp", fit_on="searched", n_init=1)  # type: ignore[call-arg]
+    stored = SavedHasher(tmp_path, "cpu", ExhaustiveSearch(None))  # type: ignore[arg-type]
+    for text in ("", "{", "{}", '{"seed": "many"}'):
+        (tmp_path / "hasher.json").write_text(text)
+        with pytest.raises(DamagedHasher, match=r"hasher\.json: ") as caught:
+            METHOD.load(settings, stored)
+        assert "\n" not in str(caught.value)

@@ -82,11 +82,11 @@ def dch(rows: Rows, labels: Labels, cosines: bool, gamma: float, weighting: str,
     return mean(costs) + eta * mean(corner)
 
 
-def dbdh(rows: Rows, labels: Labels, binary: bool, scale: float, eta: float, over_items: bool, power: int) -> float:
+def dbdh(rows: Rows, labels: Labels, binary: bool, scale: float, eta: float, over_items: bool) -> float:
     codes = [[sign(x) if binary else max(-1.0, min(1.0, x)) for x in row] for row in rows]
     costs = [minus_log(s, logistic(scale * dot(codes[i], codes[j]))) for i, j, s in pairs(labels)]
     lines = list(zip(*codes, strict=True)) if over_items else codes
-    return mean(costs) + eta * mean([abs(mean(line)) ** power for line in lines])
+    return mean(costs) + eta * mean([mean(line) ** 2 for line in lines])
 
 
 def qsmi(rows: Rows, labels: Labels, clamped: bool, alpha_of_sum: float) -> float:

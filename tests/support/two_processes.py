@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from hashbench.contract import TrainingData
 from hashbench.foundation import parallel
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.parallel import ProcessGroup
+from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
 from hashbench.losses import (
     LabelSupervision,
     dfh,
@@ -103,7 +103,12 @@ def steps(group: ProcessGroup) -> dict[str, Tensor]:
 
 
 def fit(
-    method: str, changes: dict[str, Any], folder: Path, group: ProcessGroup, device: str = "cpu"
+    method: str,
+    changes: dict[str, Any],
+    folder: Path,
+    group: ProcessGroup,
+    device: str = "cpu",
+    compute: ComputeOptions = DEFAULT_COMPUTE,
 ) -> dict[str, Tensor]:
     """The weights after three epochs; the last batch of an epoch is one of two."""
     folder.mkdir(exist_ok=True)
@@ -112,7 +117,15 @@ def fit(
     rng = np.random.default_rng(0)
     items = rng.integers(0, 17, (60, 8, 8, 1), np.uint8)
     data = TrainingData(
-        items, np.arange(60) % 3, 16.0, seed=1, folder=folder, device=device, checkpoint_every_s=0, group=group
+        items,
+        np.arange(60) % 3,
+        16.0,
+        seed=1,
+        folder=folder,
+        device=device,
+        checkpoint_every_s=0,
+        group=group,
+        compute=compute,
     )
     hasher: Any = METHODS.get(method).fit(chosen.settings, data)
     return dict(hasher.state_dict())

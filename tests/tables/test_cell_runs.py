@@ -6,11 +6,12 @@ import pytest
 from support.fake_rows import row_of_run
 
 from hashbench.foundation.errors import HashbenchError
+from hashbench.runs.past import Past
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.cell_runs import cell_runs, run_of, sort_out
-from hashbench.tables.status import PastSeconds, table_status
+from hashbench.tables.status import table_status
 
 
 def lsh(seed: int = 0) -> Run:
@@ -60,7 +61,7 @@ def test_a_stored_run_without_the_search_that_is_asked_for_is_missing() -> None:
     row = row_of_run(run_of(cell), ap=0.5)
     for searches, done in ((row.searches, 0), ({**row.searches, "asymmetric": row.metrics}, 1)):
         held = row.model_copy(update={"searches": searches})
-        counts = table_status(asked, {row.run: held}, PastSeconds.of([])).counts()
+        counts = table_status(asked, {row.run: held}, Past.of([])).counts()
         assert (counts["done"], counts["missing"]) == (done, 1 - done)
 
 

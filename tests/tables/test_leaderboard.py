@@ -26,13 +26,14 @@ from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
+from hashbench.showing.ink import write
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
 from hashbench.tables.cell_runs import cell_hash, repeats_of
 from hashbench.tables.collect import collect
 from hashbench.tables.leaderboard import Panel, Task, declared, leaderboard, tables_of
+from hashbench.tables.leaderboard_sheet import sheet_of, values_of
 from hashbench.tables.ranking import CUT, SAMPLES, points_of
-from hashbench.tables.render_leaderboard import json_leaderboard, render
 from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
 
@@ -326,7 +327,7 @@ def test_a_failed_run_is_last_however_good_the_others_are(fill: Fill) -> None:
     assert (panel.lines[-1].method, panel.lines[-1].points) == ("LSH", 0)
     assert [panel.lines[-1].score(task) for task in panel.tasks] == [None] * 3
     assert_ranked_by_hand(panel, scores_of(values))
-    assert "failed" in render([panel], "markdown")
+    assert "failed" in write(sheet_of([panel]), "markdown")
 
 
 def test_all_methods_are_drawn_together(fill: Fill) -> None:
@@ -395,17 +396,17 @@ def test_only_tuned_settings_are_ranked(fill: Fill) -> None:
 def test_all_formats_say_the_same(fill: Fill) -> None:
     panel = fill(aps())
     lines = {line.method: line for line in panel.lines}
-    for row in csv.DictReader(io.StringIO(render([panel], "csv"))):
+    for row in csv.DictReader(io.StringIO(write(sheet_of([panel]), "csv"))):
         line = lines[row["method"]]
         assert (int(row["rank_low"]), int(row["rank_high"])) == (line.low, line.high)
         (task,) = (task for task in panel.tasks if task == (row["dataset"], row["protocol"]))
         assert float(row["score"]) == pytest.approx(line.score(task), abs=1e-6)
-    (of_json,) = json_leaderboard([panel])["panels"]
+    (of_json,) = values_of([panel])["panels"]
     assert [(line["rank_low"], line["rank_high"]) for line in of_json["lines"]] == [
         (line.low, line.high) for line in panel.lines
     ]
-    for output in ("markdown", "html", "latex"):
-        text = render([panel], output)
+    for output in ("text", "markdown", "html", "latex"):
+        text = write(sheet_of([panel]), output)  # type: ignore[arg-type]
         assert all(line.ranks in text for line in panel.lines) and "ONE split" in text
 
 

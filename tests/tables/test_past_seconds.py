@@ -3,9 +3,9 @@
 from support.fake_rows import fake_row, sample_spec
 from support.together import together
 
+from hashbench.runs.past import Past
 from hashbench.runs.row import Row, Seconds
 from hashbench.runs.run import Run
-from hashbench.tables.status import PastSeconds
 
 
 def past(seconds: float, dataset: str, status: str = "ok", budget: str = "full", **settings: int | str) -> Row:
@@ -42,4 +42,4 @@ FAILED = [past(1, "digits", "failed", model="mlp", bits=12)]
     ],
 )
 def test_the_closest_runs_tell(rows: list[Row], seconds: float | None) -> None:
-    assert PastSeconds.of(rows).of_run(WANTED) == seconds
+    assert Past.of(rows).of_run(WANTED) == seconds

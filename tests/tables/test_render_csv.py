@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from functools import partial
 from statistics import fmean
 
 import pytest
@@ -10,9 +11,11 @@ from scipy import stats
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_spec, sample_table
 from support.together import together
 
+from hashbench.report import files
 from hashbench.tables.collect import collect
-from hashbench.tables.render_csv import COLUMNS, render_csv
+from hashbench.tables.sheet import COLUMNS
 
+render_csv = partial(files.render, output="csv")
 THREE = [0.71, 0.72, 0.74]  # the means of DPSH* at 12 bits
 
 

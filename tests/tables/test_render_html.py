@@ -1,18 +1,27 @@
 """HTML: the same words as the Markdown, nothing of a foreign text taken for markup, well-formed."""
 
 import re
+from functools import partial
 from html import unescape
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, sample_rows, sample_spec, sample_table
 
+from hashbench.report import files
+from hashbench.showing.ink import write
 from hashbench.tables.collect import collect
-from hashbench.tables.render_html import render_html
-from hashbench.tables.render_markdown import render_markdown
+from hashbench.tables.sheet import sheet_of
 from hashbench.tables.table import Table
 
 HOSTILE = '</table><script>alert("1")</script>&amp;'
+
+render_markdown = partial(files.render, output="markdown")
+
+
+def render_html(table: Table, **shown: Any) -> str:
+    return write(sheet_of(table, **shown), "html")
 
 
 def cells(text: str) -> list[list[str]]:

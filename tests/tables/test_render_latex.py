@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,16 @@ from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample
 from support.together import together
 
 from hashbench.foundation.provenance import Code
+from hashbench.report import files
+from hashbench.showing.inks.latex import SPECIAL, TEXT_HEIGHT, TEXT_WIDTH, escape
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.footnotes import footnotes
 from hashbench.tables.papers import all_bibtex, papers
-from hashbench.tables.render_latex import SPECIAL, TEXT_HEIGHT, TEXT_WIDTH, escape, render_latex
-from hashbench.tables.render_markdown import render_markdown
 from hashbench.tables.table import Table
+
+render_latex = partial(files.render, output="latex")
+render_markdown = partial(files.render, output="markdown")
 
 
 def test_a_table_may_show_distinct_codes_without_being_asked() -> None:
@@ -35,7 +39,7 @@ def test_golden(shown: str) -> None:
 def test_a_tie_dependent_cell_and_the_spread_of_training_are_in_the_legend() -> None:
     text = render_latex(sample_table(), distinct=True)
     assert "over 1 to 3 seeds of one split: the spread of training, and of processors in some cells)" in text
-    assert r"$^\ddagger$: tie-dependent: the worst and the best AP" in text
+    assert r"$^\ddagger$ tie-dependent: the worst and the best AP" in text
     assert row("DPSH{*}")[1].endswith(r"$^\ddagger$")
     assert text.count(r"\ddagger") == 2
     assert text.count(r"$^\ddagger$ \{2, 1201\} &") == 1

@@ -1,5 +1,6 @@
 """Markdown: published and measured cannot be taken for each other, and a terminal shows it aligned."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,12 +8,16 @@ import pytest
 from support.fake_rows import SAMPLE, assert_golden, fake_hash, fake_row, sample_rows, sample_spec, sample_table
 from support.together import together
 
+from hashbench.report import files
 from hashbench.runs import query_scores
 from hashbench.runs.store import Store
+from hashbench.showing.inks.markdown import escape
+from hashbench.showing.layout import WIDE
 from hashbench.tables.collect import collect
-from hashbench.tables.render_markdown import WIDTH, escape, render_markdown
 from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
+
+render_markdown = partial(files.render, output="markdown")
 
 
 def cells(text: str, row: str) -> list[str]:
@@ -249,7 +254,7 @@ def test_lines_of_a_section_are_as_long_as_each_other_and_fit_a_terminal() -> No
     wide = render_markdown(sample_table(groups=[{"columns": columns, "rows": rows}]))
     for block in wide.split("\n\n"):
         lengths = {len(line) for line in block.splitlines() if line.startswith("|")}
-        assert len(lengths) <= 1 and max(lengths, default=0) <= WIDTH
+        assert len(lengths) <= 1 and max(lengths, default=0) <= WIDE
     assert wide.count("| MIHash |") == 2
 
 

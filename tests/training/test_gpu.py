@@ -115,13 +115,13 @@ def test_graphs_end_with_the_weights_of_plain_steps(
     method: str, changes: dict[str, Any], whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = recorded_steps(monkeypatch)
-    changes = {**changes, "precision": "float32"}
-    recorded = two_processes.fit(method, changes, tmp_path / "recorded", ALONE, "cuda")
+    exact = ComputeOptions("float32")
+    recorded = two_processes.fit(method, changes, tmp_path / "recorded", ALONE, "cuda", exact)
     (steps,) = made
     assert steps.recorded is not None
     assert (steps.recorded.replay_objective is not None) == whole
     monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
-    plain = two_processes.fit(method, changes, tmp_path / "plain", ALONE, "cuda")
+    plain = two_processes.fit(method, changes, tmp_path / "plain", ALONE, "cuda", exact)
     for name, values in plain.items():
         torch.testing.assert_close(
             recorded[name], values, rtol=1e-3, atol=1e-4, msg=lambda text, key=name: f"{key}: {text}"
@@ -133,9 +133,7 @@ def test_graphs_end_with_the_weights_of_plain_steps(
 def test_a_flow_on_the_cpu_is_between_the_graphs(base: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made, hashers = recorded_steps(monkeypatch), []
     given = {"base": base, "d": 16, "k": 2, "width": 0.25, "epochs": 2, "steps_per_epoch": 10, "batch_size": 8}
-    settings: Any = Run.resolve(
-        "cifar100", "sparse_hash", "sparse_hash", {**given, "classes_per_batch": 4, "precision": "float32"}
-    ).settings
+    settings: Any = Run.resolve("cifar100", "sparse_hash", "sparse_hash", {**given, "classes_per_batch": 4}).settings
     items = np.random.default_rng(0).integers(0, 256, (60, 32, 32, 3), np.uint8)
     labels = np.arange(60) % 6
     for name in ("recorded", "plain"):
@@ -144,7 +142,8 @@ def test_a_flow_on_the_cpu_is_between_the_graphs(base: Any, tmp_path: Path, monk
         objective = HashObjective(
             torch.from_numpy(labels), base, k=2, lam=0.5, variant="released", margin=1.0, l2=0.003
         )
-        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, device="cuda")
+        exact = ComputeOptions("float32")
+        data = TrainingData(items, labels, 255.0, seed=1, folder=folder, device="cuda", compute=exact)
         hashers.append(loop.train(settings, objective, data, "sparse_hash").state_dict())
         monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
     assert made[0].recorded is not None
@@ -180,10 +179,11 @@ def test_a_network_that_cannot_be_recorded_is_trained_plainly(
 
 
 def test_a_batch_that_does_not_fit_names_one_that_does(tmp_path: Path) -> None:
-    given: Settings = {"bits": 8, "model": "small_cnn", "epochs": 1, "batch_size": 4000, "precision": "float32"}
+    given: Settings = {"bits": 8, "model": "small_cnn", "epochs": 1, "batch_size": 4000}
     settings = Run.resolve("cifar10", "s1", "talr_ap", given).settings
     items = np.zeros((4000, 32, 32, 3), np.uint8)
-    data = TrainingData(items, np.arange(4000) % 10, 255.0, seed=1, folder=tmp_path, device="cuda")
+    exact = ComputeOptions("float32")
+    data = TrainingData(items, np.arange(4000) % 10, 255.0, seed=1, folder=tmp_path, device="cuda", compute=exact)
     torch.cuda.empty_cache()
     limit = torch.cuda.memory_reserved() + (256 << 20)
     torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)

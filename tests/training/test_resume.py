@@ -24,8 +24,9 @@ from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import as_row_objective, mihash, supervision_of
 from hashbench.methods import METHODS
+from hashbench.runs.execute import FITTED
 from hashbench.runs.guard import row_of
-from hashbench.runs.run import Run
+from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.batch import Batch
@@ -200,6 +201,10 @@ class KilledError(Exception):
     pass
 
 
+def killed(*_: object) -> None:
+    raise KilledError
+
+
 def stop_after(epochs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next training is killed once that many epochs are done and saved."""
     save = loop.Trainer.save_checkpoint_if_due
@@ -275,13 +280,12 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(
 ) -> None:
     expected = weights(tmp_path / "undisturbed")
     interrupted(tmp_path, monkeypatch)
-    last, before = tmp_path / checkpoint.FILE, tmp_path / checkpoint.BEFORE
+    last = tmp_path / checkpoint.FILE
     last.write_bytes(damage(last.read_bytes()))
     assert_same(weights(tmp_path), expected)
     warning = capsys.readouterr().err
     assert warning.count("\n") == 1
     assert str(last) in warning
-    assert not before.exists()
 
 
 def test_two_damaged_checkpoints_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,11 +327,19 @@ def test_a_checkpoint_is_never_unpickled(tmp_path: Path) -> None:
     assert not (tmp_path / "owned").exists()
 
 
-def test_a_finished_run_keeps_no_checkpoint(tmp_path: Path) -> None:
-    chosen, data = small_training_data(tmp_path)
-    METHODS.get("mihash").fit(chosen.settings, data)
-    assert not list(tmp_path.glob("checkpoint*"))
-    assert (tmp_path / "hasher.safetensors").exists()
+def test_a_checkpoint_goes_once_the_hasher_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is killed between the two is not trained again."""
+    chosen, _ = small_training_data(tmp_path)
+    store, options = Store(tmp_path), Options(device="cpu", checkpoint_every_s=0)
+    folder = store.run_folder(str(chosen.name))
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(checkpoint, "remove", killed)
+        row_of(chosen, store, options)
+    assert (folder / FITTED).exists() and (folder / checkpoint.FILE).exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(loop.Trainer, "epoch", killed)
+        assert row_of(chosen, store, options).status == "ok"
+    assert not list(folder.glob("checkpoint*"))
 
 
 def test_a_loss_that_is_not_finite_fails_the_run_and_leaves_a_row(tmp_path: Path) -> None:

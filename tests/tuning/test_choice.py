@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from support.searches import question, search_of, trial
 
+from hashbench.showing.ink import write
 from hashbench.tuning.choice import OnDataset, best_after, choices, importance, on_each_dataset, scores_alike
-from hashbench.tuning.render import as_markdown
 from hashbench.tuning.search import Search
+from hashbench.tuning.search_sheet import sheet_of
 
 
 @pytest.mark.parametrize("scores", [[0.5], [0.2, 0.9, 0.4], [0.3, 0.3, 0.1, 0.8, 0.3], [0.0, 0.7, 0.1, 0.2, 0.6, 0.7]])
@@ -77,10 +78,10 @@ def test_each_data_set_has_its_best_trial_and_those_chosen_with_and_without_it()
         OnDataset("isolet", 0.9, 0.7, 0.7),
         OnDataset("usps", 0.9, 0.5, 0.5),
     ]
-    assert "| LSH | digits | 0.900 | 0.800 | 0.100 |" in as_markdown(found)
+    assert "| LSH | digits | 0.900 | 0.800 | 0.100 |" in write(sheet_of(found), "markdown")
     one = search_of({"lsh": [[0.1], [0.4]]})
     assert on_each_dataset(one, "lsh") == []
-    assert "best trial" not in as_markdown(one)
+    assert "best trial" not in write(sheet_of(one), "markdown")
 
 
 def test_a_method_all_of_whose_trials_failed_has_its_first_reason() -> None:
@@ -100,7 +101,7 @@ def test_a_method_with_more_than_a_fifth_of_failed_trials_is_to_be_searched_agai
 ) -> None:
     search = search_of({"lsh": [*[[None]] * n_failed, *[[0.5]] * (10 - n_failed)]})
     assert [choice.search_again for choice in choices(search)] == [why]
-    assert ("to be searched again: LSH (3 of 10 trials failed)" in as_markdown(search)) == bool(why)
+    assert ("to be searched again: LSH (3 of 10 trials failed)" in write(sheet_of(search), "markdown")) == bool(why)
 
 
 def test_a_choice_at_an_end_that_could_be_wider_is_to_be_searched_again() -> None:
@@ -109,7 +110,7 @@ def test_a_choice_at_an_end_that_could_be_wider_is_to_be_searched_again() -> Non
         runs = [trial("itq", n, ap, searched={"iterations": at}) for n, (at, ap) in enumerate([(50, 0.5), (5, 0.6)], 1)]
         search = Search("small", question(["itq"], spaces=space)).with_trials(runs)
         assert [choice.search_again for choice in choices(search)] == [why]
-        assert ("to be searched again: ITQ (iterations = 5 is at" in as_markdown(search)) == bool(why)
+        assert ("to be searched again: ITQ (iterations = 5 is at" in write(sheet_of(search), "markdown")) == bool(why)
 
 
 def test_trials_are_scored_alike_by_the_studies_that_all_have() -> None:

@@ -29,7 +29,7 @@ from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import checked_ids as checked_item_ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange, is_text
-from hashbench.codes.files._saved import CodeStream, Opened, SavedCodes, regrouped
+from hashbench.codes.files._saved import CodeStream, SavedCodes, UnreadCodes, regrouped
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
 from hashbench.foundation.errors import HashbenchError, retold
@@ -97,16 +97,18 @@ class Explicit:
 
     @property
     def names_no_array(self) -> bool:
-        """Whether all arrays are to be found by their names."""
+        """True where all arrays are to be found by their names."""
         return all(getattr(self, role) is None for role in (*ROLES, *IDS))
 
 
 def is_whole(source: Path, with_labels: bool = True) -> bool:
-    """Whether ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
+    """True where ``source`` alone, a file or a folder, holds codes and labels of queries and database."""
+    roles = ROLES if with_labels else CODE_ROLES
     try:
-        return bool(find([source], {}, ROLES if with_labels else CODE_ROLES))
+        find([source], {}, roles)
     except HashbenchError:
         return False
+    return True
 
 
 def save(path: Path, saved: SavedCodes) -> None:
@@ -137,9 +139,9 @@ def load(sources: Sources = (), *, explicit: Explicit = Explicit()) -> SavedCode
 
 def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple[Codes, Codes, list[str]]:
     """The query codes and the database codes, read as ``load`` reads them but without labels or ids, and notes."""
-    found = _open(sources, explicit, with_labels=False, with_ids=False)
-    query, database, notes = _codes.read(found.codes, explicit.bit_order)
-    return query, database, found.notes + notes
+    stored = _open(sources, explicit, with_labels=False)
+    query, database, notes = _codes.read(stored.codes, explicit.bit_order)
+    return query, database, stored.notes + notes
 
 
 def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes, list[str]]:
@@ -158,38 +160,46 @@ def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes
     _refuse_vectors(stored)
     n_bits = _n_bits([stored], beside.get(N_BITS), explicit)
     layout = explicit.layout or _layout(beside.get(LAYOUT))
-    found = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
-    database, notes = _codes.read_database(found, explicit.bit_order)
-    return database, [*_notes_of_texts({"database_codes": stored}, found.n_bits), *found.notes[:1], *notes]
+    codes = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
+    database, notes = _codes.read_database(codes, explicit.bit_order)
+    return database, [*_notes_of_texts({"database_codes": stored}, codes.n_bits), *codes.notes[:1], *notes]
 
 
 def _refuse_vectors(stored: StoredArray) -> None:
     """Raises HashbenchError for floats other than 0, 1 and -1: nothing says that their signs are meant."""
-    for _, slab in stored.slabs() if stored.dtype.kind == "f" else ():
-        if (others := slab[(slab != 0) & (np.abs(slab) != 1)]).size:
+    if stored.dtype.kind != "f":
+        return
+    for _, slab in stored.slabs():
+        others = slab[(slab != 0) & (np.abs(slab) != 1)]
+        if others.size:
             advice = "hashbench encode RUN FILE makes codes of vectors; the codes of activations are activations > 0"
             raise HashbenchError(f"{stored.where}: {others[0]:g} is in it, and is no bit: {advice}")
 
 
 def ids_in(path: Path, n_items: int) -> Ids | None:
     """The ids of the ``n_items`` items of the database that the file at ``path`` has; None if it has none."""
-    stored = arrays_in(path).get(IDS[1])
-    return None if stored is None else checked_item_ids(stored(), n_items).whole()
+    arrays = arrays_in(path)
+    if IDS[1] not in arrays:
+        return None
+    return checked_item_ids(arrays[IDS[1]](), n_items).whole()
 
 
 def names_in(path: Path, n_items: int) -> NDArray[np.str_] | None:
     """The ``names`` of the ``n_items`` items in the file at ``path``, as ``hashbench encode`` writes them; or None."""
-    stored = arrays_in(path).get("names")
-    array = None if stored is None else stored()
-    if array is None or array.shape != (n_items,) or array.dtype.kind != "U":
+    arrays = arrays_in(path)
+    if "names" not in arrays:
         return None
-    return array.whole()
+    stored = arrays["names"]()
+    if stored.shape != (n_items,) or stored.dtype.kind != "U":
+        return None
+    return stored.whole()
 
 
 def file_meant(source: str) -> Path | None:
     """The file that ``source``, a FILE or the name of a run, means; None for a run, whose name ends in no suffix."""
     path = Path(source)
-    return path if path.is_file() or os.sep in source or path.suffix in SUFFIXES else None
+    is_file = path.is_file() or os.sep in source or path.suffix in SUFFIXES
+    return path if is_file else None
 
 
 def load_with_neighbours(
@@ -200,16 +210,16 @@ def load_with_neighbours(
     ``place`` is FILE, FILE:KEY or the KEY of a file of codes; it has a row of the database for each query and
     neighbour, the nearest first, -1 for none. ``k`` None is 10, or all where there are fewer.
     """
-    found = _open(sources, explicit, with_labels=False)
-    stored = array_at(place, "neighbours", "--neighbours", [sources] if isinstance(sources, Path) else sources)
-    n_listed = stored.shape[1] if len(stored.shape) == 2 else 0
-    if k is not None and n_listed and k > n_listed:
-        raise HashbenchError(f"--k {k}: {stored.where} has {n_listed} neighbours of each query")
-    query, database, notes = _codes.read(found.codes, explicit.bit_order)
-    ids = checked_ids(stored.where, stored.whole(), len(query), len(database))[:, : k or K]
-    about = f"{stored.where}: relevant are the first {ids.shape[1]} of {n_listed} neighbours of each query"
+    saved = _open(sources, explicit, with_labels=False)
+    stored = array_at(place, "neighbours", "--neighbours", _paths(sources))
+    if k is not None and len(stored.shape) == 2 and k > stored.shape[1] > 0:
+        raise HashbenchError(f"--k {k}: {stored.where} has {stored.shape[1]} neighbours of each query")
+    query, database, notes = _codes.read(saved.codes, explicit.bit_order)
+    listed = checked_ids(stored.where, stored.whole(), len(query), len(database))
+    ids = listed[:, : k or K]
+    about = f"{stored.where}: relevant are the first {ids.shape[1]} of {listed.shape[1]} neighbours of each query"
     relevance = NeighbourRelevance(ids, len(database))
-    return SavedCodes(query, database, relevance, (*found.notes, *notes, about), *found.whole_ids())
+    return SavedCodes(query, database, relevance, (*saved.notes, *notes, about), *saved.whole_ids())
 
 
 def load_ids(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple[Ids | None, Ids | None]:
@@ -244,24 +254,28 @@ def opened(
     held_bytes: int | None = None,  # None: ``HELD_BYTES``
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Like ``load``, or, if ``streamed``, with a database that is read piece by piece, where its file allows that."""
-    found = _open(sources, explicit, training, with_ids=with_ids)
-    database, labels = found.codes.database, found.codes.labels[1]
+    """Reads as ``load`` does, or, if ``streamed``, leaves the database to be read piece by piece, if its file can."""
+    saved = _open(sources, explicit, training, with_ids=with_ids)
+    database = saved.codes.database
+    labels = saved.codes.labels[1]
     # in memory: packed codes, and labels of eight bytes a class id or one byte a label
-    item_bytes = 8 * -(-found.codes.n_bits // 64) + (8 if labels.is_ids else labels.width)
-    n_bytes = database.shape[0] * item_bytes
-    is_large = streamed is None and n_bytes > (HELD_BYTES if held_bytes is None else held_bytes)
+    code_bytes = 8 * -(-saved.codes.n_bits // 64)
+    label_bytes = 8 if labels.is_ids else labels.width
+    n_bytes = database.shape[0] * (code_bytes + label_bytes)
+    if held_bytes is None:
+        held_bytes = HELD_BYTES
+    is_large = streamed is None and n_bytes > held_bytes
     if streamed or (is_large and database.by_rows):
-        return found.stream()
+        return saved.stream()
     if is_large:
         note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
-        found.notes.append(note)
-    return found.load()
+        saved.notes.append(note)
+    return saved.load()
 
 
 def shape_of(sources: Sources, *, explicit: Explicit) -> tuple[int, int]:
     """(items, bits) of the database that ``opened`` would read; no values are read."""
-    codes = _open(sources, explicit, with_ids=False).codes
+    codes = _open(sources, explicit).codes
     return codes.database.shape[0], codes.n_bits
 
 
@@ -272,25 +286,39 @@ def _open(
     *,
     with_ids: bool = True,
     with_labels: bool = True,
-) -> Opened:
-    paths = [sources] if isinstance(sources, Path) else list(sources)
-    needed = ROLES if with_labels else CODE_ROLES
-    named = {role: getattr(explicit, role) for role in (*needed, *(IDS if with_labels else ()))}
-    found = find(paths, named, needed)
-    where, ids = ", ".join(map(str, paths)) or found["query_codes"].where, [found.get(name) for name in IDS]
+) -> UnreadCodes:
+    paths = _paths(sources)
+    needed: tuple[str, ...] = CODE_ROLES
+    may_be_named: tuple[str, ...] = CODE_ROLES
+    if with_labels:
+        needed = ROLES
+        may_be_named = (*ROLES, *IDS)
+    arrays = find(paths, {role: getattr(explicit, role) for role in may_be_named}, needed)
+    where = ", ".join(map(str, paths)) or arrays["query_codes"].where
+    ids = [arrays.get(name) for name in IDS]
     if with_labels and (explicit.query_ids or explicit.database_ids) and None in ids:
         only = IDS[ids[0] is None]
         raise HashbenchError(f"{where}: --query-ids and --database-ids go together: only {only} is there")
-    roles = {role: found[role] for role in needed}
+    roles = {role: arrays[role] for role in needed}
     for what, place in zip(("codes", "labels"), training or (), strict=False):
         roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}", paths)
         where += f", --train-{what} {place} as database_{what}"
-    n_bits = _n_bits([roles[role] for role in CODE_ROLES], found.get(N_BITS), explicit)
-    codes = arrange(where, roles, n_bits, explicit.layout or _layout(found.get(LAYOUT)))
+    n_bits = _n_bits([roles[role] for role in CODE_ROLES], arrays.get(N_BITS), explicit)
+    codes = arrange(where, roles, n_bits, explicit.layout or _layout(arrays.get(LAYOUT)))
     notes = [*_notes_of_texts(roles, codes.n_bits), *codes.notes]
-    notes += [f"{where}: codes are bits x items"] if codes.transposed else []
-    notes += [f"{where}: labels are labels x items"] if any(each.transposed for each in codes.labels) else []
-    return Opened(codes, ids if with_ids and training is None else [None, None], notes, explicit.bit_order)
+    if codes.transposed:
+        notes.append(f"{where}: codes are bits x items")
+    if any(labels.transposed for labels in codes.labels):
+        notes.append(f"{where}: labels are labels x items")
+    if training is not None or not with_ids:
+        ids = [None, None]
+    return UnreadCodes(codes, ids, notes, explicit.bit_order)
+
+
+def _paths(sources: Sources) -> list[Path]:
+    if isinstance(sources, Path):
+        return [sources]
+    return list(sources)
 
 
 def _n_bits(codes: Sequence[StoredArray], beside: StoredArray | None, explicit: Explicit) -> int | None:
@@ -316,7 +344,7 @@ def _check_bits(name: str, n_bits: int) -> int:
 def _layout(stored: StoredArray | None) -> str | None:
     if stored is None:
         return None
-    text = str(stored.small().item()) if stored.shape == () and stored.dtype.kind in "US" else ""
-    if text not in LAYOUTS:
+    is_a_text = stored.shape == () and is_text(stored)
+    if not is_a_text or (layout := str(stored.small().item())) not in LAYOUTS:
         raise HashbenchError(f"{stored.where}: one of {', '.join(LAYOUTS)} is expected")
-    return text
+    return layout

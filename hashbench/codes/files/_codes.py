@@ -18,7 +18,8 @@ class Packer:
     """Packs the codes of one side slab by slab, and counts their values."""
 
     def __init__(self, stored: StoredArray, n_bits: int) -> None:
-        self.stored, self.n_bits = stored, n_bits
+        self.stored = stored
+        self.n_bits = n_bits
         self.is_packed = is_packed(stored, n_bits)  # in the file already
         self.values = CodeValues(stored.where)  # of codes that are packed, none
 
@@ -46,36 +47,38 @@ class Packer:
 
     def last_byte(self, rows: Bytes) -> int:
         """The bitwise or of the last bytes of all rows; 0 for codes that are not packed in their file."""
-        return int(np.bitwise_or.reduce(rows[:, (self.n_bits - 1) // 8])) if self.is_packed else 0
+        return last_byte_of(rows, self.n_bits) if self.is_packed else 0
 
     def _room(self, n_items: int) -> Bytes:
         return np.zeros((n_items, 8 * -(-self.n_bits // 64)), np.uint8)
 
     def _pack(self, rows: Bytes, at: tuple[slice, ...], slab: NDArray[np.generic]) -> None:
         """Packs one slab of whole rows or of whole columns, whose bits come lowest first."""
-        first = at[1].start if len(at) == 2 else 0
+        is_of_columns = len(at) == 2
         if self.is_packed:
+            first = at[1].start if is_of_columns else 0
             rows[at[0], first : first + slab.shape[1]] = slab
             return
         self.values.add(slab)
         bits = slab > 0  # type: ignore[operator]
-        if len(at) == 1:
+        if is_of_columns:
+            for column, set_bits in enumerate(bits.T, at[1].start):
+                rows[:, column // 8] |= set_bits.view(np.uint8) << (column % 8)
+        else:
             packed = np.packbits(bits, axis=1, bitorder="little")
             rows[at[0], : packed.shape[1]] = packed
-        else:
-            for column, set_bits in enumerate(bits.T, first):
-                rows[:, column // 8] |= set_bits.view(np.uint8) << (column % 8)
 
 
 def read(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, Codes, list[str]]:
     """The query codes, the database codes and notes about their values; a bit is set where the value is > 0."""
-    sides = [Packer(array, stored.n_bits) for array in (stored.query, stored.database)]
-    rows = [side.whole() for side in sides]
-    notes = interpret([side.values for side in sides])
-    last_byte = sides[0].last_byte(rows[0]) | sides[1].last_byte(rows[1])
+    query = Packer(stored.query, stored.n_bits)
+    database = Packer(stored.database, stored.n_bits)
+    query_rows = query.whole()
+    database_rows = database.whole()
+    notes = interpret([query.values, database.values])
+    last_byte = query.last_byte(query_rows) | database.last_byte(database_rows)
     chosen, more = choose_order(stored, last_byte, bit_order)
-    query, database = (side.codes(each, chosen) for side, each in zip(sides, rows, strict=True))
-    return query, database, notes + more
+    return query.codes(query_rows, chosen), database.codes(database_rows, chosen), notes + more
 
 
 def read_database(stored: StoredCodes, bit_order: str | None) -> tuple[Codes, list[str]]:
@@ -92,17 +95,24 @@ def choose_order(codes: StoredCodes, last_byte: int, bit_order: str | None) -> t
     sides = [stored for stored in (codes.query, codes.database) if is_packed(stored, codes.n_bits)]
     if not sides:
         return "little", []
-    n_bits, where = codes.n_bits, sides[0].where
+    n_bits = codes.n_bits
+    where = sides[0].where
     if bit_order is None and len(sides) == 1 and n_bits > 1:
         raise HashbenchError(f"{where}: packed, beside codes that are not: say --bit-order big or --bit-order little")
     chosen = bit_order_of(where, n_bits, last_byte, bit_order)
-    is_news = bit_order is None and chosen == "little" and n_bits > 1
-    return chosen, [f"{where}: packed with the lowest bit first, as the clear padding shows"] if is_news else []
+    if bit_order is None and chosen == "little" and n_bits > 1:
+        return chosen, [f"{where}: packed with the lowest bit first, as the clear padding shows"]
+    return chosen, []
 
 
-def last_byte(stored: StoredArray, n_bits: int) -> int:
+def last_byte_of(rows: NDArray[np.generic], n_bits: int) -> int:
+    """The bitwise or of the last bytes of packed codes."""
+    return int(np.bitwise_or.reduce(rows[:, (n_bits - 1) // 8]))
+
+
+def last_byte_in(stored: StoredArray, n_bits: int) -> int:
     """The bitwise or of the last bytes of all rows; reads the whole array."""
-    found = 0
+    last_byte = 0
     for _, slab in stored.slabs():
-        found |= int(np.bitwise_or.reduce(slab[:, (n_bits - 1) // 8]))
-    return found
+        last_byte |= last_byte_of(slab, n_bits)
+    return last_byte

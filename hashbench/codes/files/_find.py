@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, product
 from pathlib import Path
 
 from hashbench.codes.files import faiss, h5, mat, npy, npz, pt, txt, vecs
@@ -12,7 +13,10 @@ from hashbench.foundation.errors import HashbenchError, printable, quietly, unkn
 
 FORMATS = {"faiss": faiss, "h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt, "txt": txt}
 SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth", ".txt", ".faiss")  # of files of codes
-N_BITS, LAYOUT, IDS = "n_bits", "layout", ("query_ids", "database_ids")  # arrays that may be beside the codes
+# arrays that may be beside the codes
+N_BITS = "n_bits"
+LAYOUT = "layout"
+IDS = ("query_ids", "database_ids")
 ROLES = (*CODE_ROLES, *LABEL_ROLES)
 
 
@@ -28,8 +32,13 @@ class Naming:
 
     def names(self, role: str) -> tuple[str, ...]:
         """The names of one of the ``ROLES``."""
-        found: str | tuple[str, ...] = getattr(self, role)
-        return (found,) if isinstance(found, str) else found
+        if role == "query_codes":
+            return (self.query_codes,)
+        if role == "database_codes":
+            return (self.database_codes,)
+        if role == "query_labels":
+            return self.query_labels
+        return self.database_labels
 
 
 MATLAB_QUERY = ("Ytest", "Y_tst", "Ltest", "L_tst", "testL", "test_labels", "test_label", "tstlabel")
@@ -63,7 +72,7 @@ NAMINGS = (
     Naming("hashbench encode RUN ITEMS", "codes", "codes", ("labels",), ("labels",)),
 )
 
-KNOWN = {name for naming in NAMINGS for role in ROLES for name in naming.names(role)}
+KNOWN = set(chain.from_iterable(naming.names(role) for naming, role in product(NAMINGS, ROLES)))
 
 
 def arrays_in(path: Path) -> Arrays:
@@ -71,8 +80,8 @@ def arrays_in(path: Path) -> Arrays:
     if not path.is_file():
         raise HashbenchError(f"{path}: no such file")
     if path.suffix.lower() in vecs.SUFFIXES:
-        found = quietly(str(path), lambda: vecs.arrays(path))
-        return {key: partial(quietly, str(path), one) for key, one in found.items()}
+        vectors = quietly(str(path), lambda: vecs.arrays(path))
+        return {key: partial(quietly, str(path), one) for key, one in vectors.items()}
     name = quietly(str(path), lambda: _format(path))
     arrays = quietly(str(path), lambda: FORMATS[name].arrays(path), f"not a readable .{name} file")
     return {key: partial(quietly, f"{path}: {printable(key)}", one) for key, one in arrays.items()}
@@ -86,26 +95,29 @@ def attributes_of(path: Path) -> dict[str, str]:
 def _format(path: Path) -> str:
     with path.open("rb") as file:
         head = file.read(4096)
-    known = [name for name, form in FORMATS.items() if form.recognises(head)]
-    if not known and path.suffix not in pt.SUFFIXES:
-        raise HashbenchError(
-            f"{path}: not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file: it begins like none of them"
-        )
-    return known[0] if known else "pt"
+    for name, form in FORMATS.items():
+        if form.recognises(head):
+            return name
+    if path.suffix in pt.SUFFIXES:
+        return "pt"
+    raise HashbenchError(
+        f"{path}: not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file: it begins like none of them"
+    )
 
 
 def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str]) -> dict[str, StoredArray]:
     """The arrays of ``roles`` as ``explicit`` says, else by name in ``sources``; and code length, layout and ids."""
     places = {role: place for role, place in explicit.items() if place is not None}
     beside = [*sources, *(path for path, _ in map(parted, places.values()) if path.is_file())]
-    given = {role: array_at(place, role, beside=beside) for role, place in places.items()}
-    said = {role: array for role, array in given.items() if role in roles}
-    files = [file for source in sources for file in files_of(source)] if len(said) < len(roles) else []
+    explicit_arrays = {role: array_at(place, role, beside=beside) for role, place in places.items()}
+    needed = [role for role in roles if role not in explicit_arrays]
+    if not needed:
+        return explicit_arrays
+    files = chain.from_iterable(map(files_of, sources))
     names = _one_namespace({str(file): arrays_in(file) for file in files})
-    needed = [role for role in roles if role not in said]
-    guessed = _guess(", ".join(map(str, sources)), names, needed) if needed else {}
+    name_of_role = _guess(", ".join(map(str, sources)), names, needed)
     others = {name: names[name]() for name in (N_BITS, LAYOUT, *IDS) if name in names}
-    return others | given | {role: names[name]() for role, name in guessed.items()}
+    return others | explicit_arrays | {role: names[name]() for role, name in name_of_role.items()}
 
 
 def array_at(place: str, role: str, option: str | None = None, beside: Sequence[Path] = ()) -> StoredArray:
@@ -116,12 +128,17 @@ def array_at(place: str, role: str, option: str | None = None, beside: Sequence[
     path, key = parted(place)
     is_key = key is None and path.name == place and path.suffix not in SUFFIXES and not path.exists()
     if is_key and (file := _file_with(place, beside)) is not None:
-        path, key = file, place
+        path = file
+        key = place
     arrays = arrays_in(path)
     if key is not None:
         return array_of(arrays, key, path)
-    own = {role, *(name for naming in NAMINGS if role in ROLES for name in naming.names(role))}
-    fitting = list(arrays) if len(arrays) == 1 else [name for name in arrays if name in own]
+    fitting = list(arrays)
+    if len(arrays) > 1:
+        names_of_role = {role}
+        if role in ROLES:
+            names_of_role.update(*(naming.names(role) for naming in NAMINGS))
+        fitting = [name for name in arrays if name in names_of_role]
     if len(fitting) != 1:
         option = option or f"--{role.replace('_', '-')}"
         raise HashbenchError(f"{path}: which array is it? say {option} {path}:KEY; it holds {_some(arrays)}")
@@ -130,8 +147,11 @@ def array_at(place: str, role: str, option: str | None = None, beside: Sequence[
 
 def _file_with(key: str, sources: Sequence[Path]) -> Path | None:
     """The first file that has the array ``key``, else the first of all, which an error names; None without files."""
-    files = [file for source in sources if source.exists() for file in files_of(source)]
-    return next((file for file in files if key in arrays_in(file)), next(iter(files), None))
+    files = list(chain.from_iterable(files_of(source) for source in sources if source.exists()))
+    for file in files:
+        if key in arrays_in(file):
+            return file
+    return files[0] if files else None
 
 
 def array_of(arrays: Arrays, key: str, path: Path) -> StoredArray:
@@ -176,8 +196,9 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
     names: dict[str, tuple[str, Callable[[], StoredArray]]] = {}
     for file, arrays in files.items():
         for key, one in arrays.items():
-            is_alone = len(arrays) == 1 and key == Path(file).stem
-            name = (_known_end(key) if is_alone else None) or key
+            name = key
+            if len(arrays) == 1 and key == Path(file).stem:
+                name = _known_end(key) or key
             if name in names and name in KNOWN:
                 advice = "name the files of one run, or each array with --query-codes, --database-codes and so on"
                 raise HashbenchError(f"{file}: {name} is in {names[name][0]} too: {advice}")
@@ -187,39 +208,48 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
 
 def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
     """The name of each role that is ``needed``, in the only naming that has all its codes among ``names``."""
-    roles = [role for role in needed if role in CODE_ROLES]
-    fitting = [one for one in NAMINGS if {one.names(role)[0] for role in roles} <= names.keys()]
-    if not fitting or not (roles or names):
+    code_roles = [role for role in needed if role in CODE_ROLES]
+    fitting = [naming for naming in NAMINGS if all(naming.names(role)[0] in names for role in code_roles)]
+    if not fitting or not (code_roles or names):
         raise _missing(where, names, needed, needed[0])
-    complete = [one for one in fitting if all(set(one.names(role)) & names.keys() for role in needed)]
+    complete = [naming for naming in fitting if not _lacking(naming, needed, names)]
     if not complete:
-        missing = next(role for role in needed if not set(fitting[0].names(role)) & names.keys())
-        raise _missing(where, names, needed, missing, fitting[0])
-    guesses = {tuple(_named(where, one, role, names) for role in needed): one.origin for one in complete}
-    if len(guesses) > 1:
-        origins = " and by ".join(guesses.values())
+        raise _missing(where, names, needed, _lacking(fitting[0], needed, names)[0], fitting[0])
+    origins: dict[tuple[str, ...], str] = {}
+    for naming in complete:
+        names_of_roles = tuple(_named(where, naming, role, names) for role in needed)
+        origins[names_of_roles] = naming.origin
+    if len(origins) > 1:
         which = "say which with --query-codes, --database-codes and so on"
-        raise HashbenchError(f"{where}: these names are used by {origins}: {which}")
-    return dict(zip(needed, next(iter(guesses)), strict=True))
+        raise HashbenchError(f"{where}: these names are used by {' and by '.join(origins.values())}: {which}")
+    (names_of_roles,) = origins
+    return dict(zip(needed, names_of_roles, strict=True))
+
+
+def _lacking(naming: Naming, needed: Sequence[str], names: Arrays) -> list[str]:
+    """The roles of which no name of the ``naming`` is there."""
+    return [role for role in needed if not names.keys() & set(naming.names(role))]
 
 
 def _named(where: str, naming: Naming, role: str, names: Arrays) -> str:
-    found = [name for name in naming.names(role) if name in names]
-    if len(found) > 1:
-        which = f"{' and '.join(found)} could all be {role}"
+    present = [name for name in naming.names(role) if name in names]
+    if len(present) > 1:
+        which = f"{' and '.join(present)} could all be {role}"
         raise HashbenchError(f"{where}: {which}: say which with --{role.replace('_', '-')}")
-    return found[0]
+    return present[0]
 
 
 def _missing(
-    where: str, names: Iterable[str], needed: Sequence[str], missing: str, naming: Naming | None = None
+    where: str, names: Iterable[str], needed: Sequence[str], missing: str, naming: Naming = NAMINGS[0]
 ) -> HashbenchError:
     roles = ROLES if set(needed) - set(CODE_ROLES) else CODE_ROLES
-    expected = ", ".join(naming.names(role)[0] if naming else role for role in roles)
+    expected = ", ".join(naming.names(role)[0] for role in roles)
     option = f"--{missing.replace('_', '-')} FILE:KEY; there is {_some(names)}"
     return HashbenchError(f"{where or 'codes'}: {missing} is missing: {expected} are expected, or {option}")
 
 
 def _some(names: Iterable[str]) -> str:
     shown = sorted(map(printable, names))
-    return ", ".join(shown[:12]) + (", ..." if len(shown) > 12 else "") or "nothing"
+    if len(shown) > 12:
+        shown[12:] = ["..."]
+    return ", ".join(shown) or "nothing"

@@ -69,7 +69,7 @@ class _Child:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it lives, and is a child of this process, not of the one that this process was forked from."""
+        """True where it lives, and is a child of this process, not of the one that this process was forked from."""
         return self.parent == os.getpid() and self.process.poll() is None
 
     def ask(self, request: Request) -> Answer:
@@ -114,8 +114,10 @@ class _Child:
 
 
 def _cause(status: int) -> str:
-    """What the exit status of a child that gave no answer says about the file."""
+    """Says in words why a child ended without an answer, by its exit status."""
     if status == -signal.SIGPROF:
         return f"the HDF5 library did not come to an end within {SECONDS:g} s: the file is damaged"
-    name = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-    return f"the HDF5 library crashed ({name}): the file is damaged"
+    cause = f"exit status {status}"
+    if status < 0:
+        cause = signal.Signals(-status).name
+    return f"the HDF5 library crashed ({cause}): the file is damaged"

@@ -53,13 +53,16 @@ class Reader:
         with _opened(path) as file:
             if len(file.attrs) > MOST_NAMES:
                 raise ValueError(f"{len(file.attrs)} attributes: at most {MOST_NAMES} are read")
-            values = {name: file.attrs[name] for name in file.attrs}
-        decoded = {name: value.decode() if isinstance(value, bytes) else value for name, value in values.items()}
-        texts = {name: value[:LONGEST_TEXT] for name, value in decoded.items() if isinstance(value, str)}
+            values = dict(file.attrs)
+        texts = {}
+        for name, value in values.items():
+            text = value.decode() if isinstance(value, bytes) else value
+            if isinstance(text, str):
+                texts[name] = text[:LONGEST_TEXT]
         return {"attributes": texts}, None
 
     def head(self, path: str, name: str) -> Answer:
-        """All that is known of a data set without its values; of what is none only ``kind``: link or other."""
+        """Describes a data set without its values; of anything else only ``kind`` is said: link or other."""
         self._require_same(path)
         with _opened(path) as file:
             if not isinstance(file.get(name, getlink=True), h5py.HardLink):
@@ -68,6 +71,8 @@ class Reader:
             if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
                 return {"kind": "other"}, None
             matlab = dataset.attrs.get("MATLAB_class")
+            if isinstance(matlab, bytes):
+                matlab = matlab.decode("ascii", "replace")
             is_text = dataset.dtype.kind == "O" and h5py.check_string_dtype(dataset.dtype) is not None
             head = {
                 "kind": "text" if is_text else "array",
@@ -77,13 +82,14 @@ class Reader:
                 "stored_bytes": dataset.id.get_storage_size(),
                 "is_elsewhere": bool(dataset.is_virtual or dataset.external),
                 "is_empty": bool(dataset.attrs.get("MATLAB_empty")),
-                "matlab": matlab.decode("ascii", "replace") if isinstance(matlab, bytes) else matlab and str(matlab),
+                "matlab": None if matlab is None else str(matlab),
             }
             return head, None
 
     def rows(self, path: str, name: str, axis: int, start: int, stop: int) -> Answer:
         """The values from ``start`` to ``stop`` along an axis."""
-        dataset, part = self._dataset(path, name), slice(start, stop)
+        dataset = self._dataset(path, name)
+        part = slice(start, stop)
         return {}, np.ascontiguousarray(dataset[:, part] if axis else dataset[part])
 
     def scalar(self, path: str, name: str) -> Answer:
@@ -125,8 +131,8 @@ class Reader:
 
 
 def _state(path: str) -> FileState:
-    found = Path(path).stat()
-    return path, found.st_ino, found.st_size, found.st_mtime_ns
+    status = Path(path).stat()
+    return path, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _opened(path: str) -> h5py.File:
@@ -160,7 +166,9 @@ def main(seconds: float, most_bytes: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (most_bytes, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    reader, requests, answers = Reader(), sys.stdin.buffer, sys.stdout.buffer
+    reader = Reader()
+    requests = sys.stdin.buffer
+    answers = sys.stdout.buffer
     methods = (reader.names, reader.attributes, reader.head, reader.rows, reader.scalar, reader.texts)
     words = {does.__name__: does for does in methods}
     while True:

@@ -37,12 +37,15 @@ class LabelReader:
     def whole(self) -> Labels:
         """The labels of all items."""
         stored = self.labels.stored
-        if is_text(self.labels.stored):
+        if is_text(stored):
             return self._checked(stored.whole())
-        labels = np.empty(stored.shape, np.int64 if self.labels.is_ids else np.uint8)
+        if self.labels.is_ids:
+            labels = np.empty(stored.shape, np.int64)
+        else:
+            labels = np.empty(stored.shape, np.uint8)
         for at, slab in stored.slabs():
             labels[at] = self._checked(slab)
-        return labels.ravel() if self.labels.is_ids else labels
+        return self._by_item(labels)
 
     def pieces(self) -> Iterator[Labels]:
         """The labels of some items at a time; of all items at once where the file does not store them item by item."""
@@ -50,14 +53,19 @@ class LabelReader:
             yield self.whole()
             return
         for _, slab in self.labels.stored.slabs():
-            labels = self._checked(slab)
-            yield labels.ravel() if self.labels.is_ids else labels
+            yield self._by_item(self._checked(slab))
+
+    def _by_item(self, labels: Labels) -> Labels:
+        """Class ids [n], which a file may have as [n, 1] or [1, n]; all other labels as they are."""
+        return labels.ravel() if self.labels.is_ids else labels
 
     def notes(self) -> list[str]:
         """Notes about the labels that were read."""
         where = self.labels.stored.where
-        notes = [f"{where}: {self.n_negative} labels are -1, read as absent"] if self.n_negative else []
-        return notes + [f"{where}: {note}" for note in self.name_notes]
+        notes = [f"{where}: {note}" for note in self.name_notes]
+        if self.n_negative:
+            notes.append(f"{where}: {self.n_negative} labels are -1, read as absent")
+        return notes
 
     def _checked(self, slab: NDArray[Any]) -> Labels:
         where = self.labels.stored.where
@@ -73,7 +81,8 @@ class LabelReader:
             if not (ids == slab).all() or (slab.dtype.kind == "u" and (ids < 0).any()):
                 raise HashbenchError(f"{where}: class ids are whole numbers that fit 64 bits; others are in it")
             return ids
-        present, absent = slab == 1, slab == -1
+        present = slab == 1
+        absent = slab == -1
         if not (present | absent | (slab == 0)).all():
             raise HashbenchError(f"{where}: multi-hot labels [n, labels] are 0 or 1 (or -1 or 1); others are in it")
         self.n_negative += int(np.count_nonzero(absent))
@@ -105,7 +114,9 @@ def checked_ids(stored: StoredArray, n_items: int) -> StoredArray:
         raise HashbenchError(f"{stored.where}: {kind}: {n_items} integers or texts are expected")
     if len(stored.shape) == 1 and stored.dtype.kind != "f":
         return stored
-    dtype = np.dtype(np.int64) if stored.dtype.kind == "f" else stored.dtype
+    dtype = stored.dtype
+    if dtype.kind == "f":
+        dtype = np.dtype(np.int64)
 
     def read(_n_rows: int) -> Iterator[NDArray[Any]]:
         return (_as_ids(stored.where, slab.ravel()) for _, slab in stored.slabs())
@@ -137,14 +148,15 @@ def rows_of(query: Ids, database: Iterable[Ids], where: str) -> NDArray[np.int64
     [1, -1, 1]
     """
     different, of_query = np.unique(_exact(query), return_inverse=True)
-    row, start = np.full(len(different), -1, np.int64), 0
+    row = np.full(len(different), -1, np.int64)
+    start = 0
     for piece in database:
         if (piece.dtype.kind in "ui") != (query.dtype.kind in "ui"):
             raise HashbenchError(f"{where}: integers beside texts in the other ids: both must be of one kind")
-        found, place = _shared(piece, different)
+        rows, place = _shared(piece, different)
         if len(np.unique(place)) < len(place) or (row[place] >= 0).any():
             raise HashbenchError(f"{where}: the id of a query is there twice: each item needs an id of its own")
-        row[place] = start + found
+        row[place] = start + rows
         start += len(piece)
     return row[of_query]
 
@@ -166,4 +178,6 @@ def _exact(ids: Ids) -> Ids:
     """The ids as int64, uint64 or texts: some formats give bytes for these, which NumPy finds different."""
     if ids.dtype.kind == "S":
         return np.strings.decode(ids, "utf-8", "backslashreplace")
-    return ids.astype(f"{ids.dtype.kind}8", copy=False) if ids.dtype.kind in "ui" else ids
+    if ids.dtype.kind in "ui":
+        return ids.astype(f"{ids.dtype.kind}8", copy=False)
+    return ids

@@ -1,6 +1,6 @@
 """Finds which axis of codes and labels counts the items, by the lengths that must agree."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -61,25 +61,28 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     for role, stored in roles.items():
         _check_shape(role, stored)
     labels = [roles[role] for role in LABEL_ROLES if role in roles]
-    if len({is_text(each) for each in labels}) > 1:
+    if len({is_text(stored) for stored in labels}) > 1:
         raise HashbenchError(f"{labels[0].where}: names of classes on one side, numbers on the other: both must agree")
-    found: list[StoredCodes] = []
+    possible: list[StoredCodes] = []
     misfits: list[tuple[int, str]] = []  # no errors: one holds the frames of its callers, with all that they hold
-    for transpose in [layout == LAYOUTS[1]] if layout else [False, True]:
+    for transpose in (False, True):
+        if layout not in (None, LAYOUTS[transpose]):
+            continue
         try:
-            found += _arrangements(where, roles, n_bits, transpose)
+            possible += _arrangements(where, roles, n_bits, transpose)
         except _MisfitError as error:
             misfits.append((error.depth, str(error)))
-    if not found:
+    if not possible:
         _, deepest = max(misfits, key=lambda misfit: misfit[0])
         raise HashbenchError(deepest)
     if layout:
-        found = [one for one in found if all(each.transposed == one.transposed for each in one.labels)] or found
-    if len(found) > 1:
+        alike = [codes for codes in possible if all(labels.transposed == codes.transposed for labels in codes.labels)]
+        possible = alike or possible
+    if len(possible) > 1:
         shapes = " and ".join(f"{role} {roles[role].shape}" for role in CODE_ROLES)
-        ways = " or ".join(f"--layout {each}" for each in LAYOUTS)
+        ways = " or ".join(f"--layout {name}" for name in LAYOUTS)
         raise HashbenchError(f"{where}: {shapes} can be read both ways: say {ways}, or --bits")
-    return found[0]
+    return possible[0]
 
 
 class _MisfitError(HashbenchError):
@@ -91,7 +94,8 @@ class _MisfitError(HashbenchError):
 
 
 def _check_shape(role: str, stored: StoredArray) -> None:
-    of_labels, shape = role in LABEL_ROLES, stored.shape
+    of_labels = role in LABEL_ROLES
+    shape = stored.shape
     if stored.dtype.kind not in "buif" and not (of_labels and is_text(stored)):
         raise not_numeric(stored.where, printable(str(stored.dtype)), "" if of_labels else stored.dtype.kind)
     if of_labels and (len(shape) not in (1, 2) or prod(shape) == 0):
@@ -114,16 +118,24 @@ def _arrangements(
     bits = [_bits(stored, n_bits) for stored in codes]
     if bits[0] != bits[1]:
         raise _MisfitError(1, f"{where}: query_codes has {bits[0]} bits and database_codes {bits[1]}: they must agree")
-    notes = tuple(f"{stored.where}: {SIGNED}" for stored in codes if is_packed(stored, bits[0]) and _is_signed(stored))
-    codes = [_as_unsigned(stored) if is_packed(stored, bits[0]) else stored for stored in codes]
+    notes = []
+    for side, stored in enumerate(codes):
+        if stored.dtype == np.int8 and is_packed(stored, bits[side]):
+            notes.append(f"{stored.where}: {SIGNED}")
+            codes[side] = _changed(stored, unsigned, stored.file_shape, np.uint8)
     labels = [roles[role] for role in LABEL_ROLES if role in roles]
-    choices = [_label_choices(*each) for each in zip(labels, CODE_ROLES, codes, strict=False)]
-    pairs = [pair for pair in product(*choices) if len({(one.is_ids, one.width, one.transposed) for one in pair}) < 2]
+    choices = map(_label_choices, labels, CODE_ROLES, codes)
+    pairs = [pair for pair in product(*choices) if _are_of_one_form(pair)]
     if not pairs:
         shapes = f"shape {labels[0].shape} beside {labels[1].shape}"
         kinds = "both must be class ids [n] or both multi-hot [n, labels]"
         raise _MisfitError(3, f"{where}: query_labels: {shapes}: {kinds}")
-    return [StoredCodes(codes[0], codes[1], bits[0], transpose, pair, notes) for pair in pairs]
+    return [StoredCodes(codes[0], codes[1], bits[0], transpose, pair, tuple(notes)) for pair in pairs]
+
+
+def _are_of_one_form(sides: Sequence[StoredLabels]) -> bool:
+    """True where the labels of both sides are class ids, or as many columns, stored the same way."""
+    return len({(labels.is_ids, labels.width, labels.transposed) for labels in sides}) < 2
 
 
 def _bits(stored: StoredArray, n_bits: int | None) -> int:
@@ -133,35 +145,26 @@ def _bits(stored: StoredArray, n_bits: int | None) -> int:
     if n_bits is None or width == n_bits or is_packed(stored, n_bits):
         return n_bits or width
     fitting = f"{n_bits} columns of 0 and 1, or uint8 of width {-(-n_bits // 8)} as numpy.packbits makes, would"
-    given = f"{stored.dtype} of width {width} does not hold n_bits = {n_bits}"
-    raise _MisfitError(0, f"{stored.where}: {given}: {fitting}")
+    raise _MisfitError(0, f"{stored.where}: {stored.dtype} of width {width} does not hold n_bits = {n_bits}: {fitting}")
 
 
 def is_text(stored: StoredArray) -> bool:
-    """Whether the array holds texts: names of classes."""
+    """True where the array holds texts: names of classes."""
     return stored.dtype.kind in "US"
 
 
 def is_packed(stored: StoredArray, n_bits: int) -> bool:
-    """Whether codes, items x bytes, are ``n_bits`` packed eight to a byte (one bit reads the same packed or not)."""
-    is_bytes = stored.dtype == np.uint8 or (_is_signed(stored) and n_bits > 1)
+    """True where codes, items x bytes, are ``n_bits`` packed eight to a byte (one bit reads the same packed or not)."""
+    is_bytes = stored.dtype == np.uint8 or (stored.dtype == np.int8 and n_bits > 1)
     return is_bytes and stored.shape[1] == -(-n_bits // 8)
-
-
-def _is_signed(stored: StoredArray) -> bool:
-    return stored.dtype == np.int8
-
-
-def _as_unsigned(stored: StoredArray) -> StoredArray:
-    """Packed codes as uint8; those of int8 are bytes of which 128 was subtracted."""
-    return _changed(stored, unsigned, stored.file_shape, np.uint8) if _is_signed(stored) else stored
 
 
 def _of_texts(stored: StoredArray, n_bits: int | None) -> StoredArray:
     """The bits [n, bits] of texts of hexadecimal digits, or of 0 and 1 where ``n_bits`` says so."""
     if stored.shape not in ((prod(stored.shape),), (prod(stored.shape), 1)):
         return stored  # and the check of shapes says what is wrong
-    n_characters = stored.dtype.itemsize // (4 if stored.dtype.kind == "U" else 1)
+    character = np.dtype((stored.dtype.kind, 1))
+    n_characters = stored.dtype.itemsize // character.itemsize
     n_bits = n_bits_of(stored.where, (slab for _, slab in stored.slabs()), n_characters, n_bits)
 
     def bits(texts: NDArray[Any]) -> NDArray[np.uint8]:
@@ -178,21 +181,23 @@ def _changed(
     def changing(read: Read, n: int) -> Iterator[NDArray[Any]]:
         return map(change, read(n))
 
-    columns = None if stored.read_columns is None else partial(changing, stored.read_columns)
-    kind = np.dtype(dtype)
-    return replace(stored, file_shape=shape, dtype=kind, read=partial(changing, stored.read), read_columns=columns)
+    changed = replace(stored, file_shape=shape, dtype=np.dtype(dtype), read=partial(changing, stored.read))
+    if stored.read_columns is None:
+        return changed
+    return replace(changed, read_columns=partial(changing, stored.read_columns))
 
 
 def _label_choices(labels: StoredArray, role: str, codes: StoredArray) -> list[StoredLabels]:
     """The ways in which ``labels`` can have one row an item of ``codes``."""
-    shape, n = labels.shape, codes.shape[0]
+    shape = labels.shape
+    n = codes.shape[0]
     choices = []
     if prod(shape) == n and n in shape:
         choices.append(StoredLabels(labels.transposed(shape[0] != n), is_ids=True))
-    several = len(shape) == 2 and not is_text(labels)
-    if several and shape[0] == n and shape[1] > 1:
+    may_be_multi_hot = len(shape) == 2 and not is_text(labels)
+    if may_be_multi_hot and shape[0] == n and shape[1] > 1:
         choices.append(StoredLabels(labels, is_ids=False))
-    if several and shape[1] == n and shape[0] > 1:
+    if may_be_multi_hot and shape[1] == n and shape[0] > 1:
         choices.append(StoredLabels(labels.transposed(), is_ids=False, transposed=True))
     if not choices:
         rows = max(shape) if 1 in shape else shape[0]

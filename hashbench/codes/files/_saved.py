@@ -29,13 +29,15 @@ class _QueriesById:
 
     def ids_in_database(self) -> int | None:
         """The number of queries whose id a database item has too; None where the file does not name both."""
-        pieces = None if self.query_ids is None else self._pieces_of_ids()
-        return None if self.query_ids is None or pieces is None else count_in(self.query_ids, pieces)
+        if self.query_ids is None or (pieces := self._pieces_of_ids()) is None:
+            return None
+        return count_in(self.query_ids, pieces)
 
     def rows_in_database(self) -> NDArray[np.int64] | None:
         """The row of each query in the database by its id, -1 for none; None where the file does not name both."""
-        pieces = None if self.query_ids is None else self._pieces_of_ids()
-        return None if self.query_ids is None or pieces is None else rows_of(self.query_ids, pieces, "database_ids")
+        if self.query_ids is None or (pieces := self._pieces_of_ids()) is None:
+            return None
+        return rows_of(self.query_ids, pieces, "database_ids")
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,9 @@ class SavedCodes(_QueriesById):
     @property
     def n_neighbours(self) -> int | None:
         """The number of neighbours that are relevant to a query; None where labels are the relevance."""
-        return self.relevance.ids.shape[1] if isinstance(self.relevance, NeighbourRelevance) else None
+        if isinstance(self.relevance, NeighbourRelevance):
+            return self.relevance.ids.shape[1]
+        return None
 
     @property
     def n_database(self) -> int:
@@ -77,7 +81,9 @@ class SavedCodes(_QueriesById):
         yield self.database, self.relevance
 
     def _pieces_of_ids(self) -> Iterable[Ids] | None:
-        return None if self.database_ids is None else [self.database_ids]
+        if self.database_ids is None:
+            return None
+        return [self.database_ids]
 
 
 @dataclass
@@ -92,7 +98,8 @@ class CodeStream(_QueriesById):
     _stored: StoredCodes = field(repr=False)
     _bit_order: str = field(repr=False)
     _query_packer: Packer = field(repr=False)
-    _known: tuple[list[str], list[str], list[str]] = field(repr=False)  # notes of layout, of bits, of query labels
+    _notes_before: Sequence[str] = field(repr=False)  # those about the values
+    _notes_after: Sequence[str] = field(repr=False)
     _ids: StoredArray | None = field(repr=False)  # of the database
     notes: tuple[str, ...] = field(default=(), init=False)
 
@@ -102,27 +109,25 @@ class CodeStream(_QueriesById):
         Raises HashbenchError like ``load``, perhaps only at the end: a fault of the file may show in its last byte,
         and what the values mean is known when all were read. Show no result before the last piece has come.
         """
-        n_bits, n_items = self._stored.n_bits, block_items(self._stored.n_bits)
+        n_bits = self._stored.n_bits
+        n_items = block_items(n_bits)
         packer = Packer(self._stored.database, n_bits)
         labels = LabelReader(self._stored.labels[1], self.class_names)
         words = regrouped((slab.words for slab in packer.slabs(self._bit_order)), n_items)
-        for piece, of in zip(words, regrouped(labels.pieces(), n_items), strict=True):  # strict: both to their ends
-            yield Codes(piece, n_bits), relevance_between(self.query_labels, of)
-        layout, bits, of_query = self._known
-        self.notes = (
-            *layout,
-            *interpret([self._query_packer.values, packer.values]),
-            *bits,
-            *of_query,
-            *labels.notes(),
-        )
+        pieces = zip(words, regrouped(labels.pieces(), n_items), strict=True)  # strict: both to their ends
+        for piece_words, piece_labels in pieces:
+            yield Codes(piece_words, n_bits), relevance_between(self.query_labels, piece_labels)
+        values = interpret([self._query_packer.values, packer.values])
+        self.notes = (*self._notes_before, *values, *self._notes_after, *labels.notes())
 
     def _pieces_of_ids(self) -> Iterable[Ids] | None:
-        return None if self._ids is None else (slab for _, slab in checked_ids(self._ids, self.n_database).slabs())
+        if self._ids is None:
+            return None
+        return (slab for _, slab in checked_ids(self._ids, self.n_database).slabs())
 
 
 @dataclass(frozen=True)
-class Opened:
+class UnreadCodes:
     """Codes, labels and ids (of queries and database) in their files, before any value is read; notes on the layout."""
 
     codes: StoredCodes
@@ -133,21 +138,23 @@ class Opened:
     def load(self) -> SavedCodes:
         """All of it in memory."""
         query, database, notes = _codes.read(self.codes, self.bit_order)
-        of_query = LabelReader(self.codes.labels[0])
-        query_labels = of_query.whole()
-        of_database = LabelReader(self.codes.labels[1], of_query.names)
-        relevance = relevance_between(query_labels, of_database.whole())
-        notes = [*self.notes, *notes, *of_query.notes(), *of_database.notes()]
-        return SavedCodes(query, database, relevance, tuple(notes), *self.whole_ids(), class_names=of_query.names)
+        query_labels = LabelReader(self.codes.labels[0])
+        labels_of_queries = query_labels.whole()
+        database_labels = LabelReader(self.codes.labels[1], query_labels.names)
+        relevance = relevance_between(labels_of_queries, database_labels.whole())
+        notes = [*self.notes, *notes, *query_labels.notes(), *database_labels.notes()]
+        return SavedCodes(query, database, relevance, tuple(notes), *self.whole_ids(), class_names=query_labels.names)
 
     def whole_ids(self) -> tuple[Ids | None, Ids | None]:
         """The ids of the queries and of the database; None for a side without."""
-        n_items = self.codes.query.shape[0], self.codes.database.shape[0]
-        return _whole_ids(self.ids[0], n_items[0]), _whole_ids(self.ids[1], n_items[1])
+        query_ids, database_ids = self.ids
+        codes = self.codes
+        return _whole_ids(query_ids, codes.query.shape[0]), _whole_ids(database_ids, codes.database.shape[0])
 
     def stream(self) -> CodeStream:
         """The queries in memory; raises HashbenchError where the file does not store the database item by item."""
-        codes, n_bits = self.codes, self.codes.n_bits
+        codes = self.codes
+        n_bits = codes.n_bits
         if not codes.database.by_rows:
             why = "it cannot be read item by item, as the bits of an item are far apart"
             advice = "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
@@ -157,30 +164,44 @@ class Opened:
         last_byte = packer.last_byte(rows)
         # only the padding of all codes shows the bit order
         if self.bit_order is None and n_bits % 8 and is_packed(codes.database, n_bits):
-            last_byte |= _codes.last_byte(codes.database, n_bits)
+            last_byte |= _codes.last_byte_in(codes.database, n_bits)
         order, bit_notes = _codes.choose_order(codes, last_byte, self.bit_order)
-        query, labels = packer.codes(rows, order), LabelReader(codes.labels[0])
-        of_query, ids = labels.whole(), _whole_ids(self.ids[0], len(query))
-        known = self.notes, bit_notes, labels.notes()
-        n_items = codes.database.shape[0]
-        return CodeStream(query, of_query, n_items, ids, labels.names, codes, order, packer, known, self.ids[1])
+        query = packer.codes(rows, order)
+        labels = LabelReader(codes.labels[0])
+        return CodeStream(
+            query,
+            labels.whole(),
+            n_database=codes.database.shape[0],
+            query_ids=_whole_ids(self.ids[0], len(query)),
+            class_names=labels.names,
+            _stored=codes,
+            _bit_order=order,
+            _query_packer=packer,
+            _notes_before=self.notes,
+            _notes_after=[*bit_notes, *labels.notes()],
+            _ids=self.ids[1],
+        )
 
 
 def _whole_ids(stored: StoredArray | None, n_items: int) -> Ids | None:
-    return None if stored is None else checked_ids(stored, n_items).whole()
+    if stored is None:
+        return None
+    return checked_ids(stored, n_items).whole()
 
 
 def regrouped(pieces: Iterable[NDArray[Any]], n: int) -> Iterator[NDArray[Any]]:
-    """The same rows in pieces of ``n``; the last piece may be shorter."""
+    """Regroups rows into pieces of ``n``; the last piece may be shorter."""
     held: list[NDArray[Any]] = []
     missing = n
     for piece in pieces:
         start = 0
         while start < len(piece):
             held.append(piece[start : start + missing])
-            start, missing = start + missing, missing - len(held[-1])
+            start += missing
+            missing -= len(held[-1])
             if not missing:
                 yield np.concatenate(held)
-                held, missing = [], n
+                held = []
+                missing = n
     if held:
         yield np.concatenate(held)

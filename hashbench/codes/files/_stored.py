@@ -33,12 +33,16 @@ class StoredArray:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the array, transposed where ``is_transposed`` says so."""
-        return self.file_shape[::-1] if self.is_transposed else self.file_shape
+        if self.is_transposed:
+            return self.file_shape[::-1]
+        return self.file_shape
 
     @property
     def by_rows(self) -> bool:
-        """Whether ``slabs`` are whole rows of ``shape``; else they are whole columns."""
-        return not self.is_transposed or len(self.file_shape) < 2 or self.read_columns is not None
+        """True where ``slabs`` are whole rows of ``shape``; else they are whole columns."""
+        if not self.is_transposed or len(self.file_shape) < 2:
+            return True
+        return len(self.file_shape) == 2 and self.read_columns is not None
 
     def transposed(self, transpose: bool = True) -> "StoredArray":
         """The transposed array, or, with ``transpose`` false, the same."""
@@ -48,27 +52,42 @@ class StoredArray:
         """(position, values) of slabs of about 4 MiB, rows if possible, else columns; HashbenchError where damaged."""
         if prod(self.shape) == 0:
             return
-        by_columns = self.read_columns if self.is_transposed and len(self.file_shape) == 2 else None
-        n_lines, *line = (self.shape if self.by_rows else self.file_shape) or (1,)
+        by_rows = self.by_rows
+        read = self.read
+        if self.is_transposed and len(self.file_shape) == 2 and self.read_columns is not None:
+            read = self.read_columns
+        n_lines, *line = (self.shape if by_rows else self.file_shape) or (1,)
         n_read = max(1, SLAB_BYTES // max(1, prod(line) * self.dtype.itemsize))
         start = 0
         with retold(lambda cause: f"{self.where}: cannot be read: {printable(cause, 200)}"):
-            for raw in (by_columns or self.read)(n_read):
-                slab = raw.T if self.is_transposed else raw
+            for slab in read(n_read):
                 if slab.dtype.kind == "f" and not np.isfinite(slab).all():
                     raise HashbenchError(f"{self.where}: not finite (NaN or inf): finite numbers are expected")
-                at = slice(start, start + (raw.shape[1] if by_columns else len(raw)))
-                start = at.stop
-                yield (at,) if self.by_rows else (slice(None), at), slab
+                if self.is_transposed:
+                    slab = slab.T  # noqa: PLW2901  (a view of the same values)
+                if by_rows:
+                    lines = slice(start, start + len(slab))
+                    yield (lines,), slab
+                else:
+                    lines = slice(start, start + slab.shape[-1])
+                    yield (*[slice(None)] * (slab.ndim - 1), lines), slab
+                start = lines.stop
         if start != n_lines:
             raise HashbenchError(f"{self.where}: cannot be read: {start} of {n_lines} rows are there")
+
+    def row_slabs(self) -> Iterator[NDArray[Any]]:
+        """Slabs of whole rows; the whole array at once where the file does not store it row by row."""
+        if self.by_rows:
+            yield from (slab for _, slab in self.slabs())
+        else:
+            yield self.whole()
 
     def whole(self, dtype: DTypeLike | None = None, order: Literal["C", "F"] = "C") -> NDArray[Any]:
         """The array in memory, of its own type in native byte order or of ``dtype``; F is faster for columns."""
         array = np.empty(self.shape or (1,), dtype or self.dtype.newbyteorder("="), order)
         for at, slab in self.slabs():
             array[at] = slab
-        return array if self.shape else array.reshape(())
+        return array.reshape(self.shape)
 
     def small(self) -> NDArray[Any]:
         """The array in memory; raises HashbenchError where it takes more than 4 MiB."""

@@ -15,7 +15,7 @@ HEADER = struct.Struct("<4siiq?iQ")
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is a binary index of faiss."""
+    """True where a file that begins with ``head`` is a binary index of faiss."""
     return head.startswith(b"IB") and len(head) >= HEADER.size
 
 

@@ -18,11 +18,12 @@ MOST_SLABS = 4  # read together
 MOST_CHUNK_BYTES = 256 << 20  # a chunk is inflated whole
 MOST_TEXT_BYTES = 1 << 30  # texts read together take at most so many bytes, whatever the file refers to
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
-MATLAB_NUMBERS = {"double", "single", "logical"} | {f"{u}int{size}" for u in ("", "u") for size in (8, 16, 32, 64)}
+MATLAB_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+MATLAB_NUMBERS = {"double", "single", "logical", *MATLAB_INTEGERS}
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is HDF5, perhaps after a block of the user's."""
+    """True where a file that begins with ``head`` is HDF5, perhaps after a block of the user's."""
     return any(head[start:].startswith(SIGNATURE) for start in (0, 512, 1024, 2048))
 
 
@@ -45,7 +46,9 @@ def _stored(path: Path, name: str) -> StoredArray:
         raise HashbenchError(f"{where}: a link, which may lead out of the file: the data set itself is expected")
     if head["kind"] == "other":
         raise HashbenchError(f"{where}: not an array (a group, a sparse matrix or nothing): numbers are expected")
-    shape, dtype, matlab = tuple(head["shape"]), np.dtype(head["dtype"]), head["matlab"]
+    shape = tuple(head["shape"])
+    dtype = np.dtype(head["dtype"])
+    matlab = head["matlab"]
     _check(where, head, prod(shape) * dtype.itemsize, prod(head["chunk"] or [0]) * dtype.itemsize)
     if head["kind"] == "text":
         return _texts(where, path, name, shape)
@@ -81,7 +84,7 @@ def _slabs(
     if not shape:
         yield ask("scalar", path, name)[1]
         return
-    step = chunk[axis] if chunk else 1
+    step = (chunk or [1, 1])[axis]
     # whole chunks, so that each is inflated once; parts of a chunk where it is so long that it would be all
     for part in slices(shape[axis], min(max(step, n // step * step), MOST_SLABS * n)):
         yield ask("rows", path, name, axis, part.start, part.stop)[1]

@@ -22,7 +22,9 @@ from hashbench.codes.files._stored import Arrays, StoredArray, refuse_bomb
 from hashbench.foundation.errors import HashbenchError, printable, quietly, retold
 
 # Types of elements.
-MATRIX, COMPRESSED, MOST_TYPE = 14, 15, 18
+MATRIX = 14
+COMPRESSED = 15
+MOST_TYPE = 18
 LENGTHS = (5, 6)  # of flags and lengths: integers of 32 bits
 NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 TEXTS = {2: "utf-8", 4: "utf-16-{}", 16: "utf-8", 17: "utf-16-{}", 18: "utf-32-{}"}
@@ -30,8 +32,10 @@ TEXTS = {2: "utf-8", 4: "utf-16-{}", 16: "utf-8", 17: "utf-16-{}", 18: "utf-32-{
 OPAQUE = 17  # an object of a class that MATLAB defines, such as a table: it has no shape
 KINDS = {1: "cell", 2: "struct", 3: "object", 4: "text", 5: "sparse", 16: "function", OPAQUE: "object"}
 CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
-COMPLEX, LOGICAL = 0x0800, 0x0200  # flags
+COMPLEX = 0x0800  # a flag
+LOGICAL = 0x0200  # another
 
+BYTE_ORDERS = {"<": "le", ">": "be"}
 HEADER_BYTES = 128
 MOST_HEAD_BYTES = 1 << 16  # of a shape, a name or the names of fields
 MOST_BYTES = 1 << 30  # of a compressed variable that is read whole; the networks of the field are a quarter of it
@@ -55,15 +59,24 @@ class _Content:
     """The bytes of a variable, one after another, inflated where it is compressed; ``at`` counts those read."""
 
     def __init__(self, file: IO[bytes], variable: "Variable", most_bytes: int) -> None:
-        self.file, self.order, self.left = file, variable.order, variable.n_bytes
-        self.most_bytes, self.at, self.n_matrices = most_bytes, 0, 0
-        self.inflater = zlib.decompressobj() if variable.is_compressed else None
+        self.file = file
+        self.order = variable.order
+        self.left = variable.n_bytes
+        self.most_bytes = most_bytes
+        self.at = 0
+        self.n_matrices = 0
+        self.inflater = None
+        if variable.is_compressed:
+            self.inflater = zlib.decompressobj()
 
     def read(self, n_bytes: int) -> bytes:
         """Exactly ``n_bytes``; raises ValueError where they are not there."""
-        if self.inflater and self.at + n_bytes > self.most_bytes:
+        if self.inflater is None:
+            content = self._raw(n_bytes)
+        elif self.at + n_bytes > self.most_bytes:
             raise ValueError(f"a variable of more than {self.most_bytes >> 20} MiB")
-        content = self._inflated(n_bytes) if self.inflater else self._raw(n_bytes)
+        else:
+            content = self._inflated(n_bytes)
         self.at += len(content)
         if len(content) != n_bytes:
             raise ValueError("the file ends early")
@@ -95,7 +108,8 @@ class _Content:
     def tag(self) -> tuple[int, int, int]:
         """(type, bytes of content, bytes with padding) of the next element."""
         (first,) = struct.unpack(f"{self.order}I", self.read(4))
-        kind, n_bytes = first & 0xFFFF, first >> 16
+        kind = first & 0xFFFF
+        n_bytes = first >> 16
         if n_bytes > 4:
             raise ValueError(f"{n_bytes} bytes in a tag, which has room for 4")
         if n_bytes:  # type, size and up to 4 bytes of content in 8
@@ -119,15 +133,19 @@ class _Content:
     def head(self) -> Head:
         flags = self.integers()[0]
         number = flags & 0xFF
-        shape = () if number == OPAQUE else self.integers()
+        shape: tuple[int, ...] = ()
+        if number != OPAQUE:
+            shape = self.integers()
         name = self.small()[1].decode("ascii", "replace")
         if number != OPAQUE and min(shape, default=-1) < 0:
             raise ValueError(f"{printable(name) or 'a matrix'} of shape {shape}")
-        if number not in CLASSES or flags & COMPLEX:
-            kind = "complex" if number in CLASSES else KINDS.get(number, f"class {number}")
-            return Head(name, kind, shape, None)
+        if number not in CLASSES:
+            return Head(name, KINDS.get(number, f"class {number}"), shape, None)
+        if flags & COMPLEX:
+            return Head(name, "complex", shape, None)
         dtype = np.dtype(CLASSES[number])
-        return Head(name, "logical" if flags & LOGICAL else dtype.name, shape, dtype)
+        kind = "logical" if flags & LOGICAL else dtype.name
+        return Head(name, kind, shape, dtype)
 
     def first_head(self) -> Head:
         if self.tag()[0] != MATRIX:
@@ -155,7 +173,9 @@ class _Content:
         if depth > MOST_DEPTH or self.n_matrices > MOST_MATRICES:
             raise ValueError(f"cells more than {MOST_DEPTH} deep, or with more than {MOST_MATRICES} matrices")
         end = self.at + (padded if depth else n_bytes)
-        value = self._value(self.head(), depth) if n_bytes else np.empty((0, 0))
+        value: Any = np.empty((0, 0))
+        if n_bytes:
+            value = self._value(self.head(), depth)
         if self.at > end:
             raise ValueError("an element that is longer than the one around it")
         while self.at < end:
@@ -169,7 +189,7 @@ class _Content:
             return self._structures(prod(head.shape), depth)
         if head.kind == "text":
             kind, n_bytes, _ = self.tag()
-            code = TEXTS.get(kind, "latin-1").format("le" if self.order == "<" else "be")
+            code = TEXTS.get(kind, "latin-1").format(BYTE_ORDERS[self.order])
             return self.read(n_bytes).decode(code, "replace")
         if head.dtype is None:
             return None
@@ -178,13 +198,16 @@ class _Content:
         return array.reshape(head.shape, order="F").astype(head.dtype, copy=False)
 
     def _structures(self, count: int, depth: int) -> dict[str, Any] | list[dict[str, Any]]:
-        length, (_, text) = self.integers()[0], self.small()
+        length = self.integers()[0]
+        _, text = self.small()
         if length < 1:
             raise ValueError("field names without letters")
         fields = [text[at : at + length].split(b"\0")[0] for at in range(0, len(text), length)]
         names = [field.decode("ascii", "replace") for field in fields]
-        found = [{name: self.matrix(depth + 1) for name in names} for _ in range(count if names else 0)]
-        return found[0] if len(found) == count == 1 else found
+        if not names:
+            return []
+        structures = [{name: self.matrix(depth + 1) for name in names} for _ in range(count)]
+        return structures[0] if count == 1 else structures
 
 
 @dataclass(frozen=True)
@@ -240,25 +263,28 @@ class Variable:
 
 def variables(open_file: Opener) -> dict[str, Variable]:
     """The variables of a file by name; raises ValueError where it is damaged."""
-    found = list[Variable]()
+    in_file = list[Variable]()
     with open_file() as file:
         size = file.seek(0, 2)
         file.seek(0)
-        order, at = _byte_order(file.read(HEADER_BYTES)), HEADER_BYTES
+        order = _byte_order(file.read(HEADER_BYTES))
+        at = HEADER_BYTES
         while at < size:
             file.seek(at)
             tag = file.read(8)
-            kind, n_bytes = struct.unpack(f"{order}II", tag) if len(tag) == 8 else (0, size)
+            if len(tag) < 8:
+                raise ValueError("the file ends early")
+            kind, n_bytes = struct.unpack(f"{order}II", tag)
             if at + 8 + n_bytes > size:
                 raise ValueError("the file ends early")
             if kind > MOST_TYPE:
                 raise ValueError(f"an element of type {kind} in place of a variable")
             if kind == COMPRESSED:
-                found.append(Variable(open_file, order, at + 8, n_bytes, is_compressed=True))
+                in_file.append(Variable(open_file, order, at + 8, n_bytes, is_compressed=True))
             elif kind == MATRIX:
-                found.append(Variable(open_file, order, at, 8 + n_bytes, is_compressed=False))
+                in_file.append(Variable(open_file, order, at, 8 + n_bytes, is_compressed=False))
             at += 8 + n_bytes
-    return {variable.head.name: variable for variable in found}
+    return {variable.head.name: variable for variable in in_file}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -280,11 +306,11 @@ def _byte_order(header: bytes) -> str:
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is of version 5 to 7."""
+    """True where a file that begins with ``head`` is of version 5 to 7."""
     return head.startswith(b"MATLAB 5.0") and len(head) >= HEADER_BYTES
 
 
 def arrays(path: Path) -> Arrays:
     """The variables of the file, of which only matrices of real numbers can be read."""
-    found = variables(lambda: path.open("rb"))
-    return {name: partial(one.array, f"{path}: {printable(name)}") for name, one in found.items()}
+    by_name = variables(lambda: path.open("rb"))
+    return {name: partial(variable.array, f"{path}: {printable(name)}") for name, variable in by_name.items()}

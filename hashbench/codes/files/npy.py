@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, one_line, printable
+from hashbench.foundation.parallel import slices
 
 Opener = Callable[[], IO[bytes]]
 AS_PLAIN = "numpy.save('plain.npy', numpy.array(a.tolist()))"
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is an .npy."""
+    """True where a file that begins with ``head`` is an .npy."""
     return head.startswith(b"\x93NUMPY")
 
 
@@ -48,9 +49,9 @@ def array(where: str, name: str, opener: Opener, size: int, path: Path, as_plain
 
 def header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """(shape, whether it is stored column by column, type) of the array that begins after it; ValueError if invalid."""
-    read = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
+    readers = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
     try:
-        return read[npy_format.read_magic(file)](file)
+        return readers[npy_format.read_magic(file)](file)
     except KeyError as error:
         raise ValueError(f"version {error} of the .npy format; 1.0 and 2.0 hold plain numbers") from None
     except Exception as error:  # NumPy documents a ValueError, but some damaged headers raise other errors
@@ -59,11 +60,12 @@ def header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 def slabs(opener: Opener, start: int, shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> Iterator[NDArray[Any]]:
     """The rows of an array that lies in a stream from byte ``start`` to the end, ``n`` at a time."""
-    n_rows, row_bytes = (shape or (1,))[0], prod(shape[1:]) * dtype.itemsize
+    n_rows = (shape or (1,))[0]
+    row_bytes = prod(shape[1:]) * dtype.itemsize
     with opener() as file:
         _exactly(file, start)
-        for first in range(0, n_rows, n):
-            rows = min(n, n_rows - first)
+        for part in slices(n_rows, n):
+            rows = part.stop - part.start
             yield np.frombuffer(_exactly(file, rows * row_bytes), dtype).reshape(rows, *shape[1:])
         if file.read(1):  # reading past the end is also what makes an .npz member compare its CRC
             raise ValueError("more bytes than the header says")

@@ -13,7 +13,7 @@ AS_PLAIN = "numpy.savez('plain.npz', **{k: numpy.array(a[k].tolist()) if a[k].dt
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is a zip file, and none of PyTorch."""
+    """True where a file that begins with ``head`` is a zip file, and none of PyTorch."""
     return head.startswith((b"PK\x03\x04", b"PK\x05\x06")) and b"/data.pkl" not in head[:256]
 
 

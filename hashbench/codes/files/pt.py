@@ -18,7 +18,7 @@ SUFFIXES = (".pkl", ".pickle")  # where the first bytes say nothing
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` is one of PyTorch, or a pickle."""
+    """True where a file that begins with ``head`` is one of PyTorch, or a pickle."""
     return _is_of_torch(head) or head.startswith(PICKLES)
 
 
@@ -36,12 +36,13 @@ def arrays(path: Path) -> Arrays:
                 "numpy.savez('codes.npz', query_codes=saved['qB'], database_codes=saved['rB']) (keys as in that file)"
             )
     content = load(path, "save tensors, alone or in a dictionary")
-    tensors = content if isinstance(content, dict) else {path.stem: content}
-    return {str(name): partial(_stored, path, str(name), tensor) for name, tensor in tensors.items()}
+    if not isinstance(content, dict):
+        content = {path.stem: content}
+    return {str(name): partial(_stored, path, str(name), tensor) for name, tensor in content.items()}
 
 
 def load(path: Path, advice: str) -> Any:
-    """What ``torch.save`` wrote; raises HashbenchError where it is damaged, or holds more than plain tensors."""
+    """Reads what ``torch.save`` wrote; raises HashbenchError where it is damaged, or holds more than plain tensors."""
     try:
         import torch
     except ImportError:
@@ -77,7 +78,8 @@ def _stored(path: Path, name: str, tensor: Any) -> StoredArray:
 
     where = f"{path}: {printable(name)}"
     tensor = plain(tensor, where, path)
-    tensor = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()
     array = tensor.detach().resolve_conj().resolve_neg().numpy()
     rows = array.reshape(array.shape or (1,))
     return StoredArray(where, name, array.shape, array.dtype, lambda n: (rows[part] for part in slices(len(rows), n)))

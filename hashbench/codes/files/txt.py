@@ -16,7 +16,7 @@ MOST_BYTES = 1 << 30
 
 
 def recognises(head: bytes) -> bool:
-    """Whether a file that begins with ``head`` has lines of hexadecimal digits; spaces may end a line."""
+    """True where a file that begins with ``head`` has lines of hexadecimal digits; spaces may end a line."""
     return LINES.fullmatch(head.removeprefix(BYTE_ORDER_MARK)) is not None
 
 

@@ -34,10 +34,13 @@ def arrays(path: Path) -> Arrays:
 
 
 def _vecs(path: Path) -> StoredArray:
-    size, values = path.stat().st_size, VECS[path.suffix.lower()]
-    length = np.fromfile(path, "<i4", 1)
-    d = int(length[0]) if length.size else 0
+    size = path.stat().st_size
+    values = VECS[path.suffix.lower()]
+    with path.open("rb") as file:
+        d = int.from_bytes(file.read(4), "little", signed=True)
     row_bytes = 4 + d * values.itemsize
+    if size == 0:
+        raise HashbenchError(f"{path}: empty: no vector is in it")
     if d < 1 or size % row_bytes:
         raise HashbenchError(f"{path}: {size:,} bytes are not whole rows of {d:,} values, as its first row says")
     row = np.dtype([("length", "<i4"), ("values", values, (d,))])
@@ -54,9 +57,11 @@ def _vecs(path: Path) -> StoredArray:
 
 def _bins(path: Path) -> Arrays:
     """The one array in the file, or the ids of neighbours and their distances, float32, behind them."""
-    size, values = path.stat().st_size, BINS[path.suffix.lower()]
-    header = np.fromfile(path, "<u4", 2).astype(np.int64).tolist()
-    n, d = header if len(header) == 2 else (0, 0)
+    size = path.stat().st_size
+    values = BINS[path.suffix.lower()]
+    with path.open("rb") as file:
+        n = int.from_bytes(file.read(4), "little")
+        d = int.from_bytes(file.read(4), "little")
     n_bytes = n * d * values.itemsize
     has_distances = path.suffix.lower() == ".ibin" and size == 8 + 2 * n_bytes
     if not n_bytes or size not in (8 + n_bytes, 8 + 2 * n_bytes * has_distances):
@@ -77,4 +82,5 @@ def _bin(path: Path, name: str, shape: tuple[int, int], values: np.dtype[Any], o
             start = offset + rows.start * d * values.itemsize
             yield np.fromfile(path, values, (rows.stop - rows.start) * d, offset=start).reshape(-1, d)
 
-    return StoredArray(f"{path}: {name}" if name != path.stem else str(path), name, shape, values, read)
+    where = str(path) if name == path.stem else f"{path}: {name}"
+    return StoredArray(where, name, shape, values, read)

@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ KINDS = {  # of data: in words, and the options that are not for them
     "arrays": ("a file of arrays", "size header"),
 }
 TAKEN = {"cards", "weights"}  # folders of the data folder
-DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
+DEVICES = re.compile("con|prn|aux|nul|com[0-9]|lpt[0-9]")
 MOST_PIXELS = 512 * 512  # of one image, where all together take more than ``MOST_IMAGE_BYTES``
 MOST_IMAGE_BYTES = 2 << 30
 MADE_LATER = ("features", "splits", neighbours.FOLDER)  # folders of a data set that other commands write
@@ -49,20 +48,25 @@ def require_name(name: str, *, replace: bool) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", stem) or stem in TAKEN:
         expected = f"letters, digits, - and _, a letter first, 64 at most (not {' or '.join(sorted(TAKEN))})"
         raise HashbenchError(f"{printable(name)}: not the name of a data set: {expected}")
-    if stem in DEVICES:
+    if DEVICES.fullmatch(stem):
         raise HashbenchError(
             f"{printable(name)}: Windows has a device of this name, and no folder: another is expected"
         )
-    card, place = card_files().get(stem), paths.data() / stem
+    card = card_files().get(stem)
     if card is not None and card != _card_path(stem):
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
     if card is not None and not replace:
         raise HashbenchError(f"{stem} is there already: give --replace, or hashbench dataset remove {stem} first")
-    # an interrupted command may have left a folder that holds no more than the file of the data set
-    is_left = place.is_dir() and all(re.match(rf"{stem}\.h5$|\.{stem}\.h5\.", each.name) for each in place.iterdir())
-    if card is None and place.exists() and not is_left:
+    place = paths.data() / stem
+    if card is None and place.exists() and not _is_left_over(place):
         raise HashbenchError(f"{place}: it exists and is no data set of yours: choose another name, or --data DIR")
     return stem
+
+
+def _is_left_over(place: Path) -> bool:
+    """True where an interrupted command may have left the folder: it holds no more than the file of the data set."""
+    its_file = re.compile(rf"{place.name}\.h5$|\.{place.name}\.h5\.")
+    return place.is_dir() and all(its_file.match(path.name) for path in place.iterdir())
 
 
 def open_data(paths: Sequence[Path], options: FileOptions) -> OwnData:
@@ -84,7 +88,10 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> OwnData:
         return files.read_text(paths, options.labels, options.header)
     if kinds[0] == "texts":
         return vectors.read(paths, options)
-    data = folder.read(paths, options.size) if kinds[0] == "folder" else _of_arrays(paths, options)
+    if kinds[0] == "folder":
+        data = folder.read(paths, options.size)
+    else:
+        data = _of_arrays(paths, options)
     _refuse_photographs(data)
     return data
 
@@ -97,7 +104,9 @@ def _kind(path: Path, options: FileOptions) -> str:
         return "folder"
     if path.suffix.lower() in (".jsonl", ".txt"):
         raise HashbenchError(f"{path}: texts: --embed sentence-transformers:NAME makes vectors of them")
-    return "table" if path.suffix.lower() in files.TEXT else "arrays"
+    if path.suffix.lower() in files.TEXT:
+        return "table"
+    return "arrays"
 
 
 def _of_arrays(paths: Sequence[Path], options: FileOptions) -> OwnData:
@@ -112,13 +121,15 @@ def _of_arrays(paths: Sequence[Path], options: FileOptions) -> OwnData:
 
 def _refuse_photographs(data: OwnData) -> None:
     """Raises HashbenchError for images that are large and so many that few machines have the memory for them."""
-    height, width = data.shape[:2] if data.is_images else (0, 0)
-    if height * width > MOST_PIXELS and data.size_bytes > MOST_IMAGE_BYTES:
-        given = f"{data.n_items:,} images of {width} x {height} pixels"
+    if not data.is_images or data.size_bytes <= MOST_IMAGE_BYTES:
+        return
+    height, width, _ = data.shape
+    if height * width > MOST_PIXELS:
+        images = f"{data.n_items:,} images of {width} x {height} pixels"
         advice = "give --size N, 512 at most (224 for pretrained networks)"
         if data.paths[0].is_file():
             advice = "save them at 512 x 512 or smaller"
-        raise HashbenchError(f"{data.paths[0]}: {given} need {data.size_bytes / 1e9:.1f} GB of memory: {advice}")
+        raise HashbenchError(f"{data.paths[0]}: {images} need {data.size_bytes / 1e9:.1f} GB of memory: {advice}")
 
 
 def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: bool = False) -> Card:
@@ -135,9 +146,13 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
             with atomic(_card_path(stem)) as temporary:
                 # a full disk is met before old data are replaced; the checksum has the length that it will have
                 temporary.write_text(card_text(values | {"content_sha256": "0" * 64}), encoding="utf-8")
-                found: list[StoredNeighbours] = []
-                check = partial(_find_neighbours, card, data, found)
-                store.write(card, _blocks(data, f"{stem}: convert"), {}, check=check)
+                nearest: StoredNeighbours | None = None
+
+                def find_neighbours(items: Items) -> None:
+                    nonlocal nearest
+                    nearest = _neighbours(card, data, items)
+
+                store.write(card, _blocks(data, f"{stem}: convert"), {}, check=find_neighbours)
                 values["content_sha256"] = store.stated_sha256(card)
                 temporary.write_text(card_text(values), encoding="utf-8")
         except BaseException:
@@ -150,7 +165,7 @@ def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: 
         for part in MADE_LATER:
             shutil.rmtree(place / part, ignore_errors=True)
         card = parse(Card, {**values, "name": stem}, stem)
-        for nearest in found:
+        if nearest is not None:
             stored = store.open_dataset(card)
             neighbours.write(neighbours.path_of(stored, _split(card, stored.labels), _rule(card)), nearest)
         return card
@@ -163,7 +178,7 @@ def nearest_of(card: Card) -> StoredNeighbours:
 
 
 def warnings_of(card: Card) -> list[str]:
-    """What is odd about these nearest items, of which as many count as the protocol says."""
+    """Warnings about these nearest items, of which as many count as the protocol says."""
     return nearest_of(card).warnings(_rule(card).k)
 
 
@@ -177,37 +192,44 @@ def _rule(card: Card) -> Neighbours:
     return rule
 
 
-def _find_neighbours(card: Card, data: OwnData, found: list[StoredNeighbours], items: Items) -> None:
-    """Appends the nearest items of the queries to ``found``, where no labels are given; they may come with the vectors.
+def _neighbours(card: Card, data: OwnData, items: Items) -> StoredNeighbours | None:
+    """The nearest items of the queries, which may come with the vectors; None of data with labels.
 
     Raises HashbenchError for vectors that cannot be compared, and if those that came are not the nearest.
     """
     if data.metric is None:
-        return
-    chosen, rule = _split(card, data.labels.labels), _rule(card)
-    queries, database = StoredRows(items, chosen.query_ids), StoredRows(items, chosen.database_ids)
-    if (given := data.given_neighbours) is not None:
-        ids = given.ids.whole()
-        nearest = neighbours.given_neighbours(given.ids.where, ids, queries, database, rule.metric)
-        if (stated := given.distances) is not None:
+        return None
+    chosen = _split(card, data.labels.labels)
+    rule = _rule(card)
+    queries = StoredRows(items, chosen.query_ids)
+    database = StoredRows(items, chosen.database_ids)
+    if data.neighbours is not None:
+        stored_ids = data.neighbours.ids
+        ids = stored_ids.whole()
+        nearest = neighbours.verified_neighbours(stored_ids.where, ids, queries, database, rule.metric)
+        if (stated := data.neighbours.distances) is not None:
             neighbours.check_distances(stated.where, stated.whole(), ids, queries, database, rule.metric)
         if nearest.ids.shape[1] == neighbours.depth_of(rule, database.shape[0]):
-            found.append(nearest)
-            return
+            return nearest
     with retold(lambda fault: f"{data.paths[0]}: {fault}", HashbenchError):
-        found.append(neighbours.computed(queries, database, rule, progress=True))
+        return neighbours.computed(queries, database, rule, progress=True)
 
 
 def remove(name: str) -> list[Path]:
     """The paths of a data set of the user, with its features and splits, after they were removed; rows remain."""
     stem = canonical(name)
-    card, place = _card_path(stem), paths.data() / stem
+    card = _card_path(stem)
+    place = paths.data() / stem
     if not card.exists():
         known = ", ".join(sorted(paths.toml_files([paths.own_cards()]))) or "none"
         raise HashbenchError(f"{printable(name)}: not a data set that hashbench dataset add made; these are: {known}")
-    removed = [card, *(place / part for part in (f"{stem}.h5", *MADE_LATER) if (place / part).exists())]
+    removed = [card]
+    removed += filter(Path.exists, (place / part for part in (f"{stem}.h5", *MADE_LATER)))
     for path in removed:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
     with suppress(OSError):  # it holds something else
         place.rmdir()
     return removed
@@ -220,13 +242,16 @@ def _card_path(stem: str) -> Path:
 def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[str, Any]:
     """The content of the card without the checksum of the content, which is not known yet."""
     labels = data.labels
-    values = {
+    values: dict[str, Any] = {
         "title": f"own data, from {' and '.join(printable(path.name) for path in data.paths)}",
         "own": True,
         "made_from": arguments_of(data.paths, rule, options),
-        "kind": "images" if data.is_images else "features",
+        "kind": "features",
         "item_shape": list(data.shape),
-        **({"value_max": options.value_max} if data.is_images else {}),
+    }
+    if data.is_images:
+        values |= {"kind": "images", "value_max": options.value_max}
+    values |= {
         "n_items": data.n_items,
         "n_classes": len(labels.counts),
         "labels": labels.kind,
@@ -244,10 +269,18 @@ def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[
 def arguments_of(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
     """The arguments of ``hashbench dataset add`` that follow the name, so that it can be repeated from any folder."""
     words = [os.fsencode(path.resolve()).decode("utf-8", "replace") for path in paths]
-    for field, value in ((field, getattr(each, field.name)) for each in chosen for field in fields(each)):
-        if value != field.default:
+    for options in chosen:
+        for field in fields(options):
+            value = getattr(options, field.name)
             option = field.name.replace("_", "-")
-            words += [f"--{'' if value else 'no-'}{option}"] if isinstance(value, bool) else [f"--{option}", str(value)]
+            if value == field.default:
+                continue
+            if value is True:
+                words.append(f"--{option}")
+            elif value is False:
+                words.append(f"--no-{option}")
+            else:
+                words += [f"--{option}", str(value)]
     return shlex.join(words)
 
 
@@ -258,7 +291,8 @@ def _blocks(data: OwnData, what: str) -> Iterator[Block]:
         start = part.stop
         if not data.is_images:
             data.spread.add(items)
-        yield Block(items, data.labels.labels[part], None if data.names is None else data.names[part])
+        names = None if data.names is None else data.names[part]
+        yield Block(items, data.labels.labels[part], names)
     if data.spread.n_constant == math.prod(data.shape):
         raise HashbenchError(f"{data.paths[0]}: all items are the same: features that differ are expected")
 

@@ -15,9 +15,11 @@ from hashbench.codes.files import StoredArray
 from hashbench.datasets.neighbours import CHECKED
 from hashbench.datasets.protocol import Metric
 from hashbench.datasets.readers import Items
+from hashbench.datasets.stored_file import label_counts
 from hashbench.foundation.errors import HashbenchError, counted, printable, quietly, retold
 from hashbench.relevance.labels import Labels, class_ids, class_names, combinations_note
 
+WHOLE_DATABASE = "the whole database is trained on"
 MOST_PER_CLASS = 100
 MOST_QUERIES = 1000
 MOST_TRAINED = 20_000  # vectors without labels that methods learn from, unless more are asked for
@@ -53,7 +55,7 @@ class OwnLabels:
 
     @property
     def is_multi(self) -> bool:
-        """Whether items have several labels."""
+        """True where items have several labels."""
         return self.kind == "multi"
 
     @property
@@ -61,15 +63,14 @@ class OwnLabels:
         """The word of the card."""
         if self.labels.ndim == 1:
             return "class"
-        return "multi" if self.labels.shape[1] else "none"
+        if self.labels.shape[1]:
+            return "multi"
+        return "none"
 
     @property
     def counts(self) -> list[int]:
         """The number of items of each class or label."""
-        labels = self.labels
-        is_column = labels.ndim == 2
-        counts = labels.sum(axis=0, dtype=np.int64) if is_column else np.bincount(labels[labels >= 0])
-        return [int(count) for count in counts]
+        return label_counts(self.labels).tolist()
 
     def name(self, label: int) -> str:
         """The name of a class or label, or its number."""
@@ -84,36 +85,43 @@ class Spread:
 
     def add(self, items: Items) -> None:
         """Adds a block [n, d]."""
-        both = np.stack([items.min(axis=0), items.max(axis=0)])
+        lowest = items.min(axis=0)
+        highest = items.max(axis=0)
         if self.ends is not None:
-            both = np.stack([np.minimum(self.ends[0], both[0]), np.maximum(self.ends[1], both[1])])
-        self.ends = both.astype(np.float32)
+            lowest = np.minimum(lowest, self.ends[0])
+            highest = np.maximum(highest, self.ends[1])
+        self.ends = np.stack([lowest, highest]).astype(np.float32)
 
     @property
     def n_constant(self) -> int:
         """The number of features that are the same for all items."""
-        return 0 if self.ends is None else int((self.ends[0] == self.ends[1]).sum())
+        if self.ends is None:
+            return 0
+        lowest, highest = self.ends
+        return int((lowest == highest).sum())
 
     def notes(self, where: str) -> list[str]:
-        """What is odd about the features, a line each."""
+        """Notes about features that tell no items apart, a line each."""
         if self.ends is None or not self.n_constant:
             return []
-        n, d = self.n_constant, self.ends.shape[1]
+        n = self.n_constant
+        d = self.ends.shape[1]
         return [f"{where}: {n:,} of {d:,} features are the same for all items, and tell none apart"]
 
 
 @dataclass(frozen=True, eq=False)
-class GivenNeighbours:
+class NeighbourArrays:
     """The nearest items of the queries as a file has them: rows of the database [q, k], and maybe their distances."""
 
     ids: StoredArray
     distances: StoredArray | None
 
     def note(self, n_queries: int) -> str:
-        """How many of the queries were compared with what is computed."""
-        number = f"{min(CHECKED, n_queries):,} of {n_queries:,} queries"
-        too = "" if self.distances is None else ", with their distances"
-        return f"{self.ids.where}: neighbours of {number} were checked{too}"
+        """The note that says how many queries were compared with computed neighbours."""
+        note = f"{self.ids.where}: neighbours of {min(CHECKED, n_queries):,} of {n_queries:,} queries were checked"
+        if self.distances is None:
+            return note
+        return f"{note}, with their distances"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,18 +140,19 @@ class OwnData:
     n_queries: int = 0
     spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
-    given_neighbours: GivenNeighbours | None = None
+    neighbours: NeighbourArrays | None = None
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
-        given = self.given_neighbours
-        checked = [] if given is None else [given.note(self.n_queries)]
-        return [*self.labels.notes, *self.spread.notes(str(self.paths[0])), *checked]
+        notes = [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
+        if self.neighbours is not None:
+            notes.append(self.neighbours.note(self.n_queries))
+        return notes
 
     @property
     def is_images(self) -> bool:
-        """Whether the items are images."""
+        """True where the items are images."""
         return len(self.shape) == 3
 
     @property
@@ -154,8 +163,8 @@ class OwnData:
     @property
     def size_bytes(self) -> int:
         """The bytes that the stored items and labels take."""
-        of_item = math.prod(self.shape) * (1 if self.is_images else 4)
-        return self.n_items * of_item + self.labels.labels.nbytes
+        value_bytes = 1 if self.is_images else 4
+        return self.n_items * math.prod(self.shape) * value_bytes + self.labels.labels.nbytes
 
 
 @dataclass(frozen=True)
@@ -183,40 +192,54 @@ class Rule:
         if data.metric is not None:
             return self._of_vectors(data, data.metric)
         if self.query_ids is not None or data.n_queries:
-            return self._given(data)
+            return self._with_known_queries(data)
         if self._of_all or (labels.is_multi and self.queries_per_class is self.train_per_class is None):
-            queries, train, each = self.queries or min(MOST_QUERIES, max(1, len(labels.labels) // 10)), self.train, ""
-            drawn = {"draw": "random", "queries": queries, "train": train or 0}
+            queries = self._queries_of(data.n_items)
+            train = self.train or 0
+            per_group = ""
+            drawn: dict[str, Any] = {"draw": "random", "queries": queries, "train": train}
         else:
-            each, train = " a label" if labels.is_multi else " a class", self.train_per_class
-            queries, of = self.queries_per_class or _tenth(labels), each[3:]
-            drawn = {"draw": f"per_{of}", f"queries_per_{of}": queries, f"train_per_{of}": train or 0}
-        trained = f"{train:,} training items{each} in the database" if train else "the whole database is trained on"
-        return {**drawn, "title": f"{queries:,} queries{each}; {trained}", "seed": self.seed}
+            queries = self.queries_per_class or _tenth(labels)
+            train = self.train_per_class or 0
+            group = "label" if labels.is_multi else "class"
+            per_group = f" a {group}"
+            drawn = {"draw": f"per_{group}", f"queries_per_{group}": queries, f"train_per_{group}": train}
+        trained = WHOLE_DATABASE
+        if train:
+            trained = f"{train:,} training items{per_group} in the database"
+        return {**drawn, "title": f"{queries:,} queries{per_group}; {trained}", "seed": self.seed}
+
+    def _queries_of(self, n_items: int) -> int:
+        return self.queries or min(MOST_QUERIES, max(1, n_items // 10))
 
     def _of_vectors(self, data: OwnData, metric: Metric) -> dict[str, Any]:
         """The protocol of vectors without labels: the nearest items of the database are relevant to a query."""
         if {self.queries_per_class, self.train_per_class} != {None}:
             raise HashbenchError("--queries-per-class, --train-per-class: the vectors have no classes: --queries N")
         if self.query_ids is not None or data.n_queries:
-            protocol = self._given(data)
+            protocol = self._with_known_queries(data)
             n_queries = data.n_queries or len(protocol["query_ids"])
         else:
-            n_queries = self.queries or min(MOST_QUERIES, max(1, data.n_items // 10))
-            train = self.train or (MOST_TRAINED if data.n_items - n_queries > MOST_TRAINED else 0)
-            trained = f"{train:,} items of the database are trained on" if train else "the whole database is trained on"
-            protocol = {"draw": "random", "queries": n_queries, "train": train, "seed": self.seed}
-            protocol |= {"title": f"{n_queries:,} queries; {trained}"}
+            n_queries = self._queries_of(data.n_items)
+            train = self.train or 0
+            if not train and data.n_items - n_queries > MOST_TRAINED:
+                train = MOST_TRAINED
+            trained = WHOLE_DATABASE
+            if train:
+                trained = f"{train:,} items of the database are trained on"
+            title = f"{n_queries:,} queries; {trained}"
+            protocol = {"draw": "random", "queries": n_queries, "train": train, "seed": self.seed, "title": title}
         k = max(1, min(K_NEAREST, data.n_items - n_queries))
         relevant = f"relevant are the {k} nearest by {metric}"
         relevance = {"kind": "neighbours", "k": k, "metric": metric}
         return {**protocol, "title": f"{protocol['title']}; {relevant}", "relevance": relevance}
 
-    def _given(self, data: OwnData) -> dict[str, Any]:
+    def _with_known_queries(self, data: OwnData) -> dict[str, Any]:
         """The protocol whose queries the data have, or a file of ids; all others are the database, and trained on."""
         if self != Rule(query_ids=self.query_ids) or (self.query_ids is not None and data.n_queries):
             raise HashbenchError("the queries are given: no other option draws queries or training items")
-        n, title = data.n_items, "{:,} queries, which are given; the whole database is trained on"
+        n = data.n_items
+        title = "{:,} queries, which are given; the whole database is trained on"
         if self.query_ids is None:
             rest = [0, n - data.n_queries]
             ranges = {"query": [rest[1], n], "database": rest, "train": rest}
@@ -228,18 +251,26 @@ class Rule:
 def _read_ids(path: Path, data: OwnData) -> list[int]:
     """The ids in a text file, sorted: on each line a row from 0, or the path of an image in its folder."""
     lines = quietly(str(path), lambda: path.read_text(encoding="utf-8")).splitlines()
-    names = [] if data.names is None else [os.fsdecode(name) for name in data.names.tolist()]
-    of_name = {name: number for number, name in enumerate(names)} or {str(row): row for row in range(data.n_items)}
-    found: dict[int, int] = {}
-    for n, line in enumerate((line.strip() for line in lines), 1):
-        if line and line not in of_name:
-            expected = f"a path in the folder, such as {names[0]}" if names else f"a row from 0 to {data.n_items - 1}"
-            raise HashbenchError(f"{path}: line {n}: {printable(line, 60)}: {expected}, is expected")
-        if line and (first := found.setdefault(of_name[line], n)) != n:
-            raise HashbenchError(f"{path}: line {n}: {printable(line, 60)} is on line {first} too: once is expected")
-    if not 0 < len(found) < data.n_items:
-        raise HashbenchError(f"{path}: {len(found):,} queries of {data.n_items:,} items: some are, some are not")
-    return sorted(found)
+    if data.names is None:
+        names = [str(row) for row in range(data.n_items)]
+        expected = f"a row from 0 to {data.n_items - 1}"
+    else:
+        names = [os.fsdecode(name) for name in data.names.tolist()]
+        expected = f"a path in the folder, such as {names[0]}"
+    row_of_name = {name: row for row, name in enumerate(names)}
+    line_of_row: dict[int, int] = {}
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line:
+            continue
+        if line not in row_of_name:
+            raise HashbenchError(f"{path}: line {number}: {printable(line, 60)}: {expected}, is expected")
+        first = line_of_row.setdefault(row_of_name[line], number)
+        if first != number:
+            fault = f"{printable(line, 60)} is on line {first} too"
+            raise HashbenchError(f"{path}: line {number}: {fault}: once is expected")
+    if not 0 < len(line_of_row) < data.n_items:
+        raise HashbenchError(f"{path}: {len(line_of_row):,} queries of {data.n_items:,} items: some are, some are not")
+    return sorted(line_of_row)
 
 
 def _tenth(labels: OwnLabels) -> int:
@@ -257,60 +288,82 @@ def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str
         raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
     if n_items == 0:
         raise HashbenchError(f"{where}: no items: a row for each is expected")
-    several = raw.ndim == 2 and raw.shape[1] > 1
-    found = _of_columns(where, raw, list(names)) if several else _of_values(where, raw.reshape(-1))
-    if len(found.counts) < 2:
-        one = f"class {printable(found.name(0))}" if found.counts else "no label"
-        negative = "" if several or not (found.labels < 0).any() else "; a negative number is no class: number from 0"
-        raise HashbenchError(f"{where}: all items have {one}: two classes or more are expected{negative}")
-    return found
+    if raw.ndim == 2 and raw.shape[1] > 1:
+        labels = _of_columns(where, raw, list(names))
+    else:
+        labels = _of_values(where, raw.reshape(-1))
+    if len(labels.counts) < 2:
+        only = "no label"
+        if labels.counts:
+            only = f"class {printable(labels.name(0))}"
+        fault = f"all items have {only}: two classes or more are expected"
+        if labels.labels.min() < 0:
+            fault += "; a negative number is no class: number from 0"
+        raise HashbenchError(f"{where}: {fault}")
+    return labels
 
 
 def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative number") -> OwnLabels:
     if values.dtype.kind in "SU":
         return _of_text(where, values)
+    expected = "labels are whole numbers, strings, or columns of 0 and 1"
+    fault = f"{where}: {expected}: others, or numbers beyond 64 bits, are in it"
+    if values.dtype.kind not in "biuf":
+        raise HashbenchError(fault)
     with np.errstate(invalid="ignore"):  # a float outside int64 becomes another number
-        whole = values.astype(np.int64) if values.dtype.kind in "biuf" else None
-    if whole is None or (whole != values).any():
-        expected = "labels are whole numbers, strings, or columns of 0 and 1"
-        raise HashbenchError(f"{where}: {expected}: others, or numbers beyond 64 bits, are in it")
+        whole = values.astype(np.int64)
+    if (whole != values).any():
+        raise HashbenchError(fault)
     classes = np.unique(whole[whole >= 0])
     labels = np.where(whole < 0, -1, np.searchsorted(classes, whole))
-    names = [] if (classes == np.arange(len(classes))).all() else [str(each) for each in classes]
+    names: list[str] = []
+    if (classes != np.arange(len(classes))).any():
+        names = list(map(str, classes))
     return OwnLabels(labels.astype(np.int64), names, _without_class(where, labels, no_class))
 
 
 def _without_class(where: str, labels: Labels, sign: str) -> tuple[str, ...]:
     """A note about items without a class, if there are any; ``sign`` is what says it."""
     n = int((labels < 0).sum())
-    whose = f"{counted(n, 'item')} of {len(labels):,}"
-    return (f"{where}: {sign} is no class: {whose} are without one, and relevant to nothing",) if n else ()
+    if not n:
+        return ()
+    items = f"{counted(n, 'item')} of {len(labels):,}"
+    return (f"{where}: {sign} is no class: {items} are without one, and relevant to nothing",)
 
 
 def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
     """Strings that are all whole numbers are numbers, so that 10 comes after 9; the empty one is no class."""
     with retold(lambda _: f"{where}: labels are bytes that are not UTF-8", UnicodeDecodeError):
-        text = np.char.strip(values.astype(np.str_) if values.dtype.kind == "U" else np.char.decode(values, "utf-8"))
+        if values.dtype.kind == "S":
+            values = np.char.decode(values, "utf-8")
+    text = np.char.strip(values)
     classes = class_names(text)
     if all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in classes.tolist()):
         return _of_values(
             where, np.where(text == "", "-1", text).astype(np.int64), "a negative number or an empty text"
         )
-    labels, note = class_ids(text, classes), combinations_note(classes.tolist())
+    labels = class_ids(text, classes)
     notes = _without_class(where, labels, "an empty text")
-    return OwnLabels(labels, classes.tolist(), notes if note is None else (*notes, f"{where}: {note}"))
+    if (note := combinations_note(classes.tolist())) is not None:
+        notes += (f"{where}: {note}",)
+    return OwnLabels(labels, classes.tolist(), notes)
 
 
 def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
     if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1) | (raw == -1)).all():
         expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
         raise HashbenchError(f"{where}: {expected}: others are in it")
-    columns, n_negative = (raw == 1).astype(np.uint8), int((raw == -1).sum())
-    notes = [f"{where}: {n_negative} labels are -1, read as absent"] if n_negative else []
+    columns = (raw == 1).astype(np.uint8)
+    notes = []
+    if n_negative := int((raw == -1).sum()):
+        notes.append(f"{where}: {n_negative} labels are -1, read as absent")
     if n_without := int((~columns.any(axis=1)).sum()):
         whose = f"{counted(n_without, 'item')} of {len(columns):,}"
         notes.append(f"{where}: {whose} have no label, and are relevant to nothing")
     if (empty := np.flatnonzero(~columns.any(axis=0))).size:
-        raise HashbenchError(f"{where}: no item has label {names[empty[0]] if names else empty[0]}: leave it out")
-    is_class = (columns.sum(axis=1, dtype=np.int64) == 1).all()
-    return OwnLabels(columns.argmax(axis=1).astype(np.int64) if is_class else columns, names, tuple(notes))
+        name = names[empty[0]] if names else empty[0]
+        raise HashbenchError(f"{where}: no item has label {name}: leave it out")
+    labels: Labels = columns
+    if (columns.sum(axis=1, dtype=np.int64) == 1).all():
+        labels = columns.argmax(axis=1).astype(np.int64)
+    return OwnLabels(labels, names, tuple(notes))

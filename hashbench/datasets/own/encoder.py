@@ -1,4 +1,4 @@
-"""What encodes items and finds the nearest of those that were encoded before: a trained run, or an exported one."""
+"""An encoder gives items their codes and finds the nearest of those that were encoded before."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes, pack
-from hashbench.datasets.own.given import of_any
+from hashbench.datasets.own.from_python import array_of
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
 
 if TYPE_CHECKING:
-    from hashbench.codes.search import Found
+    from hashbench.codes.search import SearchResult
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,10 @@ class Encoder(ABC):
 
     def codes(self, items: Any) -> Codes:
         """The packed codes of ``items``, as ``encode`` takes them."""
-        array = of_any(items, self.form.shape, self.form.value_max)
-        return self.codes_of(array) if len(array) else pack(np.zeros((0, self.n_bits), np.uint8))
+        array = array_of(items, self.form.shape, self.form.value_max)
+        if not len(array):
+            return pack(np.zeros((0, self.n_bits), np.uint8))
+        return self.codes_of(array)
 
     @abstractmethod
     def database(self) -> Codes:
@@ -65,7 +67,7 @@ class Encoder(ABC):
         return self.codes(items).bits()
 
     @checked_arguments
-    def search(self, query: Any, k: int = 10, database: Any = None) -> "Found":
+    def search(self, query: Any, k: int = 10, database: Any = None) -> "SearchResult":
         """The ``k`` items of the ``database`` that are nearest to each query by Hamming distance, all with the ties.
 
         ``query`` is what ``encode`` takes. ``database`` are codes that ``encode`` gave, [n, bits], or the path of a

@@ -14,28 +14,35 @@ BYTE_MAX = 255
 ROUNDING = 1e-6  # a norm that differs from 1 by no more is 1, so that a vector of norm 1 stays as it is
 
 
-def require_shape(where: Path | str, found: tuple[int, ...], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """Raises HashbenchError unless an array of shape ``found`` holds numbers, of one or more items of ``shape``."""
-    if found == shape:
-        expected = ", ".join(map(str, (1, *shape)))
-        raise HashbenchError(f"{where}: shape {found} is that of one item: give [{expected}], as x[None] makes it")
-    if found == (0, *shape):
+def require_shape(where: Path | str, shape: tuple[int, ...], dtype: np.dtype[Any], item: tuple[int, ...]) -> None:
+    """Raises HashbenchError unless an array of ``shape`` holds numbers, of one or more items of the shape ``item``."""
+    if shape == item:
+        expected = ", ".join(map(str, (1, *item)))
+        raise HashbenchError(f"{where}: shape {shape} is that of one item: give [{expected}], as x[None] makes it")
+    if shape == (0, *item):
         raise HashbenchError(f"{where}: no items: one or more are expected")
-    if not found or found[1:] != shape:
-        raise HashbenchError(f"{where}: shape {found}; the hasher takes [n, {', '.join(map(str, shape))}]")
+    if not shape or shape[1:] != item:
+        raise HashbenchError(f"{where}: shape {shape}; the hasher takes [n, {', '.join(map(str, item))}]")
     if dtype.kind not in "buif":
         raise HashbenchError(f"{where}: items must be numbers, these are {dtype}")
 
 
 def require_range(where: Path | str, items: NDArray[Any], value_max: int | None) -> None:
     """Raises HashbenchError for a value outside 0 .. ``value_max``, or, without one, beyond ``LARGEST`` or NaN."""
-    smallest, largest, why = -LARGEST, LARGEST, ""
+    smallest = -LARGEST
+    largest = LARGEST
+    why = ""
     if value_max is not None:
-        smallest, largest, why = 0, value_max, ", as in the data set"
-    low, high = float(items.min()), float(items.max())
+        smallest = 0
+        largest = value_max
+        why = ", as in the data set"
+    low = float(items.min())
+    high = float(items.max())
     if not (smallest <= low and high <= largest):  # NaN is in no range
-        given = "a value is NaN" if np.isnan(low) else f"values from {low:g} to {high:g}"
-        raise HashbenchError(f"{where}: {given}; {smallest:g} to {largest:g} are expected{why}")
+        fault = f"values from {low:g} to {high:g}"
+        if np.isnan(low):
+            fault = "a value is NaN"
+        raise HashbenchError(f"{where}: {fault}; {smallest:g} to {largest:g} are expected{why}")
 
 
 def norms_of(vectors: NDArray[np.float32]) -> NDArray[np.float64]:

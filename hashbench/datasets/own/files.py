@@ -3,7 +3,7 @@
 import csv
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,55 +47,75 @@ def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, va
     """
     if len(paths) > 1 and labels is not None and parted(labels)[0].is_file():
         raise HashbenchError(f"--labels {labels}: two files of items hold their own labels: --labels KEY")
-    parts = [part for path in paths for part in _parts(path, items, labels)]
+    parts = list(chain.from_iterable(_parts(path, items, labels) for path in paths))
     if len(parts) > 2:
         raise HashbenchError(f"{paths[0]}, {paths[1]}: one of them has a test set: give it alone, or name the --items")
-    stored, wheres, raws = zip(*parts, strict=True)
-    for each, where, raw in parts:
-        _require_items(each)
-        if raw.shape[:1] != each.shape[:1]:
-            fault = f"labels of shape {raw.shape} for {each.shape[0]:,} items: one for each is expected"
-            raise HashbenchError(f"{where}: {fault}")
-    of_item = stored[0].shape[1:]
-    if stored[-1].shape[1:] != of_item:
-        fault = f"shape {stored[-1].shape[1:]} of an item, and those of the database have {of_item}"
-        raise HashbenchError(f"{stored[-1].where}: {fault}")
-    n_items, n_queries = (sum(each.shape[0] for each in of) for of in (stored, stored[1:]))
-    kept = read_labels(wheres[0], _joined(wheres[-1], raws), n_items)
-    shape = (*of_item, 1) if len(of_item) == 2 else of_item
-    blocks = [partial(_blocks, each, shape, value_max) for each in stored]
-    return OwnData(paths, shape, kept, lambda: chain.from_iterable(of() for of in blocks), n_queries=n_queries)
+    for part in parts:
+        _require_items(part.items)
+        if part.labels.shape[:1] != part.items.shape[:1]:
+            fault = f"labels of shape {part.labels.shape} for {part.items.shape[0]:,} items: one for each is expected"
+            raise HashbenchError(f"{part.where}: {fault}")
+    first = parts[0]
+    last = parts[-1]
+    shape = first.items.shape[1:]
+    if last.items.shape[1:] != shape:
+        fault = f"shape {last.items.shape[1:]} of an item, and those of the database have {shape}"
+        raise HashbenchError(f"{last.items.where}: {fault}")
+    n_items = sum(part.items.shape[0] for part in parts)
+    own_labels = read_labels(first.where, _joined(last.where, [part.labels for part in parts]), n_items)
+    if len(shape) == 2:
+        shape = (*shape, 1)
+    return OwnData(
+        paths,
+        shape,
+        own_labels,
+        lambda: chain.from_iterable(_blocks(part.items, shape, value_max) for part in parts),
+        n_queries=n_items - first.items.shape[0],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The items of the database, or of the queries, and their labels, which errors call ``where``."""
+
+    items: StoredArray
+    where: str
+    labels: NDArray[Any]
 
 
 def _joined(where: str, labels: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """The labels of the database and, from ``where``, of the queries, one after the other."""
-    first, last = labels[0], labels[-1]
+    first = labels[0]
+    last = labels[-1]
     if first.shape[1:] != last.shape[1:] or (first.dtype.kind in "SU") != (last.dtype.kind in "SU"):
-        given = f"labels are {last.dtype} of shape {last.shape}, and those of the database {first.dtype} {first.shape}"
-        raise HashbenchError(f"{where}: {given}: the same kind is expected")
+        fault = f"labels are {last.dtype} of shape {last.shape}, and those of the database {first.dtype} {first.shape}"
+        raise HashbenchError(f"{where}: {fault}: the same kind is expected")
     return np.concatenate(labels)
 
 
 def has_labels(path: Path, labels: str | None) -> bool:
-    """Whether a file of items has labels: an array with a name of labels, or ``labels`` says where they are."""
+    """True where a file of items has labels: an array with a name of labels, or ``labels`` says where they are."""
     return labels is not None or any(key.lower() in {*LABELS, "train_labels", "y_train"} for key in arrays_of(path))
 
 
-def _parts(path: Path, items: str | None, labels: str | None) -> list[tuple[StoredArray, str, NDArray[Any]]]:
-    """The items and labels in a file, with the name of the labels for errors; two parts where it has a test set."""
+def _parts(path: Path, items: str | None, labels: str | None) -> list[_Part]:
+    """The items and labels in a file; two parts where it has a test set."""
     arrays = arrays_of(path)
     by_name = {key.lower(): key for key in arrays}
-    keys = next((each for each in SPLITS if by_name.keys() >= {key for part in each for key in part}), None)
-    if keys is not None and items is labels is None:
-        return [(arrays[by_name[of]](), *_values(arrays, by_name[labelled])) for of, labelled in keys]
+    for names in SPLITS:
+        if items is labels is None and by_name.keys() >= set(chain.from_iterable(names)):
+            keys = [(by_name[items_name], by_name[labels_name]) for items_name, labels_name in names]
+            return [_Part(arrays[items_key](), *_values(arrays, labels_key)) for items_key, labels_key in keys]
     key = key_of(path, arrays, items, ITEMS, "say --items KEY")
-    return [(arrays[key](), *_labels(path, arrays, labels))]
+    return [_Part(arrays[key](), *_labels(path, arrays, labels))]
 
 
 def find(path: Path) -> tuple[StoredArray, NDArray[Any] | None]:
     """The items, the only array or the one with a name of items, and the labels; None if none has a name of labels."""
     arrays = arrays_of(path)
-    labels = _labels(path, arrays, None)[1] if any(key.lower() in LABELS for key in arrays) else None
+    labels = None
+    if any(key.lower() in LABELS for key in arrays):
+        _, labels = _labels(path, arrays, None)
     return arrays[key_of(path, arrays, None, ITEMS, "call it items")](), labels
 
 
@@ -105,10 +125,12 @@ def key_of(path: Path, arrays: Arrays, key: str | None, names: tuple[str, ...], 
         if key not in arrays:
             raise HashbenchError(f"{path}: {unknown('array', key, map(printable, arrays))}")
         return key
-    found = list(arrays) if len(arrays) == 1 else [key for key in arrays if key.lower() in names]
-    if len(found) != 1:
+    fitting = list(arrays)
+    if len(arrays) > 1:
+        fitting = [key for key in arrays if key.lower() in names]
+    if len(fitting) != 1:
         raise HashbenchError(f"{path}: which array is it? {advice}; it holds {_names(arrays)}")
-    return found[0]
+    return fitting[0]
 
 
 def _names(arrays: Arrays) -> str:
@@ -138,7 +160,9 @@ def _values(arrays: Arrays, key: str) -> tuple[str, NDArray[Any]]:
 
 
 def _require_items(stored: StoredArray) -> None:
-    shape, kind, fault = stored.shape, stored.dtype.kind, None
+    shape = stored.shape
+    kind = stored.dtype.kind
+    fault = None
     if len(shape) not in (2, 3, 4) or 0 in shape:
         fault = f"shape {shape}: features [n, d] or images [n, height, width, channels] are expected"
     elif kind not in "biuf":
@@ -152,14 +176,15 @@ def _require_items(stored: StoredArray) -> None:
 
 
 def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iterator[Items]:
-    for slab in (slab for _, slab in stored.slabs()) if stored.by_rows else iter([stored.whole()]):
+    for rows in stored.row_slabs():
         if len(shape) == 1:
-            yield as_float32(stored.where, slab)
+            yield as_float32(stored.where, rows)
             continue
-        low, high = slab.min(), slab.max()
+        low = rows.min()
+        high = rows.max()
         if low < 0 or high > value_max:
             raise HashbenchError(f"{stored.where}: values from {low} to {high}: 0 to {value_max} are expected")
-        yield slab.astype(np.uint8).reshape(-1, *shape)
+        yield rows.astype(np.uint8).reshape(-1, *shape)
 
 
 def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) -> OwnData:
@@ -170,11 +195,13 @@ def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) ->
     The rows of a second file are the queries.
     """
     parts = [_text(path, labels, header) for path in paths]
-    names, features = parts[0][1], [part[0] for part in parts]
+    names = parts[0][1]
+    features = [part[0] for part in parts]
     if parts[-1][1] != names or features[-1].shape[1] != features[0].shape[1]:
         columns = f"{features[-1].shape[1]} features, labels {names}"
         raise HashbenchError(f"{paths[-1]}: {columns}: the columns of {paths[0]} are expected")
-    items, n_queries = np.concatenate(features), sum(map(len, features[1:]))
+    items = np.concatenate(features)
+    n_queries = sum(map(len, features[1:]))
     raw = _joined(str(paths[-1]), [part[2] for part in parts])
     found = read_labels(str(paths[0]), raw, len(items), names)
     return OwnData(paths, items.shape[1:], found, lambda: iter([items]), n_queries=n_queries)
@@ -233,7 +260,8 @@ def _table(
 
     form: dict[str, Any] = {"sep": separator, "header": None, "skiprows": int(header), "names": range(n_columns)}
     form |= {"index_col": False, "dtype": str, "keep_default_na": False, "skipinitialspace": True}
-    size, parts = path.stat().st_size, []
+    size = path.stat().st_size
+    parts = []
     with warnings.catch_warnings(), path.open("rb") as file, bar(f"read {path.name}", "B", size, scaled=True) as done:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a row that is longer than the first
         for rows in pd.read_csv(file, encoding="utf-8-sig", chunksize=max(1, CELLS // n_columns), **form):
@@ -246,7 +274,7 @@ def _table(
 def _numbers_and_labels(
     path: Path, rows: "DataFrame", labels: list[int], header: bool
 ) -> tuple[NDArray[np.float32], NDArray[np.str_]]:
-    """The same for some rows; raises HashbenchError for a cell that is missing or is no finite number."""
+    """Parses some rows; raises HashbenchError for a cell that is missing or is no finite number."""
     import pandas as pd
 
     numbers = rows.drop(columns=labels)
@@ -256,7 +284,8 @@ def _numbers_and_labels(
     faults = np.argwhere(~is_usable), np.argwhere(rows[labels].isna().to_numpy())
     for found, columns in zip(faults, (list(numbers.columns), labels), strict=True):
         if found.size:
-            row, column = int(found[0][0]), columns[int(found[0][1])]
+            row = int(found[0][0])
+            column = columns[int(found[0][1])]
             where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
             cell = rows.iat[row, column]  # NaN, a float, if it is missing
             given = printable(cell) if isinstance(cell, str) and cell else "nothing"

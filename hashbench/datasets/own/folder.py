@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import chain
 from math import prod
 from pathlib import Path
 
@@ -24,13 +25,13 @@ def read(folders: Sequence[Path], size: int | None) -> OwnData:
     The images of a second folder are the queries.
     """
     by_folder = [_classes_in(folder) for folder in folders]
-    subfolders = [path for classes in by_folder for path in classes]
+    subfolders = list(chain.from_iterable(by_folder))
     images = [_images(path) for path in subfolders]
     classes = sorted({path.name for path in subfolders})
     if len(classes) == 1:
         fault = f"one class only, {printable(classes[0])}: a subfolder for each is expected"
         raise HashbenchError(f"{folders[0]}: {fault}")
-    files = [file for of_class in images for file in of_class]
+    files = list(chain.from_iterable(images))
     ids = [classes.index(path.name) for path in subfolders]
     labels = OwnLabels(np.repeat(ids, [len(of_class) for of_class in images]), classes)
     shape = _shape(folders[0], files, size)
@@ -76,13 +77,14 @@ def _visible(folder: Path) -> list[Path]:
 
 def _shape(folder: Path, files: Sequence[Path], size: int | None) -> tuple[int, int, int]:
     with ThreadPoolExecutor(n_threads()) as pool:
-        found = set(with_bar(pool.map(size_of, files), "look at images", "image", len(files)))
-    channels = max(shape[2] for shape in found)
-    sizes = sorted({shape[:2] for shape in found}, key=prod)
+        shapes = set(with_bar(pool.map(size_of, files), "look at images", "image", len(files)))
+    channels = max(shape[2] for shape in shapes)
     if size is not None:
         return size, size, channels
+    sizes = sorted({shape[:2] for shape in shapes}, key=prod)
+    height, width = sizes[0]
     if len(sizes) > 1:
-        (low, wide), (high, wider) = sizes[0], sizes[-1]
-        given = f"images of {len(sizes)} sizes, from {wide} x {low} to {wider} x {high} pixels"
-        raise HashbenchError(f"{folder}: {given}: {ADVICE}")
-    return (*sizes[0], channels)
+        largest_height, largest_width = sizes[-1]
+        extremes = f"from {width} x {height} to {largest_width} x {largest_height} pixels"
+        raise HashbenchError(f"{folder}: images of {len(sizes)} sizes, {extremes}: {ADVICE}")
+    return height, width, channels

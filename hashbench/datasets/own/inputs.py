@@ -34,11 +34,13 @@ def read(path: Path, shape: tuple[int, ...], class_names: Sequence[str] = (), va
     file has an array ``items`` as stored.
     The labels are the array ``labels``, or the names of the subfolders; if all are among ``class_names``, class ids.
     """
-    are_images = path.is_dir() or is_image(path)
-    own = _from_images(path, shape, class_names) if are_images else _from_file(path, shape, class_names)
-    require_range(path, own.items, value_max)
-    note_if_dark(path, own.items, value_max)
-    return own
+    if path.is_dir() or is_image(path):
+        inputs = _from_images(path, shape, class_names)
+    else:
+        inputs = _from_file(path, shape, class_names)
+    require_range(path, inputs.items, value_max)
+    note_if_dark(path, inputs.items, value_max)
+    return inputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,17 +78,22 @@ def _stored_items(path: Path, shape: tuple[int, ...]) -> tuple[StoredArray, NDAr
 def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
     stored, labels = _stored_items(path, shape)
     names = [str(row) for row in range(stored.shape[0])]
-    if labels is not None and len(labels) != len(names):
+    if labels is None:
+        return Inputs(stored.whole(), names)
+    if len(labels) != len(names):
         raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
-    return Inputs(stored.whole(), names, None if labels is None else _ids(labels, class_names))
+    return Inputs(stored.whole(), names, _ids(labels, class_names))
 
 
 def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:
     """The class ids of ``labels`` that are all names of classes; otherwise ``labels``."""
     if labels.ndim != 1:
         return labels
-    text, ids = [str(label) for label in labels.tolist()], {name: number for number, name in enumerate(class_names)}
-    return np.array([ids[name] for name in text], np.int64) if ids.keys() >= set(text) else labels
+    ids = {name: number for number, name in enumerate(class_names)}
+    try:
+        return np.array([ids[str(label)] for label in labels.tolist()], np.int64)
+    except KeyError:
+        return labels
 
 
 def _from_images(place: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
@@ -94,12 +101,16 @@ def _from_images(place: Path, shape: tuple[int, ...], class_names: Sequence[str]
     if len(shape) != 3:
         expected = f"the hasher takes features of {shape[0]} numbers: FILE.npy, .npz or .h5"
         raise HashbenchError(f"{place}: images, but {expected}")
-    folder = place if place.is_dir() else place.parent
-    files = sorted(path for path in folder.rglob("*") if is_image(path)) if place.is_dir() else [place]
+    folder = place.parent
+    files = [place]
+    if place.is_dir():
+        folder = place
+        files = sorted(filter(is_image, folder.rglob("*")))
     if not files:
         raise HashbenchError(f"{place}: no image in it ({', '.join(sorted(SUFFIXES))})")
     images = list(with_bar(map(partial(decode, shape=shape), files), "decode", "image", len(files)))
     names = [file.relative_to(folder) for file in files]
-    in_subfolders = all(len(name.parts) == 2 for name in names)  # never of one image
-    labels = _ids(np.array([name.parts[0] for name in names]), class_names) if in_subfolders else None
+    labels = None
+    if all(len(name.parts) == 2 for name in names):  # images in subfolders, never one image
+        labels = _ids(np.array([name.parts[0] for name in names]), class_names)
     return Inputs(np.stack(images), [str(name) for name in names], labels)

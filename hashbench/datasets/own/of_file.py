@@ -42,7 +42,8 @@ def card_of_file(path: Path) -> tuple[Card, list[str] | None]:
 
 def _made_from(path: Path) -> Card | None:
     """The data set that was added from this file without options; that of its name, if there are several."""
-    stem, made_from = canonical(path.stem), add.arguments_of([path], Rule(), FileOptions())
+    stem = canonical(path.stem)
+    made_from = add.arguments_of([path], Rule(), FileOptions())
     names = sorted(paths.toml_files([paths.own_cards()]), key=lambda name: name != stem)
     cards = (load_card(name) for name in names)
     return next((card for card in cards if card.made_from == made_from), None)
@@ -50,15 +51,21 @@ def _made_from(path: Path) -> Card | None:
 
 def _require_same(card: Card, data: OwnData, path: Path) -> None:
     """Raises HashbenchError unless the stored items are those of the file."""
+    if not _is_stored(card, data):
+        fault = f"it has changed since it was added as {printable(card.name)}"
+        raise HashbenchError(f"{path}: {fault}: {card.how_to_get}")
+
+
+def _is_stored(card: Card, data: OwnData) -> bool:
     stored = store.open_dataset(card).items
-    same = card.labels == "none" and data.n_items == len(stored) and data.shape == stored.shape[1:]
+    if card.labels != "none" or data.n_items != len(stored) or data.shape != stored.shape[1:]:
+        return False
     first = 0
-    for block in data.blocks() if same else ():
-        same = same and np.array_equal(block, stored[first : first + len(block)])
+    for block in data.blocks():
+        if not np.array_equal(block, stored[first : first + len(block)]):
+            return False
         first += len(block)
-    if not same:
-        again = f"hashbench dataset add {card.name} {card.made_from} --replace"
-        raise HashbenchError(f"{path}: it has changed since it was added as {printable(card.name)}: {again}")
+    return True
 
 
 def file_to_encode(card: Card) -> Path | None:

@@ -44,21 +44,24 @@ def _column(path: Path, file: "ParquetFile", field: "Field") -> StoredArray:
     from pyarrow import types
 
     where = f"{path}: {printable(field.name)}"
-    n_rows, kind = file.metadata.num_rows, field.type
+    n_rows = file.metadata.num_rows
+    kind = field.type
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    of_value = kind.value_type if is_list else kind
-    if types.is_string(of_value) or types.is_large_string(of_value):
+    value_type = kind.value_type if is_list else kind
+    if types.is_string(value_type) or types.is_large_string(value_type):
         texts = np.array(file.read([field.name])[field.name].to_pylist(), np.str_)
         return StoredArray(
             where, field.name, texts.shape, texts.dtype, lambda n: (texts[at] for at in slices(n_rows, n))
         )
-    if not (types.is_floating(of_value) or types.is_integer(of_value) or types.is_boolean(of_value)):
+    if not (types.is_floating(value_type) or types.is_integer(value_type) or types.is_boolean(value_type)):
         raise HashbenchError(f"{where}: {printable(str(kind))}: a list of numbers in each row is expected")
-    dtype = np.dtype(of_value.to_pandas_dtype())
+    dtype = np.dtype(value_type.to_pandas_dtype())
     if not is_list:
         return StoredArray(where, field.name, (n_rows,), dtype, lambda n: _batches(file, field.name, n, ()))
     first = next(file.iter_batches(1, columns=[field.name]), None)
-    d = 0 if first is None or first[0][0].as_py() is None else len(first[0][0])
+    d = 0
+    if first is not None and first[0][0].as_py() is not None:
+        d = len(first[0][0])
     return StoredArray(where, field.name, (n_rows, d), dtype, lambda n: _batches(file, field.name, n, (d,)))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hashbench.codes.files import Arrays, StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
 from hashbench.datasets.own import texts
-from hashbench.datasets.own.data import FileOptions, GivenNeighbours, OwnData, OwnLabels, Spread
+from hashbench.datasets.own.data import FileOptions, NeighbourArrays, OwnData, OwnLabels, Spread
 from hashbench.datasets.own.expected import divided, norms_of
 from hashbench.datasets.own.files import ITEMS, key_of
 from hashbench.datasets.own.vector_files import arrays_of, vector_columns
@@ -30,12 +30,17 @@ DISTANCES |= {"euclidean": "l2", "l2": "l2", "ip": "ip", "dot": "ip"}
 
 
 class VectorSpread(Spread):
-    """The same, with the norms before they became 1, and a key of each vector to find repeated ones."""
+    """Keeps the norms before they became 1 too, and a key of each vector to find repeated ones.
 
-    def __init__(self) -> None:
+    The last ``n_queries`` vectors are queries.
+    """
+
+    def __init__(self, n_queries: int) -> None:
         super().__init__()
+        self.n_queries = n_queries
         self.keys: list[NDArray[np.uint64]] = []
-        self.lowest, self.highest = np.inf, 0.0
+        self.lowest = np.inf
+        self.highest = 0.0
 
     def add(self, items: NDArray[Any]) -> None:
         """Adds a block [n, d]."""
@@ -43,11 +48,16 @@ class VectorSpread(Spread):
         self.keys.append(byte_keys(items))
 
     def notes(self, where: str) -> list[str]:
-        """What is odd about the vectors, a line each."""
+        """Notes about constant features, repeated vectors and other norms than 1, a line each."""
         lines = super().notes(where)
         keys = np.concatenate(self.keys)
-        if n_repeated := len(keys) - len(np.unique(keys)):
-            lines.append(f"{where}: {counted(n_repeated, 'vector')} of {len(keys):,} repeat another: they tie")
+        n_base = len(keys) - self.n_queries
+        base = np.unique(keys[:n_base])
+        if n_repeated := n_base - len(base):
+            lines.append(f"{where}: {n_repeated:,} of {counted(n_base, 'vector')} repeat another: they tie")
+        if n_shared := np.isin(keys[n_base:], base).sum():
+            fault = "are vectors of the database, the nearest to themselves: other queries tell more"
+            lines.append(f"{where}: {n_shared:,} of the {self.n_queries:,} queries {fault}")
         if self.lowest < 1 - UNIT or self.highest > 1 + UNIT:
             lines.append(f"{where}: norms from {self.lowest:.4g} to {self.highest:.4g}: stored with norm 1, for cosine")
         return lines
@@ -58,42 +68,50 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
 
     With the metric ``cosine`` they get norm 1. Raises HashbenchError for arrays that are no vectors.
     """
-    stored, given, attributes = _arrays(paths, options)
+    stored, neighbours, attributes = _arrays(paths, options)
     for vectors in stored:
         _require_vectors(vectors)
-    n_items, (d, *others) = sum(vectors.shape[0] for vectors in stored), [vectors.shape[1] for vectors in stored]
-    if others and others[0] != d:
-        raise HashbenchError(f"{stored[1].where}: queries of {others[0]:,} numbers, and the database has {d:,}")
-    if given is not None and not others:
-        raise HashbenchError(f"{given.ids.where}: neighbours of queries that are not given: --queries FILE")
+    _, d = stored[0].shape
+    n_items = sum(vectors.shape[0] for vectors in stored)
+    n_queries = sum(vectors.shape[0] for vectors in stored[1:])
+    if stored[-1].shape[1] != d:
+        raise HashbenchError(
+            f"{stored[-1].where}: queries of {stored[-1].shape[1]:,} numbers, and the database has {d:,}"
+        )
+    if neighbours is not None and not n_queries:
+        raise HashbenchError(f"{neighbours.ids.where}: neighbours of queries that are not given: --queries FILE")
     metric, reason = _metric(stored, options.metric, attributes)
-    if given is not None and metric != DISTANCES.get(attributes.get("distance", metric).lower()):
-        given = replace(given, distances=None)  # they are by another metric
+    if neighbours is not None and metric != DISTANCES.get(attributes.get("distance", metric).lower()):
+        neighbours = replace(neighbours, distances=None)  # they are by another metric
     note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
-    spread = VectorSpread()
+    spread = VectorSpread(n_queries)
     blocks = [partial(_blocks, vectors, metric, spread) for vectors in stored]
     return OwnData(
         paths,
         (d,),
         OwnLabels(np.zeros((n_items, 0), np.uint8), [], (note,)),
         lambda: chain.from_iterable(of_part() for of_part in blocks),
-        n_queries=n_items - stored[0].shape[0] if others else 0,
+        n_queries=n_queries,
         spread=spread,
         metric=metric,
-        given_neighbours=given,
+        neighbours=neighbours,
     )
 
 
 def _arrays(
     paths: Sequence[Path], options: FileOptions
-) -> tuple[list[StoredArray], GivenNeighbours | None, dict[str, str]]:
+) -> tuple[list[StoredArray], NeighbourArrays | None, dict[str, str]]:
     """The vectors (of the database and, if there are any, of the queries), their neighbours, and attributes."""
-    given = None if options.neighbours is None else _neighbours_at(options.neighbours)
+    neighbours = None
+    if options.neighbours is not None:
+        path, key = parted(options.neighbours)
+        arrays = arrays_of(path)
+        neighbours = _neighbours(arrays, key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY"))
     if options.embed is not None:
-        read = [texts.read(path, options.items) for path in paths]
+        texts_of_files = [texts.read(path, options.items) for path in paths]
         embedder = texts.Embedder(options.embed)
-        stored = [texts.embedded(path, lines, embedder) for path, lines in zip(paths, read, strict=True)]
-        return stored, given, {"distance": embedder.distance}
+        stored = [texts.embedded(path, lines, embedder) for path, lines in zip(paths, texts_of_files, strict=True)]
+        return stored, neighbours, {"distance": embedder.distance}
     arrays = arrays_of(paths[0])
     by_name = {key.lower(): key for key in arrays}
     pair = next((keys for keys in PAIRS if by_name.keys() >= set(keys)), None)
@@ -101,9 +119,12 @@ def _arrays(
         stored = [arrays[by_name[key]]() for key in pair]
     else:
         stored = [_vectors_in(path, options.items) for path in paths]
-    if given is None and len(stored) == 2 and len(paths) == 1:
-        given = next((_neighbours(arrays, by_name[key]) for key in NEIGHBOURS if key in by_name), None)
-    return stored, given, attributes_of(paths[0]) if paths[0].suffix.lower() in (".h5", ".hdf5") else {}
+    if neighbours is None and len(stored) == 2 and len(paths) == 1:
+        neighbours = next((_neighbours(arrays, by_name[key]) for key in NEIGHBOURS if key in by_name), None)
+    attributes = {}
+    if paths[0].suffix.lower() in (".h5", ".hdf5"):
+        attributes = attributes_of(paths[0])
+    return stored, neighbours, attributes
 
 
 def _vectors_in(path: Path, key: str | None) -> StoredArray:
@@ -114,20 +135,16 @@ def _vectors_in(path: Path, key: str | None) -> StoredArray:
     return arrays[key_of(path, arrays, key, ITEMS, "say --items KEY")]()
 
 
-def _neighbours_at(place: str) -> GivenNeighbours:
-    path, key = parted(place)
-    arrays = arrays_of(path)
-    return _neighbours(arrays, key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY"))
-
-
-def _neighbours(arrays: Arrays, key: str) -> GivenNeighbours:
+def _neighbours(arrays: Arrays, key: str) -> NeighbourArrays:
     """The neighbours called ``key``, with their distances if the file has them."""
-    found = next((name for name in arrays if name.lower() == "distances"), None)
-    return GivenNeighbours(arrays[key](), None if found is None else arrays[found]())
+    distances = next((array() for name, array in arrays.items() if name.lower() == "distances"), None)
+    return NeighbourArrays(arrays[key](), distances)
 
 
 def _require_vectors(stored: StoredArray) -> None:
-    shape, kind, fault = stored.shape, stored.dtype.kind, None
+    shape = stored.shape
+    kind = stored.dtype.kind
+    fault = None
     if len(shape) > 2:
         fault = f"images of shape {shape} need labels: name them with --labels KEY or --labels FILE"
     elif len(shape) != 2 or 0 in shape:
@@ -138,10 +155,10 @@ def _require_vectors(stored: StoredArray) -> None:
         raise HashbenchError(f"{stored.where}: {fault}")
 
 
-def _metric(stored: Sequence[StoredArray], asked: Metric | None, attributes: dict[str, str]) -> tuple[Metric, str]:
-    """The metric and where it comes from: as asked, as the file says, or by the norms."""
-    if asked is not None:
-        return asked, "--metric"
+def _metric(stored: Sequence[StoredArray], chosen: Metric | None, attributes: dict[str, str]) -> tuple[Metric, str]:
+    """The metric and where it comes from: as chosen, as the file says, or by the norms."""
+    if chosen is not None:
+        return chosen, "--metric"
     if (stated := attributes.get("distance")) is not None:
         if stated.lower() not in DISTANCES:
             known = ", ".join(sorted(DISTANCES))
@@ -150,7 +167,7 @@ def _metric(stored: Sequence[StoredArray], asked: Metric | None, attributes: dic
     for vectors in stored:
         for block in _float32_blocks(vectors):
             if (np.abs(norms_of(block) - 1) > UNIT).any():
-                return "l2", f"not all norms are 1 within {UNIT}"
+                return "l2", f"in {vectors.where} not all norms are 1 within {UNIT}"
     return "cosine", f"all norms are 1 within {UNIT}"
 
 
@@ -174,5 +191,5 @@ def _blocks(stored: StoredArray, metric: Metric, spread: VectorSpread) -> Iterat
 
 
 def _float32_blocks(stored: StoredArray) -> Iterator[NDArray[np.float32]]:
-    for slab in (slab for _, slab in stored.slabs()) if stored.by_rows else iter([stored.whole()]):
-        yield as_float32(stored.where, slab)
+    for rows in stored.row_slabs():
+        yield as_float32(stored.where, rows)

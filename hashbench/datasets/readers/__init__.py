@@ -19,7 +19,7 @@ Items = NDArray[np.uint8] | NDArray[np.float32]
 
 
 class Block(NamedTuple):
-    """Some items, in the order of their ids, as in a data set; no ``items`` if only labels are read."""
+    """A block of items in the order of their ids; no ``items`` if only labels are read."""
 
     items: Items | None
     labels: Labels
@@ -55,11 +55,25 @@ def class_ids(card: Card, path: str, stated: NDArray[Any], first: int = 0) -> ND
     return ids.astype(np.int64)
 
 
+def after_labels(
+    files: Files, read_labels: Callable[[str, BinaryIO], NDArray[np.int64]]
+) -> Iterator[tuple[NDArray[np.int64], str, BinaryIO]]:
+    """(labels, path of images, open file of images) where each file of labels comes before that of its images."""
+    labels = None
+    for member, file in files.members:
+        if labels is None:
+            labels = read_labels(member.path, file)
+        else:
+            yield labels, member.path, file
+            labels = None
+
+
 def as_float32(where: str, values: NDArray[Any]) -> NDArray[np.float32]:
     """The values as float32; raises HashbenchError if one is not finite or beyond ``LARGEST``."""
     with np.errstate(over="ignore"):
         features = values.astype(np.float32)
-    lowest, highest = features.min(initial=0), features.max(initial=0)
+    lowest = features.min(initial=0)
+    highest = features.max(initial=0)
     if not (lowest >= -LARGEST and highest <= LARGEST):  # NaN is in no range
         raise HashbenchError(f"{where}: a feature is not a finite number (NaN, inf, or beyond {LARGEST:g})")
     return features

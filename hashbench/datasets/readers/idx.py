@@ -9,22 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers import Block, Files, Reader, class_ids
+from hashbench.datasets.readers import Block, Files, Reader, after_labels, class_ids
 from hashbench.foundation.errors import HashbenchError
 
 UNSIGNED_BYTES = 8  # the type in the magic number; its lowest byte is the number of axes
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
-    members = iter(files.members)
-    for member, file in members:  # labels, then their images
-        labels = class_ids(card, member.path, _array(member.path, file, n_axes=1))
-        for other, images_file in members:
-            images = _array(other.path, images_file, n_axes=3)
-            if images.shape != (len(labels), *card.item_shape[:2]):
-                raise HashbenchError(f"{other.path}: images {images.shape}; {len(labels)} of {card.item_shape} are due")
-            yield Block(images.reshape(len(labels), *card.item_shape), labels)
-            break
+    def read_labels(path: str, file: BinaryIO) -> NDArray[np.int64]:
+        return class_ids(card, path, _array(path, file, n_axes=1))
+
+    for labels, path, file in after_labels(files, read_labels):
+        images = _array(path, file, n_axes=3)
+        if images.shape != (len(labels), *card.item_shape[:2]):
+            raise HashbenchError(f"{path}: images {images.shape}; {len(labels)} of {card.item_shape} are due")
+        yield Block(images.reshape(len(labels), *card.item_shape), labels)
 
 
 def _array(path: str, file: BinaryIO, n_axes: int) -> NDArray[np.uint8]:
@@ -32,7 +31,8 @@ def _array(path: str, file: BinaryIO, n_axes: int) -> NDArray[np.uint8]:
     header = file.read(4 + 4 * n_axes)
     if len(header) != 4 + 4 * n_axes or not header.startswith(magic):
         raise HashbenchError(f"{path}: not an idx file of bytes with {n_axes} axes")
-    shape, data = struct.unpack_from(f">{n_axes}I", header, 4), file.read()
+    shape = struct.unpack_from(f">{n_axes}I", header, 4)
+    data = file.read()
     if len(data) != prod(shape):
         raise HashbenchError(f"{path}: {len(data)} bytes after the header; {shape} needs {prod(shape)}")
     return np.frombuffer(data, np.uint8).reshape(shape)

@@ -6,7 +6,7 @@ The ids number the train list, then what is only in the database list, then the 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import BinaryIO
 
@@ -50,7 +50,9 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
         lists[role[1]].append(read_list(member.path, file, card.n_classes))
     with retold(lambda fault: f"{card.name}: {fault}", HashbenchError):
         listed = merge_by_role({role: _joined(of_role) for role, of_role in lists.items()})
-        labels: Labels = _classes(listed) if card.labels == "class" else listed.labels
+        labels: Labels = listed.labels
+        if card.labels == "class":
+            labels = _classes(listed)
     yield from blocks(card, files.images, listed.paths, labels)
 
 
@@ -99,15 +101,16 @@ def label_rows(where: str, rows: Iterable[bytes], n_labels: int) -> NDArray[np.u
 
 
 def _fault(where: str, line: int, row: bytes, n_labels: int) -> HashbenchError:
-    found = row.split()
-    if len(found) != n_labels:
-        return HashbenchError(f"{where}: line {line} has {len(found)} labels; {n_labels} are expected")
-    other = next(label for label in found if label not in (b"0", b"1"))
+    labels = row.split()
+    if len(labels) != n_labels:
+        return HashbenchError(f"{where}: line {line} has {len(labels)} labels; {n_labels} are expected")
+    other = next(label for label in labels if label not in (b"0", b"1"))
     return HashbenchError(f"{where}: line {line} has label {other[:20].decode('ascii', 'replace')!r}; 0 or 1 is right")
 
 
 def _joined(lists: Sequence[ImageList]) -> ImageList:
-    return ImageList([path for one in lists for path in one.paths], np.concatenate([one.labels for one in lists]))
+    paths = list(chain.from_iterable(images.paths for images in lists))
+    return ImageList(paths, np.concatenate([images.labels for images in lists]))
 
 
 def merge_by_role(lists: Mapping[str, ImageList]) -> ImageList:

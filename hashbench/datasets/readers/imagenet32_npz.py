@@ -23,7 +23,8 @@ from hashbench.foundation.parallel import slices
 
 BLOCK = 8192  # images; 25 MB
 FAULTS = (zipfile.BadZipFile, zlib.error, OSError, EOFError, KeyError, ValueError, RuntimeError)  # of a damaged batch
-VALIDATED_BATCH, VALIDATED_PER_CLASS = "train_data_batch_10", 50
+VALIDATED_BATCH = "train_data_batch_10"
+VALIDATED_PER_CLASS = 50
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
@@ -60,10 +61,10 @@ def _passes(path: str, labels: NDArray[np.int64]) -> list[NDArray[np.bool_]]:
 
 def _images(card: Card, file: IO[bytes], labels: NDArray[np.int64], chosen: NDArray[np.bool_]) -> Iterator[Block]:
     row = prod(card.item_shape)
-    found, due = header(file), ((len(labels), row), False, np.dtype(np.uint8))
-    if found != due:
-        order = " stored by columns" if found[1] else ""
-        raise ValueError(f"data are {found[2]} {found[0]}{order}, not {due[2]} {due[0]}")
+    shape, by_columns, dtype = header(file)
+    if shape != (len(labels), row) or by_columns or dtype != np.uint8:
+        order = " stored by columns" if by_columns else ""
+        raise ValueError(f"data are {dtype} {shape}{order}, not uint8 {(len(labels), row)}")
     for rows in slices(len(labels), BLOCK):
         data = file.read(len(labels[rows]) * row)
         if len(data) != len(labels[rows]) * row:

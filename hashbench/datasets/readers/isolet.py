@@ -9,7 +9,8 @@ from hashbench.datasets.readers import Block, Files, Reader, class_ids, text_fea
 def _read(card: Card, files: Files) -> Iterator[Block]:
     for member, file in files.members:
         rows = text_table(member.path, file, ",", card.item_shape[0] + 1)
-        items, labels = text_features(member.path, rows[:, :-1]), class_ids(card, member.path, rows[:, -1], first=1)
+        items = text_features(member.path, rows[:, :-1])
+        labels = class_ids(card, member.path, rows[:, -1], first=1)
         keys = [(int(label), item.tobytes()) for item, label in zip(items, labels, strict=True)]
         order = sorted(range(len(keys)), key=keys.__getitem__)
         yield Block(items[order], labels[order])

@@ -16,7 +16,9 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.parallel import slices
 
 BLOCK = 8192  # items; 33 MB of 1,024 features
-NPY, HDF5, MAT = b"\x93NUMPY", b"\x89HDF\r\n\x1a\n", b"MATLAB 5.0"
+NPY = b"\x93NUMPY"
+HDF5 = b"\x89HDF\r\n\x1a\n"
+MAT = b"MATLAB 5.0"
 MATLAB_HEADER_BYTES = 512  # before the HDF5 of MATLAB 7.3
 NUMBERS = ("float32", "float64", "uint8")
 FAULTS = (OSError, EOFError, KeyError, RuntimeError, TypeError, ValueError)  # of a damaged file
@@ -43,38 +45,44 @@ def _rows(card: Card, file: BinaryIO, stack: ExitStack) -> Rows:
         shape, by_columns, dtype = header(file)
         _require(card, shape, dtype)
         return np.memmap(file, dtype, "r", file.tell(), shape, "F" if by_columns else "C").__getitem__
-    return _mat(card, file) if head.startswith(MAT) else _vectors(card, file)
+    if head.startswith(MAT):
+        return _mat(card, file)
+    return _vectors(card, file)
 
 
 def _hdf5(card: Card, file: BinaryIO, stack: ExitStack) -> Rows:
     import h5py
 
-    found: dict[str, h5py.Dataset] = {}
-    opened = stack.enter_context(h5py.File(file, "r"))
-    opened.visititems(lambda name, item: found.update({name: item} if isinstance(item, h5py.Dataset) else {}))
-    name = _only(card, {name: item.shape for name, item in found.items()})
-    matrix = found[name]
+    items: dict[str, Any] = {}
+    stack.enter_context(h5py.File(file, "r")).visititems(items.__setitem__)
+    datasets = {name: item for name, item in items.items() if isinstance(item, h5py.Dataset)}
+    name = _only(card, {name: dataset.shape for name, dataset in datasets.items()})
+    matrix = datasets[name]
     if matrix.external or matrix.is_virtual:
         raise ValueError(f"the data of {name} are in other files")
     _require(card, _upright(card, matrix.shape), matrix.dtype)
-    is_upright = matrix.shape[1] == card.item_shape[0]
-    return matrix.__getitem__ if is_upright else lambda rows: matrix[:, rows].T
+    if matrix.shape[1] == card.item_shape[0]:
+        return matrix.__getitem__
+    return lambda rows: matrix[:, rows].T
 
 
 def _mat(card: Card, file: BinaryIO) -> Rows:
     """The matrix of a .mat file of a version before 7.3, in which no matrix is larger than 2 GiB."""
     with retold(str, HashbenchError, by=ValueError):
-        found = mat.variables(lambda: nullcontext(file))
-        name = _only(card, {name: one.head.shape for name, one in found.items() if one.head.kind in NUMBERS})
-        matrix = found[name].array(name).whole(order="F")
-    upright = matrix if matrix.shape[1] == card.item_shape[0] else matrix.T
-    _require(card, upright.shape, upright.dtype)
-    return upright.__getitem__
+        variables = mat.variables(lambda: nullcontext(file))
+        heads = {name: variable.head for name, variable in variables.items()}
+        name = _only(card, {name: head.shape for name, head in heads.items() if head.kind in NUMBERS})
+        matrix = variables[name].array(name).whole(order="F")
+    if matrix.shape[1] != card.item_shape[0]:
+        matrix = matrix.T
+    _require(card, matrix.shape, matrix.dtype)
+    return matrix.__getitem__
 
 
 def _vectors(card: Card, file: BinaryIO) -> Rows:
     """The vectors of an .fvecs or .bvecs file; a row is the length, int32, and the values, float32 or bytes."""
-    (d,), n = card.item_shape, card.n_items
+    (d,) = card.item_shape
+    n = card.n_items
     size_bytes = file.seek(0, 2)
     file.seek(0)
     if file.read(4) != np.int32(d).astype("<i4").tobytes():
@@ -98,13 +106,15 @@ def _only(card: Card, shapes: dict[str, tuple[int, ...]]) -> str:
     due = (card.n_items, *card.item_shape)
     names = [name for name, shape in shapes.items() if _upright(card, shape) == due]
     if len(names) != 1:
-        found = ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items())) or "nothing"
-        raise ValueError(f"one matrix {due} is expected, found {found[:200]}")
+        present = ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items())) or "nothing"
+        raise ValueError(f"one matrix {due} is expected, found {present[:200]}")
     return names[0]
 
 
 def _upright(card: Card, shape: tuple[int, ...]) -> tuple[int, ...]:
-    return shape[::-1] if shape == (*card.item_shape, card.n_items) else shape
+    if shape == (*card.item_shape, card.n_items):
+        return shape[::-1]
+    return shape
 
 
 def _require(card: Card, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

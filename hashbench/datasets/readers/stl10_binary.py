@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.datasets.card import Card
-from hashbench.datasets.readers import Block, Files, Reader, class_ids
+from hashbench.datasets.readers import Block, Files, Reader, after_labels, class_ids
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import slices
 
@@ -16,12 +16,11 @@ BLOCK = 1000  # images; 28 MB
 
 
 def _read(card: Card, files: Files) -> Iterator[Block]:
-    members = iter(files.members)
-    for member, file in members:  # labels, then their images
-        labels = class_ids(card, member.path, np.frombuffer(file.read(card.n_items + 1), np.uint8), first=1)
-        for of_images, images in members:
-            yield from _images(card, of_images.path, images, labels)
-            break
+    def read_labels(path: str, file: BinaryIO) -> NDArray[np.int64]:
+        return class_ids(card, path, np.frombuffer(file.read(card.n_items + 1), np.uint8), first=1)
+
+    for labels, path, file in after_labels(files, read_labels):
+        yield from _images(card, path, file, labels)
 
 
 def _images(card: Card, path: str, file: BinaryIO, labels: NDArray[np.int64]) -> Iterator[Block]:

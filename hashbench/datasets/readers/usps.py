@@ -23,7 +23,8 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
             items, labels = libsvm.decode(card, member.path, file)
         else:
             rows = text_table(member.path, file, None, 1 + card.item_shape[0])
-            items, labels = text_features(member.path, rows[:, 1:]), class_ids(card, member.path, rows[:, 0])
+            items = text_features(member.path, rows[:, 1:])
+            labels = class_ids(card, member.path, rows[:, 0])
         if (items != np.round(items, DECIMALS)).any():
             advice = "this is LIBSVM's smoothed copy of USPS, which is the data set usps_libsvm"
             raise HashbenchError(f"{member.path}: values of more than {DECIMALS} decimals: {advice}")

@@ -10,11 +10,9 @@ from hashbench.evaluation.report._values import (
     write_pairs,
     write_per_query,
 )
-from hashbench.evaluation.report.contact_sheet import Tile, write_contact_sheet
 
-__all__ = ["Evaluation", "Tile", "as_json", "as_table", "as_text", "convention_scores"]
+__all__ = ["Evaluation", "as_json", "as_table", "as_text", "convention_scores"]
 __all__ += [
-    "write_contact_sheet",
     "write_csv",
     "write_csv_of_comparisons",
     "write_csv_of_files",

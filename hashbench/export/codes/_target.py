@@ -1,5 +1,6 @@
 """The type ``Target``: a system that searches codes, and how codes are written for it."""
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hashbench.codes import Codes
-from hashbench.codes.search import codes_sha256
 from hashbench.foundation.errors import retold
 from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.imports import imported
+from hashbench.foundation.parallel import slices
 
 BLOCK = 1 << 16  # codes that are made into text at a time
 NAME_CHARACTERS = 40  # of a run or a file in the name of a table; PostgreSQL cuts names after 63 bytes
@@ -40,7 +41,10 @@ def table_of(name: str, codes: Codes) -> str:
     It has at most 55 characters, all of them letters a to z, digits and _.
     """
     safe = re.sub("[^a-z0-9]+", "_", name.lower())[:NAME_CHARACTERS].strip("_")
-    return "_".join(filter(None, ["codes", safe, codes_sha256(codes)[:8]]))
+    digest = hashlib.sha256(f"{codes.n_bits} ".encode())
+    for rows in slices(len(codes), BLOCK):
+        digest.update(codes[rows].bytes().data)
+    return "_".join(filter(None, ["codes", safe, digest.hexdigest()[:8]]))
 
 
 def library(module: str, target: str, extra: str) -> Any:

@@ -93,7 +93,8 @@ WRITERS = [npz, mat, mat_uncompressed, mat_73, h5, npy, npy_fortran, pt]
 def assert_right(read: SavedCodes, ids: tuple[np.ndarray, np.ndarray] = IDS) -> None:
     assert np.array_equal(read.query.bits(), BITS[0])
     assert np.array_equal(read.database.bits(), BITS[1])
-    rows, columns = slice(0, 4), slice(0, 30)
+    rows = slice(0, 4)
+    columns = slice(0, 30)
     assert np.array_equal(read.relevance.block(rows, columns), ids[0][:, None] == ids[1])
 
 
@@ -387,8 +388,8 @@ def test_a_folder_with_one_file_of_codes_is_that_file(tmp_path: Path) -> None:
 def test_what_is_said_wins_over_names(tmp_path: Path) -> None:
     content = arrays(query_codes=BITS[0] * 0, database_codes=BITS[1] * 0, mine=BITS[0], theirs=BITS[1])
     path = npz(tmp_path, content)
-    said = Explicit(query_codes=f"{path}:mine", database_codes=f"{path}:theirs")
-    assert_right(files.load(path, explicit=said))
+    explicit = Explicit(query_codes=f"{path}:mine", database_codes=f"{path}:theirs")
+    assert_right(files.load(path, explicit=explicit))
 
 
 def test_codes_in_one_file_and_labels_in_others(tmp_path: Path) -> None:
@@ -396,8 +397,8 @@ def test_codes_in_one_file_and_labels_in_others(tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match=r"query_labels is missing: .*--query-labels FILE:KEY; there is qB, rB"):
         files.load(path)
     folder = npy(tmp_path, {"test": IDS[0], "train": IDS[1]})
-    said = Explicit(query_labels=str(folder / "test.npy"), database_labels=str(folder / "train.npy"))
-    assert_right(files.load(path, explicit=said))
+    explicit = Explicit(query_labels=str(folder / "test.npy"), database_labels=str(folder / "train.npy"))
+    assert_right(files.load(path, explicit=explicit))
 
 
 def test_everything_said_needs_no_source(tmp_path: Path) -> None:
@@ -444,6 +445,18 @@ def test_pieces_smaller_than_the_array_give_the_same(
     assert_right(files.load(write(tmp_path, arrays(lambda bits: 2.0 * bits - 1))))
 
 
+@together("write", [mat, mat_uncompressed, mat_73, h5, pt])
+@together("shape", [(5, 4), (5, 4, 3), (5, 4, 3, 2)])
+def test_arrays_of_any_number_of_axes_are_read_as_they_are(
+    tmp_path: Path, write: Any, shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_pieces(monkeypatch, slab_bytes=100)
+    items = np.random.default_rng(4).uniform(size=shape)
+    stored = files.arrays_in(write(tmp_path, {"items": items}))["items"]()
+    assert stored.shape == shape
+    np.testing.assert_array_equal(stored.whole(), items)
+
+
 def test_arrays_that_are_not_asked_for_may_be_anything(tmp_path: Path) -> None:
     path = npz(tmp_path, arrays())
     with zipfile.ZipFile(path, "a") as archive:
@@ -469,9 +482,9 @@ def test_a_pickle_is_refused_with_the_lines_that_convert_it(tmp_path: Path) -> N
     (tmp_path / "48bits-record.pkl").write_bytes(b"\x80\x03}q\x00.")
     with pytest.raises(HashbenchError) as caught:
         files.load(tmp_path / "48bits-record.pkl")
-    said = str(caught.value)
-    assert "import numpy; from pickle import load; saved = load(open('48bits-record.pkl', 'rb'));" in said
-    assert "numpy.savez('codes.npz', query_codes=saved['qB'], database_codes=saved['rB'])" in said
+    message = str(caught.value)
+    assert "import numpy; from pickle import load; saved = load(open('48bits-record.pkl', 'rb'));" in message
+    assert "numpy.savez('codes.npz', query_codes=saved['qB'], database_codes=saved['rB'])" in message
 
 
 def test_our_own_file_is_read_without_the_libraries_of_others(tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count, count_blocks
 
 stream = partial(files.opened, streamed=True)
-N_QUERY, N_DATABASE, N_BITS, N_LABELS = 6, 73, 20, 7
+N_QUERY = 6
+N_DATABASE = 73
+N_BITS = 20
+N_LABELS = 7
 
 
 def mat_73(path: Path, arrays: Arrays) -> Path:
@@ -88,9 +91,9 @@ LABELS = (
 
 def arrays(of_codes: str, of_labels: str, seed: int = 0) -> Arrays:
     rng = np.random.default_rng(seed)
-    made = {"query": N_QUERY, "database": N_DATABASE}
-    content: Arrays = {f"{side}_codes": codes(of_codes, rng, n) for side, n in made.items()}
-    content |= {f"{side}_labels": labels(of_labels, rng, n) for side, n in made.items()}
+    sizes = {"query": N_QUERY, "database": N_DATABASE}
+    content: Arrays = {f"{side}_codes": codes(of_codes, rng, n) for side, n in sizes.items()}
+    content |= {f"{side}_labels": labels(of_labels, rng, n) for side, n in sizes.items()}
     return content | ({"n_bits": np.array(N_BITS)} if "packed" in of_codes else {})
 
 
@@ -116,8 +119,8 @@ def assert_the_same(streamed: CodeStream, loaded: SavedCodes) -> None:
 @together("of_codes", CODES)
 def test_every_format_streams_what_it_loads(tmp_path: Path, write: Any, of_codes: str) -> None:
     path = write(tmp_path / "codes", arrays(of_codes, "ids"))
-    said = Explicit(bits=N_BITS)
-    assert_the_same(stream(path, explicit=said), files.load(path, explicit=said))
+    explicit = Explicit(bits=N_BITS)
+    assert_the_same(stream(path, explicit=explicit), files.load(path, explicit=explicit))
 
 
 @together("write", [npz, h5_chunked, mat_73], ids=lambda write: write.__name__)
@@ -250,8 +253,8 @@ def test_ids_of_queries_are_found_in_any_piece(tmp_path: Path, kind: str) -> Non
         ids = {name: array.astype("S") for name, array in ids.items()}
     ids = {"integers": ids, "texts": ids, "none": {}, "of one side": {"query_ids": ids["query_ids"]}}[kind]
     path = npz(tmp_path / "codes", arrays("bits", "ids") | ids)
-    found = [read(path).ids_in_database() for read in (files.load, stream)]
-    assert found == ([4, 4] if kind in ("integers", "texts") else [None, None])
+    counts = [read(path).ids_in_database() for read in (files.load, stream)]
+    assert counts == ([4, 4] if kind in ("integers", "texts") else [None, None])
 
 
 def test_ids_that_are_none_are_refused_by_both(tmp_path: Path) -> None:

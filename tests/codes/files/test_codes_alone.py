@@ -10,7 +10,8 @@ from hashbench.codes import files
 from hashbench.foundation.errors import HashbenchError
 
 rng = np.random.default_rng(3)
-QUERY, DATABASE = rng.integers(0, 2, (3, 12), np.uint8), rng.integers(0, 2, (5, 12), np.uint8)
+QUERY = rng.integers(0, 2, (3, 12), np.uint8)
+DATABASE = rng.integers(0, 2, (5, 12), np.uint8)
 
 
 def bits_of(*sources: Path, **said: str | int) -> tuple[list[list[int]], list[list[int]]]:
@@ -46,13 +47,13 @@ def test_two_files_are_named_by_their_options(tmp_path: Path) -> None:
 def test_what_is_missing_is_said_without_labels(tmp_path: Path) -> None:
     path = tmp_path / "codes.npz"
     np.savez(path, database_codes=DATABASE)
-    said = (
+    message = (
         f"{path}: query_codes is missing: query_codes, database_codes are expected, or --query-codes FILE:KEY; "
         "there is database_codes"
     )
     with pytest.raises(HashbenchError) as raised:
         files.load_codes(path)
-    assert str(raised.value) == said
+    assert str(raised.value) == message
 
 
 def test_as_many_items_as_bits_are_not_guessed(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from hashbench.codes.files import _hdf5, h5
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count_blocks
 
-MOST_SECONDS, MOST_BYTES = 5, 500 << 20
+MOST_SECONDS = 5
+MOST_BYTES = 500 << 20
 MOST_ADDRESSES = 8 << 30  # threads reserve much that they never touch; what is touched is measured
 
 
@@ -135,7 +136,8 @@ def test_a_loop_of_the_hdf5_library_ends_in_one_line(
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_not_mixed_with_the_new_one(tmp_path: Path) -> None:
-    first, second = tmp_path / "codes.h5", tmp_path / "other.h5"
+    first = tmp_path / "codes.h5"
+    second = tmp_path / "other.h5"
     codes_with_names(second)
     codes_with_names(first)
     arrays = h5.arrays(first)
@@ -173,7 +175,8 @@ def test_peak_memory_is_that_of_the_packed_codes(tmp_path: Path) -> None:
     )
     rng = np.random.default_rng(0)
     arrays = damaged_codes.sound(rng)
-    n_items, n_bits = 400_000, 64
+    n_items = 400_000
+    n_bits = 64
     codes = np.tile(np.float32([-1, 1]), (n_items, n_bits // 2))  # 102 MB
     arrays |= {"query_codes": codes[:6], "database_codes": codes, "database_labels": np.arange(n_items) % 5}
     for write in (damaged_codes.npz, damaged_codes.npz_deflated, damaged_codes.h5):
@@ -191,7 +194,9 @@ def test_peak_memory_is_that_of_the_packed_codes(tmp_path: Path) -> None:
 def test_a_stream_of_more_codes_than_there_is_memory_for(tmp_path: Path) -> None:
     """1.9 GB of packed codes, which no process of at most 1.2 GB of data holds."""
     rng = np.random.default_rng(0)
-    path, n_items, n_bytes = tmp_path / "codes.h5", 30_000_000, 64
+    path = tmp_path / "codes.h5"
+    n_items = 30_000_000
+    n_bytes = 64
     with h5py.File(path, "w") as file:
         file["n_bits"] = 8 * n_bytes
         file["query_codes"] = rng.integers(0, 256, (3, n_bytes), np.uint8)
@@ -204,7 +209,7 @@ def test_a_stream_of_more_codes_than_there_is_memory_for(tmp_path: Path) -> None
     command = ["sh", "-c", limits, "sh", sys.executable, "-m", "hashbench", "eval", str(path), "--json"]
     streamed = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert streamed.returncode == 0, streamed.stderr
-    found = json.loads(streamed.stdout)["database_codes"]
-    assert (found["n_items"], found["n_distinct"]) == (n_items, None)
+    side = json.loads(streamed.stdout)["database_codes"]
+    assert (side["n_items"], side["n_distinct"]) == (n_items, None)
     held = subprocess.run([*command, "--no-stream"], capture_output=True, text=True, check=False, timeout=200)
     assert (held.returncode, held.stdout) != (0, streamed.stdout)  # the limit bites

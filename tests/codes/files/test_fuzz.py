@@ -26,7 +26,9 @@ from hashbench.codes.files import _hdf5
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import count_blocks
 
-N_FILES, LIMIT_SECONDS, BATCH = 2000, 20, 500
+N_FILES = 2000
+LIMIT_SECONDS = 20
+BATCH = 500
 Rng = np.random.Generator
 
 
@@ -116,9 +118,11 @@ def is_as_others_read(path: Path) -> bool:
     """Whether NumPy, SciPy or h5py find the values in the file that we do."""
     for role in damaged_codes.ROLES:
         if path.is_dir():
-            ours, others = files.array_at(str(path / f"{role}.npy"), role).whole(), np.load(path / f"{role}.npy")
+            ours = files.array_at(str(path / f"{role}.npy"), role).whole()
+            others = np.load(path / f"{role}.npy")
         elif path.suffix == ".mat" and path.read_bytes().startswith(b"MATLAB 5.0"):
-            ours, others = files.arrays_in(path)[role]().whole(), scipy.io.loadmat(path, variable_names=[role])[role]
+            ours = files.arrays_in(path)[role]().whole()
+            others = scipy.io.loadmat(path, variable_names=[role])[role]
         else:
             ours = files.arrays_in(path)[role]().whole()
             with h5py.File(path) as file:
@@ -133,7 +137,7 @@ def verdict(folder: Path, number: int) -> str:
     """How the reading of a file ended: equal, as others read it, refused, given up, or a fault."""
     path = damaged_file(folder, number)
     try:
-        found = counts(path)
+        counted = counts(path)
     except HashbenchError as error:
         if len(str(error).splitlines()) != 1:
             return f"fault: {number}: several lines: {error}"
@@ -142,7 +146,7 @@ def verdict(folder: Path, number: int) -> str:
         return f"fault: {number}: {type(error).__name__}: {error}"
     writer = WRITERS[number % len(WRITERS)]
     sound = writer(folder / f"{number}_sound", damaged_codes.sound(np.random.default_rng([62, number])))
-    if found == counts(sound):
+    if counted == counts(sound):
         return "equal"
     is_wrong = writer.__name__ in CHECKED or not is_as_others_read(path)
     return f"fault: {number}: a wrong number" if is_wrong else "as others read it"
@@ -169,8 +173,8 @@ def test_no_damaged_file_hangs_or_gives_a_wrong_number(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         lines = [json.loads(line) for line in io.StringIO(done.stdout)]
         assert len(lines) == BATCH, f"file {first + len(lines)} ended the process ({done.returncode}): {done.stderr}"
-        tally.update((form, said) for form, said in lines)
-    assert [said for _, said in tally if said.startswith("fault")] == []
+        tally.update((form, outcome) for form, outcome in lines)
+    assert [outcome for _, outcome in tally if outcome.startswith("fault")] == []
     print(dict(tally))
     assert tally.total() == N_FILES
 

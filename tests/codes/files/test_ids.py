@@ -69,7 +69,8 @@ def test_bytes_are_the_texts_that_they_hold(query: list[str], database: list[str
 
 
 def test_integers_are_no_texts() -> None:
-    query, texts = np.array([5, 6]), np.array(["5", "7"])
+    query = np.array([5, 6])
+    texts = np.array(["5", "7"])
     saved = SavedCodes(*no_codes(query, texts), query_ids=query, database_ids=texts)
     assert saved.ids_in_database() == 0
     with pytest.raises(HashbenchError, match="integers beside texts"):
@@ -92,21 +93,24 @@ def large(more: int, types: tuple[str, str], path: Path) -> Path:
 def test_exclude_self_and_the_leak_do_not_depend_on_the_type(
     types: tuple[str, str], more: int, n_shared: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = []
-    for of in (("i8", "i8"), types):
-        assert status("eval", str(large(more, of, tmp_path / "codes.npz")), "--exclude-self", "--json") == 0
-        found.append(json.loads(capsys.readouterr().out))
-    assert found[0]["metrics"] == found[1]["metrics"]
-    assert [each["leak"]["ids_in_database"] for each in found] == [n_shared] * 2
-    assert [each["excluded_self"] for each in found] == [n_shared] * 2
+    reports = []
+    for dtypes in (("i8", "i8"), types):
+        assert status("eval", str(large(more, dtypes, tmp_path / "codes.npz")), "--exclude-self", "--json") == 0
+        reports.append(json.loads(capsys.readouterr().out))
+    assert reports[0]["metrics"] == reports[1]["metrics"]
+    assert [report["leak"]["ids_in_database"] for report in reports] == [n_shared] * 2
+    assert [report["excluded_self"] for report in reports] == [n_shared] * 2
 
 
 def test_the_queries_of_two_files_are_the_same_whatever_their_type() -> None:
     rng = np.random.default_rng(0)
-    codes, relevance = pack(rng.integers(0, 2, (30, 8)) > 0), ClassRelevance(*[rng.integers(0, 3, 30)] * 2)
-    sides = [Side("a", count(codes, codes, relevance), np.arange(30, dtype=of) + (1 << 60)) for of in ("i8", "u8")]
-    found = compare(*sides, Metrics.parse("ap"), samples=50, interval=0.95)
-    assert (found.same_by, found.metrics["ap"].difference) == ("their ids", 0.0)
+    codes = pack(rng.integers(0, 2, (30, 8)) > 0)
+    relevance = ClassRelevance(*[rng.integers(0, 3, 30)] * 2)
+    sides = [
+        Side("a", count(codes, codes, relevance), np.arange(30, dtype=dtype) + (1 << 60)) for dtype in ("i8", "u8")
+    ]
+    comparison = compare(*sides, Metrics.parse("ap"), samples=50, interval=0.95)
+    assert (comparison.same_by, comparison.metrics["ap"].difference) == ("their ids", 0.0)
 
 
 @pytest.mark.parametrize("convert", [np.int32, np.float64, lambda ids: ids[:, None]])

@@ -43,7 +43,7 @@ def plain(value):
         assert value.shape == (1, 1)
         return {name: plain(value[0, 0][name]) for name in value.dtype.names}
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return [plain(each) for each in value.ravel(order="F")]
+        return [plain(cell) for cell in value.ravel(order="F")]
     return str(value[0]) if value.dtype.kind == "U" else value
 
 
@@ -69,9 +69,9 @@ def assert_same(ours, theirs):
 def test_nested_variables_are_read_as_scipy_reads_them(tmp_path: Path, value, compressed) -> None:
     path = tmp_path / "some.mat"
     scipy.io.savemat(path, {"first": np.arange(3.0), "value": value}, do_compression=compressed)
-    found = mat.read(path)
-    assert_same(found["value"], plain(scipy.io.loadmat(path)["value"]))
-    np.testing.assert_array_equal(found["first"], [[0, 1, 2]])
+    variables = mat.read(path)
+    assert_same(variables["value"], plain(scipy.io.loadmat(path)["value"]))
+    np.testing.assert_array_equal(variables["first"], [[0, 1, 2]])
 
 
 def small(path: Path, compressed: bool) -> bytes:
@@ -152,16 +152,16 @@ TABLE = matrix(
 def test_numbers_in_a_smaller_type_become_those_of_the_matrix(tmp_path: Path) -> None:
     """MATLAB stores doubles that are whole in as few bytes as they need."""
     path = write(tmp_path / "some.mat", SMALL)
-    for found in (mat.read(path)["small"], arrays_in(path)["small"]().whole()):
-        assert found.dtype == np.float64
-        np.testing.assert_array_equal(found, [[1, -2, 300]])
+    for values in (mat.read(path)["small"], arrays_in(path)["small"]().whole()):
+        assert values.dtype == np.float64
+        np.testing.assert_array_equal(values, [[1, -2, 300]])
 
 
 def test_an_object_is_left_unread_beside_others(tmp_path: Path) -> None:
     path = write(tmp_path / "some.mat", TABLE, SMALL)
-    found = mat.read(path)
-    assert found["a_table"] is None
-    assert found["small"].shape == (1, 3)
+    variables = mat.read(path)
+    assert variables["a_table"] is None
+    assert variables["small"].shape == (1, 3)
     arrays = arrays_in(path)
     assert arrays["small"]().shape == (1, 3)
     with pytest.raises(HashbenchError, match=r"a_table: not numeric \(MATLAB object\)"):

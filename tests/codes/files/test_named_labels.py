@@ -19,7 +19,8 @@ from hashbench.relevance.labels import LabelRelevance
 
 NAMES = np.array(["cat", "Häschen", "dog", ""])
 rng = np.random.default_rng(0)
-QUERY_IDS, DATABASE_IDS = rng.integers(0, 4, 9), rng.integers(0, 4, 40)
+QUERY_IDS = rng.integers(0, 4, 9)
+DATABASE_IDS = rng.integers(0, 4, 40)
 CODES = {f"{side}_codes": rng.integers(0, 2, (n, 12), np.uint8) for side, n in (("query", 9), ("database", 40))}
 LABELS = {"query_labels": NAMES[QUERY_IDS], "database_labels": np.append(NAMES[DATABASE_IDS[:-1]], "owl")}
 

@@ -17,7 +17,8 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import ClassRelevance, SharedLabelRelevance
 
 rng = np.random.default_rng(7)
-QUERY, DATABASE = rng.integers(0, 2, (3, 12), np.uint8), rng.integers(0, 2, (5, 12), np.uint8)
+QUERY = rng.integers(0, 2, (3, 12), np.uint8)
+DATABASE = rng.integers(0, 2, (5, 12), np.uint8)
 IDS = np.array([0, 1, 2]), np.array([0, 1, 2, 0, 1])
 
 Arrays = dict[str, Any]
@@ -44,7 +45,8 @@ def test_what_is_saved_comes_back(drawn: CodeSet, tmp_path_factory: pytest.TempP
     again = files.load(path)
     assert np.array_equal(again.query.bits(), drawn.query)
     assert np.array_equal(again.database.bits(), drawn.database)
-    rows, columns = slice(0, len(drawn.query)), slice(0, len(drawn.database))
+    rows = slice(0, len(drawn.query))
+    columns = slice(0, len(drawn.database))
     levels = [kind.levels[kind.block(rows, columns)] for kind in (again.relevance, drawn.relevance)]
     assert np.array_equal(*levels)
     assert again.notes == ()
@@ -116,7 +118,8 @@ def but(**changed: Any) -> Arrays:
     return {**arrays(), **changed}
 
 
-nan_codes, inf_codes = QUERY.astype(float), QUERY.astype(float)
+nan_codes = QUERY.astype(float)
+inf_codes = QUERY.astype(float)
 nan_codes[1, 2], inf_codes[0, 0] = np.nan, np.inf
 
 FAULTS: dict[str, tuple[Arrays, str]] = {

@@ -1,0 +1,121 @@
+"""``hashbench speed``: how long a run would take on this machine, by a few seconds of it."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option, echo
+
+from hashbench.cli import _options
+from hashbench.cli._given_run import given_run
+from hashbench.cli._options import AsJson, DatasetName, Device, ProtocolName
+from hashbench.cli._terminal import in_columns, json_text
+from hashbench.cli.catalogue import complete
+from hashbench.foundation.errors import counted
+
+if TYPE_CHECKING:
+    from hashbench.runs.speed import Speed
+
+
+def command(
+    method: Annotated[str, Argument(help="A method that trains a network.", autocompletion=complete("methods"))],
+    dataset: DatasetName,
+    protocol: ProtocolName = None,
+    bits: Annotated[int | None, Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")] = None,
+    model: Annotated[str | None, Option(help="Encoder, such as linear or mlp; see hashbench list models.")] = None,
+    settings: _options.Settings = None,
+    budget: Annotated[str | None, Option(help="One of the method's budgets. Default: the first.")] = None,
+    weights: Annotated[str | None, Option(metavar="none|FILE|NAME", help="Initial weights, as of train.")] = None,
+    device: Device = "auto",
+    precision: Annotated[str, Option(help="auto, float32 or bfloat16, as of train.")] = "auto",
+    threads: _options.Threads = 1,
+    seconds: Annotated[float, Option(min=0.1, metavar="S", help="How long steps are made.")] = 20.0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how fast a run trains here, and say how many hours all of it takes; nothing is stored.
+
+    The steps are those of the run itself: its items, augmentation, objective and optimiser. Then a part of the items is
+    encoded and scored, and the rest is computed from it. A run that starts from another is measured after that one,
+    unless that one is trained already. Inputs that are not here, features among them, are named and nothing is done.
+    """
+    from hashbench.foundation.parallel import ComputeOptions
+    from hashbench.runs.run import Options
+    from hashbench.runs.speed import measure
+    from hashbench.runs.store import Store
+
+    named = given_run(
+        method,
+        dataset,
+        protocol,
+        bits=bits,
+        model=model,
+        settings=settings,
+        weights=weights,
+        seed=0,
+        budget=budget,
+        split_seed=None,
+    )
+    compute = ComputeOptions(precision=precision, threads=threads)
+    options = Options(device=device, compute=compute, weights=named.weights)
+    speed = measure(named.run, Store.default(), options, seconds)
+    if as_json:
+        echo(json_text(_values(speed)))
+        return
+    if speed.base is not None:
+        echo("\n".join([*_lines(speed.base), ""]))
+    echo("\n".join(_lines(speed)))
+
+
+def _values(speed: "Speed") -> dict[str, Any]:
+    keys = ("n_items", "timed_items", "timed_steps", "timed_s", "items_per_s", "train_s", "encode_s", "score_s")
+    others = ("total_s", "device", "hasher_bytes", "peak_memory", "gpu_memory")
+    base = None if speed.base is None else _values(speed.base)
+    values = {key: getattr(speed, key) for key in (*keys, *others)}
+    return {"run": str(speed.run.name), **values, "hours": speed.total_s / 3600, "base": base}
+
+
+def _lines(speed: "Speed") -> Iterator[str]:
+    from hashbench.datasets.status import readable
+    from hashbench.foundation import provenance
+
+    run = speed.run
+    unit = "images" if run.card.kind == "images" and run.settings.features == "pixels" else "items"
+    processor = provenance.gpu_name() if speed.device.startswith("cuda") else provenance.processor()["cpu"]
+    parts = f"{duration(speed.train_s)} to train, {duration(speed.encode_s)} to encode"
+    memory = [] if speed.gpu_memory is None else [f"{readable(speed.gpu_memory)} of the GPU"]
+    memory += [] if speed.peak_memory is None else [f"{readable(speed.peak_memory)} of the process"]
+    timed = f"{counted(speed.timed_steps, 'step')} in {speed.timed_s:.1f} s"
+    facts = {
+        "run": f"{run.name.method} on {run.name.dataset} {run.name.protocol}, {run.settings.size}: {run.name}",
+        "device": f"{speed.device}, {processor}",
+        "speed": f"{speed.items_per_s:,.0f} {unit} a second: {timed}",
+        "hours": f"{hours(speed.total_s)} ({duration(speed.total_s)}): {parts}, {duration(speed.score_s)} to score",
+        "memory": ", ".join(memory),
+        "disk": f"{readable(speed.hasher_bytes)} for the trained hasher",
+    }
+    if speed.run.base is not None:
+        facts["starts"] = f"from {speed.run.base.name}, which is trained once for all runs that start from it"
+    yield from in_columns((key, text) for key, text in facts.items() if text)
+
+
+def hours(seconds: float) -> str:
+    """Seconds as hours, with as many decimals as they need.
+
+    >>> hours(36000), hours(540), hours(1)
+    ('10.0', '0.15', '0.0003')
+    """
+    value = seconds / 3600
+    for decimals, least in ((1, 1.0), (2, 0.1), (3, 0.01)):
+        if value >= least:
+            return f"{value:.{decimals}f}"
+    return f"{value:.4f}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(0.4), duration(62), duration(7200)
+    ('0.4 s', '1.0 min', '2.0 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

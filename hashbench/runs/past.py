@@ -1,0 +1,61 @@
+"""What past runs say of one like them: the median of their seconds, or of another figure of their rows."""
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hashbench.foundation.config import Setting
+from hashbench.runs.row import Row
+from hashbench.runs.run import Run
+
+LIKE = ("model", "features")  # a network of ImageNet says nothing of how long a linear one takes
+CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
+Figure = Callable[[Row], float | None]  # a number of a row, such as its seconds
+
+
+def seconds_of(row: Row) -> float | None:
+    """The seconds to train, encode and score; None of a row that has none."""
+    taken = row.seconds
+    return None if taken is None else taken.train + taken.encode + taken.score
+
+
+@dataclass(frozen=True)
+class Past:
+    """A figure of past runs, such as their seconds, by method, data set, protocol and size: its medians."""
+
+    medians: Mapping[tuple[Any, ...], float]
+
+    @staticmethod
+    def of(rows: Iterable[Row], figure: Figure = seconds_of) -> "Past":
+        """The medians over all successful ``rows``, on whatever machines, that have the ``figure``."""
+        found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+        for row in rows:
+            value = figure(row) if row.status == "ok" else None
+            if value is not None:
+                place, settings = (row.dataset, row.protocol), row.config.get("settings", {})
+                for key in _keys(row.method, str(row.config.get("budget")), place, settings):
+                    found[key].append(value)
+        return Past({key: statistics.median(values) for key, values in found.items()})
+
+    def of_run(self, run: Run, *, on_any_data: bool = True) -> float | None:
+        """The median of past runs of its method, budget, network and features, on its protocol with its size.
+
+        Otherwise of any size, then of any protocol of its data set, then ``on_any_data``; None if there is none.
+        """
+        name = run.name
+        keys = list(_keys(name.method, name.budget, (name.dataset, name.protocol), name.settings))
+        keys = keys if on_any_data else keys[:-1]
+        return next((self.medians[key] for key in keys if key in self.medians), None)
+
+
+def _keys(
+    method: str, budget: str, place: tuple[str, str], settings: Mapping[str, Setting]
+) -> Iterator[tuple[Any, ...]]:
+    """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
+    like = (method, budget, *(str(settings.get(key)) for key in LIKE))
+    yield *like, *place, *(str(settings.get(key)) for key in CODE_SIZE)
+    yield *like, *place
+    yield *like, place[0]
+    yield like

@@ -1,0 +1,238 @@
+"""How long a run takes on this machine, measured on a part of it; nothing is stored."""
+
+import time
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hashbench.codes import Codes
+from hashbench.contract import PIXELS, BinaryOutput, DamagedHasher, Hasher, Output, SavedHasher
+from hashbench.datasets.protocol import Neighbours
+from hashbench.features import path_of as features_path
+from hashbench.foundation import provenance
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import training_threads
+from hashbench.relevance.labels import Relevance
+from hashbench.relevance.neighbours import NeighbourRelevance
+from hashbench.runs.command import command_of
+from hashbench.runs.data import RunData, open_data, require_supervision
+from hashbench.runs.execute import encode, scored
+from hashbench.runs.guard import is_saved, load_saved
+from hashbench.runs.needs import missing_inputs
+from hashbench.runs.past import Past
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
+from hashbench.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from hashbench.training.speed import StepClock
+
+SECONDS = 20.0  # of steps
+LONG_S = 1.0  # a part of the encoding, or of the scoring, that takes so long tells how long all takes
+SMALLEST = 1 / 256  # of all items: the first part
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How long a run takes on this machine; ``base`` is the run that it starts from, unless that is trained already."""
+
+    run: Run
+    n_items: int  # of all steps of the run
+    timed_items: int
+    timed_steps: int
+    timed_s: float
+    train_s: float  # this and the following are of the whole run
+    encode_s: float
+    score_s: float
+    hasher_bytes: int
+    device: str
+    peak_memory: int | None  # of this process, in bytes
+    gpu_memory: int | None  # of the GPU, in bytes: the most that PyTorch held
+    base: "Speed | None" = None
+
+    @property
+    def items_per_s(self) -> float:
+        """Training items a second."""
+        return self.timed_items / self.timed_s
+
+    @property
+    def total_s(self) -> float:
+        """The seconds of the whole run, without its base."""
+        return self.train_s + self.encode_s + self.score_s
+
+
+def measure(run: Run, store: Store, options: Options, seconds: float = SECONDS) -> Speed:
+    """The speed of ``run``, by so many ``seconds`` of its steps and by parts of its encoding and scoring.
+
+    The steps are the run's own: its items, objective, optimiser and checkpoints, in a folder that is removed.
+    HashbenchError for a method without steps, where an input is not here, or where training fails.
+    """
+    if not isinstance(run.settings, TrainingSettings):
+        raise HashbenchError(_without_steps(run, store))
+    require_supervision(run)
+    _require_inputs(run, weights=options.weights is None)
+    import torch  # noqa: F401  (the threads of what is imported later are not set)
+
+    with TemporaryDirectory(prefix="hashbench-speed-") as folder, training_threads(options.compute.threads):
+        speed, _ = _measured(run, store, Path(folder), options, seconds)
+    return speed
+
+
+def _without_steps(run: Run, store: Store) -> str:
+    """That the run has no steps, how long past runs like it took, and the command that runs it."""
+    seconds = Past.of(store.rows(damaged=lambda _: None)).of_run(run)
+    taken = "no row says how long it takes" if seconds is None else f"past runs like it took {seconds:.1f} s"
+    fault = f"{run.name.method} trains no network, so it has no steps to time"
+    return f"{fault}; {taken}: {command_of(run.name, run.name.identity)}"
+
+
+def _require_inputs(run: Run, *, weights: bool) -> None:
+    """Raises HashbenchError, with how to get it, for the first input that is not here; features are inputs too."""
+    for missing in missing_inputs([run], weights=weights)[str(run.name)]:
+        raise HashbenchError(f"not here: {missing.what}: {missing.remedy}")
+    for each in (run, run.base):
+        name = PIXELS if each is None else each.settings.features
+        if name != PIXELS and not features_path(run.card.name, name).is_file():
+            how = f"hashbench features {run.card.name} --model {name} extracts them, and says how long that takes"
+            raise HashbenchError(f"not here: the features {name} of {run.card.name}: {how}")
+
+
+def _measured(run: Run, store: Store, folder: Path, options: Options, seconds: float) -> tuple[Speed, Hasher]:
+    """The speed of a run, and its hasher as the timed steps left it."""
+    from hashbench.training.device import pick_device
+    from hashbench.training.speed import Enough, StepClock
+
+    base, base_hasher = None, None
+    if run.base is not None and is_saved(run.base, store):
+        base_hasher = load_saved(run.base, store, options.device)
+    elif run.base is not None:
+        base, base_hasher = _measured(run.base, store, folder / "base", options, seconds)
+    folder.mkdir(exist_ok=True)
+    data, clock = open_data(run, options), StepClock(seconds)
+    n_items = _items_of_all_steps(run, data)
+    started = time.perf_counter()
+    try:
+        hasher = run.method.fit(run.settings, replace(data.training(folder, options, base_hasher), after_step=clock))
+        train_s = time.perf_counter() - started
+        timed_items, timed_steps, timed_s = n_items, clock.n_all_steps, train_s
+    except Enough:
+        hasher = _hasher(run, clock, folder, options, base_hasher)
+        timed_items, timed_steps, timed_s = clock.n_items, clock.n_steps, clock.timed_s
+        train_s = clock.before_s + n_items / timed_items * timed_s
+    hasher.save(folder)
+    encode_s, score_s = _encoding_and_scoring(hasher, data, folder, options)
+    device = pick_device(options.device)
+    speed = Speed(
+        run,
+        n_items,
+        timed_items,
+        timed_steps,
+        timed_s,
+        train_s,
+        encode_s,
+        score_s,
+        hasher_bytes=sum(path.stat().st_size for path in folder.glob("hasher.*")),
+        device=str(device),
+        peak_memory=provenance.peak_memory(),
+        gpu_memory=provenance.gpu_memory(str(device)),
+        base=base,
+    )
+    return speed, hasher
+
+
+def _items_of_all_steps(run: Run, data: RunData) -> int:
+    settings = cast("TrainingSettings", run.settings)
+    of_epoch = settings.steps_per_epoch * settings.batch_size or len(data.ids.train_ids)
+    return settings.epochs * of_epoch
+
+
+def _hasher(run: Run, clock: "StepClock", folder: Path, options: Options, base: Hasher | None) -> Hasher:
+    """The method's hasher with the network that the clock stopped; the network itself if it saves more than that."""
+    clock.network.save(folder)
+    try:
+        return run.method.load(run.settings, SavedHasher(folder, options.device, base))
+    except DamagedHasher:
+        return clock.network
+
+
+class _Part(RunData):
+    """Some of the queries and of the database."""
+
+    @property
+    def relevance(self) -> Relevance:
+        """As of the whole; in place of neighbours, which would be stored, any items."""
+        rule = self.run.protocol.relevance
+        if not isinstance(rule, Neighbours):
+            return super().relevance
+        nearest = np.arange(min(rule.k, len(self.ids.database_ids)))
+        return NeighbourRelevance(np.tile(nearest, (len(self.ids.query_ids), 1)), len(self.ids.database_ids))
+
+
+def _part(data: RunData, share: float) -> _Part:
+    """The ``share`` of the queries and of the database, evenly spaced."""
+
+    def some(ids: Ids) -> Ids:
+        return ids[np.linspace(0, len(ids) - 1, ceil(share * len(ids))).astype(np.int64)]
+
+    ids = replace(data.ids, query_ids=some(data.ids.query_ids), database_ids=some(data.ids.database_ids))
+    return _Part(**{**vars(data), "ids": ids})
+
+
+def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, options: Options) -> tuple[float, float]:
+    """The seconds to encode and to score everything, by those of parts, each twice as large as the one before."""
+    quiet = replace(options, progress=False)
+    encoded: list[tuple[float, float]] = []  # share of the items, seconds
+    counted: list[tuple[float, float]] = []  # share of the pairs of a query and an item, seconds
+    share = SMALLEST
+    smallest = _part(data, share)
+    scored(encode(hasher, smallest, quiet), smallest, folder, quiet)  # kernels are compiled
+    while True:
+        part = _part(data, share)
+        started = time.perf_counter()
+        output = encode(hasher, part, quiet)
+        encoded.append((share, time.perf_counter() - started))
+        counted.append((share**2, _seconds_to_score(output, part, folder, quiet)))
+        if share == 1 or encoded[-1][1] + counted[-1][1] >= LONG_S:
+            break
+        share *= 2
+    # the codes of few items are those of many: the encoding may have ended while the scoring was too short
+    while isinstance(output, BinaryOutput) and share < 1 and counted[-1][1] < LONG_S:
+        share *= 2
+        part = _part(data, share)
+        counted.append((share**2, _seconds_to_score(_repeated(output, part), part, folder, quiet)))
+    return _seconds_of_all(encoded), _seconds_of_all(counted)
+
+
+def _seconds_to_score(output: Output, data: RunData, folder: Path, options: Options) -> float:
+    started = time.perf_counter()
+    scored(output, data, folder, options)
+    return time.perf_counter() - started
+
+
+def _repeated(output: BinaryOutput, data: RunData) -> BinaryOutput:
+    """The codes of ``output``, repeated until there are as many as ``data`` has items."""
+    items = data.search_items
+
+    def of(codes: Codes, n: int) -> Codes:
+        return Codes(np.resize(codes.words, (n, codes.words.shape[1])), codes.n_bits)
+
+    return replace(
+        output,
+        query=of(output.query, len(items.queries)),
+        database=of(output.database, len(items.database)),
+        data=items,
+        activations=None,
+    )
+
+
+def _seconds_of_all(parts: list[tuple[float, float]]) -> float:
+    """The seconds at share 1 on the line through the last two parts (share, seconds), or through the only one and 0."""
+    (before, before_s), (last, last_s) = ([(0.0, 0.0), *parts])[-2:]
+    slope = max(0.0, last_s - before_s) / (last - before)
+    return last_s + slope * (1 - last)

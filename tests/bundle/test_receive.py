@@ -1,0 +1,253 @@
+"""``hashbench results merge`` of a bundle: rows of others are scored again from their codes, by the labels here."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support import stored_rows
+from support.bundles import Change, changed, content, json_changed, names, row_changed, row_in
+from support.command_line import call
+
+from hashbench import metrics
+from hashbench.bundle.arrays import read_codes
+from hashbench.bundle.pack import Order, pack
+from hashbench.foundation.config import digest
+from hashbench.foundation.errors import HashbenchError
+from hashbench.metrics import Metrics
+from hashbench.report import contents, page
+from hashbench.runs.row import Row
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
+
+MAKER = "<script>alert(1)</script> @all"
+ROWS = "results/rows/digits-s1.jsonl"
+ITQ, LSH = (str(Run.resolve("digits", "s1", method, {"bits": 12}).name) for method in ("itq", "lsh"))
+CODES = f"results/runs/{LSH}/codes.npz"
+
+
+@pytest.fixture
+def mine(bundle: Path, tmp_path: Path) -> Path:
+    """The bundle of the three runs, with the name of who made it."""
+    edit = json_changed(lambda found: found.update(maker=MAKER))
+    return changed(bundle, tmp_path / "mine.zip", {"manifest.json": edit}, listed=False)
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Path:
+    return tmp_path / "into"
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All files but the lock."""
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+
+
+def left_out(capsys: pytest.CaptureFixture[str], into: Path, path: Path) -> str:
+    """What is said of the LSH row of seed 0, which alone is not merged; --dry-run writes nothing."""
+    for options in (["--dry-run"], []):
+        code, out, error = call(capsys, "--results", into, "results", "merge", path, *options)
+        assert (code, out.splitlines()[1]) == (1, "  2 copied"), (out, error)
+        assert into.exists() == (not options)
+    assert LSH not in stored_rows.names(into)
+    first = error.splitlines()[0]
+    assert first.startswith(f"left out: {path}: {LSH}: ")
+    return first.removeprefix(f"left out: {path}: {LSH}: ")
+
+
+def test_rows_are_merged_with_their_maker_and_their_counts(
+    capsys: pytest.CaptureFixture[str], mine: Path, trained: Path, into: Path
+) -> None:
+    code, out, error = call(capsys, "--results", into, "results", "merge", mine)
+    assert (code, error) == (0, "")
+    assert out.splitlines()[1:] == ["  3 copied", f"  3 histograms kept in {into / 'evidence'}"]
+    own, merged = ({row.run: row for row in Store(folder).rows()} for folder in (trained, into))
+    assert merged == {run: row.model_copy(update={"maker": MAKER}) for run, row in own.items()}
+    assert all(Store(into).histogram(row) is not None for row in merged.values())
+    listed = call(capsys, "--results", into, "results", "list")[1]
+    assert " ".join(listed.split()).count(f"by {MAKER}") == 3
+    sheet = " ".join(call(capsys, "--results", into, "results", "show", ITQ)[1].split())
+    assert f" by {MAKER} machine " in sheet
+
+    before = tree(into)
+    code, out, error = call(capsys, "--results", into, "results", "merge", mine)
+    assert (code, error, tree(into)) == (0, "", before)
+    assert "  3 already here" in out
+
+
+def test_the_maker_of_a_row_stays_when_another_one_packs_it(
+    capsys: pytest.CaptureFixture[str], mine: Path, into: Path, tmp_path: Path
+) -> None:
+    assert call(capsys, "--results", into, "results", "merge", mine)[0] == 0
+    rows = {row.run: row for row in Store(into).rows()}
+    again = Order("digits", codes=False, maker="Other")
+    pack(again, tmp_path / "b.zip", Store(into), lambda _: None)
+    assert row_in(content(tmp_path / "b.zip", ROWS), ITQ)["maker"] == MAKER == rows[ITQ].maker
+    assert "of rows by Other" in content(tmp_path / "b.zip", "README.md").decode()
+
+
+def test_by_names_the_maker(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:
+    path = tmp_path / "b.zip"
+    assert call(capsys, "bundle", "digits", "--by", "Ada L.", "-o", path)[0] == 0
+    assert json.loads(content(path, "manifest.json"))["maker"] == "Ada L."
+    assert call(capsys, "verify", path)[1].splitlines()[0].endswith(", rows of Ada L.")
+    for name in ("", "two\nlines", "x" * 81, "\u202eback", " a"):
+        code, out, error = call(capsys, "bundle", "digits", "--by", name, "-o", path)
+        assert (code, out, error.count("\n")) == (2, "", 1) and error.startswith("error: --by ")
+
+
+def test_the_page_of_results_shows_the_maker_as_text(
+    capsys: pytest.CaptureFixture[str], mine: Path, into: Path
+) -> None:
+    assert call(capsys, "--results", into, "results", "merge", mine)[0] == 0
+    text = page.render(contents.gather(Store(into), pytest.fail, ["digits"]))
+    assert "<script>alert" not in text and "\\u003cscript>alert(1)" in text
+
+
+def last_bit(row: dict[str, Any]) -> None:
+    """A change that verify takes for rounding."""
+    row["searches"]["database"]["ap"]["mean"] += 1e-12
+
+
+def test_a_forged_value(capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path) -> None:
+    path = changed(bundle, tmp_path / "b.zip", {ROWS: row_changed(last_bit, LSH)}, listed=True)
+    assert left_out(capsys, into, path).startswith("database.ap.mean is ")
+
+
+def test_what_the_codes_do_not_give_is_said(
+    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+) -> None:
+    def edit(row: dict[str, Any]) -> None:
+        row["searches"].update(test={"ap": row["searches"]["database"]["ap"]})
+
+    path = changed(bundle, tmp_path / "b.zip", {ROWS: row_changed(edit, LSH)}, listed=True)
+    code, _, error = call(capsys, "--results", into, "results", "merge", path)
+    assert (code, error) == (0, f"note: {LSH}: test.ap: nothing that gives them is in the bundle\n")
+
+
+def test_without_codes_the_histogram_is_scored(
+    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+) -> None:
+    path = changed(bundle, tmp_path / "b.zip", {CODES: None}, listed=True)
+    code, out, error = call(capsys, "--results", into, "results", "merge", path)
+    assert (code, error) == (0, "") and "  3 copied" in out and "not scored" not in out
+
+
+def test_without_the_data_set_the_labels_beside_the_codes_count(
+    capsys: pytest.CaptureFixture[str], bundle: Path, into: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: object) -> None:
+        raise HashbenchError("digits: not here")
+
+    monkeypatch.setattr("hashbench.bundle.receive.open_dataset", gone)
+    code, out, error = call(capsys, "--results", into, "results", "merge", bundle)
+    assert code == 0 and "  3 copied" in out
+    assert error.count("scored by the labels beside its codes: digits: not here\n") == 3
+
+
+def arrays_of(data: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(data)) as found:
+        return dict(found)
+
+
+def stored(arrays: dict[str, Any]) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def fitted(bundle: Path, folder: Path, arrays: dict[str, Any]) -> Path:
+    """A bundle whose LSH row, histogram and codes fit each other, as a forger would make them of these ``arrays``."""
+    file, row = folder / "codes.npz", Row.model_validate(row_without_digest(bundle))
+    file.write_bytes(stored(arrays))
+    codes = read_codes(file, row)
+    assert codes.relevance is not None
+    counts = codes.histogram(codes.relevance)
+    counts.save(folder / "histogram.npz")
+    values = metrics.mean_values(counts, Metrics.parse(list(row.metrics), source=None))
+
+    def edit(content: dict[str, Any]) -> None:
+        content["searches"] = {"database": {name: value.model_dump() for name, value in values.items()}}
+        content["artefacts"] = {"histogram": counts.sha256()}
+        content["distinct_codes"] = codes.distinct.model_dump()
+
+    histogram = (folder / "histogram.npz").read_bytes()
+    changes: dict[str, Change] = {
+        ROWS: row_changed(edit, LSH),
+        CODES: file.read_bytes(),
+        f"results/runs/{LSH}/histogram.npz": histogram,
+    }
+    return changed(bundle, folder / "fitted.zip", changes, listed=True)
+
+
+def row_without_digest(bundle: Path) -> dict[str, Any]:
+    row = row_in(content(bundle, ROWS), LSH)
+    row.pop("row_sha256")
+    return row
+
+
+def test_labels_of_its_own_are_not_taken(
+    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+) -> None:
+    """Codes, labels, histogram and row fit each other, so verify finds nothing; the data set here has other labels."""
+    arrays = arrays_of(content(bundle, CODES))
+    for side in ("query", "database"):
+        arrays[f"{side}_labels"] = np.zeros_like(arrays[f"{side}_labels"])  # all are relevant
+    path = fitted(bundle, tmp_path, arrays)
+    assert call(capsys, "verify", path)[0] == 0
+    assert left_out(capsys, into, path).startswith("codes.npz gives another histogram: SHA-256 is ")
+
+
+def test_longer_codes_than_the_row_says(
+    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+) -> None:
+    arrays = arrays_of(content(bundle, CODES))
+    for side in ("query_codes", "database_codes"):
+        arrays[side] = np.hstack([arrays[side], arrays[side]])
+    arrays["n_bits"] = 24
+    path = fitted(bundle, tmp_path, arrays)
+    assert left_out(capsys, into, path).startswith("codes.npz has codes of 24 bits, the row is of 12")
+    assert call(capsys, "verify", path)[0] == 1
+
+
+def reconfigured(bundle: Path, path: Path, change: Callable[[dict[str, Any]], object]) -> tuple[Path, str]:
+    """The bundle with another configuration of the LSH row, all digests and names made to fit; and its new name."""
+    row = row_without_digest(bundle)
+    change(row)
+    row["cell_hash"], row["config_hash"] = digest(row["config"]), digest({**row["config"], "seed": row["seed"]})
+    row["run"] = f"digits-s1-{row['method']}-12b-s0-{row['config_hash'][:10]}"
+    lines = row_changed(lambda content: (content.clear(), content.update(row, row_sha256="")), LSH)
+    changes: dict[str, Change] = {ROWS: lines}
+    for name in names(bundle):
+        if name.startswith(f"results/runs/{LSH}/"):
+            changes |= {name: None, name.replace(LSH, row["run"]): content(bundle, name)}
+    return changed(bundle, path, changes, listed=True), row["run"]
+
+
+def test_another_protocol_and_other_settings_than_are_here(
+    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+) -> None:
+    changes: list[tuple[Callable[[dict[str, Any]], object], str]] = [
+        (lambda row: row["config"]["data"]["split"].update(seed=9), "of a protocol of digest "),
+        (lambda row: row["config"]["settings"].update(evil=1), ""),
+        (lambda row: row["config"].update(base="evil"), "its configuration cannot be read"),
+    ]
+    for number, (change, complaint) in enumerate(changes):
+        path, run = reconfigured(bundle, tmp_path / f"{number}.zip", change)
+        code, _, error = call(capsys, "--results", into, "results", "merge", path)
+        assert code == 1 and error.startswith(f"left out: {path}: {run}: {complaint}")
+        assert run not in stored_rows.names(into)
+
+
+def test_a_row_of_a_method_that_is_not_installed_here(
+    capsys: pytest.CaptureFixture[str], bundle: Path, tmp_path: Path, into: Path
+) -> None:
+    def change(row: dict[str, Any]) -> None:
+        row["method"] = row["config"]["method"] = "their_hash"
+
+    path, run = reconfigured(bundle, tmp_path / "b.zip", change)
+    assert call(capsys, "--results", into, "results", "merge", path)[0] == 0
+    assert run in stored_rows.names(into)

@@ -1,0 +1,119 @@
+"""A run in slices of time is the undisturbed run, to the bit, and what goes on elsewhere says so."""
+
+import time
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+import pytest
+from support.command_line import call
+from support.waiting import until
+
+from hashbench.contract import TimeIsOver
+from hashbench.jobs import follow
+from hashbench.runs.guard import row_of
+from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Plan, run_all
+from hashbench.runs.store import HOLDER, Store
+from hashbench.training import checkpoint, loop
+
+ROUNDS = {"model": "mlp", "augment": "none", "epochs": 3, "steps_per_epoch": 4, "batch_size": 10}
+SPARSE = {**ROUNDS, "classes_per_batch": 5, "augment_per": "item", "d": 8}
+OF_BASE = {f"base.{key}": value for key, value in SPARSE.items() if key not in ("model", "d")}
+RUNS = [("sparse_hash", {**SPARSE, **OF_BASE}), ("classifier", {**ROUNDS, "classes": 10}), ("mihash", {"epochs": 3})]
+AT_ONCE = Options(device="cpu", stop_at=0.0)
+
+
+def run_called(method: str, settings: dict[str, Any]) -> Run:
+    return Run.resolve("digits", "s1", method, settings if method != "mihash" else {"bits": 8, **settings})
+
+
+@pytest.fixture
+def slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call may begin, and its time is over after one epoch."""
+    monkeypatch.setattr(Options, "time_is_over", False)
+
+
+@pytest.mark.usefixtures("slices")
+@pytest.mark.parametrize(("method", "settings"), RUNS)
+def test_a_run_in_slices_is_the_undisturbed_one(method: str, settings: dict[str, Any], tmp_path: Path) -> None:
+    run = run_called(method, settings)
+    undisturbed = row_of(run, Store(tmp_path / "undisturbed"), Options(device="cpu"))
+    store, n_slices, row = Store(tmp_path / "slices"), 0, None
+    while row is None:
+        n_slices += 1
+        try:
+            row = row_of(run, store, AT_ONCE)
+        except TimeIsOver:
+            assert list(store.folder.glob(f"runs/*/{checkpoint.FILE}"))
+    assert n_slices == (5 if method == "sparse_hash" else 3)
+    assert (row.searches, row.artefacts, row.objective) == (
+        undisturbed.searches,
+        undisturbed.artefacts,
+        undisturbed.objective,
+    )
+    for path in (tmp_path / "undisturbed").glob("runs/*/codes.npz"):
+        with np.load(path) as a, np.load(store.folder / path.relative_to(tmp_path / "undisturbed")) as b:
+            assert all(np.array_equal(a[name], b[name]) for name in a.files)
+
+
+def test_the_time_of_a_table_is_over_with_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    table = ("run", "digits", "--only", "method=lsh", "--only", "bits=12", "--only", "seed=0", "--minutes")
+    for wrong in ("0", "-1", "nan"):
+        code, _, err = call(capsys, *table, wrong)
+        assert (code, err) == (2, f"error: --minutes {wrong}: more than 0 is expected, such as --minutes 12\n")
+    assert call(capsys, *table, 12, "--ray", "auto")[0] == 2
+    code, _, err = call(capsys, *table, 1e-9)
+    assert code == 3
+    assert err.splitlines()[-1] == "the time is over: 1 of 1 runs are not done: the same command goes on"
+    assert not list(Store.default().files())
+    assert call(capsys, *table, 12)[0] == 0
+
+
+def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither for the run itself nor for the one that it starts from."""
+    monkeypatch.setattr(follow, "POLL_S", 0.1)
+    store, run = Store(tmp_path), run_called(*RUNS[0])
+    assert run.base is not None
+    let_go = Event()
+
+    def hold(name: str) -> None:
+        with store.run_lock(name, wait=True):
+            let_go.wait()
+
+    for held in (run, run.base):
+        thread = Thread(target=hold, args=(str(held.name),))
+        thread.start()
+        assert until((store.run_folder(str(held.name)) / HOLDER).exists)
+        assert list(run_all([run], store, Options(device="cpu", stop_at=time.monotonic() + 0.3))) == []
+        let_go.set()
+        thread.join()
+        let_go.clear()
+
+
+def test_runs_in_workers_stop_too(tmp_path: Path) -> None:
+    runs = [Run.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
+    assert (
+        list(run_all(runs, Store(tmp_path), Options(device="cpu", stop_at=time.monotonic() + 12), Plan(jobs=2))) == []
+    )
+    assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 2
+
+
+@pytest.mark.usefixtures("slices")
+def test_what_differs_where_a_run_goes_on_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, store = run_called(*RUNS[2]), Store(tmp_path)
+    here = checkpoint.made_by(loop.pick_device("cpu"), "float32")
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "made_by", lambda *_: {**here, "PyTorch": "1.0", "processor": "an abacus"})
+        with pytest.raises(TimeIsOver):
+            row_of(run, store, AT_ONCE)
+    capsys.readouterr()
+    row_of(run, store, Options(device="cpu"))
+    expected = f"(its PyTorch is 1.0, here {here['PyTorch']}; its processor is an abacus, here {here['processor']})"
+    told = f"note: {run.name} goes on after epoch 1, but perhaps not to the bit {expected}\n"
+    assert capsys.readouterr().err == told

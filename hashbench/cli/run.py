@@ -112,7 +112,7 @@ def command(
     waiting = {str(run.name) for run, _ in not_tried}
     ready = [run for run in todo if str(run.name) not in waiting]
     if dry_run:
-        _dry_run(todo, store, jobs or parallel.available_cores())
+        _dry_run(todo, store, jobs)
         return
     failed = [(run, "it failed in an earlier call") for run in left]
     n_left = 0
@@ -197,6 +197,7 @@ def _not_tried(todo: "list[Run]", *, dry_run: bool) -> "list[tuple[Run, str]]":
 
 
 def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
+    from hashbench.foundation.parallel import available_cores
     from hashbench.runs.past import Past
 
     past = Past.of(store.rows(damaged=lambda _: None))
@@ -204,7 +205,7 @@ def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
         echo(str(run.name))
     known = [each for each in map(past.of_run, todo) if each is not None]
     if known:
-        together = max(sum(known) / min(jobs, len(todo)), *known)
+        together = max(sum(known) / min(jobs or available_cores(), len(todo)), *known)
         unknown = f", and {len(todo) - len(known)} runs that no past row tells about" if len(known) < len(todo) else ""
         note(f"{_about(together)}, by past rows on the machines that made them{unknown}")
 
@@ -220,8 +221,8 @@ def _follow(
 ) -> "tuple[int, list[tuple[Run, str]]]":
     """The number of outcomes, and the failed runs with their reasons, after it has shown each outcome as it arrives.
 
-    So many run ``at_once``; on a Ray cluster nobody knows (None). On a terminal that is one line: done, running and
-    failed runs, the time left, and the last result.
+    So many run ``at_once``; on a Ray cluster, and with --jobs auto, nobody knows. On a terminal that is one line: done,
+    running and failed runs, the time left, and the last result.
     """
     _interrupts.say_that_it_continues()
     failed, started, on_terminal = list["tuple[Run, str]"](), time.monotonic(), sys.stderr.isatty()
@@ -243,7 +244,7 @@ def _follow(
 
 
 def _running(n_left: int, at_once: int | None) -> str:
-    return f"{n_left} waiting or running" if at_once is None else f"{min(at_once, n_left)} running"
+    return f"{n_left} waiting or running" if not at_once else f"{min(at_once, n_left)} running"
 
 
 def _result(outcome: "Outcome") -> str:

@@ -82,6 +82,13 @@ def test_a_dry_run_says_how_long_the_runs_take(root: str, capsys: pytest.Capture
     for jobs, hours in (("2", "2.0"), ("8", "2.0")):  # the longest run is one run
         said = call(capsys, *dry, "--jobs", jobs)[2].splitlines()
         assert said[-1] == f"about {hours} hours, {unknown}"
+    assert call(capsys, *dry, "--jobs", "auto")[:2] == (0, out)
+    for jobs in ("0", "-1", "2.5", "all"):
+        assert call(capsys, *dry, "--jobs", jobs) == (
+            2,
+            "",
+            f"error: --jobs {jobs}: a whole number from 1 on, or auto\n",
+        )
 
 
 def test_only_some_runs_of_a_table_are_made(root: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -86,9 +86,9 @@ def cifar10(root: Path) -> None:
 
 def cifar100(root: Path) -> None:
     rule = '[protocols.sparse_hash]\ntitle = "as published"\ncitation = "none"\ndraw = "stratified"\n'
-    rule += "query = [640, 704]\npool = [0, 640]\nvalidation = 64\nseed = 40\n"
-    members = {"cifar-100-binary/train.bin": 640, "cifar-100-binary/test.bin": 64}
-    text = images(704, 32, 64, 'reader = "cifar100_binary"') + source("cifar-100-binary.tar.gz", [*members]) + rule
+    rule += "query = [640, 896]\npool = [0, 640]\nvalidation = 64\nseed = 40\n"
+    members = {"cifar-100-binary/train.bin": 640, "cifar-100-binary/test.bin": 256}  # as many as there are buckets
+    text = images(896, 32, 64, 'reader = "cifar100_binary"') + source("cifar-100-binary.tar.gz", [*members]) + rule
     (root / "datasets" / "cifar100.toml").write_text(text)
     put_archive("cifar100", "cifar-100-binary.tar.gz", {name: records(n, 32, 64, 2) for name, n in members.items()})
 

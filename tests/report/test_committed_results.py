@@ -6,6 +6,7 @@ import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from html import unescape
 from statistics import fmean, stdev
 
 import pytest
@@ -14,8 +15,10 @@ from support.small_root import REPOSITORY
 
 from hashbench import figures
 from hashbench.figures._drawing import MOST_BYTES
-from hashbench.report.readme import results_readme
+from hashbench.report import files
+from hashbench.report.readme import QUICKSTART, results_readme
 from hashbench.tables import spec
+from hashbench.tables.collect import collect
 from hashbench.tables.table import Measured, Table, TableCell
 
 TEXT = (REPOSITORY / "results" / "REPORT.md").read_text(encoding="utf-8")
@@ -301,3 +304,29 @@ def test_the_committed_pictures_are_those_that_texts_show_and_are_small() -> Non
         shown |= {path for path in paths if path.startswith("results/")}
     assert set(listed.stdout.split()) == shown
     assert [path for path in shown - {kept} if (REPOSITORY / path).stat().st_size > MOST_BYTES] == []
+
+
+def numbers_by_row(text: str, separator: str) -> dict[str, list[str]]:
+    """The numbers in the cells of each row of a rendered table, by its label, in the order of the columns."""
+    numbers = defaultdict[str, list[str]](list)
+    for line in text.splitlines():
+        label, *cells = f" {line.strip('|')}".split(separator)
+        if letters := re.sub(r"\\text\w+\{\}|\W", "", label):
+            numbers[letters] += [number for cell in cells for number in re.findall(r"\d+\.\d+", cell)]
+    return {label: found for label, found in numbers.items() if found}
+
+
+@pytest.mark.parametrize("name", sorted(DECLARED - {*QUICKSTART})[::6])
+def test_every_cell_of_a_committed_table_is_that_of_the_rows_in_every_format(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HASHBENCH_RESULTS", str(committed.STORE.folder))  # with its searches
+    table = collect(spec.load(name), committed.rows(), committed.STORE)
+    kept = REPOSITORY / "results" / "tables" / name
+    assert kept.with_suffix(".csv").read_text(encoding="utf-8") == files.render(table, "csv")
+    markdown = kept.with_suffix(".md").read_text(encoding="utf-8")
+    assert markdown == files.render(table, "markdown")
+    numbers = numbers_by_row(markdown, " | ")
+    assert numbers == numbers_by_row(files.render(table, "latex"), " & ")
+    html = re.sub(r"<td[^>]*>", " & ", files.render(table, "html"))
+    assert numbers == numbers_by_row(unescape(re.sub(r"<[^>]*>", "", html)), " & ")

@@ -129,14 +129,13 @@ def compare(
     if not lines:
         raise CheckFailed(f"{table}: all runs failed: {failures[0]}")
     sheet = vectors.sheet_of(comparison, lines, [*_notes(comparison), *warnings, *failures])
-    text = write(sheet, "markdown")
     answer = vectors.answer(comparison, lines, target, program, items)
     stem = store.folder / FOLDER / table
     with all_or_none():
-        write_text(stem.with_suffix(".md"), f"{text}\n{answer}\n")
+        write_text(stem.with_suffix(".md"), f"{write(sheet, 'markdown')}\n{answer}\n")
         write_text(stem.with_suffix(".csv"), write(sheet, "csv"))
         write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, lines)))
-    echo(text)
+    echo(write(sheet, "text"))
     for suffix in (".md", ".csv", ".png"):
         echo(paths.shown(stem.with_suffix(suffix)))
     echo(f"\n{answer}")

@@ -7,12 +7,14 @@ orders of ties for codes of hashbench; a library has its own order. The row of n
 10 nearest are those of faiss.knn. The next rows are hashbench's recall@m beside that of a search that rescores m
 candidates, the mean and its standard error over 200 drawn orders of the ties. A library that is not installed is
 skipped: faiss-cpu, rabitqlib and sentence-transformers are looked for. Writes
-results/benchmarks/peers-of-codes-MACHINE.json; an interruption keeps the rows that are done.
+results/benchmarks/peers-of-codes-MACHINE.json. OPQ takes an hour or more: an interruption keeps the rows that are done,
+and the same command goes on behind them.
 """
 
 # ruff: noqa: PLC0415 (a library is imported where its codes are made)
 
 import argparse
+import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
@@ -289,6 +291,7 @@ def codes(compared: Comparison) -> Iterator[Compared]:
         yield Compared(name, "scalar", bits * d, peer, given={"clipped": 0.0}, is_random=False)
     for parts in (8, 16, 32, 64):
         yield Compared(f"pq: PQ{parts} of faiss", "pq", 8 * parts, faiss_index(compared, f"PQ{parts}np"))
+    for parts in (8, 16, 32, 64):
         opq = cache(faiss_index(compared, f"OPQ{parts},PQ{parts}np"))
         for start in ("none", "random") if parts == 8 else ("none",):
             given: dict[str, Setting] = {"start": start}
@@ -312,6 +315,16 @@ def vectors_of(name: str, n: int) -> Vectors:
     return np.asarray(items[np.random.default_rng(0).permutation(len(items))[:n]], np.float32)
 
 
+def stored_rows(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that an interrupted call of the same command has written."""
+    path = _record.path_of("peers-of-codes")
+    if not path.is_file():
+        return []
+    stored = json.loads(path.read_text())
+    is_same = all(stored.get(key) == value for key, value in record.items())
+    return list(stored["rows"]) if is_same else []
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dataset", nargs="?", default="wordnet_minilm")
@@ -327,17 +340,20 @@ def main() -> None:
     what = f"{chosen.dataset}: {len(items):,} x {items.shape[1]}, {len(queries)} queries, {chosen.metric}"
     print(f"{what}, {chosen.seeds} seeds: recall@{K}")
     print(f"{'code, and the peer':<44} {'bits':>5}  {'hashbench':<17}  {'peer':<17}  difference")
+    record = {**vars(chosen), "k": K}
+    compared.rows = [] if chosen.only else stored_rows(record)
+    done = {row["code"] for row in compared.rows}
     try:
-        if "neighbours".startswith(chosen.only):
+        if "neighbours".startswith(chosen.only) and not any(name.startswith("neighbours") for name in done):
             compared.compare_neighbours()
-        if "recall".startswith(chosen.only):
+        if "recall".startswith(chosen.only) and not any(name.startswith(f"recall@{CANDIDATES[-1]}:") for name in done):
             compared.compare_rescoring(64)
         for code in codes(compared):
-            if code.name.startswith(chosen.only):
+            if code.name.startswith(chosen.only) and code.name not in done:
                 compared.compare(code)
-    finally:  # OPQ takes an hour: an interruption keeps the rows that are done
+    finally:
         if not chosen.only:
-            _record.write("peers-of-codes", {**vars(chosen), "k": K, "rows": compared.rows})
+            _record.write("peers-of-codes", {**record, "rows": compared.rows})
 
 
 if __name__ == "__main__":

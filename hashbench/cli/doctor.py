@@ -104,11 +104,13 @@ def _sheet(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dic
     commit = found["commit"] or "unknown (installed without its repository)"
     folders: dict[str, Cell] = {"commit": f"{commit}{state}"}
     for name, folder in found["folders"].items():
-        folders[name] = (Code(folder), f"  ({readable(found['free_bytes'][name])} free)")
+        folders[name] = (Code(f"{folder} ({readable(found['free_bytes'][name])} free)"),)
     installed: dict[str, Cell] = {library: version or "missing" for library, version in found["versions"].items()}
     for extra, missing in found["extras"].items():
         how = found["how_to_install"][extra]
-        installed[f"extra {extra}"] = f"{', '.join(missing)} missing: {how}" if missing else "installed"
+        installed[f"extra {extra}"] = "installed"
+        if missing:
+            installed[f"extra {extra}"] = (f"{', '.join(missing)} missing: ", Code(how))
     installed["gpu"] = found["gpu"]
     datasets = {each.name: _line(each, verified) for each in statuses}
 
@@ -122,7 +124,7 @@ def _sheet(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dic
     return Sheet(f"hashbench {found['version']}", grids, values=values)
 
 
-def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, str]]:
+def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, Text]]:
     from hashbench.datasets.status import readable
     from hashbench.models import MODELS
 
@@ -130,7 +132,8 @@ def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tu
     yield "weights", weights or "none"
     for model, package in found["installed_weights"].items():
         yield model, f"installed: {package}: {MODELS.get(model).summary}"
-    yield from ((model, f"has none: {step}") for model, step in found["missing_weights"].items())
+    for model, step in found["missing_weights"].items():
+        yield model, f"has none: {step}"
     yield "sources", f"{readable(sum(each.kept_bytes for each in statuses))} kept"
 
 
@@ -143,4 +146,4 @@ def _line(each: "DatasetStatus", verified: dict[str, str | None]) -> Text:
     by_command = each.steps[0].startswith("hashbench ")
     hint = each.steps[0] if by_command else f"hashbench show {each.name}"
     state = "missing: " if each.state == "missing" else f"labels of {each.n_items:,} items; the items: "
-    return f"{state}{'' if by_command else 'by hand: '}", Code(hint)
+    return (Code(f"{state}{'' if by_command else 'by hand: '}{hint}"),)

@@ -135,9 +135,10 @@ def test_codes_of_own_items_keep_their_labels(flowers: Path, hashbench: Call, he
     assert hashbench("encode", row.run, "items.npz", "--out", "own.npz")[0] == 0
     with np.load("own.npz", allow_pickle=False) as file:
         assert file["labels"].tolist() == list(range(3)) * 10
-    for command in ("encode", "search"):  # no item is replaced by what is made of it
-        code, out, err = hashbench(command, row.run, flowers / "lily" / "0.png", "--out", flowers / "lily" / "0.png")
-        assert (code, out, "named twice" in err) == (2, "", True)
+    image = flowers / "lily" / "0.png"
+    for command, reason in (("encode", "named twice"), ("search", "name a FILE.npz")):  # no item is replaced
+        code, out, err = hashbench(command, row.run, image, "--out", image)
+        assert (code, out, reason in err) == (2, "", True)
     Image.open(flowers / "lily" / "0.png").save(flowers / "0.png")
     assert hashbench("encode", row.run, flowers, "--out", "own.npz")[0] == 0
     with np.load("own.npz", allow_pickle=False) as file:  # an image is in no subfolder: no labels

@@ -57,7 +57,7 @@ def test_rows_are_listed_and_chosen(results: Path, capsys: pytest.CaptureFixture
     assert listed("--bits", 12, "--status", "ok") == sorted([names[0], names[2]])
     assert listed("--dataset", "digits", "--protocol", "s1", "--bits", 24) == [names[1]]
     assert listed("--protocol", "s2") == []
-    assert call(capsys, "results", "list", "--bits", 24)[1] == f"{names[1]}  ap 0.5000  2000-01-01\n"
+    assert call(capsys, "results", "list", "--bits", 24)[1] == f"{names[1]}  ap 0.5000 2000-01-01\n"
     code, _, err = call(capsys, "results", "list", "--status", "bad")
     assert code == 2 and err.count("\n") == 1
 

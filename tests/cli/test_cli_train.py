@@ -81,7 +81,7 @@ def test_wrong_items_are_one_line(items: np.ndarray, capsys: pytest.CaptureFixtu
         ([*TRAIN[:-1], "-8"], "got -8"),
         ([*TRAIN[:-1], "eight"], "--bits"),
         ([*TRAIN[:-1], "8.5"], "--bits"),
-        (["train", "itq", "digits", "--protocol", "s1", "--bits", "100"], "100 bits from 58 principal components"),
+        (["train", "itq", "digits", "--protocol", "s1", "--bits", "100"], "100 bits from 64 features: at most 64 bits"),
         (["train", "classifier-codes", "digits", "--protocol", "s1", "--bits", "3"], "3 bits for 10 classes: at least"),
         ([*TRAIN, "--set", "centre"], "KEY=VALUE"),
         ([*TRAIN, "--set", "center=true"], "did you mean centre"),
@@ -236,7 +236,7 @@ def test_run_in_a_log_is_a_line_a_run(
     assert lines[0] == "3 runs, 0 done, 3 to do"
     lsh, itq, last = (str(each.runs[0].name) for each in cell_runs(few, 1))
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 0 failed, 00:\d\d left: {lsh} ap 0\.\d{{3}}", lines[1])
-    assert re.fullmatch(f"failed: {itq}: 100 bits from 58 principal components .*: at most 58 bits", lines[2])
+    assert re.fullmatch(f"failed: {itq}: 100 bits from 64 features: at most 64 bits", lines[2])
     assert re.fullmatch(rf"1 of 3 runs done, 1 running, 1 failed, 00:\d\d left: {itq} failed", lines[3])
     assert re.fullmatch(rf"2 of 3 runs done, 0 running, 1 failed, 00:00 left: {last} ap 0\.\d{{3}}", lines[4])
     assert lines[5].startswith("rows in ") and lines[6:] == ["error: 1 of 3 runs failed"]

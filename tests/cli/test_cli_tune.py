@@ -132,7 +132,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     assert status == 1 and "+[methods.lsh]\n+tuned = " in out and "+[methods.itq]" not in out
     assert "not written: --write puts these values into" in err and recipe.read_text() == head
     status, out, err = call(capsys, *tune, "--write")
-    reason = "80 bits from 59 principal components along which the features vary: at most 59 bits"
+    reason = "80 bits from 64 features: at most 64 bits"
     assert status == 1 and err.splitlines()[-1] == f"error: every trial failed of itq: {reason}"
     assert f"| ITQ | failed |  | none of 1 | 1 of 1 | nothing: {reason} |" in out
     (choice,) = [line.split(" = ")[1] for line in recipe.read_text().splitlines() if line.startswith("centre")]

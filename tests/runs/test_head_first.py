@@ -135,6 +135,7 @@ def test_a_checkpoint_goes_on_after_the_head(weights: BackboneFile, tmp_path: Pa
     head = base_hasher(spec.base, store, options)
     data = replace(open_data(spec, options).training(tmp_path, options, head), checkpoint_every_s=0)
     objective = torch.nn.Module()
+    objective.n_views = 1  # type: ignore[assignment]
     first = Trainer(spec.settings, objective, data, "test")  # type: ignore[arg-type]
     first.hasher.encoder[1].weight.data.fill_(0.5)
     first.epochs_done = 1

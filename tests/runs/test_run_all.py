@@ -64,7 +64,7 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path: Path) -> None:
     no_data = Run.resolve("cifar10", "s1", "lsh", {"bits": 8}, seed=2)
     found = outcomes([too_long, no_data, lsh()], store)
     assert found[0].failure is None
-    assert found[1].failure == "96 bits from 64 principal components along which the features vary: at most 64 bits"
+    assert found[1].failure == "96 bits from 64 features: at most 64 bits"
     assert found[2].row is None and "hashbench download cifar10" in str(found[2].failure)
     assert store.find("toy", "s1", str(too_long.name)) is None  # wrong usage, not a result
 

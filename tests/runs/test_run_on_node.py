@@ -94,7 +94,7 @@ def test_a_run_that_takes_too_long_or_cannot_be_made_has_no_row(node: Path) -> N
     assert isinstance(found, TookTooLong) and str(found) == "it took longer than 0.05 minutes (--timeout)"
     with pytest.raises(HashbenchError) as error:
         made(Run.resolve("digits", "s1", "itq", {"bits": 96}))
-    assert re.fullmatch(f"{HERE}96 bits from 58 principal components .*: at most 58 bits", str(error.value))
+    assert re.fullmatch(f"{HERE}96 bits from 64 features: at most 64 bits", str(error.value))
 
 
 def test_a_run_needs_its_data_its_features_and_its_base(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hashbench.showing.ink import Ink
-from hashbench.showing.layout import WIDE, padded, pieces_of, widths, wrapped
+from hashbench.showing.layout import NARROW, WIDE, padded, pieces_of, widths, wrapped
 from hashbench.showing.sheet import Code, Grid, Sheet, plain
 
 BETWEEN = "  "  # two columns
@@ -64,7 +64,8 @@ class PlainText(Ink):
             heading, *leads = leads
             yield f"{heading}{grid.columns[-1]}".rstrip()
         for lead, row in zip(leads, grid.rows, strict=True):
-            if isinstance(row[-1], str | tuple):
+            has_room = len(lead) <= self.width - NARROW or not grid.columns  # below a heading a text stays in its line
+            if isinstance(row[-1], str | tuple) and has_room:
                 yield from wrapped(lead, self.words(row[-1]), self.width)
             else:
                 yield f"{lead}{self.cell(row[-1])}".rstrip()

@@ -158,9 +158,9 @@ def _notes(comparison: "Comparison") -> Iterator[str]:
 
     rule = comparison.card.protocol(comparison.protocol)
     k, metric = comparison.rule.k, comparison.rule.metric
-    queries = "the queries" if rule.n_queries is None else "1 query"
-    if rule.n_queries is not None and rule.n_queries > 1:
-        queries = f"{rule.n_queries:,} queries"
+    queries = "the queries"
+    if rule.n_queries is not None:
+        queries = "1 query" if rule.n_queries == 1 else f"{rule.n_queries:,} queries"
     base = "the others" if rule.n_database is None else counted(rule.n_database, "vector")
     nearest = comparison.nearest
     yield f"The recall of {nearest} of {queries} by {metric} among {base}: the mean over all orders of ties."

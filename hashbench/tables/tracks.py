@@ -18,7 +18,6 @@ from hashbench.tables.footnotes import search_in
 
 Kind = Literal["supervised", "unsupervised", "shallow", "deep"]  # of a method
 INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is given
-NEEDS = {"none": "none", "labels": "classes", "relevance": "pairs"}
 TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "our defaults", "by hand", "made elsewhere"
 
 

@@ -5,19 +5,27 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typer import echo
 
 from hashbench.cli import run
-from hashbench.foundation import paths
+from hashbench.cli.catalogue import card_of
+from hashbench.datasets.card import Card, cards, load_card
+from hashbench.datasets.neighbours import stored_neighbours
+from hashbench.datasets.own.add import remove
+from hashbench.datasets.own.of_file import card_of_file, file_to_encode, with_k
+from hashbench.figures import drawing_of_vectors, preview
+from hashbench.foundation import paths, provenance
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
+from hashbench.foundation.files import all_or_none, write_bytes, write_text
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from hashbench.datasets.card import Card
-    from hashbench.tables.vectors import Comparison
+from hashbench.foundation.registry import canonical
+from hashbench.runs.data import open_data
+from hashbench.runs.store import Store
+from hashbench.showing.ink import write
+from hashbench.tables import vectors
+from hashbench.tables.vectors import Comparison, codes_of
 
 FOLDER = "bench"  # of the results
 ITEMS = "ITEMS.npy"  # in place of a file that is not known
@@ -38,22 +46,15 @@ class Choice:
 
 def is_file(data: str) -> bool:
     """Whether it is the path of a file, and not the name of a data set."""
-    from hashbench.datasets.card import cards
-    from hashbench.foundation.registry import canonical
-
     return canonical(data) not in cards() and (Path(data).is_file() or bool(Path(data).suffix))
 
 
 @contextmanager
-def card_and_items(data: str) -> "Iterator[tuple[Card, str]]":
+def card_and_items(data: str) -> Iterator[tuple[Card, str]]:
     """The card of the data set, or of the file, and the file of items that a command to encode has.
 
     A data set that is added for this block is gone again if something is refused in it.
     """
-    from hashbench.cli.catalogue import card_of
-    from hashbench.datasets.own.add import remove
-    from hashbench.datasets.own.of_file import card_of_file, file_to_encode
-
     if not is_file(data):
         card = card_of(data)
         place = file_to_encode(card)
@@ -73,12 +74,8 @@ def card_and_items(data: str) -> "Iterator[tuple[Card, str]]":
         note(f"note: {line}")
 
 
-def comparison_of(card: "Card", chosen: Choice) -> "tuple[Comparison, list[str]]":
+def comparison_of(card: Card, chosen: Choice) -> tuple[Comparison, list[str]]:
     """The comparison that is asked for, and a line for each method that is left out; refuses what cannot be."""
-    from hashbench.datasets.card import load_card
-    from hashbench.datasets.own.of_file import with_k
-    from hashbench.tables.vectors import Comparison, codes_of
-
     protocol = card.protocol_name(chosen.protocol)
     codes, left_out = codes_of(card, protocol, chosen.methods, chosen.lengths)
     if chosen.k is not None and (other := with_k(card, protocol, chosen.k)) != protocol:
@@ -87,15 +84,13 @@ def comparison_of(card: "Card", chosen: Choice) -> "tuple[Comparison, list[str]]
     return Comparison(card, protocol, codes, chosen.factors), left_out
 
 
-def declared(comparison: "Comparison") -> str:
+def declared(comparison: Comparison) -> str:
     """The file that declares the table of recalls."""
-    from hashbench.tables import vectors
-
     return vectors.declared(comparison, _notes(comparison))
 
 
 def compare(
-    comparison: "Comparison",
+    comparison: Comparison,
     table: str,
     target: float,
     items: str,
@@ -110,12 +105,6 @@ def compare(
     They are in results/bench/; ``warnings`` are of the neighbours. Without ``jobs`` as many runs go at the same time as
     there are cores, if the vectors are few. Raises CheckFailed if a run failed.
     """
-    from hashbench.figures import drawing_of_vectors, preview
-    from hashbench.foundation.files import all_or_none, write_bytes, write_text
-    from hashbench.runs.store import Store
-    from hashbench.showing.ink import write
-    from hashbench.tables import vectors
-
     failures: list[str] = []
     if jobs is None:  # each has all vectors in memory
         is_small = comparison.card.n_items * math.prod(comparison.card.item_shape) <= MOST_NUMBERS
@@ -143,19 +132,14 @@ def compare(
         raise CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
 
 
-def warnings_of(comparison: "Comparison") -> list[str]:
+def warnings_of(comparison: Comparison) -> list[str]:
     """What is odd about the neighbours, which are computed once, on all cores."""
-    from hashbench.datasets.neighbours import stored_neighbours
-    from hashbench.runs.data import open_data
-
     data = open_data(comparison.codes[0].run)
     neighbours = stored_neighbours(data.compared, data.ids, comparison.rule, progress=True)
     return neighbours.warnings(comparison.rule.k)
 
 
-def _notes(comparison: "Comparison") -> Iterator[str]:
-    from hashbench.foundation import provenance
-
+def _notes(comparison: Comparison) -> Iterator[str]:
     rule = comparison.card.protocol(comparison.protocol)
     k, metric = comparison.rule.k, comparison.rule.metric
     queries = "the queries"

@@ -1,22 +1,21 @@
 """The run that the arguments of ``train`` and of ``speed`` name."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hashbench.cli._options import parse_settings
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-
-if TYPE_CHECKING:
-    from hashbench.foundation.config import Setting
-    from hashbench.runs.run import Run
+from hashbench.methods import require_torch
+from hashbench.runs.run import Run
 
 
 @dataclass(frozen=True)
 class GivenRun:
     """The run, the settings that the user gave, and the file of the weights that it starts from, if one was named."""
 
-    run: "Run"
-    settings: "dict[str, Setting]"
+    run: Run
+    settings: dict[str, Setting]
     weights: str | None
 
 
@@ -32,8 +31,6 @@ def given_run(
     **named: Any,  # seed, budget and split_seed
 ) -> GivenRun:
     """The run of these arguments; raises HashbenchError for a wrong one."""
-    from hashbench.runs.run import Run
-
     chosen = parse_settings(settings or [])
     for key in ("bits", "model"):
         if key in chosen:
@@ -47,12 +44,11 @@ def given_run(
     return GivenRun(Run.resolve(dataset, protocol, method, given, **named), given, file)
 
 
-def _start(run: "Run", weights: str) -> tuple["dict[str, Setting]", str | None]:
+def _start(run: Run, weights: str) -> tuple[dict[str, Setting], str | None]:
     """The settings that the weights decide, and the path of the file that holds them."""
     model = getattr(run.settings, "model", None)
     if model is None:
         raise HashbenchError(f"--weights cannot be used with {run.name.method}, which has no network")
-    from hashbench.methods import require_torch
 
     require_torch()
     from hashbench.training.weights import weights_settings

@@ -11,6 +11,7 @@ from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import shown
+from hashbench.runs.command import train_command
 from hashbench.runs.row import HEADINGS, IMPORTED, Row
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Cell, Grid, Sheet, facts
@@ -30,8 +31,6 @@ def run(name: str) -> Sheet:
 
 def _commands(row: Row) -> tuple[list[str], str | None]:
     """The commands that train the run, encode, search and eval, and why it cannot be trained again, if it cannot."""
-    from hashbench.runs.command import train_command
-
     why, commands = None, []
     try:
         commands.append(train_command(row, again=row.status == "ok"))  # without it train prints the stored row

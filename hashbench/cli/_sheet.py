@@ -4,12 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hashbench import figures
+from hashbench.cli._needs import table_facts
 from hashbench.cli._terminal import leave_out, rows_read
+from hashbench.datasets.card import load_card
+from hashbench.datasets.status import dataset_status
+from hashbench.features import FEATURES
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import counted
-from hashbench.runs.declared import OtherValues
+from hashbench.methods import METHODS
+from hashbench.metrics import METRICS
+from hashbench.models import MODELS
+from hashbench.runs.declared import OtherValues, other_values_of, settings_of
+from hashbench.runs.past import Past
+from hashbench.runs.settings import method_file, method_path
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, facts
+from hashbench.tables import spec
+from hashbench.tables.needs import table_needs
+from hashbench.tables.papers import cited, papers
+from hashbench.tables.status import table_status
 
 RELEVANCE = "relevance, which labels or distances define"
 LEARNS_FROM = {"none": "the items alone", "labels": "class labels", "relevance": RELEVANCE}
@@ -28,8 +42,6 @@ def sheet_of(
 
 
 def _paper(key: str) -> str:
-    from hashbench.tables.papers import cited, papers
-
     entries = papers(broken=str)  # str: hashbench list papers says which entries are broken
     if key not in entries:
         return key
@@ -38,10 +50,6 @@ def _paper(key: str) -> str:
 
 
 def method(name: str) -> Sheet:
-    from hashbench.methods import METHODS
-    from hashbench.runs.declared import other_values_of, settings_of
-    from hashbench.runs.settings import method_file, method_path
-
     method, file, path = METHODS.get(name), method_file(name), paths.shown(method_path(name))
     starts_from_another = method.base is not None and method.base.method != name
     base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
@@ -85,9 +93,6 @@ def _other_values(other: OtherValues) -> tuple[Cell, ...]:
 
 
 def dataset(name: str) -> Sheet:
-    from hashbench.datasets.card import load_card
-    from hashbench.datasets.status import dataset_status
-
     card = load_card(name)
     status = dataset_status(card)
     rules = {key: {**rule.model_dump(exclude_none=True), "draw": rule.draw} for key, rule in card.protocols.items()}
@@ -119,8 +124,6 @@ def dataset(name: str) -> Sheet:
 
 
 def _protocol(rule: dict[str, Any]) -> str:
-    from hashbench.tables.papers import cited, papers
-
     names = ("queries", "database", "train", "validation")
     sizes = ", ".join(f"{rule[f'n_{name}']:,} {name}" for name in names if f"n_{name}" in rule)
     source = cited(rule["citation"], papers(str)) if rule.get("citation") else "your own"
@@ -128,13 +131,6 @@ def _protocol(rule: dict[str, Any]) -> str:
 
 
 def table(name: str) -> Sheet:
-    from hashbench.cli._needs import table_facts
-    from hashbench.runs.past import Past
-    from hashbench.tables import spec
-    from hashbench.tables.needs import table_needs
-    from hashbench.tables.papers import cited, papers
-    from hashbench.tables.status import table_status
-
     table = spec.load(name)
     rows = list(rows_read().rows(leave_out))
     stored = {row.run: row for row in rows}
@@ -170,8 +166,6 @@ def table(name: str) -> Sheet:
 
 
 def figure(name: str) -> Sheet:
-    from hashbench import figures
-
     figure, store = figures.load(name), rows_read()
     drawing, file = figure.fill(list(store.rows(leave_out)), store), figure.file
     n_cells, n_measured, of_table = len(figure.cells), drawing.n_measured, getattr(file, "table", None)
@@ -193,8 +187,6 @@ def figure(name: str) -> Sheet:
 
 
 def metric(name: str) -> Sheet:
-    from hashbench.metrics import METRICS
-
     metric = METRICS.get(name)
     source = metric.source.__name__.lower()
     values: dict[str, Any] = {
@@ -215,8 +207,6 @@ def metric(name: str) -> Sheet:
 
 
 def model(name: str) -> Sheet:
-    from hashbench.models import MODELS
-
     model = MODELS.get(name)
     values: dict[str, Any] = {"name": name, "summary": model.summary}
     known: dict[str, Cell] = {"weights": "random: it is trained from scratch"}
@@ -238,8 +228,6 @@ def model(name: str) -> Sheet:
 
 
 def features(name: str) -> Sheet:
-    from hashbench.features import FEATURES
-
     summary = FEATURES.get(name).summary
     commands = [f"hashbench features DATASET --model {name}"]
     commands += [f"hashbench train METHOD DATASET --protocol PROTOCOL --bits BITS --set features={name}"]

@@ -3,22 +3,29 @@
 from collections.abc import Iterator, Sequence
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
 from hashbench.cli import _bench_vectors, _interrupts, run, table, tune
 from hashbench.cli._options import DATASETS, Device, ProtocolName, given, program
 from hashbench.cli.catalogue import card_of
+from hashbench.datasets.card import Card
+from hashbench.datasets.protocol import Neighbours
+from hashbench.features import extract, model_and_weights, named, path_of, split_checksum, width_of
 from hashbench.foundation import paths
-from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
+from hashbench.foundation.config import Setting, toml_value
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted, printable
+from hashbench.foundation.files import write_text
 from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from hashbench.datasets.card import Card
-    from hashbench.foundation.config import Setting
-    from hashbench.runs.run import Run
-    from hashbench.tuning.search import Question
+from hashbench.foundation.registry import canonical
+from hashbench.methods import METHODS
+from hashbench.runs.data import require_supervision
+from hashbench.runs.needs import require_pytorch
+from hashbench.runs.run import Run
+from hashbench.runs.settings import method_file, names_of_data, recipe_of_linear_network, recipes
+from hashbench.tuning.run import missing
+from hashbench.tuning.search import NAME, Question
 
 CENTROIDS = "Product quantisation, by asymmetric distances"
 SEEDS = 3
@@ -99,8 +106,6 @@ def command(
     What cannot work is refused before anything is written. If a run fails all the same, the table has the others, a
     footnote names it, and the exit status is 1.
     """
-    from hashbench.features import extract
-
     _interrupts.say_that_it_continues()
     of_vectors = {"k": k, "rescore": rescore, "target": target}
     of_labels = {
@@ -161,8 +166,6 @@ def command(
 
 def _has_neighbours(data: str, protocol: str | None) -> bool:
     """Whether ``data`` is a file of vectors, or a data set by whose protocol, or all of whose, the nearest count."""
-    from hashbench.datasets.protocol import Neighbours
-
     if _bench_vectors.is_file(data):
         return True
     card = card_of(data)
@@ -195,9 +198,6 @@ def _note_what_is_replaced(path: Path, declared: str) -> None:
 
 
 def _methods(names: str) -> list[str]:
-    from hashbench.foundation.registry import canonical
-    from hashbench.methods import METHODS
-
     found = [each.strip() for each in names.split(",")]
     if unknown := [each for each in found if canonical(each) not in METHODS.names]:
         raise HashbenchError(f"--methods: {unknown[0] or 'an empty name'} is no method: hashbench list methods")
@@ -206,20 +206,15 @@ def _methods(names: str) -> list[str]:
     return found
 
 
-def _stem(name: str | None, dataset: "Card") -> str:
-    from hashbench.foundation.registry import canonical
-    from hashbench.tuning.search import NAME
-
+def _stem(name: str | None, dataset: Card) -> str:
     stem = canonical(name or f"bench_{dataset.name}")
     if not NAME.fullmatch(stem):
         raise HashbenchError(f"--name {name}: letters, digits, _, - and dots are expected")
     return stem
 
 
-def _require_search(stem: str, dataset: "Card", question: "Question", n_trials: int) -> None:
+def _require_search(stem: str, dataset: Card, question: Question, n_trials: int) -> None:
     """Raises HashbenchError where the search of this name, or its recipe, is another one."""
-    from hashbench.tuning.run import missing
-
     _require_no_other_recipe(stem, _condition(dataset, question))
     _place("recipes", stem)
     search = tune.search_called(f"{stem}_search", question.model_copy(update={"recipe": stem}))
@@ -227,7 +222,7 @@ def _require_search(stem: str, dataset: "Card", question: "Question", n_trials: 
 
 
 def _tune(
-    stem: str, dataset: "Card", question: "Question", runs: "Sequence[Run]", n_trials: int, *, jobs: int, device: str
+    stem: str, dataset: Card, question: Question, runs: Sequence[Run], n_trials: int, *, jobs: int, device: str
 ) -> list[str]:
     """Searches the settings and writes them into the recipe; a footnote where no trial of a method has a score."""
     lengths = sorted({int(one.name.identity["bits"]) for one in runs})
@@ -257,7 +252,7 @@ def _train(stem: str, seeds: int, *, jobs: int, device: str) -> list[str]:
     return []
 
 
-def _lengths(dataset: "Card", bits: str | None, features: str | None) -> list[int]:
+def _lengths(dataset: Card, bits: str | None, features: str | None) -> list[int]:
     if bits is None:
         most = LENGTHS[-1] if dataset.kind == "images" or features else prod(dataset.item_shape)
         return [each for each in LENGTHS if each <= most] or [most]
@@ -276,10 +271,8 @@ def _whole_numbers(option: str, text: str) -> list[int]:
     return found
 
 
-def _stored_name(dataset: "Card", features: str, weights: str | None) -> str:
+def _stored_name(dataset: Card, features: str, weights: str | None) -> str:
     """The name under which the features are stored, or will be; HashbenchError for a network that is not here."""
-    from hashbench.features import named, path_of
-
     if weights is None and path_of(dataset.name, features).is_file():
         return features
     if weights is None and Path(features).is_file():
@@ -289,15 +282,11 @@ def _stored_name(dataset: "Card", features: str, weights: str | None) -> str:
 
 def _network(features: str, weights: str | None) -> tuple[str, str | None]:
     """The network of the features, and its weights."""
-    from hashbench.features import model_and_weights
-
     return (features, weights) if weights is not None else model_and_weights(features)
 
 
-def _runs(dataset: "Card", question: "Question", lengths: Sequence[int]) -> "list[Run]":
+def _runs(dataset: Card, question: Question, lengths: Sequence[int]) -> list[Run]:
     """The run with seed 0 of each cell; HashbenchError where a method has no such cell."""
-    from hashbench.runs.run import Run
-
     found = []
     for method in question.spaces:
         for n in lengths:
@@ -306,15 +295,11 @@ def _runs(dataset: "Card", question: "Question", lengths: Sequence[int]) -> "lis
     return found
 
 
-def _require_possible(dataset: "Card", runs: "Sequence[Run]", network: tuple[str, str | None] | None) -> None:
+def _require_possible(dataset: Card, runs: Sequence[Run], network: tuple[str, str | None] | None) -> None:
     """Raises HashbenchError, in one line for all runs, where a method cannot make codes of such items.
 
     The features of a ``network`` and its weights may not be extracted yet.
     """
-    from hashbench.features import width_of
-    from hashbench.runs.data import require_supervision
-    from hashbench.runs.needs import require_pytorch
-
     faults = []
     for one in runs:
         require_supervision(one)
@@ -331,11 +316,8 @@ def _require_possible(dataset: "Card", runs: "Sequence[Run]", network: tuple[str
         raise HashbenchError(f"{'; '.join(faults)}: other --bits, or without this method")
 
 
-def _failed_cells(failures: "Sequence[tuple[Run, str]]", seeds: int) -> "Iterator[str]":
+def _failed_cells(failures: Sequence[tuple[Run, str]], seeds: int) -> Iterator[str]:
     """A footnote for each cell of which runs failed, with the first reason."""
-    from hashbench.foundation.errors import printable
-    from hashbench.runs.settings import method_file
-
     reasons: dict[tuple[str, Any], list[str]] = {}
     for one, reason in failures:
         reasons.setdefault((one.name.method, one.name.identity["bits"]), []).append(reason)
@@ -344,13 +326,8 @@ def _failed_cells(failures: "Sequence[tuple[Run, str]]", seeds: int) -> "Iterato
         yield f"Failed: {title} at {bits} bits, {len(of_cell)} of {seeds} runs: {printable(of_cell[0], 300)}."
 
 
-def _table(
-    dataset: "Card", question: "Question", runs: "Sequence[Run]", n_trials: int, failures: Sequence[str] = ()
-) -> str:
+def _table(dataset: Card, question: Question, runs: Sequence[Run], n_trials: int, failures: Sequence[str] = ()) -> str:
     """The file that declares the table: a row for each method, a column for each length."""
-    from hashbench.foundation.config import toml_value
-    from hashbench.methods import METHODS
-
     of_codes = [method for method in question.spaces if METHODS.get(method).main_search == "database"]
     of_centroids = [method for method in question.spaces if method not in of_codes]
     lengths = dict.fromkeys(one.name.identity["bits"] for one in runs)
@@ -367,9 +344,7 @@ def _table(
     return "\n".join([*lines, ""])
 
 
-def _rows(question: "Question", methods: Sequence[str]) -> "list[dict[str, object]]":
-    from hashbench.runs.settings import method_file
-
+def _rows(question: Question, methods: Sequence[str]) -> list[dict[str, object]]:
     rows = list[dict[str, object]]()
     for method in methods:
         settings = {key: value for key, value in question.given(method).items() if key != "bits"}
@@ -378,8 +353,8 @@ def _rows(question: "Question", methods: Sequence[str]) -> "list[dict[str, objec
 
 
 def _notes(
-    dataset: "Card", question: "Question", runs: "Sequence[Run]", n_trials: int, of_centroids: Sequence[str]
-) -> "Iterator[str]":
+    dataset: Card, question: Question, runs: Sequence[Run], n_trials: int, of_centroids: Sequence[str]
+) -> Iterator[str]:
     """The footnotes: what is measured of which queries, the input of the methods, the search of their settings."""
     rule = dataset.protocol(question.protocol)
     queries = f"the {rule.n_queries:,} queries" if rule.n_queries else "the queries"
@@ -405,20 +380,16 @@ def _notes(
         yield "A query of a product quantiser is real numbers: a reference, not ranked among Hamming distances."
 
 
-def _condition(dataset: "Card", question: "Question") -> "dict[str, Setting]":
+def _condition(dataset: Card, question: Question) -> dict[str, Setting]:
     """The runs of the table, for the condition of its recipe."""
     when = {"dataset": dataset.name, "protocol": question.protocol, "model": question.settings["model"]}
     if "features" in question.settings:
-        from hashbench.features import split_checksum
-
         when["features"] = split_checksum(str(question.settings["features"]))[0]
     return when
 
 
-def _require_no_other_recipe(stem: str, when: "dict[str, Setting]") -> None:
+def _require_no_other_recipe(stem: str, when: dict[str, Setting]) -> None:
     """Raises HashbenchError if another recipe is for the same runs, which could then take the settings of neither."""
-    from hashbench.runs.settings import recipes
-
     if stem in recipes() and recipes()[stem].when.names != when:
         path = paths.shown(paths.entries("experiments", "recipes")[stem])
         raise HashbenchError(f"{path}: it has settings of other features, data or functions: give another --name")
@@ -427,28 +398,21 @@ def _require_no_other_recipe(stem: str, when: "dict[str, Setting]") -> None:
         raise HashbenchError(f"{path}: it has the settings of these runs already: --name {same[0]}, or remove it")
 
 
-def _extended(one: "Run") -> str:
+def _extended(one: Run) -> str:
     """The recipe that a linear network has on these data, whose values the new recipe has where it gives no other."""
-    from hashbench.features import split_checksum
-    from hashbench.runs.settings import names_of_data, recipe_of_linear_network
-
     names = {key: getattr(one.name, key) for key in ("dataset", "method", "budget")} | names_of_data(one.card)
     names |= {"protocol": one.protocol.stands_for(one.name.protocol)}
     names |= {"features": split_checksum(one.settings.features)[0]}
     return recipe_of_linear_network(names) or "linear"
 
 
-def _recipe(when: "dict[str, Setting]", stem: str, extended: str) -> str:
+def _recipe(when: dict[str, Setting], stem: str, extended: str) -> str:
     """The file of the recipe into which the search writes."""
-    from hashbench.foundation.config import toml_value
-
     lines = [MADE, f"title = {toml_value(f'Searched for the table {stem}')}", 'why = "hashbench bench --tune"']
     return "\n".join([*lines, f"when = {toml_value(when)}", f"extends = {toml_value(extended)}", ""])
 
 
 def _items(values: Sequence[object]) -> list[str]:
-    from hashbench.foundation.config import toml_value
-
     return [f"  {toml_value(value)}," for value in values]
 
 
@@ -462,8 +426,6 @@ def _place(kind: str, stem: str) -> Path:
 
 
 def _write(path: Path, text: str) -> None:
-    from hashbench.foundation.files import write_text
-
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
     paths.read_again()

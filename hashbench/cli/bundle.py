@@ -1,19 +1,18 @@
 """``hashbench bundle`` packs what a reader needs to render a table and to score it again without training."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option, echo
 
+from hashbench.bundle.pack import Order, Packed, pack
 from hashbench.cli._options import AsJson, Budget, Splits
 from hashbench.cli._terminal import json_text, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import counted, retold
 from hashbench.foundation.files import is_stream, require_output
 from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from hashbench.bundle.pack import Packed
+from hashbench.runs.row import maker_name
 
 
 def command(
@@ -31,9 +30,6 @@ def command(
     In it are the rows of the table's cells; the histograms and codes that results/runs holds; the files that declare
     the table, its data sets and methods; id lists, checksums and a README.md. The same files give the same bytes.
     """
-    from hashbench.bundle.pack import Order, pack
-    from hashbench.runs.row import maker_name
-
     with retold(lambda fault: f"--by {fault}", ValueError):
         by = None if by is None else maker_name(by)
     order = Order(table, budget, splits, seeds, not no_codes, by)
@@ -45,7 +41,7 @@ def command(
     echo(json_text(values) if as_json else f"{path}\n{_summary(packed)}", err=is_stream(path))
 
 
-def _summary(packed: "Packed") -> str:
+def _summary(packed: Packed) -> str:
     n = packed.n
     parts = [counted(len(packed.rows), "row"), f"{n['histograms']:,} with a histogram"]
     parts += [f"{n['retrievals']:,} with a retrieval"] if n["retrievals"] else []

@@ -5,24 +5,30 @@ from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, Output, program
 from hashbench.cli._terminal import leave_out, print_notes, print_sheet, rows_read
 from hashbench.cli.catalogue import complete
+from hashbench.codes import files
+from hashbench.codes.files import Explicit
+from hashbench.evaluation import compare, scorer
+from hashbench.evaluation.compare import Comparison, Side
+from hashbench.evaluation.paired import Paired, holm
+from hashbench.evaluation.scorer import Scorer
 from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.foundation.files import require_apart, require_output, write_text
+from hashbench.metrics import shown
+from hashbench.runs.command import train_command
+from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.showing.ink import write
 from hashbench.showing.sheet import Cell, Grid, Number, Range, Sheet, Value, records
-
-if TYPE_CHECKING:
-    from hashbench.codes.files import Explicit
-    from hashbench.evaluation.compare import Comparison, Side
-    from hashbench.evaluation.paired import Paired
-    from hashbench.runs.row import Row
-    from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.tables.collect import collect
+from hashbench.tables.difference import claim, compare_scores
 
 SIGNED = "+.4f"  # of a difference
 RECORDS = (
@@ -37,7 +43,7 @@ Pairs = list[tuple[int, int]]
 class Given:
     """What one argument names: a side of a comparison, and of a run its seed."""
 
-    side: "Side"
+    side: Side
     seed: int | None = None
     notes: tuple[str, ...] = ()
 
@@ -93,8 +99,6 @@ def command(
     if table is not None:
         result = _compare_lines(table, sides, bits, options)
     else:
-        from hashbench.codes.files import Explicit
-
         explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
         given = [_side(name, explicit, exclude_self, program(context)) for name in sides]
         result = _compare_codes(given, metric, top, options)
@@ -110,7 +114,7 @@ class Result:
     """The differences of each two of several codes or rows, by metric, and what is printed of them."""
 
     names: list[str]
-    differences: "list[Mapping[str, Paired]]"  # of each pair
+    differences: list[Mapping[str, Paired]]  # of each pair
     values: dict[str, Any]  # of --json
     sheet: Sheet
 
@@ -130,16 +134,12 @@ def _pairs(names: Sequence[str]) -> Pairs:
     return list(combinations(range(len(names)), 2))
 
 
-def _corrected(differences: "Sequence[Mapping[str, Paired]]") -> dict[str, list[float]]:
-    from hashbench.evaluation.paired import holm
-
+def _corrected(differences: Sequence[Mapping[str, Paired]]) -> dict[str, list[float]]:
     return {metric: holm([by_metric[metric].p for by_metric in differences]) for metric in differences[0]}
 
 
 def _compare_codes(given: list[Given], metric: list[str] | None, top: int, options: Mapping[str, Any]) -> Result:
     """The differences over the queries of one split."""
-    from hashbench.evaluation import compare, scorer
-
     names = [each.side.name for each in given]
     parsed = compare.check_names(metric or scorer.DEFAULT)
     found = [compare.compare(given[a].side, given[b].side, parsed, **options) for a, b in _pairs(names)]
@@ -156,11 +156,6 @@ def _compare_codes(given: list[Given], metric: list[str] | None, top: int, optio
 
 def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options: Mapping[str, Any]) -> Result:
     """The differences of rows of a table over the splits that both have."""
-    from hashbench.metrics import shown
-    from hashbench.tables import spec
-    from hashbench.tables.collect import collect
-    from hashbench.tables.difference import compare_scores
-
     table_name, _, section = named.partition("/")
     store = rows_read()
     table = collect(spec.load(table_name), store.rows(leave_out), store)
@@ -189,12 +184,8 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options:
     return Result(names, differences, values, sheet)
 
 
-def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str]) -> Given:
+def _side(name: str, explicit: Explicit, exclude_self: bool, program: list[str]) -> Given:
     """The saved codes called ``name`` where there is such a file or folder, else the run."""
-    from hashbench.codes import files
-    from hashbench.evaluation.compare import Side
-    from hashbench.evaluation.scorer import Scorer
-
     if not Path(name).exists():
         if "/" in name or Path(name).suffix in (".npz", ".npy", ".mat", ".h5", ".pt"):
             raise HashbenchError(f"{name}: no such file or folder")
@@ -207,10 +198,6 @@ def _side(name: str, explicit: "Explicit", exclude_self: bool, program: list[str
 
 
 def _run(name: str, program: list[str]) -> Given:
-    from hashbench.evaluation.compare import Side
-    from hashbench.runs.command import train_command
-    from hashbench.runs.store import Store
-
     store = Store.default()
     row = _row(name, store)
     if (histogram := store.histogram(row)) is None:
@@ -222,7 +209,7 @@ def _run(name: str, program: list[str]) -> Given:
     return Given(side, row.seed)
 
 
-def _row(name: str, store: "Store") -> "Row":
+def _row(name: str, store: Store) -> Row:
     """The successful row of a run of binary codes; several seeds of one cell are no run."""
     lines = {line.name: line for line in store.begun(name)}
     begun = {} if name in lines else {line.name: line.row() for line in lines.values()}
@@ -239,7 +226,7 @@ def _row(name: str, store: "Store") -> "Row":
     return row
 
 
-def _json_of_all(given: list[Given], found: "list[Comparison]") -> dict[str, Any]:
+def _json_of_all(given: list[Given], found: list[Comparison]) -> dict[str, Any]:
     sides = {letter: _side_json(each) for letter, each in zip(ascii_uppercase, given, strict=False)}
     comparisons = _json_of_pairs([each.side.name for each in given], [each.metrics for each in found])
     for comparison, each in zip(comparisons, found, strict=True):
@@ -248,7 +235,7 @@ def _json_of_all(given: list[Given], found: "list[Comparison]") -> dict[str, Any
     return {"over": "queries", **sizes, "sides": sides, "comparisons": comparisons}
 
 
-def _json_of_pairs(names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> list[dict[str, Any]]:
+def _json_of_pairs(names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> list[dict[str, Any]]:
     corrected = _corrected(differences)
     comparisons = []
     for n, ((a, b), by_metric) in enumerate(zip(_pairs(names), differences, strict=True)):
@@ -262,7 +249,7 @@ def _side_json(given: Given) -> dict[str, Any]:
     return values | ({} if given.seed is None else {"seed": given.seed})
 
 
-def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
+def _json(a: Given, b: Given, found: Comparison, top: int) -> dict[str, Any]:
     sizes = {"n_queries": found.n_queries, "n_empty": found.n_empty, "n_database": found.n_database}
     different = {name: [asdict(each) for each in found.most_different(name, top)] for name in found.metrics}
     values: dict[str, Any] = {"same_queries_by": found.same_by, "over": "queries", **sizes}
@@ -271,18 +258,14 @@ def _json(a: Given, b: Given, found: "Comparison", top: int) -> dict[str, Any]:
     return {**values, "metrics": metrics, "most_different": different}
 
 
-def _claims(metric: str, names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> Iterator[str]:
+def _claims(metric: str, names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> Iterator[str]:
     """What may be claimed of each pair."""
-    from hashbench.tables.difference import claim
-
     for (a, b), by_metric, p in zip(_pairs(names), differences, _corrected(differences)[metric], strict=True):
         yield claim(names[a], names[b], by_metric[metric], p)
 
 
-def _grids_of_all(names: Sequence[str], differences: "Sequence[Mapping[str, Paired]]") -> Iterator[Grid]:
+def _grids_of_all(names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> Iterator[Grid]:
     """A grid for each metric, with a row for each pair."""
-    from hashbench.metrics import shown
-
     for metric, corrected in _corrected(differences).items():
         rows: list[list[Cell]] = []
         for (a, b), by_metric, p in zip(_pairs(names), differences, corrected, strict=True):
@@ -297,22 +280,20 @@ def _sides(given: Sequence[Given]) -> Grid:
     return Grid(rows)
 
 
-def _queries(found: "Comparison") -> str:
+def _queries(found: Comparison) -> str:
     empty = f", {found.n_empty:,} of them without a relevant item (left out)" if found.n_empty else ""
     return f"{found.n_queries:,} queries{empty}, {found.n_database:,} items; the same queries by {found.same_by}"
 
 
-def _grid(metrics: "Mapping[str, Paired]", options: Mapping[str, Any]) -> Grid:
+def _grid(metrics: Mapping[str, Paired], options: Mapping[str, Any]) -> Grid:
     """A row for each metric of one pair."""
-    from hashbench.metrics import shown
-
     rows: list[list[Cell]] = []
     for name, paired in metrics.items():
         rows.append([shown(name), *_cells(paired)])
     return Grid(rows, ["metric", "A", "B", "A - B", f"{100 * options['interval']:g}% interval", "p"])
 
 
-def _how(differences: "Sequence[Mapping[str, Paired]]", options: Mapping[str, Any]) -> Iterator[str]:
+def _how(differences: Sequence[Mapping[str, Paired]], options: Mapping[str, Any]) -> Iterator[str]:
     """How interval and p were made, for what they hold, and how p is corrected where there are several pairs."""
     is_of_one_split = any(paired.is_of_one_split for by_metric in differences for paired in by_metric.values())
     over = "the queries" if is_of_one_split else "splits and their queries"
@@ -324,7 +305,7 @@ def _how(differences: "Sequence[Mapping[str, Paired]]", options: Mapping[str, An
         yield "of one split only: another split, or another training, may give another sign"
 
 
-def _cells(paired: "Paired") -> list[Cell]:
+def _cells(paired: Paired) -> list[Cell]:
     """Both means, their difference, its interval, and p."""
     difference, interval = Number(paired.difference, SIGNED), Range(paired.low, paired.high, SIGNED)
     return [Number(paired.a), Number(paired.b), difference, interval, _p(paired.p)]
@@ -334,10 +315,8 @@ def _p(p: float) -> Number:
     return Number(p, ".4f" if p >= 5e-5 else ".1e")
 
 
-def _different(found: "Comparison", top: int) -> Iterator[Grid]:
+def _different(found: Comparison, top: int) -> Iterator[Grid]:
     """The queries that differ most in the first metric; their ids, where they have some."""
-    from hashbench.metrics import shown
-
     metric = next(iter(found.metrics))
     different = list(found.most_different(metric, top))
     has_ids = any(each.id is not None for each in different)

@@ -3,17 +3,18 @@
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from typer import Argument, Option, Typer, echo
 
+from hashbench.datasets.card import Card
+from hashbench.datasets.own import add as own
+from hashbench.datasets.own.add import remove as remove_data
+from hashbench.datasets.own.data import FileOptions, OwnData, Rule
+from hashbench.datasets.store import path_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from hashbench.datasets.card import Card
-    from hashbench.datasets.own.data import OwnData
 
 app = Typer(rich_markup_mode=None)
 MOST_CLASSES = 10  # that are shown
@@ -73,9 +74,6 @@ def add(
     (images, data, features, x) and labels (label, targets, classes, y) are found; name others with --items and
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
-    from hashbench.datasets.own import add as own
-    from hashbench.datasets.own.data import FileOptions, Rule
-
     n_queries, query_path = _queries(queries, query_path)
     given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
     rule = Rule(queries_per_class, train_per_class, n_queries, train, seed, given)
@@ -127,9 +125,7 @@ def _whole_folder(network: str | None) -> str | None:
     return f"{kind}{colon}{Path(folder).resolve()}" if folder and Path(folder).is_dir() else network
 
 
-def _facts(card: "Card", data: "OwnData") -> Iterator[tuple[str, str]]:
-    from hashbench.datasets.store import path_of
-
+def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, str]]:
     ((protocol, rule),) = card.protocols.items()
     shape, kind = card.item_shape, "images" if data.is_images else "features"
     yield card.name, f"{card.n_items:,} {kind} of {' x '.join(map(str, shape))}"
@@ -151,7 +147,5 @@ def _facts(card: "Card", data: "OwnData") -> Iterator[tuple[str, str]]:
 @app.command("remove", short_help="Remove a data set that was added.")
 def remove(name: Annotated[str, Argument(help="Name of a data set that `hashbench dataset add` made.")]) -> None:
     """Remove a data set that was added, with its features and splits. The rows of its runs remain."""
-    from hashbench.datasets.own.add import remove as remove_data
-
     for path in remove_data(name):
         echo(f"removed {path}")

@@ -3,19 +3,21 @@
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Exit, Option
 
 from hashbench.cli._options import AsJson, Output
 from hashbench.cli._terminal import print_sheet
 from hashbench.cli.catalogue import card_of
+from hashbench.datasets.card import cards
+from hashbench.datasets.status import DatasetStatus, dataset_status, files_in, readable
+from hashbench.datasets.store import open_labels, verify
+from hashbench.foundation import extras, paths, provenance
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import bar
+from hashbench.models import MODELS, identify
 from hashbench.showing.sheet import Cell, Code, Sheet, Text, facts
-
-if TYPE_CHECKING:
-    from hashbench.datasets.status import DatasetStatus
 
 VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that has a file to verify
 
@@ -29,8 +31,6 @@ def command(
 
     By default only the headers of the data files are read; --verify reads the whole files.
     """
-    from hashbench.datasets.card import cards
-
     found = _found()
     statuses = [_status(name) for name in cards()]
     verified = {each.name: _fault_of(each) for each in statuses if each.state in VERIFIABLE} if verify else {}
@@ -39,9 +39,7 @@ def command(
         raise Exit(1)
 
 
-def _status(name: str) -> "DatasetStatus":
-    from hashbench.datasets.status import DatasetStatus, dataset_status
-
+def _status(name: str) -> DatasetStatus:
     try:
         return dataset_status(card_of(name))
     except HashbenchError as error:  # one invalid card must not hide the other data sets
@@ -49,10 +47,6 @@ def _status(name: str) -> "DatasetStatus":
 
 
 def _found() -> dict[str, Any]:
-    from hashbench.datasets.status import files_in
-    from hashbench.foundation import extras, paths, provenance
-    from hashbench.models import MODELS, identify
-
     code, weights = provenance.code(), paths.weights()
     folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
     # a folder that does not exist yet is on the volume of its nearest parent that does
@@ -85,9 +79,7 @@ def _found() -> dict[str, Any]:
     }
 
 
-def _fault_of(each: "DatasetStatus") -> str | None:  # None: every byte is right
-    from hashbench.datasets.store import open_labels, verify
-
+def _fault_of(each: DatasetStatus) -> str | None:  # None: every byte is right
     with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
         try:
             card = card_of(each.name)
@@ -97,9 +89,7 @@ def _fault_of(each: "DatasetStatus") -> str | None:  # None: every byte is right
     return None
 
 
-def _sheet(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dict[str, str | None]) -> Sheet:
-    from hashbench.datasets.status import readable
-
+def _sheet(found: dict[str, Any], statuses: list[DatasetStatus], verified: dict[str, str | None]) -> Sheet:
     state = ", with local changes" if found["dirty"] else ""
     commit = found["commit"] or "unknown (installed without its repository)"
     folders: dict[str, Cell] = {"commit": f"{commit}{state}"}
@@ -124,10 +114,7 @@ def _sheet(found: dict[str, Any], statuses: "list[DatasetStatus]", verified: dic
     return Sheet(f"hashbench {found['version']}", grids, values=values)
 
 
-def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tuple[str, Text]]:
-    from hashbench.datasets.status import readable
-    from hashbench.models import MODELS
-
+def _kept(found: dict[str, Any], statuses: list[DatasetStatus]) -> Iterator[tuple[str, Text]]:
     weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
     yield "weights", weights or "none"
     for model, package in found["installed_weights"].items():
@@ -137,7 +124,7 @@ def _kept(found: dict[str, Any], statuses: "list[DatasetStatus]") -> Iterator[tu
     yield "sources", f"{readable(sum(each.kept_bytes for each in statuses))} kept"
 
 
-def _line(each: "DatasetStatus", verified: dict[str, str | None]) -> Text:
+def _line(each: DatasetStatus, verified: dict[str, str | None]) -> Text:
     """The state of a data set, and if it is not here the command that gets it, or that tells how."""
     if each.name in verified:
         return verified[each.name] or f"{each.line()}; every byte is right"

@@ -7,6 +7,8 @@ from typer import Option, echo
 
 from hashbench.cli import _interrupts
 from hashbench.cli._options import Datasets
+from hashbench.datasets.download import download
+from hashbench.datasets.store import labels_path_of
 
 
 def command(
@@ -20,9 +22,6 @@ def command(
 
     A data set that is already complete is not touched.
     """
-    from hashbench.datasets.download import download
-    from hashbench.datasets.store import labels_path_of
-
     _interrupts.say_that_it_continues()
     for card in cards:
         path = download(card, from_dir, labels_only=labels_only)

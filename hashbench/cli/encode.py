@@ -7,7 +7,15 @@ from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import Device, program
 from hashbench.cli.catalogue import complete
+from hashbench.datasets.own import inputs
+from hashbench.export.load import load
 from hashbench.foundation.files import require_apart, require_output
+from hashbench.runs.data import open_data, own_rows
+from hashbench.runs.encode import PIECEWISE, encode_by_folder, encode_by_run
+from hashbench.runs.guard import load_hasher
+from hashbench.runs.run import Options, Run
+from hashbench.runs.store import Store
+from hashbench.runs.trained import is_folder
 
 
 def command(
@@ -37,15 +45,6 @@ def command(
     With --out FILE.npy or FILE.h5 a file of your own items may be larger than memory: it is read and encoded piece by
     piece, and the codes are packed bytes, as of numpy.packbits.
     """
-    from hashbench.datasets.own import inputs
-    from hashbench.export.load import load
-    from hashbench.runs.data import open_data, own_rows
-    from hashbench.runs.encode import PIECEWISE, encode_by_folder, encode_by_run
-    from hashbench.runs.guard import load_hasher
-    from hashbench.runs.run import Options, Run
-    from hashbench.runs.store import Store
-    from hashbench.runs.trained import is_folder
-
     require_apart([] if items is None else [items], [out])
     require_output(out)
     if is_folder(run):

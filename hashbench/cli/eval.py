@@ -4,28 +4,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option, echo
 
+from hashbench import histogram
 from hashbench.cli import _interrupts
 from hashbench.cli._options import READING, AsJson, BitOrder, Bits, Layout, Output, given
 from hashbench.cli._terminal import print_notes, print_sheet
+from hashbench.codes import Codes, files
+from hashbench.codes import files as saved_files
+from hashbench.codes.files import CodeStream, Explicit, SavedCodes
+from hashbench.evaluation import diagnostics, report, trec
+from hashbench.evaluation.conventions import CONVENTIONS
+from hashbench.evaluation.count_shards import How, count_shards
+from hashbench.evaluation.report import Evaluation, sheet_of, sheet_of_files
+from hashbench.evaluation.scorer import DEFAULT, DEFAULT_WEIGHTED, Scorer
+from hashbench.evaluation.scores import Empty
+from hashbench.evaluation.shard_total import Total
+from hashbench.evaluation.shards import Source, shards_of
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import all_or_none, require_apart, resolved, write_text
+from hashbench.histogram.device import for_pairs, usable
+from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics
+from hashbench.relevance.neighbours import default_metrics
 from hashbench.showing.ink import Format, write
-
-if TYPE_CHECKING:
-    from hashbench.codes import Codes
-    from hashbench.codes.files import CodeStream, Explicit, SavedCodes
-    from hashbench.evaluation.count_shards import How
-    from hashbench.evaluation.report import Evaluation
-    from hashbench.evaluation.scorer import Scorer
-    from hashbench.evaluation.scores import Empty
-    from hashbench.evaluation.shard_total import Total
-    from hashbench.evaluation.shards import Source
-    from hashbench.histogram.ties import Policy
-    from hashbench.metrics import Metrics
 
 ONE_FILE = ", which counts the database in parts: score one file of all items"
 IN_MEMORY = ": use --no-stream where it fits into memory"
@@ -134,11 +138,6 @@ def command(
     diagnostics of the codes. Means are over the queries with a relevant item. The values are the same on every
     --device. --pairs is for near-duplicates: shares of all pairs of a query and an item; --curves then draws them too.
     """
-    from hashbench.codes import files as saved_files
-    from hashbench.evaluation import report
-    from hashbench.evaluation.conventions import CONVENTIONS
-    from hashbench.histogram.device import usable
-
     names = _metrics(metric, is_weighted=weights is not None, has_neighbours=neighbours is not None)
     device, named, as_ = usable(device), files or [], as_ or []
     for name in as_:
@@ -156,8 +155,6 @@ def command(
     needs_all = {"as": as_, "ties order": ties == "order", "trec-run": trec_run, "qrels": qrels, "weights": weights}
     if shards is not None:
         _refuse({**needs_all, "exclude-self": exclude_self, "train-codes": training}, "--shards", ONE_FILE)
-        from hashbench.evaluation.count_shards import How
-        from hashbench.evaluation.shards import Source
 
         of_queries, how = Source(tuple(named), explicit, stream, device), How(jobs, counts, append, ray)
         total, query = _count_shards(of_queries, how, (shards, shard_labels), outputs)
@@ -200,26 +197,21 @@ def command(
 class Asked:
     """What the command line asks of each set of codes."""
 
-    names: "Metrics"
-    ties: "Policy"
-    empty: "Empty"
+    names: Metrics
+    ties: Policy
+    empty: Empty
     exclude_self: bool
     device: str
     weights: str | None
     as_: list[str]
-    explicit: "Explicit"
+    explicit: Explicit
     stream: bool | None
     needs_all: Mapping[str, object]  # options that need the whole database at once
     neighbours: tuple[str, int | None] | None = None  # where the nearest items are, and how many of them are relevant
 
 
-def _scored(paths: list[Path], source: str, asked: Asked) -> "tuple[SavedCodes | CodeStream, Scorer, Evaluation]":
+def _scored(paths: list[Path], source: str, asked: Asked) -> tuple[SavedCodes | CodeStream, Scorer, Evaluation]:
     """The codes in ``paths``, called ``source``, with their scores; their notes are printed."""
-    from hashbench.codes import files
-    from hashbench.evaluation.scorer import Scorer
-    from hashbench.metrics import Metrics
-    from hashbench.relevance.neighbours import default_metrics
-
     names = asked.names
     saved: SavedCodes | CodeStream
     if asked.neighbours is None:
@@ -238,11 +230,8 @@ def _scored(paths: list[Path], source: str, asked: Asked) -> "tuple[SavedCodes |
     return saved, scored, _report(source, saved, scored, asked.as_)
 
 
-def _metrics(names: list[str] | None, *, is_weighted: bool, has_neighbours: bool) -> "Metrics":
+def _metrics(names: list[str] | None, *, is_weighted: bool, has_neighbours: bool) -> Metrics:
     """The metrics; none where none are named and the number of neighbours, which is not known here, says which."""
-    from hashbench.evaluation.scorer import DEFAULT, DEFAULT_WEIGHTED
-    from hashbench.metrics import Metrics
-
     if names is None and has_neighbours:
         return Metrics()
     return Metrics.parse(names or (DEFAULT_WEIGHTED if is_weighted else DEFAULT))
@@ -270,11 +259,8 @@ def _refuse(options: Mapping[str, object], by: str, why: str = "") -> None:
 
 
 def _count_shards(
-    source: "Source", how: "How", patterns: tuple[str, str | None], outputs: list[Path]
-) -> "tuple[Total, Codes]":
-    from hashbench.evaluation.count_shards import count_shards
-    from hashbench.evaluation.shards import shards_of
-
+    source: Source, how: How, patterns: tuple[str, str | None], outputs: list[Path]
+) -> tuple[Total, Codes]:
     roles = ("database_codes", "database_labels", "query_ids", "database_ids")
     others = {role: getattr(source.explicit, role) for role in roles}
     _refuse(others, "--shards", ": the shards are the database")
@@ -294,7 +280,7 @@ def _count_shards(
     return total, query
 
 
-def _hints(saved: "SavedCodes | CodeStream", scored: "Scorer", exclude_self: bool) -> Iterator[str]:
+def _hints(saved: SavedCodes | CodeStream, scored: Scorer, exclude_self: bool) -> Iterator[str]:
     """A note if --exclude-self looks as if it were meant, or if it leaves nothing out."""
     evidence, n_queries = scored.evidence(), len(saved.query)
     if exclude_self:
@@ -304,10 +290,7 @@ def _hints(saved: "SavedCodes | CodeStream", scored: "Scorer", exclude_self: boo
         yield "every query is an item of the database and its own neighbour: --exclude-self leaves it out"
 
 
-def _report(source: str, saved: "SavedCodes | CodeStream", scored: "Scorer", as_: list[str]) -> "Evaluation":
-    from hashbench.codes.files import SavedCodes
-    from hashbench.evaluation import report
-
+def _report(source: str, saved: SavedCodes | CodeStream, scored: Scorer, as_: list[str]) -> Evaluation:
     scores = scored.scores()
     more: dict[str, Any] = {"ids_in_database": saved.ids_in_database(), "notes": saved.notes}
     if isinstance(saved, SavedCodes):
@@ -317,12 +300,8 @@ def _report(source: str, saved: "SavedCodes | CodeStream", scored: "Scorer", as_
     return report.Evaluation(source, scores, scored.evidence(), saved.query, **more)
 
 
-def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", device: str) -> "Evaluation":
+def _with_training(found: Evaluation, training: SavedCodes | CodeStream, device: str) -> Evaluation:
     """``found`` with the number of queries that have the code and a label of a training item."""
-    from hashbench import histogram
-    from hashbench.evaluation import diagnostics
-    from hashbench.histogram.device import for_pairs
-
     n_items = training.n_database
     chosen = for_pairs(device, len(training.query) * n_items, training.query.n_bits)
     options: dict[str, Any] = {"n_items": n_items, "device": chosen, "progress": True}
@@ -330,18 +309,14 @@ def _with_training(found: "Evaluation", training: "SavedCodes | CodeStream", dev
     return replace(found, twins_in_training=diagnostics.diagnose_queries(counted).twins)
 
 
-def _print_files(found: "list[Evaluation]", csv: Path | None, output: Format, *, as_json: bool) -> None:
-    from hashbench.evaluation.report import sheet_of_files
-
+def _print_files(found: list[Evaluation], csv: Path | None, output: Format, *, as_json: bool) -> None:
     sheet = sheet_of_files(found)
     if csv is not None:
         write_text(csv, write(sheet, "csv"))
     print_sheet(sheet, output, as_json=as_json)
 
 
-def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves: Path | None) -> None:
-    from hashbench.evaluation import report
-
+def _write(found: Evaluation, csv: Path | None, per_query: Path | None, curves: Path | None) -> None:
     with all_or_none():
         if curves is not None:
             report.write_curves(curves, found.evidence.histogram)
@@ -352,18 +327,14 @@ def _write(found: "Evaluation", csv: Path | None, per_query: Path | None, curves
             report.write_per_query(per_query, found.scores, found.evidence.histogram)
 
 
-def _write_trec(saved: "SavedCodes", scored: "Scorer", run: Path | None, depth: int, qrels: Path | None) -> None:
-    from hashbench.evaluation import trec
-
+def _write_trec(saved: SavedCodes, scored: Scorer, run: Path | None, depth: int, qrels: Path | None) -> None:
     if run is not None:
         trec.write_run(run, saved.query, saved.database, depth=depth, own=scored.own)
     if qrels is not None:
         trec.write_qrels(qrels, saved.relevance, own=scored.own)
 
 
-def _print(found: "Evaluation", output: Format, *, as_json: bool) -> None:
-    from hashbench.evaluation.report import sheet_of
-
+def _print(found: Evaluation, output: Format, *, as_json: bool) -> None:
     if found.queries.without_relevant == found.scores.n_queries:
         echo(f"warning: {found.source}: no query has a relevant item, so there is no mean", err=True)
     print_sheet(sheet_of(found), output, as_json=as_json)

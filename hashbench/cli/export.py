@@ -3,16 +3,19 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, given, program
 from hashbench.cli.catalogue import complete
+from hashbench.codes.files import Explicit, parted
+from hashbench.export.codes import TARGETS, export_codes
+from hashbench.export.description import FILE, FORMS, form_called, read
+from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
-
-if TYPE_CHECKING:
-    from hashbench.codes.files import Explicit
+from hashbench.runs.guard import load_hasher
+from hashbench.runs.store import Store
 
 
 def command(
@@ -52,8 +55,6 @@ def command(
     first = program(context)
     _require_run(source)
     if codes:
-        from hashbench.codes.files import Explicit
-
         _export_codes(source, to, out, Explicit(bits=bits, bit_order=bit_order, layout=layout), first, as_json=as_json)
         return
     if options := given({"bits": bits, "bit-order": bit_order, "layout": layout}):
@@ -63,19 +64,13 @@ def command(
 
 def _require_run(source: str) -> None:
     """Raises HashbenchError for the folder of an export."""
-    from hashbench.export.description import FILE, read
-
     if (folder := Path(source)).joinpath(FILE).is_file():
         raise HashbenchError(f"{source}: an export already: name the run, {read(folder).run}")
 
 
 def _export_codes(
-    source: str, to: str, out: Path | None, explicit: "Explicit", program: Sequence[str], *, as_json: bool
+    source: str, to: str, out: Path | None, explicit: Explicit, program: Sequence[str], *, as_json: bool
 ) -> None:
-    from hashbench.codes.files import parted
-    from hashbench.export.codes import TARGETS, export_codes
-    from hashbench.export.description import FORMS
-
     if to in FORMS and to not in TARGETS:
         raise HashbenchError(f"--to {to}: of a hash function, not of codes: leave --codes out")
     folder = out or Path(f"{Path(parted(source)[0]).stem}-{to}")
@@ -84,12 +79,6 @@ def _export_codes(
 
 
 def _export_function(run: str, to: str, out: Path | None, program: Sequence[str], *, as_json: bool) -> None:
-    from hashbench.export.codes import TARGETS
-    from hashbench.export.description import FORMS, form_called
-    from hashbench.export.write import export
-    from hashbench.runs.guard import load_hasher
-    from hashbench.runs.store import Store
-
     if to in TARGETS and to not in FORMS:
         raise HashbenchError(f"--to {to}: of codes, not of a hash function: add --codes")
     form = form_called(to)

@@ -6,6 +6,7 @@ from typer import Option, echo
 
 from hashbench.cli import _interrupts
 from hashbench.cli._options import Dataset, Device
+from hashbench.features import extract
 
 
 def command(
@@ -30,8 +31,6 @@ def command(
     The features of a network are the inputs of its last layer (fc7 after its ReLU). An interrupted extraction
     continues where it stopped. Features that are stored are not made again.
     """
-    from hashbench.features import extract
-
     _interrupts.say_that_it_continues()
     done = extract(dataset, model, weights, device=device, batch=batch, progress=True)
     echo(f"{done.path}\n{done.shape[0]:,} items x {done.shape[1]:,}, {done.stored}: --set features={done.path.stem}")

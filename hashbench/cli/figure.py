@@ -1,21 +1,22 @@
 """``hashbench figure``: figures drawn from the stored rows, with the published values where there are some."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from typer import Argument, Option, echo
 
+from hashbench import figures
+from hashbench import figures as declared
 from hashbench.cli._terminal import json_text, leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
+from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable, refuse
-
-if TYPE_CHECKING:
-    from hashbench.figures import Drawing, FigureSpec
-    from hashbench.runs.store import Store
-    from hashbench.tables.collect import Rows
+from hashbench.report import files
+from hashbench.runs.store import Store
+from hashbench.tables.collect import Rows
 
 T = TypeVar("T")
 
@@ -34,10 +35,6 @@ def command(
     Where nothing is measured, the published values are drawn, or the theoretical bound; a figure without any is left
     out, and a line says so.
     """
-    from hashbench import figures as declared
-    from hashbench.report import files
-    from hashbench.tables.collect import Rows
-
     names = requested(figures or [], every, declared.names, "figure", "draw")
     store = rows_read()
     rows = Rows(store.rows(refuse if write else leave_out))  # a kept figure needs every row
@@ -66,13 +63,10 @@ def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str
     return [each for _, each in with_bar(each_usable(names, fill, broken), "collect", what, len(names))]
 
 
-def filled_figures(
-    named: list[str] | None, rows: "Rows", store: "Store"
-) -> "tuple[list[tuple[FigureSpec, Drawing]], int]":
+def filled_figures(named: list[str] | None, rows: Rows, store: Store) -> tuple[list[tuple[FigureSpec, Drawing]], int]:
     """The figures (None: all) filled in from ``rows``, and how many cannot be; prints what is missing of a figure."""
-    from hashbench import figures
 
-    def fill(name: str) -> "tuple[FigureSpec, Drawing]":
+    def fill(name: str) -> tuple[FigureSpec, Drawing]:
         figure = figures.load(name)
         return figure, figure.fill(rows, store)
 
@@ -84,7 +78,7 @@ def filled_figures(
     return found, len(names) - len(found)
 
 
-def _values(figure: "FigureSpec", drawing: "Drawing") -> dict[str, Any]:
+def _values(figure: FigureSpec, drawing: Drawing) -> dict[str, Any]:
     values = figure.file.model_dump(include={"kind", "title", "paper", "source", "notes"})
     values |= {"name": figure.name, "n_measured": drawing.n_measured, "missing": drawing.missing}
     return {**values, "points": [dict(point) for point in drawing.points]}

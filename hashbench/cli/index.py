@@ -3,18 +3,20 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import numpy as np
 from typer import Argument, Option, Typer, echo
 
 from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_apart, require_output, write_arrays
 from hashbench.foundation.progress import bar
-
-if TYPE_CHECKING:
-    from hashbench.sparse.index import Index
-    from hashbench.sparse.search import SearchResult
+from hashbench.metrics.suf import speed_up
+from hashbench.sparse import index, index_file, search
+from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_codes, read_matrix
+from hashbench.sparse.index import Index, embeddings_sha256
+from hashbench.sparse.search import SearchResult
 
 app = Typer(rich_markup_mode=None)
 
@@ -34,9 +36,6 @@ def build(
     Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
     one array, its name does not matter. The index stores each embedding k times, once for each bucket of the item.
     """
-    from hashbench.sparse import index, index_file
-    from hashbench.sparse.codes import EMBEDDINGS, read_codes, read_matrix
-
     require_apart([items, embeddings], [out])
     require_output(out)
     with bar("build", "file"):
@@ -68,12 +67,6 @@ def query(
     A query opens the buckets of its k largest activations. While these hold fewer than --top items, it opens the bucket
     of the next largest activation. SUF is the number of items divided by the mean number of items retrieved.
     """
-    import numpy as np
-
-    from hashbench.metrics.suf import speed_up
-    from hashbench.sparse import index_file, search
-    from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_matrix
-
     if out is not None:
         checked = [path for path in (codes, embeddings) if path is not None]
         require_apart([file, queries, *checked], [out])
@@ -104,11 +97,8 @@ def query(
         echo("\n".join(_lines(report, nearest)))
 
 
-def _require_built_for(file: Path, index: "Index", codes: Path | None, embeddings: Path | None) -> None:
+def _require_built_for(file: Path, index: Index, codes: Path | None, embeddings: Path | None) -> None:
     """Raises HashbenchError if the index was built for other codes or other embeddings than those in these files."""
-    from hashbench.sparse.codes import EMBEDDINGS, read_codes, read_matrix
-    from hashbench.sparse.index import embeddings_sha256
-
     if codes is not None and read_codes(codes, index.codes.k).sha256() != index.codes.sha256():
         raise HashbenchError(f"{file}: built for other codes than those of {codes}: build it again")
     if embeddings is not None and embeddings_sha256(read_matrix(embeddings, EMBEDDINGS)) != index.embeddings_sha256:
@@ -120,7 +110,7 @@ def _in_words(sizes: dict[str, Any]) -> str:
     return f"{sizes['n_items']:,} items in {buckets}, embeddings of width {sizes['width']}"
 
 
-def _lines(report: dict[str, Any], found: "SearchResult") -> Iterator[str]:
+def _lines(report: dict[str, Any], found: SearchResult) -> Iterator[str]:
     yield f"{report['index']}: {_in_words(report)}"
     candidates = f"{report['mean_candidates']:,.1f} candidates a query, SUF {report['suf']:.2f}"
     yield f"{report['n_queries']:,} queries: {candidates}; {report['n_opened_more']:,} opened more than {report['k']}"

@@ -1,16 +1,19 @@
 """``hashbench leaderboard``: which method is best on all tasks of a question, and how sure that is."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option
 
 from hashbench.cli._options import AsJson, Output
 from hashbench.cli._terminal import leave_out, print_sheet, rows_read
 from hashbench.foundation.errors import HashbenchError
-
-if TYPE_CHECKING:
-    from hashbench.runs.row import Row
-    from hashbench.showing.sheet import Sheet
+from hashbench.runs.row import Row
+from hashbench.showing.sheet import Sheet
+from hashbench.tables import spec
+from hashbench.tables.collect import Rows, collect
+from hashbench.tables.leaderboard import leaderboard, tables_of
+from hashbench.tables.leaderboard_sheet import sheet_of
+from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
 
 
 def command(
@@ -24,9 +27,6 @@ def command(
     A rank is a range: where 95% of resamples of data sets and splits place the method. The panels are those of
     experiments/leaderboard.toml. --verdicts says instead which published values are reproduced, by paper and by method.
     """
-    from hashbench.tables.leaderboard import leaderboard, tables_of
-    from hashbench.tables.leaderboard_sheet import sheet_of
-
     store = rows_read()
     rows = list(store.rows(leave_out))
     if verdicts:
@@ -39,10 +39,6 @@ def command(
     print_sheet(sheet_of(filled), output, as_json=as_json)
 
 
-def _verdicts(rows: "list[Row]") -> "Sheet":
-    from hashbench.tables import spec
-    from hashbench.tables.collect import Rows, collect
-    from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
-
+def _verdicts(rows: list[Row]) -> Sheet:
     stored = Rows(rows)
     return sheet_of_verdicts(verdicts(collect(spec.load(name), stored, None) for name in spec.names()))

@@ -1,7 +1,7 @@
 """``hashbench list``: the entries of each kind."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Context, Option, echo
 
@@ -10,10 +10,10 @@ from hashbench.cli._terminal import leave_out, print_sheet, rows_read
 from hashbench.cli.catalogue import KINDS, complete, grids_of
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
+from hashbench.runs.interrupted import Interrupted, interrupted
 from hashbench.showing.sheet import Code, Grid, Sheet
-
-if TYPE_CHECKING:
-    from hashbench.runs.interrupted import Interrupted
+from hashbench.tables import papers, spec
+from hashbench.tables.settings import sheet_of_settings
 
 KNOWN = (*KINDS, "settings")  # settings are listed for one table only
 
@@ -42,8 +42,6 @@ def command(
     if kind != "papers" and bibtex:
         raise HashbenchError("--bibtex can be used with hashbench list papers --bibtex only")
     if bibtex:
-        from hashbench.tables import papers
-
         echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(leave_out).items()))
     elif kind == "settings":
         print_sheet(_settings(table), output, as_json=as_json, level=1)
@@ -79,17 +77,12 @@ def _entries(kind: str, only: dict[str, str | None], program: list[str]) -> Shee
     return Sheet(grids=[*grids_of(entries), interrupted], values=values)
 
 
-def _interrupted(wanted: dict[str, str], program: list[str]) -> "list[Interrupted]":
-    from hashbench.runs.interrupted import interrupted
-
+def _interrupted(wanted: dict[str, str], program: list[str]) -> list[Interrupted]:
     found = interrupted(rows_read(), program)
     return [each for each in found if all(getattr(each, key) == value for key, value in wanted.items())]
 
 
 def _settings(table: str | None) -> Sheet:
-    from hashbench.tables import spec
-    from hashbench.tables.settings import sheet_of_settings
-
     if table is None:
         raise HashbenchError("settings are listed for one table: --table NAME is needed (hashbench list tables)")
     return sheet_of_settings(spec.load(table))

@@ -4,10 +4,16 @@ from typing import Annotated
 
 from typer import Option, echo
 
-from hashbench.cli import _interrupts, _options
+from hashbench.cli import _interrupts, _options, _row_text
 from hashbench.cli._options import Dataset, Device, ProtocolName
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.parallel import ComputeOptions
 from hashbench.foundation.progress import note
+from hashbench.methods import require_torch
+from hashbench.runs.guard import stored_row
+from hashbench.runs.pretrain import classifier_run, pretrain
+from hashbench.runs.run import Options
+from hashbench.runs.store import Store
 
 
 def command(
@@ -35,14 +41,6 @@ def command(
     checksum of the weights. `hashbench train` and `hashbench features` start from them with --weights NAME. After an
     interruption the same command continues from the last checkpoint.
     """
-    from hashbench.cli import _row_text
-    from hashbench.foundation.parallel import ComputeOptions
-    from hashbench.methods import require_torch
-    from hashbench.runs.guard import stored_row
-    from hashbench.runs.pretrain import classifier_run, pretrain
-    from hashbench.runs.run import Options
-    from hashbench.runs.store import Store
-
     _interrupts.say_that_it_continues()
     require_torch()
     given = _options.parse_settings(settings or [])

@@ -12,6 +12,9 @@ from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.files import write_text
+from hashbench.report.contents import gather
+from hashbench.report.page import render
+from hashbench.tables import spec
 
 
 def command(
@@ -31,10 +34,6 @@ def command(
 
     In a clone it links to the documentation that make docs has built.
     """
-    from hashbench.report.contents import gather
-    from hashbench.report.page import render
-    from hashbench.tables import spec
-
     store = rows_read()
     named = [spec.load(name).name for name in tables or []]  # a wrong one is no line of the page, but an error
     broken = print_each_error_once()

@@ -6,10 +6,12 @@ from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from typer import Argument, Context, Option, Typer, echo
 
+from hashbench.bundle import pack, state
+from hashbench.bundle.receive import source_at
 from hashbench.cli._options import (
     AsJson,
     BitOrder,
@@ -22,18 +24,25 @@ from hashbench.cli._options import (
     RunName,
     SplitSeed,
 )
+from hashbench.cli._row_text import print_row
 from hashbench.cli._terminal import json_text, leave_out, print_sheet, rows_read
 from hashbench.cli.catalogue import complete, grids_of, run_entry
+from hashbench.cli.show import command as show_entry
+from hashbench.codes.files import Explicit
 from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, CheckFailed, counted, printable
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical
+from hashbench.runs import query_scores
+from hashbench.runs.imported import import_codes
+from hashbench.runs.merge import Merged, MergeOutcome
+from hashbench.runs.merge import merge as merged
+from hashbench.runs.prune import useless
+from hashbench.runs.row import IMPORTED, Row
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
-
-if TYPE_CHECKING:
-    from hashbench.runs.merge import Merged
-    from hashbench.runs.row import Row
-    from hashbench.runs.store import Store
+from hashbench.tables.spec import load
 
 app = Typer(rich_markup_mode=None)
 Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Useless.kind, which is imported later
@@ -65,9 +74,7 @@ def list_(
 @app.command("show", short_help="Show one row.")
 def show(context: Context, run: RunName, output: Output = "text", as_json: AsJson = False) -> None:
     """Show one row: its settings, scores, machine and commands. The same as hashbench show RUN --kind run."""
-    from hashbench.cli import show
-
-    show.command(context, run, "run", output, as_json=as_json)
+    show_entry(context, run, "run", output, as_json=as_json)
 
 
 @app.command("merge", short_help="Copy the rows of other folders into this one.")
@@ -95,13 +102,6 @@ def merge(
     A new row is scored again from the counts and codes beside it, as hashbench verify does, and left out with exit code
     1 if they give another value. The rows beside which there is nothing to score are named.
     """
-    from hashbench.bundle import pack, state
-    from hashbench.bundle.receive import source_at
-    from hashbench.runs import query_scores
-    from hashbench.runs.merge import MergeOutcome
-    from hashbench.runs.merge import merge as merged
-    from hashbench.runs.store import Store
-
     into = Store.default()
     kept = list[Path]()
     not_scored = list[str]()
@@ -109,7 +109,7 @@ def merge(
         sources = [open_until_merged.enter_context(source_at(path)) for path in folders]
         source_of = {source.store.folder: source for source in sources}
 
-        def verify(row: "Row", store: Store) -> "Row":
+        def verify(row: Row, store: Store) -> Row:
             row, is_scored = source_of[store.folder].scored(row, note)
             if not is_scored:
                 not_scored.append(row.run)
@@ -137,7 +137,7 @@ def merge(
         echo("\n".join([*_merge_lines(done, into, dry_run=dry_run), *_lines_beside(taken, kept, not_scored, into)]))
 
 
-def _lines_beside(taken: dict[str, bool], kept: list[Path], not_scored: list[str], into: "Store") -> Iterator[str]:
+def _lines_beside(taken: dict[str, bool], kept: list[Path], not_scored: list[str], into: Store) -> Iterator[str]:
     if taken:
         n_taken = sum(taken.values())
         here = f"; of {len(taken) - n_taken:,} as much or more is here" if n_taken < len(taken) else ""
@@ -149,9 +149,7 @@ def _lines_beside(taken: dict[str, bool], kept: list[Path], not_scored: list[str
         yield f"  {len(not_scored):,} not scored again, for neither counts nor codes are beside them: {some}"
 
 
-def _merge_lines(done: "list[Merged]", into: "Store", *, dry_run: bool) -> Iterator[str]:
-    from hashbench.runs.merge import MergeOutcome
-
+def _merge_lines(done: list[Merged], into: Store, *, dry_run: bool) -> Iterator[str]:
     yield from (f"{shown(each.name)}: {each.outcome}" for each in done if each.outcome is MergeOutcome.beside)
     counts = Counter(each.outcome for each in done)
     verb = "would be merged (--dry-run)" if dry_run else "merged"
@@ -172,9 +170,6 @@ def pack_state(
     Unfinished runs are packed with their last checkpoint, finished ones with their rows and all files, and with both
     the runs that they start from. On a machine with the same hashbench, hashbench results merge FOLDER takes them up.
     """
-    from hashbench.bundle import state
-    from hashbench.runs.store import Store
-
     packed = state.pack(Store.default(), runs or [], out, int(part_size * state.MEGABYTE))
     size = f"{counted(packed.n_parts, 'part')}, {packed.n_bytes / state.MEGABYTE:,.2f} MB"
     echo(f"{counted(len(packed.runs), 'run')} packed, {len(packed.unfinished)} of them unfinished: {size}")
@@ -203,13 +198,6 @@ def import_(
     query_ids and database_ids beside the codes are numbers of items, in any order (hashbench split writes them).
     Without them the codes must be in the order of the protocol, and the labels beside them must agree.
     """
-    from hashbench.cli._row_text import print_row
-    from hashbench.codes.files import Explicit
-    from hashbench.runs.imported import import_codes
-    from hashbench.runs.row import IMPORTED
-    from hashbench.runs.run import Run
-    from hashbench.runs.store import Store
-
     store = Store.default()
     known: dict[str, int | str] = {"bits": bits, **({} if features is None else {"features": features})}
     run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
@@ -226,9 +214,6 @@ def collect(
 
     Only those in results/runs with the checksum of the row. hashbench bundle packs them where results/runs is not.
     """
-    from hashbench.bundle import pack
-    from hashbench.tables.spec import load
-
     store = rows_read()
     rows = pack.rows_of(load(table), store, None)
     written = pack.collect(rows, store, note)
@@ -249,8 +234,6 @@ def prune(
     A good row is never removed, nor a row of another schema version, nor what a process works on at the moment, nor
     the folder of a run that was interrupted: hashbench list runs has the command that continues it.
     """
-    from hashbench.runs.prune import useless
-
     store = rows_read()
     found = [each for each in useless(store, leave_out) if not only or each.kind in only]
     listed = [each for each in found if each.remove(store)] if yes else found

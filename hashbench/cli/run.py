@@ -3,23 +3,27 @@
 import sys
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Exit, Option, echo
 
+from hashbench import figures
 from hashbench.cli import _interrupts
 from hashbench.cli._options import TABLES, Budget, Device, Jobs, Splits, pairs_of
 from hashbench.foundation import parallel, paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import require_writable
+from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.foundation.progress import note
-
-if TYPE_CHECKING:
-    from hashbench.runs.run import Run
-    from hashbench.runs.run_all import Outcome
-    from hashbench.runs.store import Store
-    from hashbench.tables.cell import Cell
+from hashbench.runs.needs import lines_of, missing_inputs
+from hashbench.runs.past import Past
+from hashbench.runs.row import IMPORTED
+from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Outcome, Plan, run_all
+from hashbench.runs.store import Store
+from hashbench.tables import cell_runs
+from hashbench.tables.cell import Cell
 
 MEANWHILE = "meanwhile hashbench run digits needs no download"
 UNFINISHED = 3  # the exit code where --minutes left runs for the next call
@@ -29,7 +33,7 @@ ELSEWHERE = "its codes were made elsewhere: hashbench results import makes its r
 class RunsFailed(CheckFailed):
     """Some of ``n_runs`` failed, or were not tried; ``failures`` are all of these, each with its reason."""
 
-    def __init__(self, failed: "list[tuple[Run, str]]", not_tried: "list[tuple[Run, str]]", n_runs: int) -> None:
+    def __init__(self, failed: list[tuple[Run, str]], not_tried: list[tuple[Run, str]], n_runs: int) -> None:
         parts = [f"{len(failed)} of {n_runs} runs failed"] if failed else []
         if not_tried:
             parts.append(f"{len(not_tried)} of {n_runs} runs were not tried, for their inputs are missing")
@@ -80,13 +84,6 @@ def command(
     With --ray the runs are tasks of a cluster, whose nodes need the same hashbench and no shared disk: the data are
     sent to a node that lacks them, and rows and working files come back.
     """
-    from hashbench import figures
-    from hashbench.runs.row import IMPORTED
-    from hashbench.runs.run import Options
-    from hashbench.runs.run_all import Plan, run_all
-    from hashbench.runs.store import Store
-    from hashbench.tables import cell_runs
-
     _require_minutes(minutes, ray, processes)
     _require_one_driver(ray, jobs)
     store = Store.default()
@@ -133,7 +130,7 @@ def command(
     _end(n_left, failed, not_tried, len(wanted))
 
 
-def _end(n_left: int, failed: "list[tuple[Run, str]]", not_tried: "list[tuple[Run, str]]", n_runs: int) -> None:
+def _end(n_left: int, failed: list[tuple[Run, str]], not_tried: list[tuple[Run, str]], n_runs: int) -> None:
     """Ends the command with ``UNFINISHED`` where the time left runs for the next call; RunsFailed where some failed."""
     if n_left:
         note(f"the time is over: {n_left} of {n_runs} runs are not done: the same command goes on")
@@ -162,12 +159,12 @@ def _require_minutes(minutes: float | None, ray: str | None, processes: int) -> 
         raise HashbenchError(f"--minutes cannot be combined with {other}: it stops the runs of one process each, here")
 
 
-def _note_what_is_left_out(unavailable: "list[tuple[Cell, str]]") -> None:
+def _note_what_is_left_out(unavailable: list[tuple[Cell, str]]) -> None:
     for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
         note(f"left out: {line}")  # once for each data set, method and reason
 
 
-def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
+def _note_what_is_stored(measured: list[Run], failed: list[Run]) -> None:
     if measured:
         note("note: the rows of the runs done are stored; hashbench train ... --again trains one and compares it")
     if failed:
@@ -175,13 +172,11 @@ def _note_what_is_stored(measured: "list[Run]", failed: "list[Run]") -> None:
         note(f"note: {failures}: --retry-failed runs them again")
 
 
-def _not_tried(todo: "list[Run]", *, dry_run: bool) -> "list[tuple[Run, str]]":
+def _not_tried(todo: list[Run], *, dry_run: bool) -> list[tuple[Run, str]]:
     """The runs whose inputs are not here, each with what is missing; lines say how to get it, and what is run.
 
     HashbenchError, with how to get it, where no run can begin.
     """
-    from hashbench.runs.needs import lines_of, missing_inputs
-
     missing_by_run = missing_inputs(todo)
     not_tried = [(run, lines_of(missing)[0]) for run in todo if (missing := missing_by_run[str(run.name)])]
     if not_tried:
@@ -196,10 +191,7 @@ def _not_tried(todo: "list[Run]", *, dry_run: bool) -> "list[tuple[Run, str]]":
     return not_tried
 
 
-def _dry_run(todo: "list[Run]", store: "Store", jobs: int) -> None:
-    from hashbench.foundation.parallel import available_cores
-    from hashbench.runs.past import Past
-
+def _dry_run(todo: list[Run], store: Store, jobs: int) -> None:
     past = Past.of(store.rows(damaged=lambda _: None))
     for run in todo:
         echo(str(run.name))
@@ -217,15 +209,15 @@ def _about(seconds: float) -> str:
 
 
 def _follow(
-    outcomes: "Iterable[Outcome]", n_runs: int, at_once: int | None, title: str
-) -> "tuple[int, list[tuple[Run, str]]]":
+    outcomes: Iterable[Outcome], n_runs: int, at_once: int | None, title: str
+) -> tuple[int, list[tuple[Run, str]]]:
     """The number of outcomes, and the failed runs with their reasons, after it has shown each outcome as it arrives.
 
     So many run ``at_once``; on a Ray cluster, and with --jobs auto, nobody knows. On a terminal that is one line: done,
     running and failed runs, the time left, and the last result.
     """
     _interrupts.say_that_it_continues()
-    failed, started, on_terminal = list["tuple[Run, str]"](), time.monotonic(), sys.stderr.isatty()
+    failed, started, on_terminal = list[tuple[Run, str]](), time.monotonic(), sys.stderr.isatty()
     n = 0
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
         bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")
@@ -247,7 +239,7 @@ def _running(n_left: int, at_once: int | None) -> str:
     return f"{n_left} waiting or running" if not at_once else f"{min(at_once, n_left)} running"
 
 
-def _result(outcome: "Outcome") -> str:
+def _result(outcome: Outcome) -> str:
     if outcome.row is None or outcome.failure is not None:
         return "failed"
     name, value = next(iter(outcome.row.all_metrics().items()))

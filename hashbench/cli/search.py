@@ -3,20 +3,24 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, program
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
+from hashbench.codes import Codes, binarize, search
+from hashbench.codes.files import Explicit, file_meant, load_codes, parted
+from hashbench.codes.search import SearchResult
+from hashbench.contract import BinaryHasher
+from hashbench.datasets.own import inputs
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart, require_output, write_arrays
-
-if TYPE_CHECKING:
-    from hashbench.codes import Codes
-    from hashbench.codes.files import Explicit
-    from hashbench.codes.search import SearchResult
+from hashbench.runs.data import own_rows
+from hashbench.runs.guard import codes_file, load_hasher
+from hashbench.runs.run import Run
+from hashbench.runs.store import Store
 
 LINES = 10  # of more queries there is a line each only if their number was asked for
 
@@ -50,11 +54,6 @@ def command(
     queries, where --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. A
     run also takes your own images, or other items as its data set has them, as the queries.
     """
-    from hashbench.codes import search
-    from hashbench.codes.files import Explicit
-    from hashbench.runs.guard import codes_file
-    from hashbench.runs.store import Store
-
     explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
     file = _codes_file(source, explicit)
     if out is not None and out.suffix != ".npz":
@@ -87,10 +86,8 @@ def command(
         echo("\n".join(_line_a_rank(name, nearest)))
 
 
-def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
+def _codes_file(source: str | None, explicit: Explicit) -> Path | None:
     """The file of codes that is meant; None if ``source`` is a run."""
-    from hashbench.codes.files import file_meant
-
     if source is not None:
         return file_meant(source)
     if explicit.query_codes is None or explicit.database_codes is None:
@@ -98,10 +95,8 @@ def _codes_file(source: str | None, explicit: "Explicit") -> Path | None:
     return Path(explicit.query_codes)
 
 
-def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tuple[Codes, Codes]":
+def _load(sources: list[Path], explicit: Explicit, outputs: list[Path]) -> tuple[Codes, Codes]:
     """The codes of queries and database, once it is sure that the outputs can be written."""
-    from hashbench.codes.files import load_codes, parted
-
     named = [parted(place)[0] for place in (explicit.query_codes, explicit.database_codes) if place is not None]
     require_apart([*sources, *named], outputs)
     for path in outputs:
@@ -111,16 +106,8 @@ def _load(sources: list[Path], explicit: "Explicit", outputs: list[Path]) -> "tu
     return query, database
 
 
-def _encoded(context: Context, name: str, items: Path, device: str) -> "tuple[Codes, list[str]]":
+def _encoded(context: Context, name: str, items: Path, device: str) -> tuple[Codes, list[str]]:
     """The codes of the user's own ``items`` by the run called ``name``, and the names of the items."""
-    from hashbench.codes import binarize
-    from hashbench.contract import BinaryHasher
-    from hashbench.datasets.own import inputs
-    from hashbench.runs.data import own_rows
-    from hashbench.runs.guard import load_hasher
-    from hashbench.runs.run import Run
-    from hashbench.runs.store import Store
-
     row = Store.default().named(name)
     run, hasher = Run.from_row(row), load_hasher(row, Store.default(), device, program(context))
     assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
@@ -128,7 +115,7 @@ def _encoded(context: Context, name: str, items: Path, device: str) -> "tuple[Co
     return binarize(hasher.encode(own_rows(run, own.items, device).whole())), own.names
 
 
-def _heading(name: str, result: "SearchResult") -> Iterator[str]:
+def _heading(name: str, result: SearchResult) -> Iterator[str]:
     """Two lines: what was searched, and how."""
     summary = result.summary
     yield f"{name}: {summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
@@ -136,7 +123,7 @@ def _heading(name: str, result: "SearchResult") -> Iterator[str]:
     yield f"exhaustive: {n_cut_ties:,} queries have more items as near as the last one shown; {seconds:.3g} s"
 
 
-def _line_a_query(name: str, result: "SearchResult", queries: Sequence[str]) -> Iterator[str]:
+def _line_a_query(name: str, result: SearchResult, queries: Sequence[str]) -> Iterator[str]:
     yield from _heading(name, result)
     width = max(map(len, ["query", *queries]))
     yield f"{'query':{width}}  items (distance)"
@@ -146,7 +133,7 @@ def _line_a_query(name: str, result: "SearchResult", queries: Sequence[str]) -> 
         yield f"{query:>{width}}  {'  '.join(items)}"
 
 
-def _line_a_rank(name: str, result: "SearchResult") -> Iterator[str]:
+def _line_a_rank(name: str, result: SearchResult) -> Iterator[str]:
     yield from _heading(name, result)
     yield "rank  distance: smallest, median, largest over the queries"
     top = result.summary["top"]

@@ -10,6 +10,7 @@ from hashbench.cli._terminal import print_sheet, rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest, unknown
 from hashbench.foundation.registry import canonical
+from hashbench.models import MODELS, canonical_model
 from hashbench.showing.sheet import Sheet
 
 NAMES = complete("methods", "datasets", "tables", "figures", "runs")
@@ -55,11 +56,9 @@ def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     begun = [run for run in names.get("run", []) if run.startswith(name) and "~" not in run]
     if len(begun) == 1:
         return {"run": begun[0]}
-    if "model" in kinds:  # one of a size in pixels, a part of one, or a network of torchvision: they are in no list
-        from hashbench.models import MODELS, canonical_model
-
-        if name in MODELS:
-            return {"model": canonical_model(name)}
+    # one of a size in pixels, a part of one, or a network of torchvision: they are in no list
+    if "model" in kinds and name in MODELS:
+        return {"model": canonical_model(name)}
     kind_of = {entry: kind for kind, entries in reversed(names.items()) if kind != "run" for entry in entries}
     hints = [f"{len(begun)} runs begin so (hashbench list runs)"] if begun else []
     # DATASET-PROTOCOL-METHOD-...: of imported codes the method is in no catalogue

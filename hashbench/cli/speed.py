@@ -1,6 +1,6 @@
 """``hashbench speed``: how long a run would take on this machine, by a few seconds of it."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option
 
@@ -9,11 +9,14 @@ from hashbench.cli._given_run import given_run
 from hashbench.cli._options import AsJson, DatasetName, Device, Output, ProtocolName
 from hashbench.cli._terminal import print_sheet
 from hashbench.cli.catalogue import complete
+from hashbench.datasets.status import readable
+from hashbench.foundation import provenance
 from hashbench.foundation.errors import counted
+from hashbench.foundation.parallel import ComputeOptions
+from hashbench.runs.run import Options
+from hashbench.runs.speed import Speed, measure
+from hashbench.runs.store import Store
 from hashbench.showing.sheet import Cell, Sheet, facts
-
-if TYPE_CHECKING:
-    from hashbench.runs.speed import Speed
 
 
 def command(
@@ -38,11 +41,6 @@ def command(
     encoded and scored, and the rest is computed from it. A run that starts from another is measured after that one,
     unless that one is trained already. Inputs that are not here, features among them, are named and nothing is done.
     """
-    from hashbench.foundation.parallel import ComputeOptions
-    from hashbench.runs.run import Options
-    from hashbench.runs.speed import measure
-    from hashbench.runs.store import Store
-
     named = given_run(
         method,
         dataset,
@@ -63,7 +61,7 @@ def command(
     print_sheet(sheet, output, as_json=as_json)
 
 
-def _values(speed: "Speed") -> dict[str, Any]:
+def _values(speed: Speed) -> dict[str, Any]:
     keys = ("n_items", "timed_items", "timed_steps", "timed_s", "items_per_s", "train_s", "encode_s", "score_s")
     others = ("total_s", "device", "hasher_bytes", "peak_memory", "gpu_memory")
     base = None if speed.base is None else _values(speed.base)
@@ -71,10 +69,7 @@ def _values(speed: "Speed") -> dict[str, Any]:
     return {"run": str(speed.run.name), **values, "hours": speed.total_s / 3600, "base": base}
 
 
-def _facts(speed: "Speed") -> dict[str, Cell]:
-    from hashbench.datasets.status import readable
-    from hashbench.foundation import provenance
-
+def _facts(speed: Speed) -> dict[str, Cell]:
     run = speed.run
     unit = "images" if run.card.kind == "images" and run.settings.features == "pixels" else "items"
     processor = provenance.gpu_name() if speed.device.startswith("cuda") else provenance.processor()["cpu"]

@@ -2,26 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Option
 
 from hashbench.cli._options import AsJson, Dataset, Output, ProtocolName, SplitSeed
 from hashbench.cli._terminal import print_sheet
+from hashbench.datasets.audit import Audit, audit
+from hashbench.datasets.card import Card
+from hashbench.datasets.protocol import GIVEN, TO_CHOOSE, HeldOut, Percentiles, Protocol, first_splits
+from hashbench.datasets.relevance import by_percentiles
+from hashbench.datasets.split import Split, split, write
+from hashbench.datasets.store import DatasetLabels, open_dataset, open_labels, path_of
+from hashbench.evaluation.random_ndcg import Reading, readings
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_writable
 from hashbench.foundation.progress import bar
+from hashbench.runs.data import compared
 from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts
-
-if TYPE_CHECKING:
-    from hashbench.datasets.audit import Audit
-    from hashbench.datasets.card import Card
-    from hashbench.datasets.protocol import Protocol
-    from hashbench.datasets.split import Split
-    from hashbench.datasets.store import DatasetLabels
-    from hashbench.evaluation.random_ndcg import Reading
-    from hashbench.tuning.overlap import Validation
+from hashbench.tuning.overlap import Validation, beside_tests, require_stated, validation_lists
 
 
 def command(
@@ -45,10 +45,6 @@ def command(
     --relevance needs the items: it shows the NDCG of a random ranking, for true or squared distances, features with or
     without their mean, or a highest gain cut off; and a paper's figure.
     """
-    from hashbench.datasets.protocol import GIVEN
-    from hashbench.datasets.split import split, write
-    from hashbench.datasets.store import open_labels
-
     protocol = card.protocol_name(protocol)
     rule = card.protocol(protocol)
     if seed not in (None, rule.seed) and rule.draw in GIVEN:
@@ -82,19 +78,13 @@ def command(
     write(path, chosen)
 
 
-def _audit(card: "Card", labels: "DatasetLabels", chosen: "Split", rule: "Protocol", seed: int) -> "Audit":
-    from hashbench.datasets.audit import audit
-    from hashbench.datasets.store import open_dataset, path_of
-
+def _audit(card: Card, labels: DatasetLabels, chosen: Split, rule: Protocol, seed: int) -> Audit:
     has_items = card.embedded or path_of(card).is_file()
     with bar(f"{card.name}: check", "list"):
         return audit(open_dataset(card) if has_items else labels, chosen, rule, seed)
 
 
-def _validations(card: "Card", data: "DatasetLabels", protocol: str, chosen: "Split", seed: int) -> "list[Validation]":
-    from hashbench.datasets.protocol import TO_CHOOSE, HeldOut
-    from hashbench.tuning.overlap import beside_tests, require_stated, validation_lists
-
+def _validations(card: Card, data: DatasetLabels, protocol: str, chosen: Split, seed: int) -> list[Validation]:
     rule = card.protocol(protocol)
     if isinstance(rule, TO_CHOOSE) and seed == rule.seed:
         require_stated(card, data.labels, chosen.query_ids, rule.shared_queries)
@@ -104,10 +94,8 @@ def _validations(card: "Card", data: "DatasetLabels", protocol: str, chosen: "Sp
     return [beside_tests(lists, card, data.labels, protocol) for lists in found]
 
 
-def _of_validation(rule: "Protocol", lists: "list[Validation]") -> Iterator[str]:
+def _of_validation(rule: Protocol, lists: list[Validation]) -> Iterator[str]:
     """A line for each kind of lists by which searches chose settings; of a protocol of validation what others test."""
-    from hashbench.datasets.protocol import TO_CHOOSE, first_splits
-
     if isinstance(rule, TO_CHOOSE) and rule.shared_queries:
         yield f"old: of these queries the first splits of other protocols test {rule.shared_in_words}"
     for each in lists:
@@ -118,13 +106,7 @@ def _of_validation(rule: "Protocol", lists: "list[Validation]") -> Iterator[str]
         yield f"validation: {queries} are test queries of {first_splits(each.n_splits)} {searches}"
 
 
-def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
-    from hashbench.datasets.protocol import Percentiles
-    from hashbench.datasets.relevance import by_percentiles
-    from hashbench.datasets.store import open_dataset
-    from hashbench.evaluation.random_ndcg import readings
-    from hashbench.runs.data import compared
-
+def _readings(card: Card, protocol: str, chosen: Split) -> list[Reading]:
     rule = card.protocol(protocol)
     if not isinstance(of := rule.relevance, Percentiles):
         way = "labels" if of is None else of.kind
@@ -136,7 +118,7 @@ def _readings(card: "Card", protocol: str, chosen: "Split") -> "list[Reading]":
         return readings(of.kind, lambda kind, mean: by_percentiles(own(update={"kind": kind}), items, chosen, mean))
 
 
-def _grid_of_readings(read: "list[Reading]") -> Grid:
+def _grid_of_readings(read: list[Reading]) -> Grid:
     rows: list[list[Cell]] = []
     for each in read:
         ndcg, with_empty = Number(each.ndcg), Number(each.ndcg_with_empty, after=f" ({each.n_empty:,} empty)")
@@ -146,7 +128,7 @@ def _grid_of_readings(read: "list[Reading]") -> Grid:
     return Grid(rows, columns, "NDCG of a ranking at random")
 
 
-def _notes_on_readings(read: "list[Reading]", rule: "Protocol") -> Iterator[str]:
+def _notes_on_readings(read: list[Reading], rule: Protocol) -> Iterator[str]:
     yield "* as this protocol is scored; empty: without a relevant item"
     if (printed := rule.random_ndcg) is not None:
         near = min(read, key=lambda each: each.distance(printed))
@@ -154,15 +136,15 @@ def _notes_on_readings(read: "list[Reading]", rule: "Protocol") -> Iterator[str]
         yield f"printed: {printed:.4g} ({rule.citation}); nearest, {near.distance(printed):.4f} away: {which}"
 
 
-def _features(reading: "Reading") -> str:
+def _features(reading: Reading) -> str:
     return "centred, unit norm" if reading.centred else "unit norm"
 
 
-def _compared(reading: "Reading") -> str:
+def _compared(reading: Reading) -> str:
     return "squared distances" if reading.squared else "distances"
 
 
-def _grid(sizes: dict[str, int], sha256: str, found: "Audit | None") -> Grid:
+def _grid(sizes: dict[str, int], sha256: str, found: Audit | None) -> Grid:
     """A row for each list, for all ids, and for the labels, with the checksums that are known."""
     checksums = {} if found is None else found.checksums
     rows: list[list[Cell]] = [[role, size, checksums.get(role)] for role, size in sizes.items()]
@@ -179,7 +161,7 @@ def _of_each_label(counts: Sequence[int]) -> str | None:
     return f"{few} items of each of {len(counts)} labels"
 
 
-def _findings(found: "Audit") -> Iterator[str]:
+def _findings(found: Audit) -> Iterator[str]:
     yield "sizes, counts and places are as the protocol says; no query is in another list by its id"
     same = {"bytes": "an identical item", "file name": "an item of the same file name"}
     for leak in found.leaks:

@@ -4,18 +4,20 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Context, Option
 
+from hashbench import figures
 from hashbench.cli._options import TABLES, Budget, Splits, program
 from hashbench.cli._terminal import KEPT, json_text, kept, leave_out, rows_read, width, wrapped
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
-
-if TYPE_CHECKING:
-    from hashbench.tables.status import CellStatus, TableStatus
+from hashbench.runs.interrupted import interrupted
+from hashbench.runs.past import Past
+from hashbench.tables import spec
+from hashbench.tables.status import UNKNOWN, CellStatus, TableStatus, table_status
 
 # the sign of each state of a cell, and its colour on a terminal (None: that of the text)
 SIGNS = {
@@ -42,18 +44,12 @@ def command(
     own, with the numbers of its runs, and of its cells that cannot be run yet. The hours left are those that runs of
     the same method, data set and code size took before, one at a time.
     """
-    from hashbench import figures
-    from hashbench.runs.interrupted import interrupted
-    from hashbench.runs.past import Past
-    from hashbench.tables import spec
-    from hashbench.tables.status import table_status
-
     store = rows_read()
     stored = {row.run: row for row in store.rows(leave_out)}
     cut_off = list(interrupted(store, program(context)))
     past = Past.of(stored.values())
 
-    def status(name: str) -> "TableStatus":
+    def status(name: str) -> TableStatus:
         return table_status(figures.cells_of(name, budget, splits), stored, past, seeds)
 
     if table is not None:
@@ -72,7 +68,7 @@ def command(
     typer.echo(json_text(objects) if as_json else "\n".join([*lines, *(each.line for each in cut_off)]))
 
 
-def _overview(tables: "list[TableStatus]") -> Iterator[str]:
+def _overview(tables: list[TableStatus]) -> Iterator[str]:
     headings = ("missing", "failed", "cells not yet", "hours left")
     lines = [("table", "runs done", *headings)]
     for each in tables:
@@ -86,10 +82,8 @@ def _overview(tables: "list[TableStatus]") -> Iterator[str]:
         yield f"{name:{widest}}  {done:>10}  {'  '.join(columns)}"
 
 
-def _of_table(found: "TableStatus") -> Iterator[str]:
+def _of_table(found: TableStatus) -> Iterator[str]:
     """The map of each section of the table, a row with how many of its cells are measured; then the sum."""
-    from hashbench.tables.status import UNKNOWN
-
     sections: dict[str, dict[str, dict[str, CellStatus]]] = {}
     for cell in found.spec.cells:
         row = sections.setdefault(cell.section, {}).setdefault(cell.row, {})
@@ -106,7 +100,7 @@ def _of_table(found: "TableStatus") -> Iterator[str]:
     yield f"{found.spec.name}: {runs}; {measured}, {of['unavailable']} not available yet; hours left: {hours}{how}"
 
 
-def _map(title: str, rows: "Mapping[str, Mapping[str, CellStatus]]", label_width: int) -> Iterator[str]:
+def _map(title: str, rows: Mapping[str, Mapping[str, CellStatus]], label_width: int) -> Iterator[str]:
     """The lines of a section: title, headings (numbers where they do not fit), and each row's signs and a text."""
     if title:
         yield title
@@ -133,7 +127,7 @@ def _sign(state: str) -> str:
     return typer.style(sign, fg=colour, bold=True) if is_coloured else sign
 
 
-def _counts(cells: "Sequence[CellStatus]") -> str:
+def _counts(cells: Sequence[CellStatus]) -> str:
     """How many of the cells have all their runs, and why the others have not."""
     parts = [f"{sum(cell.state == 'done' for cell in cells)} of {len(cells)} measured"]
     failures = {failure for cell in cells for failure in cell.failed.items()}

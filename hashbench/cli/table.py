@@ -1,7 +1,7 @@
 """``hashbench table``: tables with the measured values beside the published ones."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option, echo
 
@@ -14,13 +14,18 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import all_or_none
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import refuse
-
-if TYPE_CHECKING:
-    from hashbench.runs.store import Store
-    from hashbench.showing.sheet import Sheet
-    from hashbench.tables.collect import Rows
-    from hashbench.tables.spec import TableSpec
-    from hashbench.tables.table import Table
+from hashbench.report import files
+from hashbench.runs.store import Store
+from hashbench.showing.sheet import Sheet
+from hashbench.tables import spec
+from hashbench.tables.cell_runs import keep_query_scores
+from hashbench.tables.collect import Rows, collect
+from hashbench.tables.notation import outside_tolerance
+from hashbench.tables.sheet import sheet_of
+from hashbench.tables.spec import TableSpec
+from hashbench.tables.table import Table
+from hashbench.tuning import search_sheet
+from hashbench.tuning.search import names as names_of_searches
 
 
 def command(
@@ -47,14 +52,6 @@ def command(
 
     Of a search of hashbench tune what was chosen is printed; as csv every trial.
     """
-    from hashbench.report import files
-    from hashbench.showing.sheet import Sheet
-    from hashbench.tables import spec
-    from hashbench.tables.collect import Rows
-    from hashbench.tables.sheet import sheet_of
-    from hashbench.tuning import search_sheet
-    from hashbench.tuning.search import names as names_of_searches
-
     if with_figures and not (every and write):
         raise HashbenchError("--figures needs --all and --write; hashbench figure draws single figures")
     names = requested(tables or [], every, spec.names, "table", "render")
@@ -93,17 +90,14 @@ def command(
         raise HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
 
 
-def _collected(declared: "TableSpec", rows: "Rows", store: "Store", kept: list[Path] | None) -> "Table":
+def _collected(declared: TableSpec, rows: Rows, store: Store, kept: list[Path] | None) -> Table:
     """The table; if files are ``kept``, first that of the AP of each query, on which the bold values depend."""
-    from hashbench.tables.cell_runs import keep_query_scores
-    from hashbench.tables.collect import collect
-
     if kept is not None:
         kept += keep_query_scores(declared, store)
     return collect(declared, rows, store)
 
 
-def _values(searches: "list[Sheet]", tables: "list[Sheet]") -> dict[str, Any]:
+def _values(searches: list[Sheet], tables: list[Sheet]) -> dict[str, Any]:
     """The object of --json: all tables, and the searches where there are some."""
     values = {"tables": [sheet.values() for sheet in tables if sheet.values is not None]}
     if searches:
@@ -111,13 +105,11 @@ def _values(searches: "list[Sheet]", tables: "list[Sheet]") -> dict[str, Any]:
     return values
 
 
-def _check(tables: "list[Table]") -> None:
+def _check(tables: list[Table]) -> None:
     """Names each cell outside its tolerance on stderr and raises CheckFailed; blank cells do not count.
 
     A check of nothing fails too.
     """
-    from hashbench.tables.notation import outside_tolerance
-
     n_checked = sum(cell.within_tolerance is not None for table in tables for cell in table.cells())
     outside = [(table.name, cell) for table in tables for cell in outside_tolerance(table)]
     for name, cell in outside:

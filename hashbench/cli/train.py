@@ -1,22 +1,29 @@
 """``hashbench train`` trains and scores one method on one data set."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from typing import Annotated
 
 from typer import Argument, Option
 
-from hashbench.cli import _interrupts, _options
+from hashbench.cli import _interrupts, _options, _row_text
 from hashbench.cli._given_run import given_run
 from hashbench.cli._options import DatasetName, Device, ProtocolName, SplitSeed
 from hashbench.cli.catalogue import complete
+from hashbench.contract import PIXELS
+from hashbench.foundation import parallel
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import each_usable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hashbench.foundation.config import Setting
-    from hashbench.runs.run import Run
+from hashbench.models import MODELS
+from hashbench.runs.guard import follow, row_of, stored_row
+from hashbench.runs.row import made_by
+from hashbench.runs.run import Options, Run
+from hashbench.runs.settings import recipe_in
+from hashbench.runs.store import Store
+from hashbench.tables import spec
+from hashbench.training import trackers
+from hashbench.training.settings import DeepSettings, TrainingSettings
 
 NOT_TRAINED = "nothing was trained. --again trains and compares"
 
@@ -76,13 +83,6 @@ def command(
     of items of the database that are neither queries nor, where there are others, training items. The result of the run
     is the same without it.
     """
-    from hashbench.cli import _row_text
-    from hashbench.foundation import parallel
-    from hashbench.runs.guard import follow, row_of, stored_row
-    from hashbench.runs.row import made_by
-    from hashbench.runs.run import Options
-    from hashbench.runs.store import Store
-
     _interrupts.say_that_it_continues()
     named = given_run(
         method,
@@ -127,11 +127,8 @@ def command(
         note(f"note: {line}")
 
 
-def _check_epochs(run: "Run", eval_every: int, track: str | None) -> None:
+def _check_epochs(run: Run, eval_every: int, track: str | None) -> None:
     """Raises HashbenchError where what is asked of each epoch cannot be done."""
-    from hashbench.training import trackers
-    from hashbench.training.settings import DeepSettings, TrainingSettings
-
     if eval_every and not isinstance(run.settings, DeepSettings):
         raise HashbenchError(f"--eval-every: {run.name.method} trains no network of binary codes, so it has no epochs")
     if track is not None and not isinstance(run.settings, TrainingSettings):
@@ -140,13 +137,8 @@ def _check_epochs(run: "Run", eval_every: int, track: str | None) -> None:
         trackers.require(track)
 
 
-def _notes(run: "Run", given: "dict[str, Setting]") -> "Iterator[str]":
+def _notes(run: Run, given: dict[str, Setting]) -> Iterator[str]:
     """What a user should know of features and network: nobody named them, or the settings were made for others."""
-    from hashbench.contract import PIXELS
-    from hashbench.models import MODELS
-    from hashbench.runs.settings import recipe_in
-    from hashbench.tables import spec
-
     if run.card.own and run.card.kind == "images" and "features" not in given and run.settings.features != PIXELS:
         other = "--set features=pixels takes the pixels"
         yield f"the images of {run.card.name} are hashed by their features {run.settings.features}: {other}"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from typer import Argument, Option, echo
 
@@ -13,13 +13,28 @@ from hashbench.cli import _interrupts, _options
 from hashbench.cli._options import Device
 from hashbench.cli._terminal import print_sheet
 from hashbench.cli.catalogue import complete
+from hashbench.datasets.card import cards, load_card
+from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation import paths
-from hashbench.foundation.errors import CheckFailed, HashbenchError
-
-if TYPE_CHECKING:
-    from hashbench.foundation.config import Setting
-    from hashbench.tuning.choice import Choice
-    from hashbench.tuning.search import Question, Search
+from hashbench.foundation.config import Setting
+from hashbench.foundation.errors import CheckFailed, HashbenchError, unknown
+from hashbench.foundation.files import write_text
+from hashbench.foundation.progress import bar, note
+from hashbench.foundation.registry import canonical
+from hashbench.methods import METHODS
+from hashbench.metrics import NamedMetric
+from hashbench.runs.command import command_of
+from hashbench.runs.run import Options, Run
+from hashbench.runs.run_all import Plan
+from hashbench.runs.settings import FORM, recipes
+from hashbench.runs.space import same_points
+from hashbench.tables import spec
+from hashbench.tables.spec import shown_protocols
+from hashbench.tuning.choice import Choice, choices
+from hashbench.tuning.recipe import recipe_path, require_use, with_choices
+from hashbench.tuning.run import features_of, made, missing, n_ended, n_needed, save_spaces
+from hashbench.tuning.search import METRIC, NAME, Question, Search, path_of, space_of
+from hashbench.tuning.search_sheet import as_object, sheet_of
 
 BITS = 32  # of codes, unless other ones are asked for
 STUDIES = 3  # of each trial
@@ -73,14 +88,6 @@ def command(
     methods, studies or trials add to them. --write puts the values into [methods.X] of the recipe; without it the
     change is printed.
     """
-    from hashbench.foundation.progress import bar, note
-    from hashbench.runs.run import Options
-    from hashbench.runs.run_all import Plan
-    from hashbench.tuning.choice import choices
-    from hashbench.tuning.run import made, missing, n_ended, n_needed, save_spaces
-    from hashbench.tuning.search import METRIC
-    from hashbench.tuning.search_sheet import as_object, sheet_of
-
     _interrupts.say_that_it_continues()
     if ray is not None and jobs > 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
@@ -122,11 +129,8 @@ def command(
         raise CheckFailed(f"every trial failed of {'; '.join(failed)}")
 
 
-def _commands(question: "Question", chosen: "Sequence[Choice]") -> "Iterator[str]":
+def _commands(question: Question, chosen: Sequence[Choice]) -> Iterator[str]:
     """The command that trains each method with what was chosen, on each data set."""
-    from hashbench.runs.command import command_of
-    from hashbench.runs.run import Run
-
     for each in (each for each in chosen if each.failure is None):
         for dataset in question.left_out:
             settings = {**question.given(each.method, dataset), **each.searched}
@@ -134,12 +138,8 @@ def _commands(question: "Question", chosen: "Sequence[Choice]") -> "Iterator[str
             yield command_of(run.name, run.name.identity)
 
 
-def _put_into_recipe(name: str, chosen: "Sequence[Choice]", search: str, *, write: bool, shows: bool) -> None:
+def _put_into_recipe(name: str, chosen: Sequence[Choice], search: str, *, write: bool, shows: bool) -> None:
     """Where it ``shows`` that, prints how the recipe changes, and with ``write`` changes it."""
-    from hashbench.foundation.files import write_text
-    from hashbench.foundation.progress import note
-    from hashbench.tuning.recipe import recipe_path, with_choices
-
     path = recipe_path(name, to_write=write)
     before, place = path.read_text("utf-8"), paths.shown(path)
     after = with_choices(name, before, chosen, search)
@@ -156,22 +156,10 @@ def question_of(
     names: Sequence[str],
     protocol: str | None,
     recipe: str | None,
-    given: "dict[str, Setting]",
+    given: dict[str, Setting],
     metric: str = "ap",
-) -> "Question":
+) -> Question:
     """What a search of these methods and data sets is asked; HashbenchError where a name or setting is wrong."""
-    from hashbench.datasets.card import cards, load_card
-    from hashbench.datasets.protocol import N_SPLITS
-    from hashbench.foundation.errors import unknown
-    from hashbench.foundation.registry import canonical
-    from hashbench.methods import METHODS
-    from hashbench.metrics import NamedMetric
-    from hashbench.runs.settings import FORM, recipes
-    from hashbench.tables.spec import shown_protocols
-    from hashbench.tuning.recipe import require_use
-    from hashbench.tuning.run import features_of
-    from hashbench.tuning.search import Question, space_of
-
     methods = [canonical(name) for name in names if canonical(name) in METHODS.names]
     datasets = [load_card(name) for name in names if canonical(name) not in METHODS.names]
     if not methods or not datasets:
@@ -213,11 +201,8 @@ def question_of(
     return found.model_copy(update={"spaces": spaces, "settings": given})
 
 
-def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> None:
+def _require_settings(methods: Sequence[str], given: dict[str, Setting]) -> None:
     """Raises HashbenchError for a method without codes of so many bits, or a setting that none of the methods has."""
-    from hashbench.foundation.errors import unknown
-    from hashbench.methods import METHODS
-
     fields = {method: METHODS.get(method).settings.model_fields.keys() for method in methods}
     for method in methods:
         if METHODS.get(method).group not in ("deep", "shallow", "quantisation"):
@@ -228,16 +213,11 @@ def _require_settings(methods: "Sequence[str]", given: "dict[str, Setting]") -> 
             raise unknown(f"setting of {', '.join(methods)}", key, known)
 
 
-def search_called(name: str, question: "Question") -> "Search":
+def search_called(name: str, question: Question) -> Search:
     """The stored search of this name, with the methods of ``question`` too; HashbenchError if it is another one.
 
     It goes on with the queries that it left out when it began, so that all its methods have the same trials.
     """
-    from hashbench.foundation.progress import note
-    from hashbench.runs.space import same_points
-    from hashbench.tables import spec
-    from hashbench.tuning.search import NAME, Search, path_of
-
     if not NAME.fullmatch(name) or name in spec.names():
         raise HashbenchError(f"--name {name}: letters, digits, _, - and dots are expected, and no name of a table")
     stored = Search.load(name)

@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Argument, Option, echo
 
+from hashbench.bundle.archive import Manifest
+from hashbench.bundle.verify import Report, verify
 from hashbench.cli._options import AsJson
 from hashbench.cli._terminal import json_text
 from hashbench.foundation.errors import CheckFailed, counted, printable
-
-if TYPE_CHECKING:
-    from hashbench.bundle.archive import Manifest
-    from hashbench.bundle.verify import Report
 
 
 def command(
@@ -27,8 +25,6 @@ def command(
     unpickled or written but into a temporary folder. The last line says how many runs were scored again. Exit code 0:
     no difference; 1: a line for each, or no run could be scored (see --rows-only); 2: not a bundle.
     """
-    from hashbench.bundle.verify import verify
-
     manifest, report = verify(bundle)
     values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
     echo(json_text(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
@@ -38,7 +34,7 @@ def command(
         raise CheckFailed(f"{bundle}: no run was scored again: pack histograms or codes with the rows, or --rows-only")
 
 
-def _lines(manifest: "Manifest", report: "Report", *, rows_only: bool) -> Iterator[str]:
+def _lines(manifest: Manifest, report: Report, *, rows_only: bool) -> Iterator[str]:
     of_maker = f", rows of {manifest.maker}" if manifest.maker else ""
     yield f"table {manifest.table}, packed by hashbench {printable(manifest.code.version)}{of_maker}"
     yield f"{counted(report.n_files, 'file')}, {counted(report.n_rows, 'row')}, {counted(report.n_id_lists, 'id list')}"

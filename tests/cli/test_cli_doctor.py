@@ -155,7 +155,7 @@ def test_official_weights_are_said_to_be_missing_until_they_are_there(doctor, mo
     assert lines["weights"] == "none"
     assert lines["vggf"].startswith(f"has none: {path} has another checksum than the official file: get https://")
     official = WeightsFile(path.name, "0" * 64, official=True)
-    monkeypatch.setattr("hashbench.models.identify", lambda *_, **__: official)
+    monkeypatch.setattr("hashbench.cli.doctor.identify", lambda *_, **__: official)
     lines = doctor()[1]
     assert "vggf" not in lines
     assert "alexnet" in lines

@@ -80,9 +80,9 @@ def test_an_error_that_a_library_made_of_an_interrupt_is_none(
     [
         (["encode", "RUN", "items.npy", "--out", "x.npy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
         (["export", "RUN", "--to", "numpy"], "hashbench.runs.store.Store.named", NOTHING_WRITTEN),
-        (["train", "lsh", "digits", "--bits", "8"], "hashbench.runs.guard.row_of", CONTINUES),
-        (["download", "digits"], "hashbench.datasets.download.download", CONTINUES),
-        (["features", "digits", "--model", "gist"], "hashbench.features.extract", CONTINUES),
+        (["train", "lsh", "digits", "--bits", "8"], "hashbench.cli.train.row_of", CONTINUES),
+        (["download", "digits"], "hashbench.cli.download.download", CONTINUES),
+        (["features", "digits", "--model", "gist"], "hashbench.cli.features.extract", CONTINUES),
     ],
 )
 def test_the_line_is_true_of_the_command(

@@ -330,6 +330,6 @@ def test_prune_does_not_remove_a_row_that_has_become_good(
     write(results, row(status="failed"))
     listed = list(prune.useless(Store(results)))
     write(results, row())  # the run is repeated between the list and the removal
-    monkeypatch.setattr(prune, "useless", lambda *_: listed)
+    monkeypatch.setattr("hashbench.cli.results.useless", lambda *_: listed)
     assert call(capsys, "results", "prune", "--yes")[0] == 0
     assert Store(results).named(row().run).status == "ok"

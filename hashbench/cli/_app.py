@@ -15,9 +15,11 @@ from typer.core import CompletionItem, TyperCommand, TyperGroup  # type: ignore[
 
 from hashbench import __version__
 from hashbench.cli import _interrupts, _output
+from hashbench.cli._command import Commands
 from hashbench.cli._terminal import ends_with_what_was_left_out
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.progress import QUIET
+from hashbench.showing.ink import Format
 
 # The order is that in which a user needs the commands. Each name is a module of hashbench.cli, which has the function
 # `command` of a command, or the application `app` of a group. It is imported when the command is called.
@@ -53,21 +55,7 @@ GROUPS = {
     "results": "List, import, merge and tidy the stored rows.",
 }
 SHORT_HELP = {**COMMANDS, **GROUPS}
-
-
-class Command(TyperCommand):
-    """A command whose help shows its options in groups, those that ``rich_help_panel`` names after all others."""
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # of click, or of the copy of it in Typer
-        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-        for param in self.get_params(ctx):
-            if (record := param.get_help_record(ctx)) is not None:
-                first = "Arguments" if param.param_type_name == "argument" else "Options"
-                sections.setdefault(getattr(param, "rich_help_panel", None) or first, []).append(record)
-        for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+INKS: dict[str, Format] = {"table": "markdown", "leaderboard": "markdown", "tune": "markdown", "figure": "csv"}
 
 
 class LoadedCommands(Mapping[str, Any]):
@@ -111,13 +99,14 @@ class LazyGroup(TyperGroup):
 
 
 def _command_called(name: str) -> Any:
-    module = import_module(f"hashbench.cli.{name}")
+    module = import_module(f"hashbench.cli.{name.replace('-', '_')}")
     if name in GROUPS:
         group = typer.main.get_group(module.app)
-        group.name, group.help = name, GROUPS[name]
+        group.name = name
+        group.help = GROUPS[name]
         return group
-    one = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
-    one.command(name, cls=Command, short_help=COMMANDS[name])(module.command)
+    one = Commands()
+    one.command(name, ink=INKS.get(name, "text"), short_help=COMMANDS[name])(module.command)
     return typer.main.get_command(one)
 
 

@@ -6,9 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from typer import echo
-
 from hashbench.cli import run
+from hashbench.cli._command import Answer
 from hashbench.cli.catalogue import card_of
 from hashbench.datasets.card import Card, cards, load_card
 from hashbench.datasets.neighbours import stored_neighbours
@@ -99,8 +98,8 @@ def compare(
     *,
     jobs: int | None,
     device: str,
-) -> None:
-    """Makes the runs of the declared ``table``, prints lines and answer, and writes them with a picture.
+) -> Answer:
+    """Makes the runs of the declared ``table``, and writes lines and answer with a picture.
 
     They are in results/bench/; ``warnings`` are of the neighbours. Without ``jobs`` as many runs go at the same time as
     there are cores, if the vectors are few. Raises CheckFailed if a run failed.
@@ -124,12 +123,9 @@ def compare(
         write_text(stem.with_suffix(".md"), f"{write(sheet, 'markdown')}\n{answer}\n")
         write_text(stem.with_suffix(".csv"), write(sheet, "csv"))
         write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, lines)))
-    echo(write(sheet, "text"))
-    for suffix in (".md", ".csv", ".png"):
-        echo(paths.shown(stem.with_suffix(suffix)))
-    echo(f"\n{answer}")
-    if failures:
-        raise CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
+    written = [paths.shown(stem.with_suffix(suffix)) for suffix in (".md", ".csv", ".png")]
+    fault = CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
+    return Answer(sheet, ["", *written, "", answer], fault if failures else None)
 
 
 def warnings_of(comparison: Comparison) -> list[str]:

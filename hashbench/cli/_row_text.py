@@ -1,16 +1,14 @@
-"""What ``hashbench train`` prints: a row, two rows of one run that are compared, or with --dry-run the settings."""
+"""Rows and settings of runs, as ``train``, ``pretrain`` and ``results import`` print them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from typer import Exit, echo
-
-from hashbench.cli._terminal import print_sheet
+from hashbench.cli._command import Answer
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, as_typed
-from hashbench.foundation.errors import printable
+from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
 from hashbench.metrics import MetricValue, shown
 from hashbench.runs.diff import diff_rerun
@@ -19,19 +17,11 @@ from hashbench.runs.row import Row, made_by, values_of
 from hashbench.runs.run import Run
 from hashbench.runs.settings import Sourced
 from hashbench.runs.store import Store
-from hashbench.showing.ink import Format
 from hashbench.showing.sheet import Cell, Code, Grid, Number, Sheet, facts, formatted
 
 
-def print_row(row: Row, stored: Row | None, store: Store, output: Format, *, as_json: bool) -> None:
-    """Prints the row; if it was trained again, beside the ``stored`` one."""
-    print_sheet(_sheet_of_row(row, stored, store), output, as_json=as_json)
-    if row.status == "failed":
-        echo(f"error: {row.run}: {row.reason}", err=True)
-        raise Exit(2)
-
-
-def _sheet_of_row(row: Row, stored: Row | None, store: Store) -> Sheet:
+def answer_of_row(row: Row, stored: Row | None, store: Store, after: Sequence[str] = ()) -> Answer:
+    """The row; if it was trained again, beside the ``stored`` one. The command fails if the run has failed."""
     stays = "" if stored is None else " (as it was)"
     place = (Code(paths.shown(store.rows_path(row.dataset, row.protocol))), stays)
     grids = [facts({"run": (Code(row.run),), "row": place})]
@@ -48,19 +38,14 @@ def _sheet_of_row(row: Row, stored: Row | None, store: Store) -> Sheet:
         named = {"again": row.model_dump(by_alias=True), "stored": stored.model_dump(by_alias=True)}
         return {**named, **asdict(diff_rerun(row, stored))}
 
-    return Sheet(grids=grids, values=values)
+    error = HashbenchError(f"{row.run}: {row.reason}") if row.status == "failed" else None
+    return Answer(Sheet(grids=grids, values=values), after, error)
 
 
-def print_settings(
-    run: Run,
-    given: Mapping[str, Setting],
-    stored: Row | None,
-    output: Format,
-    *,
-    as_json: bool,
-    own_weights: bool = False,
-) -> None:
-    """Prints the run's name, whether it is stored, all its settings with their sources, and what is not here.
+def sheet_of_settings(
+    run: Run, given: Mapping[str, Setting], stored: Row | None, *, own_weights: bool = False
+) -> Sheet:
+    """The run's name, whether it is stored, and all its settings with their sources; notes say what is not here.
 
     With ``own_weights`` the user named the file of the weights that the network starts from.
     """
@@ -80,10 +65,9 @@ def print_settings(
         sources = {key: asdict(setting) for key, setting in settings.items()}
         return {**of_run, "missing": [asdict(each) for each in missing], "settings": sources}
 
-    grids = [facts(known), Grid(rows, ["setting", "value", "source"])]
-    print_sheet(Sheet(grids=grids, values=values), output, as_json=as_json)
-    for line in lines_of(missing) if missing and not as_json else ():
+    for line in lines_of(missing) if missing else ():
         note(line)
+    return Sheet(grids=[facts(known), Grid(rows, ["setting", "value", "source"])], values=values)
 
 
 def _source(found: Sourced) -> str:

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
-from hashbench.cli import _bench_vectors, _interrupts, run, table, tune
+from hashbench.cli import _bench_vectors, _interrupts, run, tune
+from hashbench.cli._command import Answer
 from hashbench.cli._options import DATASETS, Device, ProtocolName, given, program
+from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import card_of
 from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import Neighbours
@@ -18,12 +20,17 @@ from hashbench.foundation.config import Setting, toml_value
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted, printable
 from hashbench.foundation.files import write_text
 from hashbench.foundation.progress import note
-from hashbench.foundation.registry import canonical
+from hashbench.foundation.registry import canonical, refuse
 from hashbench.methods import METHODS
+from hashbench.report import files
 from hashbench.runs.data import require_supervision
 from hashbench.runs.needs import require_pytorch
 from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file, names_of_data, recipe_of_linear_network, recipes
+from hashbench.showing.sheet import Sheet
+from hashbench.tables import spec
+from hashbench.tables.collect import Rows, collect
+from hashbench.tables.sheet import sheet_of
 from hashbench.tuning.run import missing
 from hashbench.tuning.search import NAME, Question
 
@@ -90,7 +97,7 @@ def command(
         int | None, Option(min=1, help="Number of runs at the same time. Default: 1; of vectors one for each core.")
     ] = None,
     device: Device = "auto",
-) -> None:
+) -> Answer:
     """Compare methods on a data set, from training to the table; or codes of vectors without labels.
 
     The table is declared in experiments/tables/ of the current folder, or of --root; --tune puts what it finds into a
@@ -127,8 +134,7 @@ def command(
             TARGET if target is None else target,
             protocol,
         )
-        _compare_codes(data, chosen, name, program(context), jobs=jobs, device=device)
-        return
+        return _compare_codes(data, chosen, name, program(context), jobs=jobs, device=device)
     dataset = card_of(data)
     if others := given(of_vectors):
         raise HashbenchError(f"{others}: for vectors without labels, and {dataset.name} has labels: --metric")
@@ -155,13 +161,16 @@ def command(
         extract(dataset, *_network(features, weights), device=device, progress=True)
     _write(path, declared)
     how: dict[str, Any] = {"jobs": jobs or 1, "device": device}
-    failures = _tune(stem, dataset, question, runs, tune_trials, **how) if tune_trials else []
+    searched, failures = _tune(stem, dataset, question, runs, tune_trials, **how) if tune_trials else ([], [])
     runs = _runs(dataset, question, lengths)  # again: the search may have chosen another input
     failures += _train(stem, seeds, **how)
     _write(path, _table(dataset, question, runs, tune_trials, failures))
-    table.command([stem], write=True)
-    if failures:
-        raise CheckFailed(f"{stem}: {len(failures)} of its cells or searches failed: its footnotes name them")
+    store = rows_read()
+    table = collect(spec.load(stem), Rows(store.rows(refuse)), store)
+    written = files.write(store.folder, [table], [])
+    fault = f"{stem}: {len(failures)} of its cells or searches failed: its footnotes name them"
+    sheet = Sheet(parts=[*searched, sheet_of(table)], values=sheet_of(table).values)
+    return Answer(sheet, [*map(paths.shown, written)], CheckFailed(fault) if failures else None)
 
 
 def _has_neighbours(data: str, protocol: str | None) -> bool:
@@ -175,7 +184,7 @@ def _has_neighbours(data: str, protocol: str | None) -> bool:
 
 def _compare_codes(
     data: str, chosen: _bench_vectors.Choice, name: str | None, program: Sequence[str], *, jobs: int | None, device: str
-) -> None:
+) -> Answer:
     """Compares codes of vectors without labels; all that can be refused is refused before a file is written."""
     with _bench_vectors.card_and_items(data) as (card, items):
         stem = _stem(name, card)
@@ -187,7 +196,7 @@ def _compare_codes(
     declared = f"{MADE}\n{_bench_vectors.declared(comparison)}"
     _note_what_is_replaced(path, declared)
     _write(path, declared)
-    _bench_vectors.compare(comparison, stem, chosen.target, items, program, warnings, jobs=jobs, device=device)
+    return _bench_vectors.compare(comparison, stem, chosen.target, items, program, warnings, jobs=jobs, device=device)
 
 
 def _note_what_is_replaced(path: Path, declared: str) -> None:
@@ -223,7 +232,7 @@ def _require_search(stem: str, dataset: Card, question: Question, n_trials: int)
 
 def _tune(
     stem: str, dataset: Card, question: Question, runs: Sequence[Run], n_trials: int, *, jobs: int, device: str
-) -> list[str]:
+) -> tuple[list[Sheet], list[str]]:
     """Searches the settings and writes them into the recipe; a footnote where no trial of a method has a score."""
     lengths = sorted({int(one.name.identity["bits"]) for one in runs})
     path, failures = _place("recipes", stem), list[str]()
@@ -235,12 +244,12 @@ def _tune(
     settings = [f"{key}={value}" for key, value in question.settings.items() if key == "features"]
     what = [*question.spaces, dataset.name], question.protocol, stem, lengths[-1], None, settings, n_trials
     how: dict[str, Any] = {"name": f"{stem}_search", "jobs": jobs, "device": device, "metric": question.metric}
-    try:
-        tune.command(*what, **how, write=True)
-    except CheckFailed as error:
-        failures.append(f"Failed: the search of settings: {error}.")
+    answer = tune.command(*what, **how, write=True)
+    assert isinstance(answer, Answer)
+    if answer.error is not None:
+        failures.append(f"Failed: the search of settings: {answer.error}.")
     paths.read_again()
-    return failures
+    return [answer.sheet], failures
 
 
 def _train(stem: str, seeds: int, *, jobs: int, device: str) -> list[str]:

@@ -3,16 +3,18 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, echo
+from typer import Argument, Option
 
 from hashbench.bundle.pack import Order, Packed, pack
-from hashbench.cli._options import AsJson, Budget, Splits
-from hashbench.cli._terminal import json_text, rows_read
+from hashbench.cli._command import lines
+from hashbench.cli._options import Budget, Splits
+from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import counted, retold
 from hashbench.foundation.files import is_stream, require_output
 from hashbench.foundation.progress import note
 from hashbench.runs.row import maker_name
+from hashbench.showing.sheet import Sheet
 
 
 def command(
@@ -23,8 +25,7 @@ def command(
     budget: Budget = None,
     no_codes: Annotated[bool, Option("--no-codes", help="Leave the codes out.")] = False,
     by: Annotated[str | None, Option("--by", metavar="NAME", help="Who made the rows; results merge keeps it.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet | None:
     """Pack the rows of a table into one archive, with all that is needed to render it and to score it again.
 
     In it are the rows of the table's cells; the histograms and codes that results/runs holds; the files that declare
@@ -38,7 +39,10 @@ def command(
     packed = pack(order, path, rows_read(), note)
     values = {"path": str(path), "size_bytes": packed.size_bytes, "sha256": packed.sha256, "table": packed.spec.name}
     values |= {"rows": [row.run for row in packed.rows], "rows_alone": packed.rows_alone, "files": sorted(packed.files)}
-    echo(json_text(values) if as_json else f"{path}\n{_summary(packed)}", err=is_stream(path))
+    if is_stream(path):  # it is standard output
+        note(_summary(packed))
+        return None
+    return lines([str(path), _summary(packed)], lambda: values)
 
 
 def _summary(packed: Packed) -> str:

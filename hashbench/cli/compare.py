@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
-from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, Output, program
-from hashbench.cli._terminal import leave_out, print_notes, print_sheet, rows_read
+from hashbench.cli._options import BitOrder, Bits, Layout, program
+from hashbench.cli._terminal import leave_out, print_notes, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.codes import files
 from hashbench.codes.files import Explicit
@@ -72,9 +72,7 @@ def command(
     bit_order: BitOrder = None,
     layout: Layout = None,
     csv: Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file: a line a metric and pair.")] = None,
-    output: Output = "text",
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """Compare two or more codes of the same queries and database, or two or more rows of a table.
 
     For each metric: the means, their difference A - B, its interval and its two-sided p, by a paired bootstrap. Codes
@@ -106,7 +104,7 @@ def command(
     sheet = replace(result.sheet, values=lambda: {**result.values, **options}, records=result.records)
     if csv is not None:
         write_text(csv, write(sheet, "csv"))
-    print_sheet(sheet, output, as_json=as_json)
+    return sheet
 
 
 @dataclass(frozen=True)

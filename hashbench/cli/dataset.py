@@ -5,8 +5,9 @@ from math import prod
 from pathlib import Path
 from typing import Annotated, Literal
 
-from typer import Argument, Option, Typer, echo
+from typer import Argument, Option
 
+from hashbench.cli._command import Commands, lines
 from hashbench.datasets.card import Card
 from hashbench.datasets.own import add as own
 from hashbench.datasets.own.add import remove as remove_data
@@ -15,8 +16,9 @@ from hashbench.datasets.store import path_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
+from hashbench.showing.sheet import Sheet, facts
 
-app = Typer(rich_markup_mode=None)
+app = Commands()
 MOST_CLASSES = 10  # that are shown
 
 
@@ -59,7 +61,7 @@ def add(
     ] = None,
     value_max: Annotated[int, Option(min=1, max=255, help="The value of white in images of a file of arrays.")] = 255,
     replace: Annotated[bool, Option("--replace", help="Replace a data set of yours that has this name.")] = False,
-) -> None:
+) -> Sheet:
     """Add data of your own as a data set: train, features, search, split, tables then work as for any other.
 
     Vectors without labels are taken too: the nearest of a query, by cosine, Euclidean distance or inner product, are
@@ -83,7 +85,6 @@ def add(
     )
     data = own.open_data([each for each in (path, query_path) if each is not None], options)
     card = own.add(name, data, rule, options, replace=replace)
-    echo("\n".join(f"{key:9} {text}" for key, text in _facts(card, data)))
     warnings = []
     if card.labels == "none":
         warnings = own.warnings_of(card)
@@ -94,6 +95,7 @@ def add(
             f"note: the first images have values up to {largest}, and {value_max} is white: if {largest} is, give "
             f"--value-max {largest} --replace"
         )
+    return Sheet(grids=[facts(dict(_facts(card, data)))])
 
 
 def _queries(queries: str | None, path: Path | None) -> tuple[int | None, Path | None]:
@@ -145,7 +147,7 @@ def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, str]]:
 
 
 @app.command("remove", short_help="Remove a data set that was added.")
-def remove(name: Annotated[str, Argument(help="Name of a data set that `hashbench dataset add` made.")]) -> None:
+def remove(name: Annotated[str, Argument(help="Name of a data set that `hashbench dataset add` made.")]) -> Sheet:
     """Remove a data set that was added, with its features and splits. The rows of its runs remain."""
-    for path in remove_data(name):
-        echo(f"removed {path}")
+    removed = [*map(str, remove_data(name))]
+    return lines([f"removed {path}" for path in removed], lambda: {"removed": removed})

@@ -5,16 +5,15 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from typer import Exit, Option
+from typer import Option
 
-from hashbench.cli._options import AsJson, Output
-from hashbench.cli._terminal import print_sheet
+from hashbench.cli._command import Answer
 from hashbench.cli.catalogue import card_of
 from hashbench.datasets.card import cards
 from hashbench.datasets.status import DatasetStatus, dataset_status, files_in, readable
 from hashbench.datasets.store import open_labels, verify
 from hashbench.foundation import extras, paths, provenance
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import CheckFailed, HashbenchError, counted
 from hashbench.foundation.progress import bar
 from hashbench.models import MODELS, identify
 from hashbench.showing.sheet import Cell, Code, Sheet, Text, facts
@@ -24,9 +23,7 @@ VERIFIABLE = ("stored", "labels only", "damaged")  # states of a data set that h
 
 def command(
     verify: Annotated[bool, Option("--verify", help="Check every byte of the data sets; exit 1 if wrong.")] = False,
-    output: Output = "text",
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Show what is installed and downloaded, which GPU is found, and how to get what is missing.
 
     By default only the headers of the data files are read; --verify reads the whole files.
@@ -34,9 +31,9 @@ def command(
     found = _found()
     statuses = [_status(name) for name in cards()]
     verified = {each.name: _fault_of(each) for each in statuses if each.state in VERIFIABLE} if verify else {}
-    print_sheet(_sheet(found, statuses, verified), output, as_json=as_json)
-    if any(verified.values()):
-        raise Exit(1)
+    wrong = [name for name, fault in verified.items() if fault is not None]
+    error = CheckFailed(f"{counted(len(wrong), 'data set')} damaged: {', '.join(wrong)}") if wrong else None
+    return Answer(_sheet(found, statuses, verified), error=error)
 
 
 def _status(name: str) -> DatasetStatus:

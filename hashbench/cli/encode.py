@@ -1,10 +1,12 @@
 """``hashbench encode`` writes the codes of a trained run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Context, Option
 
+from hashbench.cli._command import lines
 from hashbench.cli._options import Device, program
 from hashbench.cli.catalogue import complete
 from hashbench.datasets.own import inputs
@@ -16,6 +18,7 @@ from hashbench.runs.guard import load_hasher
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
 from hashbench.runs.trained import is_folder
+from hashbench.showing.sheet import Sheet
 
 
 def command(
@@ -35,7 +38,7 @@ def command(
         Path, Option(metavar="FILE", help="FILE.npz; or FILE.npy or FILE.h5 for your own items, piece by piece.")
     ] = ...,  # type: ignore[assignment]
     device: Device = "auto",
-) -> None:
+) -> Sheet:
     """Write the codes of a run's queries and database, or of your own items.
 
     For your own items the file holds `codes` (uint8, 0 or 1, items x bits), `names`, and `labels` if the items have
@@ -49,8 +52,7 @@ def command(
     require_output(out)
     if is_folder(run):
         encode_by_folder(load(run, device=device), items, out)
-        echo(str(out))
-        return
+        return _sheet([out])
     store = Store.default()
     row = store.named(run)
     spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
@@ -63,4 +65,9 @@ def command(
         card = spec.card
         own = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)
         hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
-    echo("\n".join(map(str, written)))
+    return _sheet(written)
+
+
+def _sheet(written: Sequence[Path]) -> Sheet:
+    files = [*map(str, written)]
+    return lines(files, lambda: {"written": files})

@@ -1,13 +1,13 @@
 """``hashbench export`` writes the hash function of a run, or codes, for programs without hashbench."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Context, Option
 
-from hashbench.cli._options import AsJson, BitOrder, Bits, Layout, given, program
+from hashbench.cli._command import lines
+from hashbench.cli._options import BitOrder, Bits, Layout, given, program
 from hashbench.cli.catalogue import complete
 from hashbench.codes.files import Explicit, parted
 from hashbench.export.codes import TARGETS, export_codes
@@ -16,6 +16,7 @@ from hashbench.export.write import export
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.guard import load_hasher
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Sheet
 
 
 def command(
@@ -41,8 +42,7 @@ def command(
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """Write the hash function of a run, or its codes, as files that need no hashbench.
 
     Of a hash function the folder has the function itself, hashbench.json, which says what it takes and gives, a
@@ -55,11 +55,10 @@ def command(
     first = program(context)
     _require_run(source)
     if codes:
-        _export_codes(source, to, out, Explicit(bits=bits, bit_order=bit_order, layout=layout), first, as_json=as_json)
-        return
+        return _export_codes(source, to, out, Explicit(bits=bits, bit_order=bit_order, layout=layout), first)
     if options := given({"bits": bits, "bit-order": bit_order, "layout": layout}):
         raise HashbenchError(f"{options} describes codes in a file: it goes with --codes")
-    _export_function(source, to, out, first, as_json=as_json)
+    return _export_function(source, to, out, first)
 
 
 def _require_run(source: str) -> None:
@@ -68,17 +67,15 @@ def _require_run(source: str) -> None:
         raise HashbenchError(f"{source}: an export already: name the run, {read(folder).run}")
 
 
-def _export_codes(
-    source: str, to: str, out: Path | None, explicit: Explicit, program: Sequence[str], *, as_json: bool
-) -> None:
+def _export_codes(source: str, to: str, out: Path | None, explicit: Explicit, program: Sequence[str]) -> Sheet:
     if to in FORMS and to not in TARGETS:
         raise HashbenchError(f"--to {to}: of a hash function, not of codes: leave --codes out")
     folder = out or Path(f"{Path(parted(source)[0]).stem}-{to}")
-    written = export_codes(source, to, folder, explicit=explicit, program=program)
-    echo(json.dumps([str(path) for path in written]) if as_json else "\n".join(map(str, written)))
+    written = [*map(str, export_codes(source, to, folder, explicit=explicit, program=program))]
+    return lines(written, lambda: written)
 
 
-def _export_function(run: str, to: str, out: Path | None, program: Sequence[str], *, as_json: bool) -> None:
+def _export_function(run: str, to: str, out: Path | None, program: Sequence[str]) -> Sheet:
     if to in TARGETS and to not in FORMS:
         raise HashbenchError(f"--to {to}: of codes, not of a hash function: add --codes")
     form = form_called(to)
@@ -87,4 +84,4 @@ def _export_function(run: str, to: str, out: Path | None, program: Sequence[str]
     hasher = load_hasher(row, store, "cpu", program)
     folder = out or Path(f"{row.run}-{form}")
     description = export(row, hasher, form, folder)
-    echo(description.model_dump_json() if as_json else str(folder))
+    return lines([str(folder)], lambda: description.model_dump(mode="json"))

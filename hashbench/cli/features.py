@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
-from typer import Option, echo
+from typer import Option
 
 from hashbench.cli import _interrupts
+from hashbench.cli._command import lines
 from hashbench.cli._options import Dataset, Device
 from hashbench.features import extract
+from hashbench.showing.sheet import Sheet
 
 
 def command(
@@ -25,7 +27,7 @@ def command(
     ] = None,
     device: Device = "auto",
     batch: Annotated[int | None, Option(min=1, help="Number of images in a batch.")] = None,
-) -> None:
+) -> Sheet:
     """Extract the features of all items of a data set and store them, with a record of how they were made.
 
     The features of a network are the inputs of its last layer (fc7 after its ReLU). An interrupted extraction
@@ -33,8 +35,11 @@ def command(
     """
     _interrupts.say_that_it_continues()
     done = extract(dataset, model, weights, device=device, batch=batch, progress=True)
-    echo(f"{done.path}\n{done.shape[0]:,} items x {done.shape[1]:,}, {done.stored}: --set features={done.path.stem}")
-    if done.n_made == 0:
-        echo("there already, of the same data, weights and constants")
-    else:
-        echo(f"{done.n_made:,} items in {done.seconds:.1f} s: {60 * done.n_made / done.seconds:,.0f} a minute")
+    n_items, width = done.shape
+    name = done.path.stem
+    how = "there already, of the same data, weights and constants"
+    if done.n_made:
+        how = f"{done.n_made:,} items in {done.seconds:.1f} s: {60 * done.n_made / done.seconds:,.0f} a minute"
+    texts = [str(done.path), f"{n_items:,} items x {width:,}, {done.stored}: --set features={name}", how]
+    values = {"path": texts[0], "features": name, "n_items": n_items, "width": width}
+    return lines(texts, lambda: {**values, "n_made": done.n_made, "seconds": done.seconds})

@@ -7,7 +7,8 @@ from typer import Argument, Option, echo
 
 from hashbench import figures
 from hashbench import figures as declared
-from hashbench.cli._terminal import json_text, leave_out, print_each_error_once, rows_read
+from hashbench.cli._command import Answer
+from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation import paths
@@ -16,6 +17,7 @@ from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import Broken, each_usable, refuse
 from hashbench.report import files
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Sheet, records
 from hashbench.tables.collect import Rows
 
 T = TypeVar("T")
@@ -28,8 +30,7 @@ def command(
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared figure.")] = False,
     write: Annotated[bool, Option("--write", help="Write .png, .pdf and .csv to results/figures/.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object with the points of all.")] = False,
-) -> None:
+) -> Answer:
     """Draw figures from the stored rows; without --write, print their points as CSV.
 
     Where nothing is measured, the published values are drawn, or the theoretical bound; a figure without any is left
@@ -38,17 +39,13 @@ def command(
     names = requested(figures or [], every, declared.names, "figure", "draw")
     store = rows_read()
     rows = Rows(store.rows(refuse if write else leave_out))  # a kept figure needs every row
-    drawn, n_broken = filled_figures(None if every else names, rows, store)
-    if as_json:
-        echo(json_text({"figures": [_values(figure, drawing) for figure, drawing in drawn]}))
-    if write:
-        for path in files.write(store.folder, [], drawn):
-            echo(paths.shown(path), err=as_json)
-    elif not as_json:
-        texts = [declared.csv_text(drawing) for _, drawing in drawn]
-        echo("\n".join(text for text in texts if text), nl=False)
-    if n_broken:
-        raise HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
+    drawn, _ = filled_figures(None if every else names, rows, store)
+    written = files.write(store.folder, [], drawn) if write else []
+    parts = [] if write else [_points(figure, drawing) for figure, drawing in drawn if drawing.points]
+    sheet = Sheet(parts=parts, values=lambda: {"figures": [_values(figure, drawing) for figure, drawing in drawn]})
+    n_broken = len(names) - len(drawn)
+    error = HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
+    return Answer(sheet, [*map(paths.shown, written)], error if n_broken else None)
 
 
 def requested(named: list[str], every: bool, names: Callable[[], list[str]], what: str, verb: str) -> list[str]:
@@ -76,6 +73,11 @@ def filled_figures(named: list[str] | None, rows: Rows, store: Store) -> tuple[l
         if drawing.missing:
             echo(f"{figure.name}: {drawing.missing}", err=True)
     return found, len(names) - len(found)
+
+
+def _points(figure: FigureSpec, drawing: Drawing) -> Sheet:
+    grid = records(drawing.points[0], (point.values() for point in drawing.points))
+    return Sheet(figure.file.title, [grid], name=figure.name)
 
 
 def _values(figure: FigureSpec, drawing: Drawing) -> dict[str, Any]:

@@ -6,19 +6,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from typer import Argument, Option, Typer, echo
+from typer import Argument, Option, echo
 
+from hashbench.cli._command import Commands, lines
 from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_apart, require_output, write_arrays
 from hashbench.foundation.progress import bar
 from hashbench.metrics.suf import speed_up
+from hashbench.showing.sheet import Sheet
 from hashbench.sparse import index, index_file, search
 from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_codes, read_matrix
 from hashbench.sparse.index import Index, embeddings_sha256
 from hashbench.sparse.search import SearchResult
 
-app = Typer(rich_markup_mode=None)
+app = Commands()
 
 
 @app.command("build", short_help="Build the index of a set of items.")
@@ -29,8 +31,7 @@ def build(
     embeddings: Annotated[Path, Option(metavar="FILE", help="The embeddings [n, m] of the items.")],
     out: Annotated[Path, Option(metavar="FILE.h5", help="The index file.")],
     k: Annotated[int | None, Option("--k", min=1, help="Buckets of an item; needed with activations.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """Build the index of a set of items: for each bucket its items and their embeddings, as float32.
 
     Files are .npz, .npy, .h5 or .mat. Their arrays are named activations, embeddings, buckets and d; if a file has only
@@ -45,7 +46,7 @@ def build(
             built = index.build(codes, vectors)
         size_bytes = index_file.save(built, out)
     report = {"index": str(out), **built.sizes._asdict(), "size_bytes": size_bytes}
-    echo(json.dumps(report) if as_json else f"{out}: {_in_words(report)}; {size_bytes:,} bytes")
+    return lines([f"{out}: {_in_words(report)}; {size_bytes:,} bytes"], lambda: report)
 
 
 @app.command("query", short_help="Print the nearest items of each query.")

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from hashbench.cli._options import AsJson, Output
-from hashbench.cli._terminal import leave_out, print_sheet, rows_read
+from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
 from hashbench.showing.sheet import Sheet
@@ -19,9 +18,7 @@ from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
 def command(
     panels: Annotated[list[str] | None, Argument(help="The panels; all without a name.", metavar="[PANEL]...")] = None,
     verdicts: Annotated[bool, Option("--verdicts", help="Count the published cells that are reproduced.")] = False,
-    output: Output = "markdown",
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """Rank tuned methods, one panel a question: each on all data sets and code lengths of the panel, or not at all.
 
     A rank is a range: where 95% of resamples of data sets and splits place the method. The panels are those of
@@ -30,13 +27,12 @@ def command(
     store = rows_read()
     rows = list(store.rows(leave_out))
     if verdicts:
-        print_sheet(_verdicts(rows), output, as_json=as_json)
-        return
+        return _verdicts(rows)
     filled = leaderboard(tables_of(rows, store), panels or [])
     if not any(panel.lines for panel in filled):
         names = ", ".join(panel.name for panel in filled)
         raise HashbenchError(f"no method has all tasks of a panel ({names}): hashbench run TABLE makes the rows")
-    print_sheet(sheet_of(filled), output, as_json=as_json)
+    return sheet_of(filled)
 
 
 def _verdicts(rows: list[Row]) -> Sheet:

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import AsJson, OfDataset, OfMethod, Output, program
-from hashbench.cli._terminal import leave_out, print_sheet, rows_read
+from hashbench.cli._command import Answer
+from hashbench.cli._options import OfDataset, OfMethod, program
+from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.cli.catalogue import KINDS, complete, grids_of
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
@@ -29,9 +30,7 @@ def command(
     method: OfMethod = None,
     table: Annotated[str | None, Option(help="Of list settings: the table.", autocompletion=complete("tables"))] = None,
     bibtex: Annotated[bool, Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
-    output: Output = "text",
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet | Answer | None:
     """List the entries of a kind, or without KIND the kinds and how many entries each has.
 
     hashbench show NAME tells more of one entry. hashbench list papers --bibtex prints entries to copy. hashbench list
@@ -43,12 +42,12 @@ def command(
         raise HashbenchError("--bibtex can be used with hashbench list papers --bibtex only")
     if bibtex:
         echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(leave_out).items()))
-    elif kind == "settings":
-        print_sheet(_settings(table), output, as_json=as_json, level=1)
-    elif kind is None:
-        print_sheet(_overview(), output, as_json=as_json)
-    else:
-        print_sheet(_entries(kind, {"dataset": dataset, "method": method}, program(context)), output, as_json=as_json)
+        return None
+    if kind == "settings":
+        return Answer(_settings(table), level=1)
+    if kind is None:
+        return _overview()
+    return _entries(kind, {"dataset": dataset, "method": method}, program(context))
 
 
 def _overview() -> Sheet:

@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
-from typer import Option, echo
+from typer import Option
 
-from hashbench.cli import _interrupts, _options, _row_text
+from hashbench.cli import _interrupts, _options
+from hashbench.cli._command import Answer
 from hashbench.cli._options import Dataset, Device, ProtocolName
+from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.foundation.progress import note
@@ -14,6 +16,7 @@ from hashbench.runs.guard import stored_row
 from hashbench.runs.pretrain import classifier_run, pretrain
 from hashbench.runs.run import Options
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Sheet
 
 
 def command(
@@ -32,9 +35,7 @@ def command(
     threads: _options.Threads = 1,
     checkpoint_every: _options.CheckpointEvery = 10.0,
     dry_run: _options.DryRun = False,
-    output: _options.Output = "text",
-    as_json: _options.RowAsJson = False,
-) -> None:
+) -> Sheet | Answer:
     """Train a network as a classifier on the training part of a data set, and keep its weights in the data folder.
 
     The row holds the accuracy on the queries of the protocol, by default the one that trains on the most items, and the
@@ -53,13 +54,11 @@ def command(
     if dry_run:
         chosen = {"model", "classes", *given, *([] if width is None else ["width"])}
         shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}
-        _row_text.print_settings(run, shown, stored_row(run, store), output, as_json=as_json)
-        return
+        return sheet_of_settings(run, shown, stored_row(run, store))
     compute = ComputeOptions(precision=precision, threads=threads)
     options = Options(device=device, progress=True, checkpoint_every_s=checkpoint_every, compute=compute)
     done = pretrain(run, store, options)
     if done.weights is not None and done.weights.sha256 != done.row.artefacts.get("weights"):
         note("note: the row is of other weights: these were trained again, on another machine or by other code")
-    _row_text.print_row(done.row, None, store, output, as_json=as_json)
-    if done.weights is not None and not as_json:
-        echo(f"weights {done.weights.path}")
+    after = [] if done.weights is None else [f"weights {done.weights.path}"]
+    return answer_of_row(done.row, None, store, after)

@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, echo
+from typer import Argument, Option
 
-from hashbench.cli._options import AsJson
-from hashbench.cli._terminal import json_text, print_each_error_once, rows_read
+from hashbench.cli._command import Answer, lines
+from hashbench.cli._terminal import print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed
@@ -23,8 +23,7 @@ def command(
         Argument(metavar="TABLE...", help="Only these tables.", autocompletion=complete("tables")),
     ] = None,
     out: Annotated[Path | None, Option(metavar="FILE.html", help="The file; results/report.html by default.")] = None,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Write one page with every table, the figures, the machines, and what is missing with the command that makes it.
 
     Of the tables that are named: these, the figures drawn of them, and the runs in their cells.
@@ -47,6 +46,6 @@ def command(
     counts = {"tables": len(shown), "cells": n_cells, "measured": n_measured, "figures": n_figures}
     counts |= {"runs": len(contents.rows), "missing_runs": n_missing}
     values = {"path": str(path), "size_bytes": path.stat().st_size, **counts, "left_out": contents.left_out}
-    echo(json_text(values) if as_json else paths.shown(path))
-    if contents.left_out:
-        raise CheckFailed(f"left out of the report: {len(contents.left_out)}: see the errors above")
+    n_left_out = len(contents.left_out)
+    error = CheckFailed(f"left out of the report: {n_left_out}: see the errors above") if n_left_out else None
+    return Answer(lines([paths.shown(path)], lambda: values), error=error)

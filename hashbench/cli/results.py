@@ -8,24 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from typer import Argument, Context, Option, Typer, echo
+from typer import Argument, Context, Option, echo
 
 from hashbench.bundle import pack, state
 from hashbench.bundle.receive import source_at
+from hashbench.cli._command import Answer, Commands, lines
 from hashbench.cli._options import (
     AsJson,
     BitOrder,
     Layout,
     OfDataset,
     OfMethod,
-    Output,
     ProtocolName,
-    RowAsJson,
     RunName,
     SplitSeed,
 )
-from hashbench.cli._row_text import print_row
-from hashbench.cli._terminal import json_text, leave_out, print_sheet, rows_read
+from hashbench.cli._row_text import answer_of_row
+from hashbench.cli._terminal import json_text, leave_out, rows_read
 from hashbench.cli.catalogue import complete, grids_of, run_entry
 from hashbench.cli.show import command as show_entry
 from hashbench.codes.files import Explicit
@@ -44,7 +43,7 @@ from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
 from hashbench.tables.spec import load
 
-app = Typer(rich_markup_mode=None)
+app = Commands()
 Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Useless.kind, which is imported later
 shown = partial(printable, most=300)  # a text of a row of another machine
 
@@ -56,9 +55,7 @@ def list_(
     method: OfMethod = None,
     bits: Annotated[int | None, Option(min=1, help="Only runs with codes of this length.")] = None,
     status: Annotated[Literal["ok", "failed"] | None, Option(help="Only runs that ended so.")] = None,
-    output: Output = "text",
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """List the stored rows, each with its first metric and its date."""
     names = {"dataset": dataset, "protocol": protocol, "method": method, "status": status}
     wanted = {key: canonical(value) for key, value in names.items() if value is not None}
@@ -67,14 +64,13 @@ def list_(
         for name, row in rows_read().named_rows(leave_out)
         if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
     ]
-    sheet = Sheet(grids=grids_of(entries), values=lambda: {"runs": [entry.values for entry in entries]})
-    print_sheet(sheet, output, as_json=as_json)
+    return Sheet(grids=grids_of(entries), values=lambda: {"runs": [entry.values for entry in entries]})
 
 
 @app.command("show", short_help="Show one row.")
-def show(context: Context, run: RunName, output: Output = "text", as_json: AsJson = False) -> None:
+def show(context: Context, run: RunName) -> Sheet:
     """Show one row: its settings, scores, machine and commands. The same as hashbench show RUN --kind run."""
-    show_entry(context, run, "run", output, as_json=as_json)
+    return show_entry(context, run, "run")
 
 
 @app.command("merge", short_help="Copy the rows of other folders into this one.")
@@ -164,7 +160,7 @@ def pack_state(
         list[str] | None, Argument(metavar="RUN...", help="How names of runs begin. Default: all in results/runs.")
     ] = None,
     part_size: Annotated[float, Option(metavar="MB", min=0.001, max=500, help="The most a file may have.")] = 16.0,
-) -> None:
+) -> Sheet:
     """Pack the working state of runs into files of limited size, so that another machine goes on with them.
 
     Unfinished runs are packed with their last checkpoint, finished ones with their rows and all files, and with both
@@ -172,8 +168,11 @@ def pack_state(
     """
     packed = state.pack(Store.default(), runs or [], out, int(part_size * state.MEGABYTE))
     size = f"{counted(packed.n_parts, 'part')}, {packed.n_bytes / state.MEGABYTE:,.2f} MB"
-    echo(f"{counted(len(packed.runs), 'run')} packed, {len(packed.unfinished)} of them unfinished: {size}")
-    echo(f"hashbench results merge {paths.shown(out)} takes them up elsewhere")
+    packed_runs = f"{counted(len(packed.runs), 'run')} packed, {len(packed.unfinished)} of them unfinished: {size}"
+    sizes = {"n_parts": packed.n_parts, "n_bytes": packed.n_bytes}
+    values = {"folder": str(out), "runs": [*packed.runs], "unfinished": [*packed.unfinished], **sizes}
+    next_step = f"hashbench results merge {paths.shown(out)} takes them up elsewhere"
+    return lines([packed_runs, next_step], lambda: values)
 
 
 @app.command("import", short_help="Make a row of codes that were made elsewhere.")
@@ -190,9 +189,7 @@ def import_(
     split: SplitSeed = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
-    output: Output = "text",
-    as_json: RowAsJson = False,
-) -> None:
+) -> Answer:
     """Make a row of codes that other code made, scored as the codes of a run; hashbench marks it as imported.
 
     query_ids and database_ids beside the codes are numbers of items, in any order (hashbench split writes them).
@@ -202,14 +199,13 @@ def import_(
     known: dict[str, int | str] = {"bits": bits, **({} if features is None else {"features": features})}
     run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
     explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
-    print_row(import_codes(run, codes, explicit, store), None, store, output, as_json=as_json)
+    return answer_of_row(import_codes(run, codes, explicit, store), None, store)
 
 
 @app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")
 def collect(
     table: Annotated[str, Argument(help="See hashbench list tables.", autocompletion=complete("tables"))],
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """Keep the histograms of a table's runs in results/evidence, small, so that they can be committed with the rows.
 
     Only those in results/runs with the checksum of the row. hashbench bundle packs them where results/runs is not.
@@ -220,7 +216,7 @@ def collect(
     without = [row.run for row in rows if not all(path.is_file() for path in store.evidence(row).values())]
     kept = f"{len(rows) - len(without):,} of {len(rows):,} runs have theirs in {paths.shown(store.folder)}/evidence"
     values = {"written": [*map(str, written)], "without": without}
-    echo(json_text(values) if as_json else f"histograms written: {len(written):,}; {kept}")
+    return lines([f"histograms written: {len(written):,}; {kept}"], lambda: values)
 
 
 @app.command("prune", short_help="Remove failed and damaged rows, and folders of no use.")

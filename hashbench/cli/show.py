@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
-from hashbench.cli._options import Output, program
-from hashbench.cli._terminal import print_sheet, rows_read
+from hashbench.cli._options import program
+from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
 from hashbench.foundation.errors import HashbenchError, nearest, unknown
 from hashbench.foundation.registry import canonical
@@ -26,9 +26,7 @@ def command(
         ),
     ],
     kind: Annotated[str | None, Option(help="Only this kind, if several have the name: method, table, ...")] = None,
-    output: Output = "text",
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object with a key for each kind.")] = False,
-) -> None:
+) -> Sheet:
     """Show all about one entry.
 
     Of a method: its paper, its settings with their sources, what it needs. Of a data set: its items, licence, protocols
@@ -43,7 +41,7 @@ def command(
     def values() -> dict[str, Any]:
         return {each: sheet.values() for each, sheet in sheets.items() if sheet.values is not None}
 
-    print_sheet(Sheet(parts=[*sheets.values()], values=values), output, as_json=as_json)
+    return Sheet(parts=[*sheets.values()], values=values)
 
 
 def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:

@@ -6,8 +6,7 @@ from typer import Argument, Option
 
 from hashbench.cli import _options
 from hashbench.cli._given_run import given_run
-from hashbench.cli._options import AsJson, DatasetName, Device, Output, ProtocolName
-from hashbench.cli._terminal import print_sheet
+from hashbench.cli._options import DatasetName, Device, ProtocolName
 from hashbench.cli.catalogue import complete
 from hashbench.datasets.status import readable
 from hashbench.foundation import provenance
@@ -32,9 +31,7 @@ def command(
     precision: Annotated[str, Option(help="auto, float32 or bfloat16, as of train.")] = "auto",
     threads: _options.Threads = 1,
     seconds: Annotated[float, Option(min=0.1, metavar="S", help="How long steps are made.")] = 20.0,
-    output: Output = "text",
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """Measure how fast a run trains here, and say how many hours all of it takes; nothing is stored.
 
     The steps are those of the run itself: its items, augmentation, objective and optimiser. Then a part of the items is
@@ -57,8 +54,7 @@ def command(
     options = Options(device=device, compute=compute, weights=named.weights)
     speed = measure(named.run, Store.default(), options, seconds)
     grids = [] if speed.base is None else [facts(_facts(speed.base))]
-    sheet = Sheet(grids=[*grids, facts(_facts(speed))], values=lambda: _values(speed))
-    print_sheet(sheet, output, as_json=as_json)
+    return Sheet(grids=[*grids, facts(_facts(speed))], values=lambda: _values(speed))
 
 
 def _values(speed: Speed) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from hashbench.cli._options import AsJson, Dataset, Output, ProtocolName, SplitSeed
-from hashbench.cli._terminal import print_sheet
+from hashbench.cli._command import Answer
+from hashbench.cli._options import Dataset, ProtocolName, SplitSeed
 from hashbench.datasets.audit import Audit, audit
 from hashbench.datasets.card import Card
 from hashbench.datasets.protocol import GIVEN, TO_CHOOSE, HeldOut, Percentiles, Protocol, first_splits
@@ -33,9 +33,7 @@ def command(
         Option("--check", help="Check sizes, checksum and validation queries; report class counts and duplicates."),
     ] = False,
     relevance: Annotated[bool, Option("--relevance", help="Show the NDCG of a random ranking.")] = False,
-    output: Output = "text",
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Write the query, database, training and validation ids of a protocol, with their checksum.
 
     Only the labels have to be downloaded. If the items are downloaded too, --check also reports items that are byte for
@@ -73,9 +71,13 @@ def command(
     if read:
         grids.append(_grid_of_readings(read))
         notes += _notes_on_readings(read, rule)
-    print_sheet(Sheet((Code(str(path)),), grids, notes=notes, values=values), output, as_json=as_json)
-    require_writable(path.parent, instead="--data")  # the report is printed even if the file cannot be written
-    write(path, chosen)
+    error = None
+    try:
+        require_writable(path.parent, instead="--data")
+        write(path, chosen)
+    except HashbenchError as fault:  # the report is printed even if the file cannot be written
+        error = fault
+    return Answer(Sheet((Code(str(path)),), grids, notes=notes, values=values), error=error)
 
 
 def _audit(card: Card, labels: DatasetLabels, chosen: Split, rule: Protocol, seed: int) -> Audit:

@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from typer import Argument, Option, echo
+from typer import Argument, Context, Option, echo
 
-from hashbench.cli._options import Budget, Output, Splits
-from hashbench.cli._terminal import leave_out, print_each_error_once, print_sheet, rows_read
+from hashbench.cli._command import Answer
+from hashbench.cli._options import Budget, Splits
+from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
 from hashbench.foundation import paths
@@ -29,12 +30,12 @@ from hashbench.tuning.search import names as names_of_searches
 
 
 def command(
+    context: Context,
     tables: Annotated[
         list[str] | None,
         Argument(metavar="TABLE...", help="Tables, or searches of tune.", autocompletion=complete("tables")),
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
-    output: Output = "markdown",
     budget: Budget = None,
     interval: Annotated[bool, Option("--interval", help="Show the [worst, best] AP over all orders of ties.")] = False,
     distinct: Annotated[bool, Option("--distinct", help="Show beside each AP how many codes are distinct.")] = False,
@@ -42,8 +43,7 @@ def command(
     check: Annotated[bool, Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
     write: Annotated[bool, Option("--write", help="Write results/tables/; --all: results/README.md too.")] = False,
     with_figures: Annotated[bool, Option("--figures", help="With --all --write: write every figure too.")] = False,
-    as_json: Annotated[bool, Option("--json", help="Print one JSON object with all tables.")] = False,
-) -> None:
+) -> Answer:
     r"""Render tables from the stored rows; a cell without a measurement is blank.
 
     The values are of runs on the protocol's own split. With --splits N they are means over all runs on N splits, and
@@ -64,15 +64,12 @@ def command(
     kept = written if write else None
     found = filled(names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table")
     figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)
-    if as_json or not (every and write):
+    of_searches: list[Sheet] = []
+    of_tables: list[Sheet] = []
+    if not (every and write):
         of_searches = [search_sheet.named(name) for name in searches]
-        for_paper = output == "latex"
+        for_paper = context.params["output"] == "latex"
         of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in found]
-        print_sheet(
-            Sheet(parts=[*of_searches, *of_tables], values=lambda: _values(of_searches, of_tables)),
-            output,
-            as_json=as_json,
-        )
     if write:
         whole = every and budget is None and splits == 1 and len(found) == len(names)
         with all_or_none():
@@ -80,14 +77,13 @@ def command(
             written += files.write(
                 store.folder, found, figures, interval=interval, distinct=distinct, broken=broken, readme=whole
             )
-        for path in written:
-            echo(paths.shown(path), err=as_json)
-    if check:
-        _check(found)
+    error = _check(found) if check else None
     if n_broken := len(names) - len(found):
-        raise HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
-    if undrawn:
-        raise HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
+        error = HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
+    elif undrawn:
+        error = HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
+    sheet = Sheet(parts=[*of_searches, *of_tables], values=lambda: _values(of_searches, of_tables))
+    return Answer(sheet, [*map(paths.shown, written)], error)
 
 
 def _collected(declared: TableSpec, rows: Rows, store: Store, kept: list[Path] | None) -> Table:
@@ -105,8 +101,8 @@ def _values(searches: list[Sheet], tables: list[Sheet]) -> dict[str, Any]:
     return values
 
 
-def _check(tables: list[Table]) -> None:
-    """Names each cell outside its tolerance on stderr and raises CheckFailed; blank cells do not count.
+def _check(tables: list[Table]) -> HashbenchError | None:
+    """The error where a cell is outside its tolerance, each of which is named on stderr; blank cells do not count.
 
     A check of nothing fails too.
     """
@@ -119,10 +115,11 @@ def _check(tables: list[Table]) -> None:
         values = f"published {declared.published:.4f}, measured {measured.mean:.4f}, difference {cell.difference:+.4f}"
         echo(f"outside: {name}: {where}: {values}, tolerance {declared.tolerance}", err=True)
     if outside:
-        raise CheckFailed(f"{len(outside)} of {n_checked} measured cells lie outside their tolerance")
+        return CheckFailed(f"{len(outside)} of {n_checked} measured cells lie outside their tolerance")
     if not n_checked:
         named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
         if not any(table.has_measured for table in tables):
-            raise CheckFailed(f"{named}: nothing is measured; hashbench run measures it")
-        raise CheckFailed(f"{named}: nothing to check: no measured cell has a published value and a tolerance")
+            return CheckFailed(f"{named}: nothing is measured; hashbench run measures it")
+        return CheckFailed(f"{named}: nothing to check: no measured cell has a published value and a tolerance")
     note(f"measured cells within their tolerance: {n_checked} of {n_checked}")
+    return None

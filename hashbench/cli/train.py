@@ -5,9 +5,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from hashbench.cli import _interrupts, _options, _row_text
+from hashbench.cli import _interrupts, _options
+from hashbench.cli._command import Answer
 from hashbench.cli._given_run import given_run
 from hashbench.cli._options import DatasetName, Device, ProtocolName, SplitSeed
+from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.cli.catalogue import complete
 from hashbench.contract import PIXELS
 from hashbench.foundation import parallel
@@ -21,6 +23,7 @@ from hashbench.runs.row import made_by
 from hashbench.runs.run import Options, Run
 from hashbench.runs.settings import recipe_in
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
 from hashbench.training import trackers
 from hashbench.training.settings import DeepSettings, TrainingSettings
@@ -66,9 +69,7 @@ def command(
     ] = False,
     again: Annotated[bool, Option("--again", help="Train a stored run too, and compare; its row stays.")] = False,
     dry_run: _options.DryRun = False,
-    output: _options.Output = "text",
-    as_json: _options.RowAsJson = False,
-) -> None:
+) -> Sheet | Answer:
     """Train a method on a data set, encode the data, score the codes and store the scores.
 
     A run whose row is stored is not trained: the command prints the row. With --again it is trained, its codes and its
@@ -115,16 +116,21 @@ def command(
     if not group.is_first:
         if not dry_run:
             follow(run, store, options)
-    elif dry_run:
-        _row_text.print_settings(run, given, stored, output, as_json=as_json, own_weights=named.weights is not None)
+        return Sheet()
+    answer: Sheet | Answer
+    if dry_run:
+        answer = sheet_of_settings(run, given, stored, own_weights=named.weights is not None)
     else:
         if stored is not None:
             done = "it is trained again, and its row stays" if again else NOT_TRAINED
             note(f"note: this run is stored: {made_by(stored)}; {done}")
         row = row_of(run, store, options, again=again)
-        _row_text.print_row(row, stored if again else None, store, output, as_json=as_json)
-    for line in _notes(run, given) if group.is_first else ():  # after an error they would be noise
+        answer = answer_of_row(row, stored if again else None, store)
+        if answer.error is not None:  # notes would be noise
+            return answer
+    for line in _notes(run, given):
         note(f"note: {line}")
+    return answer
 
 
 def _check_epochs(run: Run, eval_every: int, track: str | None) -> None:

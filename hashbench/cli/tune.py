@@ -7,11 +7,11 @@ from dataclasses import replace
 from difflib import unified_diff
 from typing import Annotated, Any
 
-from typer import Argument, Option, echo
+from typer import Argument, Option
 
 from hashbench.cli import _interrupts, _options
+from hashbench.cli._command import Answer, lines
 from hashbench.cli._options import Device
-from hashbench.cli._terminal import print_sheet
 from hashbench.cli.catalogue import complete
 from hashbench.datasets.card import cards, load_card
 from hashbench.datasets.protocol import N_SPLITS
@@ -28,6 +28,7 @@ from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan
 from hashbench.runs.settings import FORM, recipes
 from hashbench.runs.space import same_points
+from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
 from hashbench.tables.spec import shown_protocols
 from hashbench.tuning.choice import Choice, choices
@@ -71,9 +72,7 @@ def command(
     metric: _options.Metric = "ap",
     write: Annotated[bool, Option("--write", help="Write what was chosen into the recipe.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,
-    output: _options.Output = "markdown",
-    as_json: Annotated[bool, Option("--json", help="Print what was chosen as one JSON object.")] = False,
-) -> None:
+) -> Answer | Sheet:
     """Search the settings of methods: the same number of trials for each, from the space that its file declares.
 
     Trial 0 of a method has our defaults. The first 24 others lie anywhere in its space, the next ones around the best
@@ -108,8 +107,7 @@ def command(
     n_done = n_ended(search, methods, trials, studies, retry=retry_failed)
     note(f"{n_all} runs of {len(methods)} x {trials} trials, {n_done} done, {n_all - n_done} to do{equal}")
     if dry_run:
-        echo("\n".join(runs))
-        return
+        return lines(runs, lambda: {"runs": runs})
     plan = Plan(jobs, None if timeout is None else 60 * timeout, ray=ray)
     with bar("tune", "run", n_all - n_done) as shown:
         while todo:
@@ -121,12 +119,10 @@ def command(
     chosen = [each for each in choices(search) if each.method in question.spaces]
     commands = [] if question.recipe is not None else [*_commands(question, chosen)]
     values = {"search": search.name, "choices": [as_object(choice) for choice in chosen]}
-    print_sheet(replace(sheet_of(search), commands=commands, values=lambda: values), output, as_json=as_json)
-    if question.recipe is not None:
-        is_for_people = not as_json and output in ("text", "markdown")
-        _put_into_recipe(question.recipe, chosen, search.name, write=write, shows=is_for_people)
-    if failed := [f"{each.method}: {each.failure}" for each in chosen if each.failure is not None]:
-        raise CheckFailed(f"every trial failed of {'; '.join(failed)}")
+    sheet = replace(sheet_of(search), commands=commands, values=lambda: values)
+    change = [] if question.recipe is None else _put_into_recipe(question.recipe, chosen, search.name, write=write)
+    failed = [f"{each.method}: {each.failure}" for each in chosen if each.failure is not None]
+    return Answer(sheet, change, CheckFailed(f"every trial failed of {'; '.join(failed)}") if failed else None)
 
 
 def _commands(question: Question, chosen: Sequence[Choice]) -> Iterator[str]:
@@ -138,18 +134,17 @@ def _commands(question: Question, chosen: Sequence[Choice]) -> Iterator[str]:
             yield command_of(run.name, run.name.identity)
 
 
-def _put_into_recipe(name: str, chosen: Sequence[Choice], search: str, *, write: bool, shows: bool) -> None:
-    """Where it ``shows`` that, prints how the recipe changes, and with ``write`` changes it."""
+def _put_into_recipe(name: str, chosen: Sequence[Choice], search: str, *, write: bool) -> list[str]:
+    """The lines of the recipe that change; with ``write`` it is changed."""
     path = recipe_path(name, to_write=write)
     before, place = path.read_text("utf-8"), paths.shown(path)
     after = with_choices(name, before, chosen, search)
-    if shows:
-        echo("".join(unified_diff(before.splitlines(True), after.splitlines(True), place, place, n=1)), nl=False)
     if write:
         write_text(path, after)
         note(f"written: {place}")
     elif before != after:
         note(f"not written: --write puts these values into {place}")
+    return [*unified_diff(before.splitlines(), after.splitlines(), place, place, n=1, lineterm="")]
 
 
 def question_of(

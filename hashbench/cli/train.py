@@ -69,8 +69,7 @@ def command(
     {"again": ROW, "stored": ROW, "equal": {...}, "differences": {...}}.
 
     After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
-    line for each epoch, and its curves, training.png. To train with N processes, one on each GPU, start torchrun
-    --nproc-per-node N -m hashbench train with the same arguments.
+    line for each epoch, and its curves, training.png.
 
     --eval-every N shows how well the network ranks while it is trained, in the progress bar and in these files: the AP
     of items of the database that are neither queries nor, where there are others, training items. The result of the run
@@ -78,7 +77,7 @@ def command(
     """
     from hashbench.cli import _row_text
     from hashbench.foundation import parallel
-    from hashbench.runs.guard import follow, row_of, stored_row
+    from hashbench.runs.guard import row_of, stored_row
     from hashbench.runs.row import made_by
     from hashbench.runs.run import Options
     from hashbench.runs.store import Store
@@ -96,15 +95,14 @@ def command(
         budget=budget,
         split_seed=split,
     )
-    run, given, group = named.run, named.settings, parallel.from_environment()
-    run = run.with_asymmetric() if asymmetric else run
+    run = named.run.with_asymmetric() if asymmetric else named.run
+    given = named.settings
     _check_epochs(run, eval_every, track)
     compute = parallel.ComputeOptions(precision, threads)
     options = Options(
         device,
-        group.is_first,
-        checkpoint_every,
-        group=group,
+        progress=True,
+        checkpoint_every_s=checkpoint_every,
         compute=compute,
         weights=named.weights,
         eval_every=eval_every,
@@ -112,10 +110,7 @@ def command(
     )
     store = Store.default()
     stored = stored_row(run, store)
-    if not group.is_first:
-        if not dry_run:
-            follow(run, store, options)
-    elif dry_run:
+    if dry_run:
         _row_text.print_settings(run, given, stored, output, as_json=as_json, own_weights=named.weights is not None)
     else:
         if stored is not None:
@@ -123,7 +118,7 @@ def command(
             note(f"note: this run is stored: {made_by(stored)}; {done}")
         row = row_of(run, store, options, again=again)
         _row_text.print_row(row, stored if again else None, store, output, as_json=as_json)
-    for line in _notes(run, given) if group.is_first else ():  # after an error they would be noise
+    for line in _notes(run, given):  # after an error they would be noise
         note(f"note: {line}")
 
 

@@ -208,13 +208,12 @@ def _write_to(output: Path) -> None:
     os.close(file)
 
 
-def gpus_in_turn(jobs: int, device: str, per_task: int) -> list[dict[str, str]]:
-    """The environment of each of ``jobs`` workers: the ``per_task`` GPUs that it sees; empty without a choice."""
+def gpus_in_turn(jobs: int, device: str) -> list[dict[str, str]]:
+    """The environment of each of ``jobs`` workers: the GPU that it sees; empty without a choice."""
     gpus = visible_gpus() if device in ("auto", "cuda") and jobs > 1 else []
     if not gpus:
         return [{} for _ in range(jobs)]
-    seen = [[gpus[(job * per_task + place) % len(gpus)] for place in range(per_task)] for job in range(jobs)]
-    return [{VISIBLE: ",".join(dict.fromkeys(names))} for names in seen]
+    return [{VISIBLE: gpus[job % len(gpus)]} for job in range(jobs)]
 
 
 def visible_gpus() -> list[str]:

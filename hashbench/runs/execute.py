@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import contract, metrics
-from hashbench.codes import Codes, binarize
-from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
+from hashbench.codes import binarize
+from hashbench.contract import BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
 from hashbench.foundation import provenance
 from hashbench.foundation.config import MOST_OF_TEXT, json_object
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import write_arrays, write_text
-from hashbench.foundation.parallel import ProcessGroup, training_threads
+from hashbench.foundation.parallel import training_threads
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.retrieval import Retrieval
@@ -106,7 +106,7 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
     Raises TrainingFailed; and TimeIsOver where the training stopped at a checkpoint.
     """
     hasher, seconds = _loaded_or_fitted(data, folder, options, base)
-    if data.run.method.needs_torch and options.group.is_first:
+    if data.run.method.needs_torch:
         from hashbench.training import checkpoint
 
         checkpoint.remove(folder)  # not before the hasher is known to be whole: nothing is lost by a kill
@@ -115,20 +115,19 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
 
 def _loaded_or_fitted(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
     run = data.run
-    if options.group.is_alone and (seconds := _seconds_of_saved(folder)) is not None:
+    if (seconds := _seconds_of_saved(folder)) is not None:
         with suppress(HashbenchError):  # a hasher that is damaged or gone is fitted again
             return run.method.load(run.settings, contract.SavedHasher(folder, options.device, base)), seconds
     started = time.perf_counter()
     (folder / FITTED).unlink(missing_ok=True)
     training = data.training(folder, options, base)
-    if options.eval_every and options.group.is_first:
+    if options.eval_every:
         training = replace(training, evaluate=held_out.evaluation(data))
     hasher = run.method.fit(run.settings, training)
     seconds = time.perf_counter() - started
-    if options.group.is_first:
-        hasher.save(folder)
-        seconds = max(seconds, log.seconds(folder))
-        write_text(folder / FITTED, json.dumps({"sources": provenance.sources(), "seconds": seconds}) + "\n")
+    hasher.save(folder)
+    seconds = max(seconds, log.seconds(folder))
+    write_text(folder / FITTED, json.dumps({"sources": provenance.sources(), "seconds": seconds}) + "\n")
     return hasher, seconds
 
 
@@ -142,37 +141,13 @@ def _seconds_of_saved(folder: Path) -> float | None:
 
 
 def encode(hasher: Hasher, data: RunData, options: Options) -> Output:
-    """The output of ``hasher``: each process encodes its share, and every process returns all codes."""
-    group, items = options.group, data.search_items
-    if group.is_alone:
-        return _with_activations(hasher.output(items, progress=options.progress), hasher, data.run)
-    binary = cast("BinaryHasher", hasher)  # only methods of binary codes have several_processes = True
-    sides = items.queries, items.database
-    shares = [replace(rows, ids=rows.ids[group.share(len(rows), WHOLE_BATCHES)], labels=None) for rows in sides]
-    blocks = zip(sides, binary.encode_blocks(*shares, progress=options.progress), strict=True)
-    query, database = [_gathered(own, len(rows), group) for rows, own in blocks]
-    return _with_activations(BinaryOutput(query, database, items, binary.bit_weights), hasher, data.run)
-
-
-def _with_activations(output: Output, hasher: Hasher, run: Run) -> Output:
-    """``output``, with the activations of its queries if the asymmetric distance is asked for."""
-    if not run.asymmetric:
+    """The output of ``hasher``, with the activations of the queries if the asymmetric distance is asked for."""
+    output = hasher.output(data.search_items, progress=options.progress)
+    if not data.run.asymmetric:
         return output
-    binary, encode_ = cast("BinaryOutput", output), cast("BinaryHasher", hasher).encode
-    activations = np.concatenate([encode_(items) for items in binary.data.queries.blocks()])
-    return replace(binary, query=binarize(activations), activations=activations)
-
-
-def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
-    """The codes of all ``n`` items, gathered from the processes; ``blocks`` (maybe none) are this process's share."""
-    import torch
-
-    from hashbench.training import distributed
-
-    n_bits = distributed.maximum(blocks[0].n_bits if blocks else 0, group)
-    own = contract.concatenated(blocks).words if blocks else np.zeros((0, -(-n_bits // 64)), np.uint64)
-    words = distributed.gather(torch.from_numpy(own.view(np.int64)), n, group, WHOLE_BATCHES)
-    return Codes(words.numpy().view(np.uint64), n_bits)
+    binary = cast("BinaryHasher", hasher)
+    activations = np.concatenate([binary.encode(items) for items in data.search_items.queries.blocks()])
+    return replace(cast("BinaryOutput", output), query=binarize(activations), activations=activations)
 
 
 def score(evidence: Counted, ranked: Mapping[Ranked, Ranges], asked_for: Sequence[str]) -> Searches:
@@ -234,7 +209,7 @@ def row_with(data: RunData, options: Options, **result: Any) -> Row:
 
         device = str(pick_device(options.device))
     precision = run.settings.precision_on(device, compute)
-    arithmetic = precision and Arithmetic(precision=precision, processes=options.group.size)
+    arithmetic = precision and Arithmetic(precision=precision, processes=1)
     return Row(
         schema=SCHEMA,
         run=str(name),

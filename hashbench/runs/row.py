@@ -94,7 +94,7 @@ class Arithmetic(Strict):
     """How the encoder of a deep method was computed in training; it changes the rounding and does not name the run."""
 
     precision: Literal["float32", "bfloat16"]
-    compiled: bool = False  # these two were options once
+    compiled: bool = False  # these three were options once
     channels_last: bool = True
     processes: Count
 

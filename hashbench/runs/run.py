@@ -12,7 +12,7 @@ from hashbench.datasets.protocol import HELD_OUT, HeldOut, Protocol, with_seed
 from hashbench.features import check_name
 from hashbench.foundation.config import BEYOND_INTEGERS, MOST_OF_TEXT, Setting, derive_seed, digest, parse
 from hashbench.foundation.errors import HashbenchError, printable, retold, unknown
-from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
+from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
@@ -30,13 +30,12 @@ BASE = "base."  # the prefix of settings that are passed on to the base method
 
 @dataclass(frozen=True)
 class Options:
-    """The device, the process group and the arithmetic of a run: they change rounding and speed, and do not name it."""
+    """The device and the arithmetic of a run: they change rounding and speed, and do not name it."""
 
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
     stop_at: float | None = None  # of time.monotonic: nothing begins after it, and trainings stop; None: never
-    group: ProcessGroup = ALONE
     compute: ComputeOptions = DEFAULT_COMPUTE
     weights: str | None = None  # the file of pretrained weights; None: the official file in the data folder
     eval_every: int = 0  # epochs between two evaluations of a network in training; 0: none

@@ -1,10 +1,6 @@
 """Many runs, each a task: of this process, of workers that may die, or of a cluster."""
 
-import os
 import platform
-import shlex
-import subprocess
-import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
@@ -27,7 +23,6 @@ from hashbench.jobs.local import LocalPool, gpus_in_turn, local_pool, visible_gp
 from hashbench.jobs.node import RESULTS
 from hashbench.jobs.task import AUTO, Died, DriverFile, Input, Postponed, Stopped, Task
 from hashbench.models import MODELS
-from hashbench.runs.command import command_of
 from hashbench.runs.data import open_data
 from hashbench.runs.execute import failed_row
 from hashbench.runs.guard import is_saved, row_of, stored_row
@@ -52,7 +47,6 @@ class RunTask(Task):
     spec: Run
     store: Store
     options: Options
-    processes: int = 1
     failure: str | None = None
     timeout_s: float | None = None  # this and the following are for a node of a cluster
     cores: int = 1
@@ -72,9 +66,8 @@ class RunTask(Task):
             return self._record(self.failure)
         if _is_executed(self.spec, self.store):
             return Postponed()
-        several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
         with suppress(TimeIsOver):
-            return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
+            return row_of(self.spec, self.store, self.options)
         return Stopped()
 
     def _record(self, reason: str) -> Row:
@@ -85,20 +78,6 @@ class RunTask(Task):
                 row = failed_row(open_data(self.spec, self.options), reason, self.options)
                 self.store.write(row)
             return row
-
-    def _row_by_torchrun(self) -> Row:
-        if (row := stored_row(self.spec, self.store)) is not None:
-            return row
-        train = shlex.split(command_of(self.spec.name, self.spec.name.identity, asymmetric=self.spec.asymmetric))[1:]
-        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.processes}"]
-        command = [sys.executable, *torchrun, "-m", "hashbench", *train, "--device", self.options.device]
-        share = max(1, parallel.available_cores() // self.processes)
-        environment = {**os.environ, "HASHBENCH_RESULTS": str(self.store.folder), parallel.N_THREADS: str(share)}
-        status = subprocess.run(command, env=environment, check=False).returncode  # noqa: S603  (words, and no shell)
-        row = self.store.find(self.spec.name.dataset, self.spec.name.protocol, self.name)
-        if row is None:
-            raise HashbenchError(f"torchrun ended with exit code {status} and stored no row")
-        return row
 
     def for_node(self) -> "RunTask":
         """The same task with the row of its base."""
@@ -164,7 +143,6 @@ class Plan:
 
     jobs: int = 1  # AUTO: one is measured, then as many as fit
     timeout_s: float | None = None  # of one run; None: any number
-    processes: int = 1  # that train a run together
     ray: str | None = None
     cores: int = 1  # of a node, for each run
     memory_gib: float = 0.0  # 0: none is reserved
@@ -197,14 +175,14 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         return
     if plan.jobs != 1 or plan.timeout_s is not None:
         _extract_missing(specs, options)
-    tasks = [RunTask(spec, store, options, plan.processes) for spec in specs]
+    tasks = [RunTask(spec, store, options) for spec in specs]
     jobs = plan.jobs
     if jobs == AUTO:
         # a network takes more than what the other methods do
         tasks.sort(key=lambda task: not task.spec.method.needs_torch)
         first = yield from _measured(tasks.pop(0), plan)
         jobs = 1 if first is None or not tasks else jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
-    environments = gpus_in_turn(jobs, options.device, plan.processes)
+    environments = gpus_in_turn(jobs, options.device)
     pool = local_pool(jobs, plan.timeout_s, environments)
     with closing(follow(tasks, pool, ready=_is_ready, instead=_recorded_failure)) as results:
         for at, found in results:
@@ -296,10 +274,10 @@ class _Driver:
 
     def outcomes(self, specs: Sequence[Run], options: Options, plan: Plan, cluster: ray.Cluster) -> Iterator[Outcome]:
         """The outcome of each run, as they end; runs that others start from come before these, and are not yielded."""
-        gpus = plan.processes if options.device != "cpu" and cluster.has_gpus else 0
+        gpus = 1 if options.device != "cpu" and cluster.has_gpus else 0
         pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
         needed = [spec.base for spec in specs if spec.base is not None and not _has_base(spec, self._store)]
-        task_of = partial(RunTask, store=self._store, options=options, processes=plan.processes)
+        task_of = partial(RunTask, store=self._store, options=options)
         all_runs = {str(spec.name): spec for spec in [*needed, *specs]}
         tasks = [task_of(spec, timeout_s=plan.timeout_s, cores=plan.cores) for spec in all_runs.values()]
         given = {str(spec.name) for spec in specs}

@@ -231,7 +231,8 @@ class BinaryOutput:
 
     def save_as(self, path: Path) -> None:
         """Writes the codes and the labels, which ``hashbench eval`` reads; without labels the ids and the data set."""
-        queries, database = self.data.queries, self.data.database
+        queries = self.data.queries
+        database = self.data.database
         if queries.labels is not None and database.labels is not None:
             relevance = from_labels(queries.labels, database.labels)
             return files.save(path, files.SavedCodes(self.query, self.database, relevance, beside=self.beside))
@@ -241,7 +242,9 @@ class BinaryOutput:
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The histogram of Hamming distances and relevance levels, and the rankings by distances that are sorted."""
-        codes, w, z = (self.query, self.database), self.weights, self.activations
+        codes = (self.query, self.database)
+        w = self.weights
+        z = self.activations
         ranked = sorted_searches(*codes, relevance, weights=w, activations=z, progress=progress)
         distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
         counted = histogram.count(*codes, relevance, progress=progress)

@@ -31,7 +31,10 @@ def follow(
     ``ready`` says whether a task can be given to the pool now. A HashbenchError that these two raise is a result, too.
     After a task that is Stopped those that wait have no result.
     """
-    current, waiting, deaths, is_noted = list(tasks), deque(range(len(tasks))), Counter[int](), False
+    current = list(tasks)
+    waiting = deque(range(len(tasks)))
+    deaths = Counter[int]()
+    is_noted = False
     with closing(pool):
         while waiting or pool.is_busy:
             yield from _give(current, waiting, pool, ready)

@@ -60,7 +60,8 @@ class LocalPool(Pool):
     """
 
     def __init__(self, environments: Sequence[Environment], timeout_s: float | None = None) -> None:
-        self._jobs, self._timeout_s = len(environments), timeout_s
+        self._jobs = len(environments)
+        self._timeout_s = timeout_s
         self._free: deque[tuple[Environment, Worker | None]] = deque((each, None) for each in environments)
         self.running: dict[Worker, tuple[Environment, int]] = {}
 

@@ -81,7 +81,8 @@ def lock_of(folder: Path) -> Path:
 
 def _bring(needed: Input, folder: Path, read: Reader) -> None:
     """Puts the file in its place: a link to a file of this machine with that content, else a copy is sent."""
-    file, place = needed.file, folder / needed.place
+    file = needed.file
+    place = folder / needed.place
     with reported(place):
         place.parent.mkdir(parents=True, exist_ok=True)
     with locked(lock_of(place), wait=True, instead="TMPDIR"):

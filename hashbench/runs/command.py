@@ -81,7 +81,8 @@ def _computed_as(run: Row | RunName) -> list[str]:
     """The options that compute as the row of a network was computed: they do not name it, but change its rounding."""
     if not isinstance(run, Row) or run.arithmetic is None:
         return []
-    device, arithmetic = str(run.hardware["device"]), run.arithmetic
+    device = str(run.hardware["device"])
+    arithmetic = run.arithmetic
     is_usual = arithmetic.precision == ("bfloat16" if device.startswith("cuda") else "float32")
     words = ["--device", device]
     words += [] if is_usual else ["--precision", arithmetic.precision]

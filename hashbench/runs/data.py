@@ -57,7 +57,8 @@ class RunData:
 
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
-        train, by_distance = self.ids.train_ids, self.run.method.supervision == "relevance"
+        train = self.ids.train_ids
+        by_distance = self.run.method.supervision == "relevance"
         rule = self.run.protocol.relevance
         return TrainingData(
             items=self.items[train],
@@ -77,11 +78,14 @@ class RunData:
 
 def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     """The data, missing features extracted; HashbenchError without the data set, CheckFailed if it has changed."""
-    card, protocol, name = run.card, run.protocol, run.name
+    card = run.card
+    protocol = run.protocol
+    name = run.name
     dataset = open_dataset(card)
     ids = split(dataset.labels, protocol, name.dataset, name.protocol)
     # where a card pins no checksum yet, there is nothing to hold the data against
-    rule, today = name.data["split"], protocol.deciding()
+    rule = name.data["split"]
+    today = protocol.deciding()
     pinned = rule.get("ids_sha256"), name.data["content_sha256"]
     is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
     # no card pins the ids of another split, but its rule and its seed give them

@@ -172,7 +172,8 @@ def _keep_queries(folder: Path, ranked: Mapping[Ranked, Ranges], names: Sequence
     kept: dict[str, NDArray[np.float32]] = {}
     for search, ranges in ranked.items():
         for name in names:
-            found, measure = ranges[name], HEADINGS[search] + name
+            found = ranges[name]
+            measure = HEADINGS[search] + name
             kept[measure] = found.values.astype(np.float32)
             if found.worst is not None and found.best is not None:
                 kept[measure + WORST] = found.worst.astype(np.float32)
@@ -202,8 +203,11 @@ def failed_row(data: RunData, reason: str, options: Options) -> Row:
 
 def row_with(data: RunData, options: Options, **result: Any) -> Row:
     """The row of a run with its ``result``, made by this code on this machine, now."""
-    run, name, compute = data.run, data.run.name, options.compute
-    device, provider = "cpu", None if name.budget == IMPORTED else METHODS.provider(name.method)
+    run = data.run
+    name = data.run.name
+    compute = options.compute
+    device = "cpu"
+    provider = None if name.budget == IMPORTED else METHODS.provider(name.method)
     if run.method.needs_torch:
         from hashbench.training.device import pick_device
 

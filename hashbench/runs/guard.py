@@ -110,7 +110,8 @@ def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: st
 
 
 def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) -> Row:
-    names, folder = (run.name.dataset, run.name.protocol, str(run.name)), store.run_folder(str(run.name))
+    names = (run.name.dataset, run.name.protocol, str(run.name))
+    folder = store.run_folder(str(run.name))
     require_pytorch(run)
     for written in (folder, store.rows_folder):
         require_writable(written)
@@ -134,7 +135,8 @@ def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
     hasher = load_saved(run, store, options.device)
     if hasher is None:
         return _executed(run, store, options)
-    data, folder = open_data(run, options), store.run_folder(row.run)
+    data = open_data(run, options)
+    folder = store.run_folder(row.run)
     with training_threads(options.compute.threads):
         output = encode(hasher, data, options)
     output.save(folder)

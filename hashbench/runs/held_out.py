@@ -39,7 +39,9 @@ def held_out(data: RunData) -> tuple[Split, str]:
 
     The training stays as it is, so if no other items are left, these queries are training items too.
     """
-    of, protocol, ids = data.run.name.protocol, data.run.protocol, data.ids
+    of = data.run.name.protocol
+    protocol = data.run.protocol
+    ids = data.ids
     rule = HeldOut(of=of, left_out=[of], seed=protocol.seed, relevance=protocol.relevance, rules={of: protocol})
     found = split(data.dataset.labels, rule, data.run.name.dataset, of)
     queries, database = (_within(each, ids) for each in (found.query_ids, found.database_ids))

@@ -30,7 +30,9 @@ def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: S
     ids, the labels must be those of the protocol's items in its order. Anything else raises HashbenchError, and so does
     a second import of a run.
     """
-    data, options, folder = open_data(run), Options(progress=True), store.run_folder(str(run.name))
+    data = open_data(run)
+    options = Options(progress=True)
+    folder = store.run_folder(str(run.name))
     output = BinaryOutput(*_in_order(data, sources, explicit), data.search_items)
     with store.run_lock(str(run.name), wait=True):
         if store.find(run.name.dataset, run.name.protocol, str(run.name)) is not None:
@@ -46,9 +48,11 @@ def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: S
 
 def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tuple[Codes, Codes]:
     """The codes of queries and database in the order of the protocol."""
-    where, rule = ", ".join(map(str, sources)), f"{data.run.name.dataset} {data.run.name.protocol}"
+    where = ", ".join(map(str, sources))
+    rule = f"{data.run.name.dataset} {data.run.name.protocol}"
     wanted = data.ids.query_ids, data.ids.database_ids
-    ids, saved = files.load_ids(sources, explicit=explicit), None
+    ids = files.load_ids(sources, explicit=explicit)
+    saved = None
     if any(side is None for side in ids):
         if data.run.protocol.relevance is not None:
             raise HashbenchError(f"{where}: no query_ids and database_ids, which say what the codes of {rule} are of")

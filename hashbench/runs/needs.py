@@ -89,14 +89,16 @@ def lines_of(missing: Iterable[Need]) -> list[str]:
 
 def _inputs(run: Run) -> Iterator[tuple[Check, str, str]]:
     """How each input of ``run``, and of the run that it starts from, is looked for."""
-    dataset, settings = run.card.name, run.settings
+    dataset = run.card.name
+    settings = run.settings
     if run.method.needs_torch:
         yield _pytorch, "", ""
     yield _dataset, dataset, dataset
     yield _features, dataset, str(settings.features)
     if (compared := run.protocol.compared_features) is not None:
         yield _features, dataset, compared
-    weights, model = getattr(settings, "weights", None), getattr(settings, "model", None)
+    weights = getattr(settings, "weights", None)
+    model = getattr(settings, "model", None)
     if model is not None and weights == OFFICIAL:
         yield _official, dataset, model
     if isinstance(weights, str) and weights.startswith(SHA256):
@@ -133,7 +135,8 @@ def _official(_: str, model: str) -> list[Need]:
     if pretrained is None:
         return []
     weights = pretrained.weights
-    what, is_here = f"the weights of {model}", weights.path.is_file()
+    what = f"the weights of {model}"
+    is_here = weights.path.is_file()
     if is_here:
         from hashbench.models import identify  # which imports PyTorch
 

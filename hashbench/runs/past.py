@@ -34,7 +34,8 @@ class Past:
         for row in rows:
             value = figure(row) if row.status == "ok" else None
             if value is not None:
-                place, settings = (row.dataset, row.protocol), row.config.get("settings", {})
+                place = (row.dataset, row.protocol)
+                settings = row.config.get("settings", {})
                 for key in _keys(row.method, str(row.config.get("budget")), place, settings):
                     found[key].append(value)
         return Past({key: statistics.median(values) for key, values in found.items()})

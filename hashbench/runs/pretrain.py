@@ -69,7 +69,8 @@ def _weights(row: Row, run: Run, store: Store) -> BackboneFile | None:
 
     with suppress(HashbenchError):
         return weights.find(f"sha256:{row.artefacts.get('weights')}")
-    saved, values = store.run_folder(row.run) / WEIGHTS, run.settings.model_dump()
+    saved = store.run_folder(row.run) / WEIGHTS
+    values = run.settings.model_dump()
     channels = MODELS.get(values["model"]).channels
     width = [] if channels is None else [f"w{round(values['width'] * channels)}"]
     name = "-".join([values["model"], *width, run.name.dataset, f"s{run.name.seed}"])

@@ -45,7 +45,8 @@ def useless(store: Store, unreadable: Damaged = refuse) -> Iterator[Useless]:
 
     ``unreadable`` is called with the error of each file of rows that cannot be read; it stays.
     """
-    rows, runs = list(store.lines(unreadable)), store.run_folder("")
+    rows = list(store.lines(unreadable))
+    runs = store.run_folder("")
     named = {line.name: line for line in rows}
     folders = sorted(runs.iterdir()) if runs.is_dir() else []
     found = [*(_row(line, store) for line in rows), *(_folder(folder, named, store) for folder in folders)]

@@ -34,7 +34,9 @@ from hashbench.runs.run import Run
 from hashbench.runs.store import Store, lines_of
 
 QUERIES = "queries.npz"  # in the folder of a run: what tables ask for of each query by distances that are sorted
-WORST, BEST = " worst", " best"  # behind a measure in that file: the ends of its range over the orders of ties
+# behind a measure in that file: the ends of its range over the orders of ties
+WORST = " worst"
+BEST = " best"
 AP = "ap"  # the measure that needs no name in the file
 STEPS = 200  # between a value of 0 and of 1
 EMPTY = 255  # of a query without a relevant item
@@ -116,7 +118,8 @@ def range_of(row: Row, measure: str, store: Store) -> tuple[float, float] | None
     with np.load(store.run_folder(row.run) / QUERIES, allow_pickle=False) as arrays:
         if measure + WORST not in arrays or measure + BEST not in arrays:
             return None
-        worst, best = arrays[measure + WORST], arrays[measure + BEST]
+        worst = arrays[measure + WORST]
+        best = arrays[measure + BEST]
     return float(np.nanmean(worst, dtype=np.float64)), float(np.nanmean(best, dtype=np.float64))
 
 

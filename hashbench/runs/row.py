@@ -260,7 +260,8 @@ def _contradictions(row: Row, protocol_name: str | None) -> Iterator[str]:
     ):
         if config.get(key) != value:
             yield f"config.{key} is {printable(repr(config.get(key)))}, {key} is {printable(value)}"
-    settings, data = config.get("settings"), config.get("data")
+    settings = config.get("settings")
+    data = config.get("data")
     if not (isinstance(settings, dict) and isinstance(data, dict)):
         yield "config has no settings or no data"
     else:
@@ -338,7 +339,9 @@ def _digest(values: Mapping[str, Any]) -> str | None:
 def _out_of_range(row: Row) -> Iterator[str]:
     for search, values in row.searches.items():
         for name, value in values.items():
-            mean, std, most = value.mean, value.std, _maximum(name)
+            mean = value.mean
+            std = value.std
+            most = _maximum(name)
             if not 0 <= value.n_empty <= value.n_queries < BEYOND_INTEGERS:
                 yield f"{search}.{printable(name)}.n_empty is {value.n_empty} of {value.n_queries} queries"
             if (mean is None) != (value.n_empty == value.n_queries):

@@ -158,7 +158,8 @@ class Run:
         values = checked if is_imported else {key: each.value for key, each in sources.items()}
         chosen = _parsed(values, entry, names)
         other_seed = split_seed if isinstance(protocol, HeldOut) or rule.seed != card.protocol(on).seed else None
-        base, following = None, None if entry.base is None else entry.base.settings(chosen)
+        base = None
+        following = None if entry.base is None else entry.base.settings(chosen)
         if entry.base is not None and following is not None:
             given = {**following, **{key.removeprefix(BASE): value for key, value in of_base.items()}}
             own_base = card.name, protocol, entry.base.method
@@ -292,7 +293,8 @@ def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) 
 
 def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """``settings`` with canonical names of models and features; raises HashbenchError for an unknown key."""
-    found, fields = dict(settings), entry.settings.model_fields
+    found = dict(settings)
+    fields = entry.settings.model_fields
     for key in settings:
         if key == "bits" and {"d", "k"} <= fields.keys():
             raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")

@@ -86,7 +86,8 @@ class RunTask(Task):
 
     def inputs(self) -> list[Input]:
         """The files here that the run needs; the run itself reports missing ones."""
-        data, shared = paths.data(), (path for path in _data_files(self.spec) if path.is_file())
+        data = paths.data()
+        shared = (path for path in _data_files(self.spec) if path.is_file())
         # committed weights lie among those that were downloaded
         places = {p: f"data/{p.relative_to(data) if p.is_relative_to(data) else f'weights/{p.name}'}" for p in shared}
         if self.spec.base is not None:
@@ -130,7 +131,8 @@ def _data_files(spec: Run) -> Iterator[Path]:
         yield path_of(card)
     features = {spec.settings.features, spec.protocol.compared_features} - {None, PIXELS}
     yield from (features_path(card.name, str(name)) for name in features)
-    weights, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
+    weights = getattr(spec.settings, "weights", None)
+    model = getattr(spec.settings, "model", None)
     if isinstance(weights, str) and weights.startswith(SHA256):
         yield from paths.weight_files(f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*")
     elif weights == OFFICIAL and model is not None and (pretrained := MODELS.get(model).pretrained) is not None:
@@ -249,7 +251,8 @@ def _extract_missing(specs: Sequence[Run], options: Options) -> None:
     """
     first: dict[tuple[Any, ...], Run] = {}
     for spec in (each for given in specs for each in (given.base, given) if each is not None):
-        features, copies = spec.settings.features, getattr(spec.settings, "copies", 0)
+        features = spec.settings.features
+        copies = getattr(spec.settings, "copies", 0)
         # copies are of the training items of a protocol; whether they are there is seen where they are read
         if features != PIXELS and (copies or not features_path(spec.card.name, features).is_file()):
             first.setdefault((spec.card.name, features, copies and (spec.name.protocol, copies)), spec)
@@ -268,7 +271,8 @@ class _Driver:
     """Gives runs to a cluster, holds their locks meanwhile, and stores the results of its nodes."""
 
     def __init__(self, store: Store, locks: ExitStack) -> None:
-        self._store, self._locks = store, locks
+        self._store = store
+        self._locks = locks
         self._held: dict[str, ExitStack] = {}
         self._ended: dict[str, Outcome] = {}
 

@@ -32,7 +32,9 @@ FORM = "hash_functions"  # the setting of shallow methods that says what a model
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 CUSTOM = "custom"  # the name that a run on a custom data set has besides
 FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
-TUNED, PUBLISHED = "tuned", "published"  # tracks: what the closest recipe tunes the method to, or without that
+# tracks: what the closest recipe tunes the method to, or without that
+TUNED = "tuned"
+PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -344,7 +346,8 @@ def _layers_of_method(method: str) -> list[Layer]:
 @read_once
 def _layers_of_recipe(recipe: str) -> list[Layer]:
     """The values of a recipe for all methods, of those that it extends, and of their variants."""
-    line, found = _line(recipe, recipes()), list[Layer]()
+    line = _line(recipe, recipes())
+    found = list[Layer]()
     # a recipe without values of its own says that its data are like those of another, and the values are the other's
     source = [recipe, *(name for name, each in line.items() if each.parameters)][-1]
     for each in line.values():

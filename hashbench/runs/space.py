@@ -35,7 +35,8 @@ class Range(Strict):
     def value(self, share: float) -> Setting:
         """The value at ``share`` of the way from ``low`` to ``high``, 0 <= ``share`` < 1."""
         whole = isinstance(self.low, int) and isinstance(self.high, int)
-        low, high = self.low, self.high + whole
+        low = self.low
+        high = self.high + whole
         found = low * (high / low) ** share if self.log else low + (high - low) * share
         found = int(found) if whole else float(f"{found:.{DIGITS}g}")
         return min(max(found, self.low), self.high)  # a rounded value may lie outside

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Damaged = Broken  # is called with the error of each row that cannot be read
 REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
 # in the folder of a run; who holds the lock is in a file of its own: the lock file is emptied
-LOCK, HOLDER = "lock", "lock-holder.txt"
+LOCK = "lock"
+HOLDER = "lock-holder.txt"
 OUTPUT = "output.txt"  # what the run printed in a worker
 _NAME = re.compile(r'\{"run":"([^"\\]+)"')
 

@@ -113,8 +113,10 @@ def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
     if at > 0 and best[at - 1] == distance and best_id[at - 1] == item:
         return
     for i in range(last, at, -1):
-        best[i], best_id[i] = best[i - 1], best_id[i - 1]
-    best[at], best_id[at] = distance, item
+        best[i] = best[i - 1]
+        best_id[i] = best_id[i - 1]
+    best[at] = distance
+    best_id[at] = item
 
 
 @compiled

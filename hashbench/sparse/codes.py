@@ -18,7 +18,10 @@ from hashbench.foundation.parallel import slices
 
 MAX_D = 1 << 20  # the most buckets
 BLOCK_VALUES = 1 << 20  # activations that are compared at a time
-ACTIVATIONS, EMBEDDINGS, BUCKETS, D = "activations", "embeddings", "buckets", "d"
+ACTIVATIONS = "activations"
+EMBEDDINGS = "embeddings"
+BUCKETS = "buckets"
+D = "d"
 
 Ints = NDArray[np.int32]
 
@@ -31,7 +34,8 @@ class SparseCodes:
     d: int
 
     def __post_init__(self) -> None:
-        given, of = self.buckets, f"{self.d} buckets"
+        given = self.buckets
+        of = f"{self.d} buckets"
         if not 1 <= self.d <= MAX_D:
             raise HashbenchError(f"sparse codes of {of}: 1 to {MAX_D} are possible")
         if given.ndim != 2 or not 1 <= given.shape[1] <= self.d:
@@ -90,7 +94,8 @@ def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
     if k == 1:
         return block.argmax(axis=1)[:, None]
     least = np.partition(block, d - k, axis=1)[:, d - k, None]
-    above, level = block > least, block == least
+    above = block > least
+    level = block == least
     missing = k - above.sum(axis=1, keepdims=True)
     return np.nonzero(above | (level & (level.cumsum(axis=1) <= missing)))[1].reshape(n, k)
 

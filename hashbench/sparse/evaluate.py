@@ -27,7 +27,8 @@ def evaluate(
     progress: bool = False,
 ) -> Retrieval:
     """The searches for the nearest 1, 4 and 16 items, or all of fewer; items that share a label are relevant."""
-    n, n_queries = len(embeddings), len(query_embeddings)
+    n = len(embeddings)
+    n_queries = len(query_embeddings)
     if itself and n != n_queries:
         raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
     if (n_items := n - itself) < 1:
@@ -41,13 +42,15 @@ def evaluate(
     if activations is None or activations.shape != (n_queries, buckets.d):
         given = "none" if activations is None else f"of shape {activations.shape}"
         raise HashbenchError(f"query activations {given}: [{n_queries}, {buckets.d}] is expected")
-    index, exclude = build(buckets, embeddings), np.arange(n_queries) if itself else np.full(n_queries, -1)
+    index = build(buckets, embeddings)
+    exclude = np.arange(n_queries) if itself else np.full(n_queries, -1)
 
     def nearest(top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
         asked = activations[rows], query_embeddings[rows]
         return query(index, *asked, top, exclude=exclude[rows], workers=workers, progress=progress)
 
-    reranked, wide = {}, nearest(min(max(CUTOFFS), n_items))
+    reranked = {}
+    wide = nearest(min(max(CUTOFFS), n_items))
     for cutoff in reversed(CUTOFFS):
         # a query whose own k buckets held enough has the beginning of the wide list for fewer; the others search again
         wide = SearchResult(wide.ids[:, :cutoff], wide.distances[:, :cutoff], *wide[2:])

@@ -15,7 +15,8 @@ from hashbench.foundation.files import atomic
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, invert
 
-FORMAT, VERSION = "hashbench sparse index", 1
+FORMAT = "hashbench sparse index"
+VERSION = 1
 TYPES = {"codes": "<i4", "indptr": "<i8", "ids": "<i4", "norms": "<f4", "embeddings": "<f4"}
 ALIGNMENT = 64  # bytes: a cache line
 

@@ -24,7 +24,9 @@ class _InRounds(RowObjective):
         if labels.ndim != 1 or labels.is_floating_point() or not bool((labels >= 0).all()):
             several = "these items have several labels" if labels.ndim != 1 else "some items have no class"
             raise HashbenchError(f"{base} compares examples by class, one each, and {several}")
-        self.base, self.margin, self.l2 = base, margin, l2
+        self.base = base
+        self.margin = margin
+        self.l2 = l2
         self.n_classes = 0  # in a batch: found in the first one, and the same in all that a sampler draws in rounds
         self.register_buffer("labels", labels, persistent=False)
 
@@ -75,7 +77,9 @@ class HashObjective(_InRounds):
         self, labels: Tensor, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
     ) -> None:
         super().__init__(labels, base, margin=margin, l2=l2)
-        self.k, self.lam, self.variant = k, lam, variant
+        self.k = k
+        self.lam = lam
+        self.variant = variant
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; it draws no random numbers."""

@@ -49,7 +49,8 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     config = {"method": method, "seed": data.seed, **settings.model_dump()}
     log = Log(data.folder, trainer.epochs_done, data.track, config)
     n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
-    total, done = settings.epochs * n_examples, trainer.epochs_done * n_examples
+    total = settings.epochs * n_examples
+    done = trainer.epochs_done * n_examples
     threads = threads_for(trainer.hasher.encoder, settings.batch_size)
     with threads, progress_bar("train", "item", total, shown=data.progress, scaled=True, done=done) as bar:
         latest: dict[str, float] = {}
@@ -72,7 +73,10 @@ class Trainer:
     """Trains one hasher; it holds the hasher, the optimiser, the objective and the number of finished epochs."""
 
     def __init__(self, settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> None:
-        self.settings, self.objective, self.data, self.method = settings, objective, data, method
+        self.settings = settings
+        self.objective = objective
+        self.data = data
+        self.method = method
         self.device = pick_device(data.device)
         self.precision = settings.precision_on(self.device.type, data.compute)
         # a checkpoint is resumed with the same arithmetic only; none is of a compiled encoder, or of channels not last
@@ -110,7 +114,8 @@ class Trainer:
 
         One epoch is trained in any case, so that many short calls come to an end.
         """
-        now, stop_at = time.monotonic(), self.data.stop_at
+        now = time.monotonic()
+        stop_at = self.data.stop_at
         last_s = now - self.epoch_began
         self.epoch_began = now
         if stop_at is not None and now + last_s > stop_at and self.epochs_done < self.settings.epochs:
@@ -131,7 +136,8 @@ class Trainer:
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
         """Trains one epoch and returns its values for the log: mean loss, learning rate, seconds, ..."""
         started = time.monotonic()
-        losses, n_trained = list[Tensor](), 0
+        losses = list[Tensor]()
+        n_trained = 0
         for n_examples, loss in self.steps(epoch):
             losses.append(loss)
             n_trained += n_examples
@@ -139,7 +145,9 @@ class Trainer:
             if self.data.after_step is not None:
                 self.data.after_step(self.hasher, n_examples)
         found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
-        self.epochs_done, first, last = epoch + 1, epoch * len(losses), (epoch + 1) * len(losses) - 1
+        self.epochs_done = epoch + 1
+        first = epoch * len(losses)
+        last = (epoch + 1) * len(losses) - 1
         for step, value in enumerate(found, first):
             if not math.isfinite(value):
                 raise self._failure(f"epoch {epoch}, step {step}: the loss is {value}: a smaller lr may help")
@@ -161,7 +169,8 @@ class Trainer:
 
         The training is the same without it: an epoch sets its random numbers and the mode of the network itself.
         """
-        every, evaluate = self.data.eval_every, self.data.evaluate
+        every = self.data.eval_every
+        evaluate = self.data.evaluate
         is_due = every and (self.epochs_done % every == 0 or self.epochs_done == self.settings.epochs)
         if not is_due or evaluate is None:
             return {}
@@ -228,7 +237,8 @@ class Trainer:
 
     def _how_much_memory(self, batch: Batch) -> str:
         """What a step that finds no memory needs, and which batch size fits."""
-        n, n_views = len(batch.items), self.objective.n_views
+        n = len(batch.items)
+        n_views = self.objective.n_views
         text = f"no memory for a step with {n} items"
         if self.device.type != "cuda":
             return f"{text}: a smaller batch_size"

@@ -62,7 +62,8 @@ class ClassRounds:
         if len(ids) < classes:
             raise HashbenchError(f"classes_per_batch = {classes}: the training examples are of {len(ids)} classes")
         if int(sizes.min()) < rounds:
-            smallest, size = int(ids[sizes.argmin()]), int(sizes.min())
+            smallest = int(ids[sizes.argmin()])
+            size = int(sizes.min())
             raise HashbenchError(f"class {smallest} has {size} training examples: a batch takes {rounds} of a class")
         members = labels.argsort(stable=True)[int((labels < 0).sum()) :]
         return ClassRounds(members, sizes.cumsum(0) - sizes, sizes, classes, rounds, steps, seed)

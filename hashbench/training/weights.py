@@ -26,8 +26,10 @@ from hashbench.models import (
 )
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
-SUFFIX, KEY = ".safetensors", "hashbench"
-_BACKBONE, _NORMALISED = "backbone.", "normalised."
+SUFFIX = ".safetensors"
+KEY = "hashbench"
+_BACKBONE = "backbone."
+_NORMALISED = "normalised."
 _MOST_HEADER = 1 << 20
 
 
@@ -68,7 +70,8 @@ class BackboneFile:
         for key, value in asdict(wanted).items():
             if found[key] != value:
                 remedy = f": --set width={found[key]:g}" if key == "width" else ""
-                own, needed = _text(found[key]), _text(value)
+                own = _text(found[key])
+                needed = _text(value)
                 raise HashbenchError(f"{self.path}: its {key.replace('_', ' ')} is {own}, this run's {needed}{remedy}")
 
 

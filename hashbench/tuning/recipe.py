@@ -29,7 +29,8 @@ def recipe_path(name: str, *, to_write: bool) -> Path:
 
 def require_use(recipe: str, run: Run) -> None:
     """Raises HashbenchError if ``run`` has another form of hash functions than the runs that ``recipe`` is for."""
-    model, settings = recipes()[recipe].when.model, run.settings
+    model = recipes()[recipe].when.model
+    settings = run.settings
     own = settings.model if isinstance(settings, DeepSettings) else getattr(settings, FORM, "linear")
     if own != model:
         raise HashbenchError(

@@ -46,7 +46,9 @@ def space_of(run: Run) -> Space:
 
     HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
     """
-    method, kind, shared = run.name.method, run.method.settings, dict[str, Any]()
+    method = run.name.method
+    kind = run.method.settings
+    shared = dict[str, Any]()
     own = method_file(method).search
     of_all = load(_SharedSpace, paths.shipped() / "experiments" / SHARED)
     are_images = run.card.kind == "images" and run.settings.features == PIXELS
@@ -190,7 +192,8 @@ class Trial(Strict):
             return self._with(reason="no query has a relevant item in the database")
         seconds = None if row.seconds is None else round(sum(row.seconds.model_dump().values()), 2)
         made = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
-        is_ap, histogram = metric == METRIC, row.artefacts.get("histogram")
+        is_ap = metric == METRIC
+        histogram = row.artefacts.get("histogram")
         return self._with(ap=score if is_ap else None, value=None if is_ap else score, histogram=histogram, **made)
 
     def numbered(self, number: int) -> "Trial":

@@ -36,7 +36,33 @@ def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again:
     require_supervision(run)
     provenance.code()  # cached now: the source tree may change while the run takes hours
     row = stored_row(run, store)
-    return _row_under_lock(run, store, options, again=again) if row is None or again else row
+    if row is not None and not again:
+        return row
+    require_pytorch(run)
+    folder = store.run_folder(str(run.name))
+    for written in (folder, store.rows_folder):
+        require_writable(written)
+    names = (run.name.dataset, run.name.protocol, str(run.name))
+    before = store.find(*names)
+    with store.run_lock(str(run.name), wait=True):
+        row = store.find(*names)
+        stored = stored_row(run, store)
+        hasher = None
+        if again:
+            (folder / FITTED).unlink(missing_ok=True)  # a saved hasher would be loaded
+        elif stored is not None:
+            return stored
+        elif row is not None and row.status == "failed" and row != before:
+            return row  # of the process that was waited for
+        elif row is not None and row.status == "ok":
+            hasher = load_saved(run, store, options.device)
+        if row is None or hasher is None:
+            row = _executed(run, store, options)
+        else:
+            row = _searched(row, run, hasher, store, options)
+        if stored is None:
+            store.write(row)
+    return row
 
 
 def stored_row(run: Run, store: Store) -> Row | None:
@@ -109,32 +135,8 @@ def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: st
     return HashbenchError(f"{fault}: this trains it again: {train_command(row, program, again=True)}")
 
 
-def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) -> Row:
-    names = (run.name.dataset, run.name.protocol, str(run.name))
-    folder = store.run_folder(str(run.name))
-    require_pytorch(run)
-    for written in (folder, store.rows_folder):
-        require_writable(written)
-    before = store.find(*names)
-    with store.run_lock(names[2], wait=True):
-        row = store.find(*names)
-        is_done = row is not None and row.status == "ok"
-        is_filled = row is not None and (run.is_filled_by(row) if is_done else row != before)  # by one just waited for
-        if again or not is_filled or row is None:
-            if again:
-                (folder / FITTED).unlink(missing_ok=True)  # a saved hasher would be loaded
-            stored = row if is_done else None
-            row = _executed(run, store, options) if again or stored is None else _searched(stored, run, store, options)
-            if stored is None or not run.is_filled_by(stored):
-                store.write(row)
-    return row
-
-
-def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
-    """``row`` with the searches that ``run`` asks for, of codes by its saved hasher, or trained again without one."""
-    hasher = load_saved(run, store, options.device)
-    if hasher is None:
-        return _executed(run, store, options)
+def _searched(row: Row, run: Run, hasher: Hasher, store: Store, options: Options) -> Row:
+    """``row`` with the searches that ``run`` asks for, of codes by its saved ``hasher``."""
     data = open_data(run, options)
     folder = store.run_folder(row.run)
     with training_threads(options.compute.threads):

@@ -59,12 +59,12 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
         advice = "query_ids and database_ids, numbers of items, go in place of labels"
         with retold(lambda fault: f"{fault}; {advice}", HashbenchError):
             saved = files.load(sources, explicit=explicit)
-        found = saved.query, saved.database
+        codes_of_sides = saved.query, saved.database
     else:
         with suppress(HashbenchError):  # no labels: their codes are read below, and any fault of these is said
             saved = files.load(sources, explicit=explicit)
-        found = files.load_codes(sources, explicit=explicit)[:2]
-    for side, codes, expected in zip(SIDES, found, wanted, strict=True):
+        codes_of_sides = files.load_codes(sources, explicit=explicit)[:2]
+    for side, codes, expected in zip(SIDES, codes_of_sides, wanted, strict=True):
         if len(codes) != len(expected):
             has = f"{len(expected):,} in {rule} (hashbench split {data.run.name.dataset} writes their ids)"
             raise HashbenchError(f"{where}: {side}_codes: {len(codes):,} codes: there are {has}")
@@ -72,7 +72,7 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
     if any(side is None for side in ids):
         assert labels is not None, "files without ids have labels"
         _require_labels(*labels, data, f"{where}: its labels are not those of {rule} in the order of its ids: {SAVE}")
-        return found
+        return codes_of_sides
     rows = [
         _rows(own, expected, f"{where}: {side}_ids", rule)
         for side, own, expected in zip(SIDES, ids, wanted, strict=True)
@@ -81,7 +81,7 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
         of_items = labels[0][rows[0]], labels[1][rows[1]]
         fault = f"{where}: its labels are not those that its ids have in {data.run.name.dataset}"
         _require_labels(*of_items, data, f"{fault}: save both in the order of the codes, or no labels")
-    query, database = (Codes(codes.words[own], codes.n_bits) for codes, own in zip(found, rows, strict=True))
+    query, database = (Codes(codes.words[own], codes.n_bits) for codes, own in zip(codes_of_sides, rows, strict=True))
     return query, database
 
 
@@ -96,7 +96,7 @@ def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.i
 
 def _require_labels(query: Labels, database: Labels, data: RunData, fault: str) -> None:
     """Raises the ``fault`` unless the labels are those of the protocol's items, whatever the classes are called."""
-    own = np.concatenate([data.dataset.labels[ids] for ids in (data.ids.query_ids, data.ids.database_ids)])
-    given = np.concatenate([query, database])
-    if own.ndim != given.ndim or not np.array_equal(renumbered(own), renumbered(given)):
+    expected = np.concatenate([data.dataset.labels[ids] for ids in (data.ids.query_ids, data.ids.database_ids)])
+    labels = np.concatenate([query, database])
+    if expected.ndim != labels.ndim or not np.array_equal(renumbered(expected), renumbered(labels)):
         raise HashbenchError(fault)

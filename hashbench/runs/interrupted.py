@@ -37,11 +37,10 @@ class Interrupted:
 
 def interrupted(store: Store, program: Sequence[str] = PROGRAM) -> Iterator[Interrupted]:
     """The runs in ``store`` that were interrupted and that a command of today continues, sorted by their names."""
-    folders = store.run_folder("")
-    named = {line.name for line in store.lines(damaged=lambda _: None)}
-    for folder in sorted(folders.iterdir()) if folders.is_dir() else []:
-        if folder.name not in named and (found := interrupted_in(folder, store, program)) is not None:
-            yield found
+    with_row = {line.name for line in store.lines(damaged=lambda _: None)}
+    for folder in store.run_folders():
+        if folder.name not in with_row and (run := interrupted_in(folder, store, program)) is not None:
+            yield run
 
 
 def interrupted_in(folder: Path, store: Store, program: Sequence[str] = PROGRAM) -> Interrupted | None:

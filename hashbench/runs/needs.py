@@ -76,8 +76,8 @@ def needs_of(runs: Iterable[Run], *, weights: bool = True) -> dict[str, list[Nee
 
 def missing_inputs(runs: Iterable[Run], *, weights: bool = True) -> dict[str, list[Need]]:
     """The inputs of each run without which it cannot begin, by its name; ``weights`` as of ``needs_of``."""
-    found = needs_of(runs, weights=weights)
-    return {run: [need for need in needs if need.is_missing] for run, needs in found.items()}
+    needs_by_run = needs_of(runs, weights=weights)
+    return {run: [need for need in needs if need.is_missing] for run, needs in needs_by_run.items()}
 
 
 def lines_of(missing: Iterable[Need]) -> list[str]:
@@ -178,17 +178,17 @@ def _features(dataset: str, name: str) -> list[Need]:
     is_here = features_path(dataset, name).is_file()
     what = f"the features {name} of {dataset}"
     how = f"hashbench features {dataset} --model {name}"
-    found = [Need("features", f"{dataset}/{name}", what, how, is_here, is_automatic=True)]
+    needs = [Need("features", f"{dataset}/{name}", what, how, is_here, is_automatic=True)]
     if is_here:
-        return found
-    found += _pytorch("", "")
+        return needs
+    needs += _pytorch("", "")
     stem, checksum = split_checksum(name)
     if checksum is None:
         model, weights = model_and_weights(name)
-        return found + (_official(dataset, model) if model in MODELS and weights is None else [])
+        return needs + (_official(dataset, model) if model in MODELS and weights is None else [])
     try:
         kept_weights(stem, checksum)
     except HashbenchError:
         how = f"hashbench features {dataset} --model {stem} --weights FILE"
-        found.append(Need("weights", name, f"the weights of {name}", how, is_here=False))
-    return found
+        needs.append(Need("weights", name, f"the weights of {name}", how, is_here=False))
+    return needs

@@ -61,8 +61,8 @@ class Scores:
     @property
     def values(self) -> NDArray[np.float32]:
         """The values [q]; NaN for a query without a relevant item."""
-        found: NDArray[np.float32] = np.where(self.steps == EMPTY, np.nan, self.steps / STEPS).astype(np.float32)
-        return found
+        values: NDArray[np.float32] = np.where(self.steps == EMPTY, np.nan, self.steps / STEPS).astype(np.float32)
+        return values
 
     def with_mean_of(self, row: Row) -> NDArray[np.float32]:
         """``values`` moved by less than a step, so that their mean is that of the row.
@@ -149,13 +149,13 @@ def merge(source: Store, into: Store) -> list[Path]:
     """
     changed = []
     for path in sorted(_folder(source).glob(f"*{SUFFIX}")):
-        own = _path(_table(path), into)
+        kept_at = _path(_table(path), into)
         with _locked(into):
-            known = _read(own)
+            known = _read(kept_at)
             new = {
                 key: scores for key, scores in _read(path).items() if key not in known and _fits(key[0], scores, into)
             }
-            changed += [own] if _written(own, {**known, **new}, known) else []
+            changed += [kept_at] if _written(kept_at, {**known, **new}, known) else []
     return changed
 
 
@@ -254,8 +254,8 @@ def _measure_of(block: str) -> str:
 
 def _read(path: Path) -> dict[Key, Scores]:
     """The scores in a file by run and measure, read once for as long as it stays as it is; none where it is missing."""
-    found: dict[Key, Scores] = once(f"query scores {path}", path, None, lambda: _unpacked(path))
-    return found
+    scores: dict[Key, Scores] = once(f"query scores {path}", path, None, lambda: _unpacked(path))
+    return scores
 
 
 def _unpacked(path: Path) -> dict[Key, Scores]:
@@ -278,7 +278,7 @@ def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[Key, Scores]:
     blocks = {name.rpartition("/")[0] for name in arrays}
     if arrays.keys() != {f"{block}/{part}" for block, part in product(blocks, PARTS)}:
         raise ValueError(f"each split has {', '.join(PARTS)}")
-    found: dict[Key, Scores] = {}
+    scores: dict[Key, Scores] = {}
     for block in sorted(blocks):
         ap, order, runs = (arrays[f"{block}/{part}"] for part in PARTS)
         n_queries = len(order)
@@ -291,7 +291,7 @@ def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[Key, Scores]:
             raise ValueError("a value is above 1")
         measure = _measure_of(block)
         for run, steps in zip(runs.tolist(), steps_of_runs, strict=True):
-            if (run, measure) in found:
+            if (run, measure) in scores:
                 raise ValueError(f"{run} is there twice")
-            found[run, measure] = Scores(block.partition(" ")[0], steps, measure)
-    return found
+            scores[run, measure] = Scores(block.partition(" ")[0], steps, measure)
+    return scores

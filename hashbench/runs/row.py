@@ -146,8 +146,8 @@ class Row(Strict):
 
     def all_metrics(self) -> dict[str, MetricValue]:
         """The metrics of all searches; the names of all but those of the database by Hamming distance say so."""
-        found = ((heading, self.searches.get(search, {})) for search, heading in HEADINGS.items())
-        return {heading + name: value for heading, values in found for name, value in values.items()}
+        searches = ((heading, self.searches.get(search, {})) for search, heading in HEADINGS.items())
+        return {heading + name: value for heading, values in searches for name, value in values.items()}
 
 
 def processor_of(row: Row) -> str:
@@ -167,9 +167,9 @@ def made_by(row: Row) -> str:
 
 def provider_of(row: Row) -> str | None:
     """The name and version of the package that brought the row's method; None for a method of hashbench."""
-    own = {"python", "cuda", *LIBRARIES}  # as provenance.versions() names them
-    found = (f"{package} {version}" for package, version in row.versions.items() if package not in own)
-    return next(map(printable, found), None)
+    libraries = {"python", "cuda", *LIBRARIES}  # as provenance.versions() names them
+    packages = (f"{package} {version}" for package, version in row.versions.items() if package not in libraries)
+    return next(map(printable, packages), None)
 
 
 def to_json(row: Row) -> str:
@@ -225,11 +225,11 @@ def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
 
 def _unsigned(line: str) -> tuple[str, str | None]:
     """The text of a line without its digest; and what is wrong with the digest, if anything."""
-    if (found := _SIGNATURE.search(line)) is None:
+    if (signature := _SIGNATURE.search(line)) is None:
         return line, "it has no row_sha256 at its end"
-    text = f"{line[: found.start()]}}}"
+    text = f"{line[: signature.start()]}}}"
     edited = "row_sha256 is not the digest of the row: it was edited after it was written"
-    return text, None if found[1] == _sha256(text) else edited
+    return text, None if signature[1] == _sha256(text) else edited
 
 
 def _content_of(text: str, place: str) -> dict[str, Any]:

@@ -65,9 +65,9 @@ def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost
         arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
     without_floats = _without_floats(data, arrays, candidates) if isinstance(hasher, BinaryHasher) else None
     with training_threads(1):
-        found = _measured(data, hasher, arrays, rule, candidates).model_copy(update={"without_floats": without_floats})
-    write_text(path, json.dumps(found.model_dump()) + "\n")
-    return found
+        cost = _measured(data, hasher, arrays, rule, candidates).model_copy(update={"without_floats": without_floats})
+    write_text(path, json.dumps(cost.model_dump()) + "\n")
+    return cost
 
 
 def _read(path: Path) -> SearchCost | None:
@@ -162,9 +162,9 @@ class _Floats:
         seconds = list[float]()
         for number, query in enumerate(self.queries):
             started = time.perf_counter()
-            found = np.argpartition(distances(number), self.candidates - 1)[: self.candidates]
-            items = self.database[found].astype(np.float32)
-            found = found[np.argsort(_floats_between(query, items, self.metric))[: self.k]]
+            candidates = np.argpartition(distances(number), self.candidates - 1)[: self.candidates]
+            items = self.database[candidates].astype(np.float32)
+            candidates = candidates[np.argsort(_floats_between(query, items, self.metric))[: self.k]]
             seconds.append(time.perf_counter() - started)
             if sum(seconds) > MOST_S:
                 break

@@ -74,15 +74,15 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
         _require_labels(*labels, data, f"{where}: its labels are not those of {rule} in the order of its ids: {SAVE}")
         return codes_of_sides
     rows = [
-        _rows(own, expected, f"{where}: {side}_ids", rule)
-        for side, own, expected in zip(SIDES, ids, wanted, strict=True)
+        _rows(ids_of_side, expected, f"{where}: {side}_ids", rule)
+        for side, ids_of_side, expected in zip(SIDES, ids, wanted, strict=True)
     ]
     if labels is not None and data.run.protocol.relevance is None:
         of_items = labels[0][rows[0]], labels[1][rows[1]]
         fault = f"{where}: its labels are not those that its ids have in {data.run.name.dataset}"
         _require_labels(*of_items, data, f"{fault}: save both in the order of the codes, or no labels")
-    query, database = (Codes(codes.words[own], codes.n_bits) for codes, own in zip(codes_of_sides, rows, strict=True))
-    return query, database
+    query, database = codes_of_sides
+    return Codes(query.words[rows[0]], query.n_bits), Codes(database.words[rows[1]], database.n_bits)
 
 
 def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """The inputs of runs: data sets, weights, features; whether they are here, how large they are, where they come from."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import prod
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from hashbench.contract import PIXELS
-from hashbench.datasets.card import Card, load_card
+from hashbench.datasets.card import load_card
 from hashbench.datasets.status import download_steps
 from hashbench.datasets.store import path_of
 from hashbench.features import kept_weights, model_and_weights, split_checksum, stored_bytes
@@ -44,7 +45,8 @@ class Need:
     def size_bytes(self) -> int | None:
         """The bytes that it takes here: by its file, or by what its card or its network says; None: nobody says it."""
         if self.kind == "data set":
-            return _bytes_of_items(load_card(self.name))
+            card = load_card(self.name)
+            return None if card.embedded else card.n_items * prod(card.item_shape) * card.dtype.itemsize
         if self.kind == "features":
             dataset, _, name = self.name.partition("/")
             return stored_bytes(load_card(dataset), name)
@@ -126,10 +128,6 @@ def _dataset(name: str, _: str) -> list[Need]:
     return [Need("data set", name, f"the data set {name}", remedy, is_here, is_by_hand=is_by_hand)]
 
 
-def _bytes_of_items(card: Card) -> int | None:
-    return None if card.embedded else card.n_items * prod(card.item_shape) * card.dtype.itemsize
-
-
 def _official(_: str, model: str) -> list[Need]:
     pretrained = MODELS.get(model).pretrained
     if pretrained is None:
@@ -163,12 +161,11 @@ def _pretrained(_: str, weights: str) -> list[Need]:
     from hashbench.training.weights import find
 
     name = weights[: len(SHA256) + N_SHOWN]
-    how = "hashbench pretrain makes them"
-    try:
+    path = None
+    with suppress(HashbenchError):
         path = find(weights).path
-    except HashbenchError:
-        return [Need("weights", name, f"the weights {name}", how, is_here=False, checksum=weights)]
-    return [Need("weights", name, f"the weights {name}", how, checksum=weights, path=path)]
+    how = "hashbench pretrain makes them"
+    return [Need("weights", name, f"the weights {name}", how, path is not None, checksum=weights, path=path)]
 
 
 def _features(dataset: str, name: str) -> list[Need]:
@@ -185,7 +182,7 @@ def _features(dataset: str, name: str) -> list[Need]:
     stem, checksum = split_checksum(name)
     if checksum is None:
         model, weights = model_and_weights(name)
-        return needs + (_official(dataset, model) if model in MODELS and weights is None else [])
+        return [*needs, *_official(dataset, model)] if model in MODELS and weights is None else needs
     try:
         kept_weights(stem, checksum)
     except HashbenchError:

@@ -85,9 +85,9 @@ class Scores:
             here = f"{len(self.steps)} queries, {n_empty} of them without a relevant item"
             return f"it has {here}, and its row {stated.n_queries} and {stated.n_empty}"
         mean = float(np.nanmean(self.values, dtype=np.float64))
-        is_near = abs(mean - stated.mean) <= ROUNDING
-        name = shown(self.measure)
-        return None if is_near else f"its mean {name} is {mean:.4f}, and that of its row {stated.mean:.4f}"
+        if abs(mean - stated.mean) <= ROUNDING:
+            return None
+        return f"its mean {shown(self.measure)} is {mean:.4f}, and that of its row {stated.mean:.4f}"
 
 
 def load(run: str, store: Store | None = None, measure: str = AP) -> NDArray[np.float32] | None:
@@ -99,8 +99,7 @@ def load(run: str, store: Store | None = None, measure: str = AP) -> NDArray[np.
     store = store or Store.default()
     for path in sorted(_folder(store).glob(f"*{SUFFIX}")):
         scores = _read(path).get((run, measure))
-        row = None if scores is None else _row(run, store)
-        if scores is None or row is None:
+        if scores is None or (row := _row(run, store)) is None:
             continue
         if (misfit := scores.misfit(row)) is not None:
             raise CheckFailed(f"{path}: {run}: {misfit}: hashbench table {_table(path)} --write mends the file")
@@ -152,10 +151,13 @@ def merge(source: Store, into: Store) -> list[Path]:
         kept_at = _path(_table(path), into)
         with _locked(into):
             known = _read(kept_at)
-            new = {
-                key: scores for key, scores in _read(path).items() if key not in known and _fits(key[0], scores, into)
-            }
-            changed += [kept_at] if _written(kept_at, {**known, **new}, known) else []
+            scores = dict(known)
+            for key, new in _read(path).items():
+                row = None if key in known else _row(key[0], into)
+                if row is not None and new.misfit(row) is None:
+                    scores[key] = new
+            if _written(kept_at, scores, known):
+                changed.append(kept_at)
     return changed
 
 
@@ -183,11 +185,6 @@ def _row(run: str, store: Store) -> Row | None:
             row = line.row()
             return row if row.status == "ok" else None
     return None
-
-
-def _fits(run: str, scores: Scores, store: Store) -> bool:
-    row = _row(run, store)
-    return row is not None and scores.misfit(row) is None
 
 
 def _of_row(row: Row, measure: str, known: Scores | None, store: Store) -> Scores | None:
@@ -231,8 +228,7 @@ def _of_folder(row: Row, measure: str, store: Store) -> NDArray[np.floating] | N
 
 def _written(path: Path, scores: Mapping[Key, Scores], before: Mapping[Key, Scores]) -> Path | None:
     """Writes the file, unless it holds the same."""
-    is_same = scores.keys() == before.keys() and all(scores[key] is before[key] for key in scores)
-    if is_same:
+    if scores.keys() == before.keys() and all(scores[key] is before[key] for key in scores):
         return None
     runs_of_blocks: dict[str, list[str]] = defaultdict(list)
     for run, measure in sorted(scores):

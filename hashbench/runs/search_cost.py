@@ -63,9 +63,7 @@ def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost
     hasher = load_hasher(row, store, run=run)
     with open_arrays(path.with_name(CODES)) as stored:
         arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
-    without_floats = _without_floats(data, arrays, candidates) if isinstance(hasher, BinaryHasher) else None
-    with training_threads(1):
-        cost = _measured(data, hasher, arrays, rule, candidates).model_copy(update={"without_floats": without_floats})
+    cost = _measured(data, hasher, arrays, rule, candidates)
     write_text(path, json.dumps(cost.model_dump()) + "\n")
     return cost
 
@@ -78,32 +76,33 @@ def _read(path: Path) -> SearchCost | None:
         return None
 
 
-def _without_floats(data: RunData, arrays: dict[str, Array], candidates: int) -> float:
-    """The recall of the candidates by Hamming distance, ordered by query times bits, of the codes that are saved."""
-    query = pack(arrays["query_codes"])
-    items = pack(arrays["database_codes"])
-    z = arrays[QUERY_ACTIVATIONS]
-    relevance = data.relevance
-    assert isinstance(relevance, NeighbourRelevance)
-    return float(np.nanmean(reordered_recall(query, items, z, relevance.ids, candidates)))
-
-
 def _measured(data: RunData, hasher: Hasher, arrays: dict[str, Array], rule: Neighbours, candidates: int) -> SearchCost:
     """The times of the codes that the run has saved."""
     queries = StoredRows(data.compared.items, data.ids.query_ids)
     database = StoredRows(data.compared.items, data.ids.database_ids)
     floats = _Floats(queries, database, rule, candidates)
+    without_floats = None
     if isinstance(hasher, BinaryHasher):
         query = pack(arrays["query_codes"])
         items = pack(arrays["database_codes"])
         z = arrays[QUERY_ACTIVATIONS]
         by_query = {"bits": _hamming(query, items), "float": _asymmetric(query, items, z)}
+        relevance = data.relevance
+        assert isinstance(relevance, NeighbourRelevance)
+        without_floats = float(np.nanmean(reordered_recall(query, items, z, relevance.ids, candidates)))
     else:
         by_query = {"float": _estimates(cast("QuantisingHasher", hasher), arrays)}
-    query_ms = {name: floats.milliseconds(distances) for name, distances in by_query.items()}
-    encode_us = _encode_us(data, hasher)
-    cpu = str(provenance.hardware("cpu")["cpu"])
-    return SearchCost(cpu=cpu, k=rule.k, candidates=candidates, encode_us=encode_us, query_ms=query_ms)
+    with training_threads(1):
+        query_ms = {name: floats.milliseconds(distances) for name, distances in by_query.items()}
+        encode_us = _encode_us(data, hasher)
+    return SearchCost(
+        cpu=str(provenance.hardware("cpu")["cpu"]),
+        k=rule.k,
+        candidates=candidates,
+        encode_us=encode_us,
+        query_ms=query_ms,
+        without_floats=without_floats,
+    )
 
 
 def _encode_us(data: RunData, hasher: Hasher) -> float:

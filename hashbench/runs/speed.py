@@ -98,8 +98,8 @@ def _require_inputs(run: Run, *, weights: bool) -> None:
     """Raises HashbenchError, with how to get it, for the first input that is not here; features are inputs too."""
     for missing in missing_inputs([run], weights=weights)[str(run.name)]:
         raise HashbenchError(f"not here: {missing.what}: {missing.remedy}")
-    for each_run in (run, run.base):
-        name = PIXELS if each_run is None else each_run.settings.features
+    names = [part.settings.features for part in (run, run.base) if part is not None]
+    for name in names:
         if name != PIXELS and not features_path(run.card.name, name).is_file():
             how = f"hashbench features {run.card.name} --model {name} extracts them, and says how long that takes"
             raise HashbenchError(f"not here: the features {name} of {run.card.name}: {how}")

@@ -40,14 +40,14 @@ def evaluate(
     buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1) if codes is None else codes  # all items in one
     activations = np.zeros((n_queries, 1)) if codes is None else query_activations
     if activations is None or activations.shape != (n_queries, buckets.d):
-        given = "none" if activations is None else f"of shape {activations.shape}"
-        raise HashbenchError(f"query activations {given}: [{n_queries}, {buckets.d}] is expected")
+        shape_text = "none" if activations is None else f"of shape {activations.shape}"
+        raise HashbenchError(f"query activations {shape_text}: [{n_queries}, {buckets.d}] is expected")
     index = build(buckets, embeddings)
     exclude = np.arange(n_queries) if itself else np.full(n_queries, -1)
 
     def nearest(top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
-        asked = activations[rows], query_embeddings[rows]
-        return query(index, *asked, top, exclude=exclude[rows], workers=workers, progress=progress)
+        queries = activations[rows], query_embeddings[rows]
+        return query(index, *queries, top, exclude=exclude[rows], workers=workers, progress=progress)
 
     reranked = {}
     wide = nearest(min(max(CUTOFFS), n_items))

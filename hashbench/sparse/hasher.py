@@ -151,15 +151,15 @@ class SearchedSet(NamedTuple):
         from hashbench.sparse.evaluate import as_hamming, evaluate  # imports Numba: half a second
 
         items = (self.codes, self.embeddings, self.labels)
-        asked = (self.activations, self.query_embeddings)
-        found = evaluate(*items, *asked, self.query_labels, itself=self.itself, progress=progress)
+        queries = (self.activations, self.query_embeddings)
+        retrieval = evaluate(*items, *queries, self.query_labels, itself=self.itself, progress=progress)
         query_codes = self.query_codes
         if self.codes is None or query_codes is None:
-            return {"retrieval": found}
+            return {"retrieval": retrieval}
         relevance = from_labels(self.query_labels, self.labels)
         counted = histogram.count(as_hamming(query_codes), as_hamming(self.codes), relevance)
         without_itself = histogram.without_itself(counted, relevance) if self.itself else counted
-        return {"retrieval": found, "histogram": without_itself}
+        return {"retrieval": retrieval, "histogram": without_itself}
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,8 +89,8 @@ def read(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
     if not _is_whole(content):
         raise ValueError("the content does not have its checksum")
-    found: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
-    return found
+    state: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
+    return state
 
 
 def last_whole(folder: Path) -> Path | None:

@@ -274,13 +274,13 @@ def _apart(plain: Sequence[Tensor | None], others: Sequence[Tensor | None]) -> f
     """The largest relative difference of two of the tensors; the norm of a small one counts as 1% of that of all."""
     norms = list[float]()
     differences = list[float]()
-    for expected, found in zip(plain, others, strict=True):
-        if expected is None or found is None:
+    for expected, other in zip(plain, others, strict=True):
+        if expected is None or other is None:
             norms.append(0.0)
-            differences.append(0.0 if expected is found else math.inf)
+            differences.append(0.0 if expected is other else math.inf)
         else:
             norms.append(float(torch.linalg.vector_norm(expected.double())))
-            differences.append(float(torch.linalg.vector_norm((expected - found).double())))
+            differences.append(float(torch.linalg.vector_norm((expected - other).double())))
     if not all(map(math.isfinite, differences)):
         return math.inf
     least = max(0.01 * math.hypot(*norms), 1e-30)

@@ -148,8 +148,8 @@ class DeepHasher(BinaryHasher, nn.Module):
     @property
     def layout(self) -> Layout:
         """The layout of backbone and normalisation, with which weights and a base must agree."""
-        own = self.settings
-        return Layout(own.model, own.width, own.normalise, self.item_shape, self.value_max)
+        settings = self.settings
+        return Layout(settings.model, settings.width, settings.normalise, self.item_shape, self.value_max)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Activations [n, outputs] of normalised inputs."""
@@ -165,13 +165,13 @@ class DeepHasher(BinaryHasher, nn.Module):
         step = PREPARED_BATCH if isinstance(self.normalised, Prepared) else ENCODE_BATCH
         # by default cuDNN computes float32 in TF32; activations near 0 would then have other signs than on the CPU
         exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-        found = []
+        blocks = []
         with exactly, progress_bar("encode", "item", len(items), shown=progress) as bar:
             for part in slices(len(items), step):
                 batch = torch.from_numpy(np.ascontiguousarray(items[part])).to(device)
-                found.append(self(self.normalised(batch)).float().cpu().numpy())
+                blocks.append(self(self.normalised(batch)).float().cpu().numpy())
                 bar.update(len(batch))
-        return np.concatenate(found)
+        return np.concatenate(blocks)
 
     def as_module(self) -> nn.Module:
         """Normalisation and encoder, one after the other, in evaluation."""
@@ -204,10 +204,10 @@ class DeepHasher(BinaryHasher, nn.Module):
     def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
         """The hasher that ``save`` wrote; raises DamagedHasher if its files are damaged or do not fit ``settings``."""
         damage = OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError
-        told = retold(
+        damaged = retold(
             lambda cause: f"{folder}: not a whole hasher of these settings: {cause}", *damage, by=DamagedHasher
         )
-        with told:
+        with damaged:
             kept = json_object((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
             if not 0 < prod(shape) <= MOST_VALUES:

@@ -149,13 +149,13 @@ def draw_augmentation(
     With ``spare``, crop_flip cuts a window out of each stored image instead. Groups of ``sharing`` consecutive images
     get the same flip and shift. The numbers are drawn on the CPU, so they are the same for every device.
     """
-    own = -(-n // sharing)
+    n_draws = -(-n // sharing)
     offset = None
-    flip = torch.rand(own, generator=generator) < 0.5 if how != "none" else None
+    flip = torch.rand(n_draws, generator=generator) < 0.5 if how != "none" else None
     if how == "crop_flip" and spare is None:
-        offset = torch.randint(0, 2 * PAD + 1, (2, own), generator=generator)
+        offset = torch.randint(0, 2 * PAD + 1, (2, n_draws), generator=generator)
     elif how == "crop_flip" and spare is not None:
-        offset = torch.stack([torch.randint(0, most + 1, (own,), generator=generator) for most in spare])
+        offset = torch.stack([torch.randint(0, most + 1, (n_draws,), generator=generator) for most in spare])
     flip, offset = (each if each is None else each.repeat_interleave(sharing, -1)[..., :n] for each in (flip, offset))
     return Augmentation(flip, offset, spare)
 

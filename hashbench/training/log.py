@@ -54,13 +54,13 @@ class Log:
 def read(folder: Path) -> list[dict[str, float]]:
     """The lines of metrics.jsonl; a last line that a killed process did not finish is left out."""
     path = folder / FILE
-    found = []
+    lines = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
-            found.append(json.loads(line))
+            lines.append(json.loads(line))
         except (ValueError, RecursionError):
             break
-    return found
+    return lines
 
 
 def seconds(folder: Path) -> float:

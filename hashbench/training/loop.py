@@ -56,9 +56,9 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
         latest: dict[str, float] = {}
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
-            found = trainer.evaluate_if_due()
-            log.write(**values, **found)
-            latest |= {"loss": values["loss"], **found}
+            scores = trainer.evaluate_if_due()
+            log.write(**values, **scores)
+            latest |= {"loss": values["loss"], **scores}
             shown = ", ".join(f"{TITLES[name]} {value:.4f}" for name, value in latest.items())
             bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, {shown}", refresh=False)
             trainer.stop_if_time_is_over()
@@ -144,11 +144,11 @@ class Trainer:
             bar.update(n_examples)
             if self.data.after_step is not None:
                 self.data.after_step(self.hasher, n_examples)
-        found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
+        values: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
         self.epochs_done = epoch + 1
         first = epoch * len(losses)
         last = (epoch + 1) * len(losses) - 1
-        for step, value in enumerate(found, first):
+        for step, value in enumerate(values, first):
             if not math.isfinite(value):
                 raise self._failure(f"epoch {epoch}, step {step}: the loss is {value}: a smaller lr may help")
         self.objective.after_epoch(epoch)
@@ -156,7 +156,7 @@ class Trainer:
         return {
             "epoch": epoch,
             "step": last,
-            "loss": sum(found) / len(found),
+            "loss": sum(values) / len(values),
             "lr": learning_rate(self.settings, epoch, last, self.n_steps),
             "alpha": tanh_scale(self.settings, epoch, last),
             "images_per_s": round(n_trained / seconds, 1),

@@ -51,8 +51,8 @@ class Choice:
 
 def choices(search: Search) -> list[Choice]:
     """The choice of each method that has trials, the best first."""
-    found = [_choice(search, method) for method in search.question.spaces if search.of_method(method)]
-    return sorted(found, key=lambda each: -each.score)
+    chosen = [_choice(search, method) for method in search.question.spaces if search.of_method(method)]
+    return sorted(chosen, key=lambda each: -each.score)
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ def on_each_dataset(search: Search, method: str) -> list[OnDataset]:
     def chosen_on(some: Sequence[str]) -> int:
         return max(scores, key=lambda number: (mean(scores[number].get(each, 0.0) for each in some), -number))
 
-    found = []
+    rows = []
     for dataset in datasets:
         others = [each for each in datasets if each != dataset]
         numbers = chosen_on([dataset]), _choice(search, method).trial, chosen_on(others)
-        found.append(OnDataset(dataset, *(scores[number].get(dataset, 0.0) for number in numbers)))
-    return found
+        rows.append(OnDataset(dataset, *(scores[number].get(dataset, 0.0) for number in numbers)))
+    return rows
 
 
 def _choice(search: Search, method: str) -> Choice:
@@ -160,10 +160,10 @@ def score_of(studies: Sequence[Trial]) -> float:
 
 
 def _by_dataset(studies: Sequence[Trial]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for trial in studies:
-        found.setdefault(trial.dataset, []).append(trial.score or 0.0)
-    return found
+        scores.setdefault(trial.dataset, []).append(trial.score or 0.0)
+    return scores
 
 
 def best_after(scores: Sequence[float]) -> tuple[Floats, Floats]:

@@ -31,10 +31,10 @@ def require_use(recipe: str, run: Run) -> None:
     """Raises HashbenchError if ``run`` has another form of hash functions than the runs that ``recipe`` is for."""
     model = recipes()[recipe].when.model
     settings = run.settings
-    own = settings.model if isinstance(settings, DeepSettings) else getattr(settings, FORM, "linear")
-    if own != model:
+    form = settings.model if isinstance(settings, DeepSettings) else getattr(settings, FORM, "linear")
+    if form != model:
         raise HashbenchError(
-            f"recipe {recipe} is for {model} networks or hash functions, and {run.name.method} has {own} ones"
+            f"recipe {recipe} is for {model} networks or hash functions, and {run.name.method} has {form} ones"
         )
 
 

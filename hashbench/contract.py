@@ -17,7 +17,7 @@ from hashbench.codes.distinct import DistinctCodes, count_distinct
 from hashbench.foundation.config import Strict
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_arrays
-from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup, slices
+from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions, slices
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Distances, Ranked, Rankings
@@ -181,19 +181,17 @@ class BinaryHasher(ABC):
 
     def output(self, data: SearchItems, *, progress: bool = False) -> "BinaryOutput":
         """The binary codes of the queries and the database."""
-        query, database = self.encode_blocks(data.queries, data.database, progress=progress)
-        return BinaryOutput(concatenated(query), concatenated(database), data, self.bit_weights)
-
-    def encode_blocks(self, *sets: ItemRows, progress: bool = False) -> list[list[Codes]]:
-        """The codes of each of ``sets``, as a list of blocks."""
-        found: list[list[Codes]] = []
-        with progress_bar("encode", "item", sum(map(len, sets)), shown=progress) as bar:
-            for rows in sets:
-                found.append([])
+        n_items = len(data.queries) + len(data.database)
+        codes = list[Codes]()
+        with progress_bar("encode", "item", n_items, shown=progress) as bar:
+            for rows in (data.queries, data.database):
+                blocks = list[Codes]()
                 for items in rows.blocks():
-                    found[-1].append(binarize(self.encode(items)))
+                    blocks.append(binarize(self.encode(items)))
                     bar.update(len(items))
-        return found
+                codes.append(Codes(np.concatenate([block.words for block in blocks]), blocks[0].n_bits))
+        query, database = codes
+        return BinaryOutput(query, database, data, self.bit_weights)
 
     def export(self, data: SearchItems, path: Path) -> list[Path]:
         """Writes the codes and labels of the queries and the database into one file."""
@@ -209,11 +207,6 @@ def save_own_codes(path: Path, codes: Codes, names: Sequence[str], labels: NDArr
     """Writes the codes of the user's own items, their names and any labels to the .npz ``path``."""
     beside = {} if labels is None else {"labels": labels}
     write_arrays(path, codes=codes.bits(), names=np.array(names), layout="items-by-bits", **beside)
-
-
-def concatenated(blocks: Sequence[Codes]) -> Codes:
-    """All codes of ``blocks`` (at least one) as one set of codes, in the same order."""
-    return Codes(np.concatenate([block.words for block in blocks]), blocks[0].n_bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +231,8 @@ class BinaryOutput:
 
     def save_as(self, path: Path) -> None:
         """Writes the codes and the labels, which ``hashbench eval`` reads; without labels the ids and the data set."""
-        queries, database = self.data.queries, self.data.database
+        queries = self.data.queries
+        database = self.data.database
         if queries.labels is not None and database.labels is not None:
             relevance = from_labels(queries.labels, database.labels)
             return files.save(path, files.SavedCodes(self.query, self.database, relevance, beside=self.beside))
@@ -248,7 +242,9 @@ class BinaryOutput:
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:
         """The histogram of Hamming distances and relevance levels, and the rankings by distances that are sorted."""
-        codes, w, z = (self.query, self.database), self.weights, self.activations
+        codes = (self.query, self.database)
+        w = self.weights
+        z = self.activations
         ranked = sorted_searches(*codes, relevance, weights=w, activations=z, progress=progress)
         distinct = DistinctCodes(queries=count_distinct(self.query.words), database=count_distinct(self.database.words))
         counted = histogram.count(*codes, relevance, progress=progress)
@@ -295,7 +291,6 @@ class TrainingData:
     progress: bool = False
     checkpoint_every_s: float = 10.0
     stop_at: float | None = None  # of time.monotonic: a training that would go on beyond it stops; None: never
-    group: ProcessGroup = ALONE  # the processes that train together; only the first one writes files
     compute: ComputeOptions = DEFAULT_COMPUTE
     weights: str | None = None  # a file of pretrained weights; None: the official file in the data folder
     base: Hasher | None = None  # the fitted hasher of the method's `base`; None if it has none

@@ -24,9 +24,8 @@ INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 TARGET = re.compile(r"^\(([\w-]+)\)=$", re.MULTILINE)
-COMMAND = re.compile(r"^(?:\$ )?(?:torchrun .*-m |python -m )?hashbench (.*)$")
-OF_OTHERS = {"--nproc-per-node"}  # options of torchrun
-GONE = {"--compile", "--no-channels-last"}  # options that the changelog names
+COMMAND = re.compile(r"^(?:\$ )?(?:python -m )?hashbench (.*)$")
+GONE = {"--compile", "--no-channels-last", "--processes"}  # options that the changelog names
 CLI: Any = typer.main.get_command(app)
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -176,7 +175,7 @@ def every_option(command: Any = CLI) -> set[str]:
 
 @pages
 def test_options_in_text_exist(page: Path) -> None:
-    known = every_option() | OF_OTHERS | GONE
+    known = every_option() | GONE
     named = {word for span in INLINE.findall(page.read_text()) for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", span)}
     assert named <= known
 

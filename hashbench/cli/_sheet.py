@@ -55,16 +55,15 @@ def method(name: str) -> Sheet:
     base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
     settings, others = settings_of(name), other_values_of(name)
     values: dict[str, Any] = {
-        **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch", "several_processes")},
+        **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch")},
         **file.model_dump(include={"title", "summary", "paper", "budgets"}),
         **{"name": name, "base": base, "package": package, "file": path, "settings": settings},
         "variants": [{"conditions": each.conditions, "why": each.why, "values": each.values} for each in others],
     }
-    needs = "the extra train (PyTorch)" if method.needs_torch else "the base installation"
     known = {
         "paper": _paper(file.paper),
         "learns from": LEARNS_FROM[method.supervision],
-        "needs": needs + (", one or several processes (torchrun)" if method.several_processes else ""),
+        "needs": "the extra train (PyTorch)" if method.needs_torch else "the base installation",
         "starts from": f"a run of {base}, which is made first" if base else None,
         "of package": package,
         "file": path,

@@ -10,7 +10,7 @@ from typer import Argument, Exit, Option, echo
 from hashbench import figures
 from hashbench.cli import _interrupts
 from hashbench.cli._options import TABLES, Budget, Device, Jobs, Splits, pairs_of
-from hashbench.foundation import parallel, paths
+from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import require_writable
 from hashbench.foundation.parallel import available_cores
@@ -56,7 +56,6 @@ def command(
     ] = None,
     timeout: Annotated[float | None, Option(min=0, metavar="MINUTES", help="End a longer run, as failed.")] = None,
     retry_failed: Annotated[bool, Option("--retry-failed", help="Run again what failed in an earlier call.")] = False,
-    processes: Annotated[int, Option(min=1, help="Processes that train one run, by torchrun; a GPU each.")] = 1,
     ray: Annotated[str | None, Option(metavar="ADDRESS", help="On a Ray cluster: auto, host:port; or local.")] = None,
     cores: Annotated[int, Option(min=1, help="Cores of each run on the Ray cluster.")] = 1,
     memory: Annotated[float, Option(min=0, metavar="GIB", help="Memory of a run on Ray; 0: not reserved.")] = 0,
@@ -84,10 +83,11 @@ def command(
     With --ray the runs are tasks of a cluster, whose nodes need the same hashbench and no shared disk: the data are
     sent to a node that lacks them, and rows and working files come back.
     """
-    _require_minutes(minutes, ray, processes)
-    _require_one_driver(ray, jobs)
+    _require_minutes(minutes, ray)
+    if ray is not None and jobs != 1:
+        raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
     store = Store.default()
-    plan = Plan(jobs, None if timeout is None else 60 * timeout, processes, ray, cores, memory)
+    plan = Plan(jobs, None if timeout is None else 60 * timeout, ray, cores, memory)
     specs = [figures.cells_of(table, budget, splits) for table in tables]
     cells = [each for spec in specs for each in cell_runs.cell_runs(spec, seeds)]
     runs = sorted(
@@ -139,24 +139,14 @@ def _end(n_left: int, failed: list[tuple[Run, str]], not_tried: list[tuple[Run, 
         raise RunsFailed(failed, not_tried, n_runs)
 
 
-def _require_one_driver(ray: str | None, jobs: int) -> None:
-    """Raises HashbenchError where something else than this process would give out the runs too."""
-    if not (group := parallel.from_environment()).is_alone:
-        processes_of = f"torchrun started {group.size} processes, and each would run every cell"
-        raise HashbenchError(f"{processes_of}: start hashbench run without torchrun, or use it with hashbench train")
-    if ray is not None and jobs != 1:
-        raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
-
-
-def _require_minutes(minutes: float | None, ray: str | None, processes: int) -> None:
+def _require_minutes(minutes: float | None, ray: str | None) -> None:
     """Raises HashbenchError where runs cannot be stopped after so many minutes."""
     if minutes is None:
         return
     if not minutes > 0:
         raise HashbenchError(f"--minutes {minutes:g}: more than 0 is expected, such as --minutes 12")
-    if ray is not None or processes > 1:
-        other = "--processes" if ray is None else "--ray"
-        raise HashbenchError(f"--minutes cannot be combined with {other}: it stops the runs of one process each, here")
+    if ray is not None:
+        raise HashbenchError("--minutes cannot be combined with --ray: it stops the runs of this machine")
 
 
 def _note_what_is_left_out(unavailable: list[tuple[Cell, str]]) -> None:

@@ -77,8 +77,7 @@ def command(
     {"again": ROW, "stored": ROW, "equal": {...}, "differences": {...}}.
 
     After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
-    line for each epoch, and its curves, training.png. To train with N processes, one on each GPU, start torchrun
-    --nproc-per-node N -m hashbench train with the same arguments.
+    line for each epoch, and its curves, training.png.
 
     --eval-every N shows how well the network ranks while it is trained, in the progress bar and in these files: the AP
     of items of the database that are neither queries nor, where there are others, training items. The result of the run
@@ -97,15 +96,14 @@ def command(
         budget=budget,
         split_seed=split,
     )
-    run, given, group = named.run, named.settings, parallel.from_environment()
-    run = run.with_asymmetric() if asymmetric else run
+    run = named.run.with_asymmetric() if asymmetric else named.run
+    given = named.settings
     _check_epochs(run, eval_every, track)
     compute = parallel.ComputeOptions(precision, threads)
     options = Options(
         device,
-        group.is_first,
-        checkpoint_every,
-        group=group,
+        progress=True,
+        checkpoint_every_s=checkpoint_every,
         compute=compute,
         weights=named.weights,
         eval_every=eval_every,
@@ -113,10 +111,6 @@ def command(
     )
     store = Store.default()
     stored = stored_row(run, store)
-    if not group.is_first:
-        if not dry_run:
-            follow(run, store, options)
-        return Sheet()
     answer: Sheet | Answer
     if dry_run:
         answer = sheet_of_settings(run, given, stored, own_weights=named.weights is not None)

@@ -1,4 +1,4 @@
-"""Divides work: slices of rows, the parts of several processes, the cores that there are."""
+"""Divides work: slices of rows, the cores that there are."""
 
 import os
 import re
@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import pairwise
 from multiprocessing import parent_process
 from typing import TypeVar
 
@@ -18,41 +17,7 @@ from hashbench.foundation.errors import HashbenchError
 
 T = TypeVar("T")
 
-VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")  # the environment variables that torchrun sets
 N_THREADS = "OMP_NUM_THREADS"  # read by OpenMP, OpenBLAS and MKL when they are loaded
-
-
-@dataclass(frozen=True)
-class ProcessGroup:
-    """This process's place in a group of ``size`` processes, as in PyTorch: its rank, and that on its machine."""
-
-    rank: int = 0
-    size: int = 1
-    local_rank: int = 0
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this is process 0, the only one that writes files and prints."""
-        return self.rank == 0
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether the group has one process."""
-        return self.size == 1
-
-    def shares(self, n: int, step: int = 1) -> list[slice]:
-        """The slices of 0 .. n - 1 that the processes work on, one for each rank, from multiples of ``step``.
-
-        >>> ProcessGroup(0, 2).shares(1500, 1000)
-        [slice(0, 1000, None), slice(1000, 1500, None)]
-        """
-        steps = -(-n // step)
-        bounds = [min(n, -(-steps * rank // self.size) * step) for rank in range(self.size + 1)]
-        return [slice(start, stop) for start, stop in pairwise(bounds)]
-
-    def share(self, n: int, step: int = 1) -> slice:
-        """The slice that this process works on."""
-        return self.shares(n, step)[self.rank]
 
 
 @dataclass(frozen=True)
@@ -67,22 +32,7 @@ class ComputeOptions:
             raise HashbenchError(f"precision {self.precision!r}: one of auto, float32, bfloat16")
 
 
-ALONE, DEFAULT_COMPUTE = ProcessGroup(), ComputeOptions()
-
-
-def from_environment() -> ProcessGroup:
-    """The process group from torchrun's environment variables; ``ALONE`` if torchrun did not start this process."""
-    given = [os.environ.get(name) for name in VARIABLES]
-    if None in given:
-        return ALONE
-    try:
-        group = ProcessGroup(*(int(value or "") for value in given))
-    except ValueError:
-        group = ProcessGroup(-1)
-    if not 0 <= group.rank < group.size or group.local_rank < 0:
-        shown = " ".join(f"{name}={value}" for name, value in zip(VARIABLES, given, strict=True))
-        raise HashbenchError(f"{shown}: not as torchrun sets them")
-    return group
+DEFAULT_COMPUTE = ComputeOptions()
 
 
 def slices(length: int, size: int) -> Iterator[slice]:

@@ -60,16 +60,16 @@ def usage() -> Usage:
 def jobs_that_fit(first: Usage, n_gpus: int) -> int:
     """How many tasks that use as much as the ``first`` fit beside each other; a note says it. At least one."""
     limits = [available_cores()]
-    told = list[str]()
+    parts = list[str]()
     if first.memory is not None:
         limits.append(int(SHARE * available_memory() / first.memory))
-        told.append(f"{first.memory / GIB:.1f} GiB of memory")
+        parts.append(f"{first.memory / GIB:.1f} GiB of memory")
     if first.gpu:
         on_one = int(SHARE * first.gpu_free / (first.gpu + CONTEXT))
         limits.append(max(1, n_gpus) * on_one)
-        told.append(f"{(first.gpu + CONTEXT) / GIB:.1f} GiB of a GPU")
+        parts.append(f"{(first.gpu + CONTEXT) / GIB:.1f} GiB of a GPU")
     jobs = max(1, min(limits))
-    taken = " and ".join(told) or "memory that the system does not tell"
+    taken = " and ".join(parts) or "memory that the system does not tell"
     note(f"note: the first run took {taken}: {jobs} run at the same time, on {available_cores()} cores")
     return jobs
 

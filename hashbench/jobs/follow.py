@@ -31,7 +31,10 @@ def follow(
     ``ready`` says whether a task can be given to the pool now. A HashbenchError that these two raise is a result, too.
     After a task that is Stopped those that wait have no result.
     """
-    current, waiting, deaths, is_noted = list(tasks), deque(range(len(tasks))), Counter[int](), False
+    current = list(tasks)
+    waiting = deque(range(len(tasks)))
+    deaths = Counter[int]()
+    is_noted = False
     with closing(pool):
         while waiting or pool.is_busy:
             yield from _give(current, waiting, pool, ready)
@@ -41,21 +44,21 @@ def follow(
                     is_noted = True
                 time.sleep(POLL_S if waiting else 0)
                 continue
-            for at, found in pool.ended(POLL_S if waiting and pool.has_room else None):
-                if isinstance(found, Postponed):
+            for at, result in pool.ended(POLL_S if waiting and pool.has_room else None):
+                if isinstance(result, Postponed):
                     waiting.append(at)
                     continue
-                if isinstance(found, Died):
+                if isinstance(result, Died):
                     deaths[at] += 1
-                    found = _after(found, current[at], deaths[at], instead)  # noqa: PLW2901
-                if isinstance(found, Task):
-                    current[at] = found  # type: ignore[assignment]  # ``_after`` returns one of these tasks
+                    result = _after(result, current[at], deaths[at], instead)  # noqa: PLW2901
+                if isinstance(result, Task):
+                    current[at] = result  # type: ignore[assignment]  # ``_after`` returns one of these tasks
                     waiting.appendleft(at)
                     continue
-                if isinstance(found, Stopped):
+                if isinstance(result, Stopped):
                     waiting.clear()
                 yield from _give(current, waiting, pool, ready)  # no worker waits for the use of the result
-                yield at, found
+                yield at, result
 
 
 def _give(
@@ -92,15 +95,15 @@ def _after(died: Died, task: T, n_deaths: int, instead: Callable[[T, Died], T | 
 def all_done(tasks: Sequence[Task], pool: Pool) -> Generator[tuple[int, Any]]:
     """As ``follow``, for tasks that are all needed: raises HashbenchError where one fails, in a line that names it."""
     with closing(follow(tasks, pool)) as results:
-        for at, found in results:
-            if isinstance(found, Died | NodeError):
-                raise HashbenchError(f"{tasks[at].name}: {found}")
-            if isinstance(found, HashbenchError):
-                raise found
-            yield at, found
+        for at, result in results:
+            if isinstance(result, Died | NodeError):
+                raise HashbenchError(f"{tasks[at].name}: {result}")
+            if isinstance(result, HashbenchError):
+                raise result
+            yield at, result
 
 
 def checked(tasks: Sequence[Task], jobs: int) -> list[Any]:
     """The results of ``tasks`` that look at a shard each, in order, from ``jobs`` workers of this machine."""
-    found = dict(with_bar(all_done(tasks, local_pool(min(jobs, len(tasks)))), "check", "shard", len(tasks)))
-    return [found[at] for at in range(len(tasks))]
+    results = dict(with_bar(all_done(tasks, local_pool(min(jobs, len(tasks)))), "check", "shard", len(tasks)))
+    return [results[at] for at in range(len(tasks))]

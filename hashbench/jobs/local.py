@@ -60,8 +60,9 @@ class LocalPool(Pool):
     """
 
     def __init__(self, environments: Sequence[Environment], timeout_s: float | None = None) -> None:
-        self._jobs, self._timeout_s = len(environments), timeout_s
-        self._free: deque[tuple[Environment, Worker | None]] = deque((each, None) for each in environments)
+        self._jobs = len(environments)
+        self._timeout_s = timeout_s
+        self._free: deque[tuple[Environment, Worker | None]] = deque((variables, None) for variables in environments)
         self.running: dict[Worker, tuple[Environment, int]] = {}
 
     @property
@@ -164,12 +165,12 @@ def _no_interrupts() -> Iterator[None]:
     came = list[int]()
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     # one that another thread is sent, and the alarm that repeats one
-    before = {each: signal.signal(each, lambda number, _: came.append(number)) for each in INTERRUPTS}
+    before = {interrupt: signal.signal(interrupt, lambda number, _: came.append(number)) for interrupt in INTERRUPTS}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for interrupt, handler in before.items():
+            signal.signal(interrupt, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for number in came[:1]:
             signal.raise_signal(number)
@@ -190,11 +191,11 @@ def _work(pipe: Connection, jobs: int, environment: Environment) -> None:
         except EOFError:
             return
         try:
-            found = result_of(partial(_write_to, task.output or Path(os.devnull))) or result_of(task.run)
+            result = result_of(partial(_write_to, task.output or Path(os.devnull))) or result_of(task.run)
         except Exception as error:
             traceback.print_exc()
-            found = Died(f"{type(error).__name__}: {one_line(error)}")
-        pipe.send(found)
+            result = Died(f"{type(error).__name__}: {one_line(error)}")
+        pipe.send(result)
 
 
 def _write_to(output: Path) -> None:
@@ -208,13 +209,12 @@ def _write_to(output: Path) -> None:
     os.close(file)
 
 
-def gpus_in_turn(jobs: int, device: str, per_task: int) -> list[dict[str, str]]:
-    """The environment of each of ``jobs`` workers: the ``per_task`` GPUs that it sees; empty without a choice."""
+def gpus_in_turn(jobs: int, device: str) -> list[dict[str, str]]:
+    """The environment of each of ``jobs`` workers: the GPU that it sees; empty without a choice."""
     gpus = visible_gpus() if device in ("auto", "cuda") and jobs > 1 else []
     if not gpus:
         return [{} for _ in range(jobs)]
-    seen = [[gpus[(job * per_task + place) % len(gpus)] for place in range(per_task)] for job in range(jobs)]
-    return [{VISIBLE: ",".join(dict.fromkeys(names))} for names in seen]
+    return [{VISIBLE: gpus[job % len(gpus)]} for job in range(jobs)]
 
 
 def visible_gpus() -> list[str]:

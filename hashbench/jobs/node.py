@@ -35,11 +35,9 @@ class Sent:
 def run_on_this_node(sent: Sent, read: Reader) -> Any:
     """The result of the task on this machine; raises NodeError, which names the machine, where it cannot be begun."""
     where = f"on {platform.node()}"
-    if (own := provenance.code()) != sent.code:  # its results would name code that did not run
-        raise NodeError(
-            f"{where}: this node has hashbench {_shown(own)}, the command has {_shown(sent.code)}: install the same on "
-            "all machines"
-        )
+    if (code := provenance.code()) != sent.code:  # its results would name code that did not run
+        versions = f"this node has hashbench {_shown(code)}, the command has {_shown(sent.code)}"
+        raise NodeError(f"{where}: {versions}: install the same on all machines")
     with ExitStack() as reserved:
         with retold(lambda fault: f"{where}: {fault}", HashbenchError, by=NodeError):
             folder = work_folder()
@@ -81,7 +79,8 @@ def lock_of(folder: Path) -> Path:
 
 def _bring(needed: Input, folder: Path, read: Reader) -> None:
     """Puts the file in its place: a link to a file of this machine with that content, else a copy is sent."""
-    file, place = needed.file, folder / needed.place
+    file = needed.file
+    place = folder / needed.place
     with reported(place):
         place.parent.mkdir(parents=True, exist_ok=True)
     with locked(lock_of(place), wait=True, instead="TMPDIR"):
@@ -90,8 +89,8 @@ def _bring(needed: Input, folder: Path, read: Reader) -> None:
         with reported(place):
             place.unlink(missing_ok=True)  # a link would be followed, and the machine's own file be written
             kind, _, name = needed.place.partition("/")
-            own = (paths.data() / name, file.path)  # the second: a disk that it shares with the driver
-            if kind != RESULTS and (path := next((path for path in own if _is(path, file)), None)):
+            places_here = (paths.data() / name, file.path)  # the second: a disk that it shares with the driver
+            if kind != RESULTS and (path := next((path for path in places_here if _is(path, file)), None)):
                 place.symlink_to(path)
                 return
         _receive(file, place, read)

@@ -47,7 +47,6 @@ class Method:
     load: Callable[[Any, SavedHasher], Hasher]  # returns the hasher that was saved
     needs_torch: bool  # whether fitting needs the extra ``train``
     supervision: Literal["none", "labels", "relevance"] = "none"  # relevance: of labels or of distances
-    several_processes: bool = False  # whether several processes (torchrun) can train it together
     base: Base | None = None  # the method whose hasher it starts from
     makes_codes: bool = True  # False for the classifier, whose weights other runs start from
     require: Requirement | None = None  # refuses what ``fit`` would refuse, where that is known without the data
@@ -173,7 +172,6 @@ def _trained(
         load,
         needs_torch=True,
         supervision=supervision,
-        several_processes=True,
         base=Base(method, head),
     )
 

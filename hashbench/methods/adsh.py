@@ -95,4 +95,4 @@ def _load(settings: Settings, stored: SavedHasher) -> Hasher:
         return LearntHasher(network, archive["ids"], pack(archive["codes"]))
 
 
-METHOD = replace(deep_method(__name__, Settings, _objective, finish=_with_codes), load=_load, several_processes=False)
+METHOD = replace(deep_method(__name__, Settings, _objective, finish=_with_codes), load=_load)

@@ -23,22 +23,19 @@ WORDS = ("true", "false", "inf", "nan")  # TOML reads these as values
 def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = False) -> str:
     """The shortest command, quoted for a shell, that trains the run of ``row`` today, or HashbenchError."""
     with retold(lambda cause: f"{row.run}: {UNFIT} {row.method}: {printable(cause)}", *MISFITS):
-        return _train_command(row, program, again=again)
-
-
-def _train_command(row: Row, program: Sequence[str], *, again: bool) -> str:
-    before = Run.from_row(row)
-    if (now := _resolved(row, row.settings)) is None:
-        raise HashbenchError(
-            f"{row.run}: its settings are not known to its method any more: it cannot be trained again"
-        )
-    given = {**row.settings, **_changed(before, now)}  # a default may have been another
-    if not _names(row, given):
-        raise HashbenchError(f"{row.run}: its data or its split have changed since: it cannot be trained again")
-    for key in list(given):
-        fewer = {other: value for other, value in given.items() if other != key}
-        given = fewer if _names(row, fewer) else given
-    return command_of(row, given, program, again=again)
+        before = Run.from_row(row)
+        now = _resolved(row, row.settings)
+        if now is None:
+            fault = "its settings are not known to its method any more"
+            raise HashbenchError(f"{row.run}: {fault}: it cannot be trained again")
+        named = {**row.settings, **_changed(before, now)}  # a default may have been another
+        if not _names(row, named):
+            raise HashbenchError(f"{row.run}: its data or its split have changed since: it cannot be trained again")
+        for key in list(named):
+            fewer = {other: value for other, value in named.items() if other != key}
+            if _names(row, fewer):
+                named = fewer
+        return command_of(row, named, program, again=again)
 
 
 def command_of(
@@ -55,52 +52,70 @@ def command_of(
     ``given`` are the settings that name it.
     """
     seed = ["--seed", str(run.seed)] if run.seed else []
+    split = [] if run.split_seed is None else ["--split", str(run.split_seed)]
     if run.budget == IMPORTED:
         words = [*program, "results", "import", "CODES", "--method", run.method, "--dataset", run.dataset]
         words += ["--protocol", run.protocol, "--bits", str(given["bits"])]
-        words += ["--features", str(given["features"])] if "features" in given else []
-        words += seed
-        return shlex.join(words + (["--split", str(run.split_seed)] if run.split_seed is not None else []))
+        if "features" in given:
+            words += ["--features", str(given["features"])]
+        return shlex.join([*words, *seed, *split])
     if run.method == CLASSIFIER:
-        settings = run.config["settings"]
-        channels = MODELS.get(settings["model"]).channels
-        words = [*program, "pretrain", run.dataset, "--model", settings["model"], "--protocol", run.protocol]
-        words += ["--width", str(round(settings.get("width", 1.0) * channels))] if channels is not None else []
-        words += ["--epochs", str(given["epochs"])] if "epochs" in given else []
-        return shlex.join([*words, *seed, *_set(given, ("model", "width", "epochs", "classes")), *_computed_as(run)])
-    words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol]
-    words += ["--split", str(run.split_seed)] if run.split_seed is not None else []
-    words += [word for key in OPTIONS if key in given for word in (f"--{key}", _option(key, given[key], run))]
-    words += [*seed, *(["--budget", run.budget] if run.budget != method_file(run.method).budget(None) else [])]
-    asked = ["--asymmetric"] * (asymmetric or (isinstance(run, Row) and "asymmetric" in run.searches))
-    how = [*_computed_as(run), "--again"] if again else []
-    return shlex.join([*words, *_set(given, OPTIONS), *asked, *how])
+        words = [*program, "pretrain", run.dataset, *_of_classifier(run, given), *seed]
+        return shlex.join([*words, *_set(given, ("model", "width", "epochs", "classes")), *_computed_as(run)])
+    words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol, *split]
+    for key in OPTIONS:
+        if key in given:
+            words += [f"--{key}", _option(key, given[key], run)]
+    words += seed
+    if run.budget != method_file(run.method).budget(None):
+        words += ["--budget", run.budget]
+    words += _set(given, OPTIONS)
+    if asymmetric or (isinstance(run, Row) and "asymmetric" in run.searches):
+        words.append("--asymmetric")
+    if again:
+        words += [*_computed_as(run), "--again"]
+    return shlex.join(words)
+
+
+def _of_classifier(run: Row | RunName, given: Mapping[str, Setting]) -> list[str]:
+    """The options of hashbench pretrain, but the seed and those of --set."""
+    settings = run.config["settings"]
+    words = ["--model", settings["model"], "--protocol", run.protocol]
+    channels = MODELS.get(settings["model"]).channels
+    if channels is not None:
+        words += ["--width", str(round(settings.get("width", 1.0) * channels))]
+    if "epochs" in given:
+        words += ["--epochs", str(given["epochs"])]
+    return words
 
 
 def _computed_as(run: Row | RunName) -> list[str]:
     """The options that compute as the row of a network was computed: they do not name it, but change its rounding."""
     if not isinstance(run, Row) or run.arithmetic is None:
         return []
-    device, arithmetic = str(run.hardware["device"]), run.arithmetic
-    is_usual = arithmetic.precision == ("bfloat16" if device.startswith("cuda") else "float32")
+    device = str(run.hardware["device"])
     words = ["--device", device]
-    words += [] if is_usual else ["--precision", arithmetic.precision]
+    usual = "bfloat16" if device.startswith("cuda") else "float32"
+    if run.arithmetic.precision != usual:
+        words += ["--precision", run.arithmetic.precision]
     threads = (run.threads or {}).get("openmp", 1)  # what older rows call torch was counted after Numba had changed it
-    return words + (["--threads", str(threads)] if device == "cpu" and threads > 1 else [])
+    if device == "cpu" and threads > 1:
+        words += ["--threads", str(threads)]
+    return words
 
 
 def _changed(run: Run, now: Run, prefix: str = "") -> dict[str, Setting]:
     """The settings of ``run`` that differ from those of ``now``, the same run with the files of today."""
     other = now.settings.model_dump()
-    found = {f"{prefix}{key}": value for key, value in run.settings.model_dump().items() if other[key] != value}
+    changed = {f"{prefix}{key}": value for key, value in run.settings.model_dump().items() if other[key] != value}
     if run.base is not None and now.base is not None:
-        found |= _changed(run.base, now.base, BASE)
-    return found
+        changed |= _changed(run.base, now.base, BASE)
+    return changed
 
 
 def _names(row: Row, given: Mapping[str, Setting]) -> bool:
-    found = _resolved(row, given)
-    return found is not None and str(found.name) == row.run
+    run = _resolved(row, given)
+    return run is not None and str(run.name) == row.run
 
 
 def _resolved(row: Row, given: Mapping[str, Setting]) -> Run | None:
@@ -123,6 +138,8 @@ def _set(given: Mapping[str, Setting], others: Sequence[str]) -> list[str]:
     """The options --set KEY=VALUE of all settings but ``others``: a plain text, or as TOML."""
     words = []
     for key, value in given.items():
+        if key in others:
+            continue
         is_plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w.:/+-]*", value) and value not in WORDS
-        words += [] if key in others else ["--set", f"{key}={value if is_plain else json.dumps(value)}"]
+        words += ["--set", f"{key}={value if is_plain else json.dumps(value)}"]
     return words

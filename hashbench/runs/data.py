@@ -45,10 +45,12 @@ class RunData:
     @property
     def search_items(self) -> SearchItems:
         """The queries and the database."""
-        return SearchItems(self.dataset.name, self._rows(self.ids.query_ids), self._rows(self.ids.database_ids))
-
-    def _rows(self, ids: NDArray[Any]) -> ItemRows:
-        return ItemRows(self.items, ids, self.dataset.labels[ids] if self.run.protocol.relevance is None else None)
+        has_labels = self.run.protocol.relevance is None
+        queries, database = (
+            ItemRows(self.items, ids, self.dataset.labels[ids] if has_labels else None)
+            for ids in (self.ids.query_ids, self.ids.database_ids)
+        )
+        return SearchItems(self.dataset.name, queries, database)
 
     @property
     def relevance(self) -> Relevance:
@@ -57,7 +59,8 @@ class RunData:
 
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
-        train, by_distance = self.ids.train_ids, self.run.method.supervision == "relevance"
+        train = self.ids.train_ids
+        by_distance = self.run.method.supervision == "relevance"
         rule = self.run.protocol.relevance
         return TrainingData(
             items=self.items[train],
@@ -77,11 +80,14 @@ class RunData:
 
 def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     """The data, missing features extracted; HashbenchError without the data set, CheckFailed if it has changed."""
-    card, protocol, name = run.card, run.protocol, run.name
+    card = run.card
+    protocol = run.protocol
+    name = run.name
     dataset = open_dataset(card)
     ids = split(dataset.labels, protocol, name.dataset, name.protocol)
     # where a card pins no checksum yet, there is nothing to hold the data against
-    rule, today = name.data["split"], protocol.deciding()
+    rule = name.data["split"]
+    today = protocol.deciding()
     pinned = rule.get("ids_sha256"), name.data["content_sha256"]
     is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
     # no card pins the ids of another split, but its rule and its seed give them
@@ -97,14 +103,14 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     apart = compared(card, dataset, protocol, options)
     if run.settings.features == PIXELS:
         return RunData(run, dataset, chosen, dataset.items, card.value_max or 1.0, apart, progress=options.progress)
-    found = _features(card, dataset, run.settings.features, options)
-    data = RunData(run, dataset, chosen, found.array, 1.0, apart, found.sha256, progress=options.progress)
-    number = run.settings.copies if isinstance(run.settings, TrainingSettings) else 0
-    if number == 0:
+    features = _features(card, dataset, run.settings.features, options)
+    data = RunData(run, dataset, chosen, features.array, 1.0, apart, features.sha256, progress=options.progress)
+    if not (isinstance(run.settings, TrainingSettings) and run.settings.copies):
         return data
+    number = run.settings.copies
     of_copies = _features(card, dataset, run.settings.features, options, (number, chosen.train_ids))
-    both = digest([found.sha256, of_copies.sha256])
-    return replace(data, copies=of_copies.array.reshape(number, -1, found.shape[1]), features_sha256=both)
+    both = digest([features.sha256, of_copies.sha256])
+    return replace(data, copies=of_copies.array.reshape(number, -1, features.shape[1]), features_sha256=both)
 
 
 def split_of(row: Row) -> tuple[Dataset, Split]:
@@ -166,14 +172,13 @@ def require_supervision(run: Run) -> None:
     supervision = run.method.supervision
     by_distance = isinstance(run.protocol.relevance, Percentiles | Neighbours)
     if supervision == "labels" and by_distance:
-        what = (
-            f"{run.name.method} learns from class labels, and {run.name.dataset} {run.name.protocol} scores distances"
-        )
+        scores = f"{run.name.dataset} {run.name.protocol} scores distances"
+        what = f"{run.name.method} learns from class labels, and {scores}"
         raise HashbenchError(f"{what}: a method that learns from relevance, such as talr_ap, or another protocol")
-    by_distance &= supervision == "relevance"
     if supervision == "none" or by_distance or run.card.labels != "none":
         return
     free = ", ".join(name for name, entry in METHODS.usable() if entry.supervision == "none")
-    needs, has = ("labels or percentiles of distances", "neither") if supervision == "relevance" else ("labels", "none")
-    fault = f"{run.name.method} learns from {needs}, and {run.name.dataset} has {has}"
-    raise HashbenchError(f"{fault}: these need none: {free}")
+    fault = f"learns from labels, and {run.name.dataset} has none"
+    if supervision == "relevance":
+        fault = f"learns from labels or percentiles of distances, and {run.name.dataset} has neither"
+    raise HashbenchError(f"{run.name.method} {fault}: these need none: {free}")

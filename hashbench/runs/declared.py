@@ -20,16 +20,16 @@ class OtherValues:
 
 def settings_of(method: str) -> dict[str, dict[str, Any]]:
     """All settings: first those that are required, then those that the file gives, then those with a default."""
-    given = {key: each.model_dump(exclude_none=True) for key, each in method_file(method).parameters.items()}
-    left = {key: field for key, field in METHODS.get(method).settings.model_fields.items() if key not in given}
+    stated = {key: setting.model_dump(exclude_none=True) for key, setting in method_file(method).parameters.items()}
+    left = {key: field for key, field in METHODS.get(method).settings.model_fields.items() if key not in stated}
     required = {key: {"value": None, "source": "required", "note": ""} for key, f in left.items() if f.is_required()}
     optional = {key: f.default for key, f in left.items() if key not in required}
     defaults = {key: {"value": value, "source": "default", "note": ""} for key, value in optional.items()}
-    return {**required, **given, **defaults}
+    return {**required, **stated, **defaults}
 
 
 def other_values_of(method: str) -> list[OtherValues]:
     """Those of the variants in its file, and those to which recipes tune it."""
-    found = [(each.when.names, each.parameters, each.why) for each in method_file(method).variants]
-    found += [({"recipe": recipe}, each.parameters, each.reason) for recipe, each in tuned(method).items()]
-    return [OtherValues(names, {key: own.value for key, own in of.items()}, why) for names, of, why in found]
+    others = [(each.when.names, each.parameters, each.why) for each in method_file(method).variants]
+    others += [({"recipe": recipe}, each.parameters, each.reason) for recipe, each in tuned(method).items()]
+    return [OtherValues(names, {key: own.value for key, own in of.items()}, why) for names, of, why in others]

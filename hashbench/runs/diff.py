@@ -38,7 +38,8 @@ class RerunDiff:
 
 def diff_rerun(new: Row, stored: Row) -> RerunDiff:
     """The differences between the row ``new`` and the row ``stored``."""
-    before, names = stored.all_metrics(), {**stored.artefacts, **new.artefacts}
+    before = stored.all_metrics()
+    names = {**stored.artefacts, **new.artefacts}
     equal = {name: new.artefacts.get(name) == stored.artefacts.get(name) for name in names}
     pairs = {name: (value.mean, before[name].mean) for name, value in new.all_metrics().items() if name in before}
     differences = {  # two rows without a mean are equal
@@ -51,10 +52,13 @@ def _likely_cause(new: Row, stored: Row) -> str | None:
     """The differences that change the rounding of sums, and with it codes: processor, GPU, and number of threads."""
     causes = []
     for key, part in PARTS.items():
-        now, before = new.hardware.get(key), stored.hardware.get(key)
+        now = new.hardware.get(key)
+        before = stored.hardware.get(key)
         if key in stored.hardware and now != before:  # older rows lack some
             causes.append(f"another {part}: {now}, stored {before}")
-    cores, threads, before = stored.hardware.get("cores"), _threads_text(new), _threads_text(stored)
+    cores = stored.hardware.get("cores")
+    threads = _threads_text(new)
+    before = _threads_text(stored)
     if stored.threads is not None and threads != before:
         causes.append(f"another number of threads: {threads}, stored {before}")
     elif stored.threads is None and cores is not None:

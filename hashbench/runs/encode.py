@@ -29,8 +29,7 @@ OTHER = "name a FILE.npz with --out"
 def encode_by_run(run: Run, hasher: Hasher, items: Path | None, out: Path, device: str = "auto") -> None:
     """Writes the codes of a file piece by piece, by the ``hasher`` of a run; HashbenchError if these are not binary."""
     if not isinstance(hasher, BinaryHasher):
-        made = f"packed bytes hold binary codes, which {run.name} does not make"
-        raise HashbenchError(f"{out}: {made}: {OTHER}")
+        raise HashbenchError(f"{out}: packed bytes hold binary codes, which {run.name} does not make: {OTHER}")
     form = ItemForm(tuple(run.card.item_shape), run.card.value_max)
 
     def codes_of(block: NDArray[Any]) -> Codes:
@@ -43,12 +42,12 @@ def encode_by_folder(encoder: Encoder, items: Path | None, out: Path) -> None:
     """Writes the codes of the user's own items by an ``encoder`` that was loaded from a folder."""
     if items is None:
         raise HashbenchError("the folder of a hash function has no items: name your own after it")
-    if out.suffix in PIECEWISE:
-        encode_file(encoder.codes_of, encoder.form, items, out)
-        return
     form = encoder.form
-    own = inputs.read(items, form.shape, form.class_names, form.value_max)
-    save_own_codes(out, encoder.codes_of(np.asarray(own.items)), own.names, own.labels)
+    if out.suffix in PIECEWISE:
+        encode_file(encoder.codes_of, form, items, out)
+        return
+    loaded = inputs.read(items, form.shape, form.class_names, form.value_max)
+    save_own_codes(out, encoder.codes_of(np.asarray(loaded.items)), loaded.names, loaded.labels)
 
 
 def encode_file(encode: Callable[[NDArray[Any]], Codes], form: ItemForm, items: Path | None, out: Path) -> None:

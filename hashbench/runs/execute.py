@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench import contract, metrics
-from hashbench.codes import Codes, binarize
-from hashbench.contract import WHOLE_BATCHES, BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
+from hashbench.codes import binarize
+from hashbench.contract import BinaryHasher, BinaryOutput, Counted, Hasher, Output, TrainingFailed
 from hashbench.foundation import provenance
 from hashbench.foundation.config import MOST_OF_TEXT, json_object
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.files import write_arrays, write_text
-from hashbench.foundation.parallel import ProcessGroup, training_threads
+from hashbench.foundation.parallel import training_threads
 from hashbench.histogram import Histogram
 from hashbench.histogram.ranking import Ranked
 from hashbench.histogram.retrieval import Retrieval
@@ -64,40 +64,42 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
     if run.method.needs_torch:
         import torch  # noqa: F401  (the threads of what is imported later are not set)
     with training_threads(options.compute.threads):
-        return _trained_and_scored(data, folder, options, base)
-
-
-def _trained_and_scored(data: RunData, folder: Path, options: Options, base: Callable[[], Hasher] | None) -> Row:
-    try:
-        hasher, train_s = fit(data, folder, options, None if base is None else base())
-    except TrainingFailed as failure:
-        return failed_row(data, str(failure), options)
-    fitted = time.perf_counter()
-    output = encode(hasher, data, options)
-    output.save(folder)
-    encoded = time.perf_counter()
-    result = scored(output, data, folder, options)
-    score_s = time.perf_counter() - encoded
-    seconds = Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3))
-    size = sum(path.stat().st_size for path in folder.glob("hasher.*")) or None
-    said = log.of_objective(folder)
-    row = row_with(data, options, **result, hasher_bytes=size, seconds=seconds, objective=said, status="ok")
-    card = data.run.card.model_dump(mode="json", exclude_unset=True)
+        try:
+            hasher, train_s = fit(data, folder, options, None if base is None else base())
+        except TrainingFailed as failure:
+            return failed_row(data, str(failure), options)
+        fitted = time.perf_counter()
+        output = encode(hasher, data, options)
+        output.save(folder)
+        encoded = time.perf_counter()
+        result = scored(output, data, folder, options)
+        score_s = time.perf_counter() - encoded
+    row = row_with(
+        data,
+        options,
+        **result,
+        hasher_bytes=sum(path.stat().st_size for path in folder.glob("hasher.*")) or None,
+        seconds=Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3)),
+        objective=log.of_objective(folder),
+        status="ok",
+    )
+    card = run.card.model_dump(mode="json", exclude_unset=True)
     write_text(folder / RUN, json.dumps({"row": to_line(row), "card": card}, indent=1) + "\n")
     return row
 
 
 def scored(output: Output, data: RunData, folder: Path, options: Options) -> dict[str, Any]:
     """What a row holds of the codes: metrics, distinct codes, checksums of the counts, which ``folder`` gets."""
-    evidence = output.count(data.relevance, progress=options.progress)
-    evidence.save(folder)
-    asked_for = [*data.run.protocol.metrics, *data.run.metrics]
-    ranked = {search: _of_queries(rankings, asked_for) for search, rankings in evidence.ranked.items()}
+    counted = output.count(data.relevance, progress=options.progress)
+    counted.save(folder)
+    names = [*data.run.protocol.metrics, *data.run.metrics]
+    ranked = {search: _of_queries(rankings, names) for search, rankings in counted.ranked.items()}
     _keep_queries(folder, ranked, data.run.metrics)
-    metrics = score(evidence, ranked, asked_for)
-    sums = {name: counts.sha256() for name, counts in evidence.by_name.items() if name in get_args(Artefact)}
-    weights = {} if evidence.weights_sha256 is None else {"weights": evidence.weights_sha256}
-    return {"searches": metrics, "artefacts": sums | weights, "distinct_codes": evidence.distinct}
+    artefacts = {name: counts.sha256() for name, counts in counted.by_name.items() if name in get_args(Artefact)}
+    if counted.weights_sha256 is not None:
+        artefacts["weights"] = counted.weights_sha256
+    searches = score(counted, ranked, names)
+    return {"searches": searches, "artefacts": artefacts, "distinct_codes": counted.distinct}
 
 
 def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
@@ -106,7 +108,7 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
     Raises TrainingFailed; and TimeIsOver where the training stopped at a checkpoint.
     """
     hasher, seconds = _loaded_or_fitted(data, folder, options, base)
-    if data.run.method.needs_torch and options.group.is_first:
+    if data.run.method.needs_torch:
         from hashbench.training import checkpoint
 
         checkpoint.remove(folder)  # not before the hasher is known to be whole: nothing is lost by a kill
@@ -115,20 +117,19 @@ def fit(data: RunData, folder: Path, options: Options, base: Hasher | None) -> t
 
 def _loaded_or_fitted(data: RunData, folder: Path, options: Options, base: Hasher | None) -> tuple[Hasher, float]:
     run = data.run
-    if options.group.is_alone and (seconds := _seconds_of_saved(folder)) is not None:
+    if (seconds := _seconds_of_saved(folder)) is not None:
         with suppress(HashbenchError):  # a hasher that is damaged or gone is fitted again
             return run.method.load(run.settings, contract.SavedHasher(folder, options.device, base)), seconds
     started = time.perf_counter()
     (folder / FITTED).unlink(missing_ok=True)
     training = data.training(folder, options, base)
-    if options.eval_every and options.group.is_first:
+    if options.eval_every:
         training = replace(training, evaluate=held_out.evaluation(data))
     hasher = run.method.fit(run.settings, training)
     seconds = time.perf_counter() - started
-    if options.group.is_first:
-        hasher.save(folder)
-        seconds = max(seconds, log.seconds(folder))
-        write_text(folder / FITTED, json.dumps({"sources": provenance.sources(), "seconds": seconds}) + "\n")
+    hasher.save(folder)
+    seconds = max(seconds, log.seconds(folder))
+    write_text(folder / FITTED, json.dumps({"sources": provenance.sources(), "seconds": seconds}) + "\n")
     return hasher, seconds
 
 
@@ -142,53 +143,26 @@ def _seconds_of_saved(folder: Path) -> float | None:
 
 
 def encode(hasher: Hasher, data: RunData, options: Options) -> Output:
-    """The output of ``hasher``: each process encodes its share, and every process returns all codes."""
-    group, items = options.group, data.search_items
-    if group.is_alone:
-        return _with_activations(hasher.output(items, progress=options.progress), hasher, data.run)
-    binary = cast("BinaryHasher", hasher)  # only methods of binary codes have several_processes = True
-    sides = items.queries, items.database
-    shares = [replace(rows, ids=rows.ids[group.share(len(rows), WHOLE_BATCHES)], labels=None) for rows in sides]
-    blocks = zip(sides, binary.encode_blocks(*shares, progress=options.progress), strict=True)
-    query, database = [_gathered(own, len(rows), group) for rows, own in blocks]
-    return _with_activations(BinaryOutput(query, database, items, binary.bit_weights), hasher, data.run)
-
-
-def _with_activations(output: Output, hasher: Hasher, run: Run) -> Output:
-    """``output``, with the activations of its queries if the asymmetric distance is asked for."""
-    if not run.asymmetric:
+    """The output of ``hasher``, with the activations of the queries if the asymmetric distance is asked for."""
+    output = hasher.output(data.search_items, progress=options.progress)
+    if not data.run.asymmetric:
         return output
-    binary, encode_ = cast("BinaryOutput", output), cast("BinaryHasher", hasher).encode
-    activations = np.concatenate([encode_(items) for items in binary.data.queries.blocks()])
-    return replace(binary, query=binarize(activations), activations=activations)
+    binary = cast("BinaryHasher", hasher)
+    activations = np.concatenate([binary.encode(items) for items in data.search_items.queries.blocks()])
+    return replace(cast("BinaryOutput", output), query=binarize(activations), activations=activations)
 
 
-def _gathered(blocks: list[Codes], n: int, group: ProcessGroup) -> Codes:
-    """The codes of all ``n`` items, gathered from the processes; ``blocks`` (maybe none) are this process's share."""
-    import torch
-
-    from hashbench.training import distributed
-
-    n_bits = distributed.maximum(blocks[0].n_bits if blocks else 0, group)
-    own = contract.concatenated(blocks).words if blocks else np.zeros((0, -(-n_bits // 64)), np.uint64)
-    words = distributed.gather(torch.from_numpy(own.view(np.int64)), n, group, WHOLE_BATCHES)
-    return Codes(words.numpy().view(np.uint64), n_bits)
-
-
-def score(evidence: Counted, ranked: Mapping[Ranked, Ranges], asked_for: Sequence[str]) -> Searches:
-    """The metrics of each search: of ``evidence``, with those ``asked_for``, and of the queries of rankings."""
-    found: Searches = {
-        "database": _metrics(evidence.database, asked_for),
-        "test": _metrics(evidence.test, asked_for),
-    }
+def score(counted: Counted, ranked: Mapping[Ranked, Ranges], more: Sequence[str]) -> Searches:
+    """The metrics of each search: those of every row and ``more``, of what is ``counted``, and of rankings."""
+    searches: Searches = {"database": _metrics(counted.database, more), "test": _metrics(counted.test, more)}
     for search, values in ranked.items():
-        found[search] = {name: metrics.summarise(of_queries.values) for name, of_queries in values.items()}
-    return {search: found[search] for search in get_args(Search) if found.get(search)}
+        searches[search] = {name: metrics.summarise(of_queries.values) for name, of_queries in values.items()}
+    return {search: searches[search] for search in get_args(Search) if searches.get(search)}
 
 
-def _of_queries(rankings: Iterable[Histogram], asked_for: Sequence[str]) -> Ranges:
+def _of_queries(rankings: Iterable[Histogram], more: Sequence[str]) -> Ranges:
     """The metrics of each query by distances that are sorted, of recalls with their range over the orders of ties."""
-    names = Metrics.parse([*OF_SORTED, *asked_for]).where(lambda metric: not metric.needs_radii)
+    names = Metrics.parse([*OF_SORTED, *more]).where(lambda metric: not metric.needs_radii)
     return metrics.evaluate_with_extremes(rankings, names, has_range=lambda metric: metric.name.metric == "recall")
 
 
@@ -197,27 +171,28 @@ def _keep_queries(folder: Path, ranked: Mapping[Ranked, Ranges], names: Sequence
     kept: dict[str, NDArray[np.float32]] = {}
     for search, ranges in ranked.items():
         for name in names:
-            found, measure = ranges[name], HEADINGS[search] + name
-            kept[measure] = found.values.astype(np.float32)
-            if found.worst is not None and found.best is not None:
-                kept[measure + WORST] = found.worst.astype(np.float32)
-                kept[measure + BEST] = found.best.astype(np.float32)
+            scores = ranges[name]
+            measure = HEADINGS[search] + name
+            kept[measure] = scores.values.astype(np.float32)
+            if scores.worst is not None and scores.best is not None:
+                kept[measure + WORST] = scores.worst.astype(np.float32)
+                kept[measure + BEST] = scores.best.astype(np.float32)
     if kept:
         write_arrays(folder / QUERIES, **kept)
 
 
-def _metrics(evidence: Mapping[str, contract.Counts], asked_for: Sequence[str]) -> dict[str, MetricValue]:
-    found: dict[str, MetricValue] = {}
-    for counts in evidence.values():
+def _metrics(counts_by_name: Mapping[str, contract.Counts], more: Sequence[str]) -> dict[str, MetricValue]:
+    values: dict[str, MetricValue] = {}
+    for counts in counts_by_name.values():
         match counts:
             case Histogram():
-                found |= metrics.mean_values(counts, Metrics.parse([*OF_CODES, *asked_for]))
+                values |= metrics.mean_values(counts, Metrics.parse([*OF_CODES, *more]))
             case Retrieval():
                 names = [*OF_RETRIEVAL, *(["nmi"] if counts.contingency is not None else [])]
-                found |= metrics.mean_values(counts, Metrics.parse(names, Retrieval))
+                values |= metrics.mean_values(counts, Metrics.parse(names, Retrieval))
             case Predictions():
-                found[ACCURACY] = metrics.summarise(counts.is_right.astype(np.float64))
-    return found
+                values[ACCURACY] = metrics.summarise(counts.is_right.astype(np.float64))
+    return values
 
 
 def failed_row(data: RunData, reason: str, options: Options) -> Row:
@@ -227,14 +202,17 @@ def failed_row(data: RunData, reason: str, options: Options) -> Row:
 
 def row_with(data: RunData, options: Options, **result: Any) -> Row:
     """The row of a run with its ``result``, made by this code on this machine, now."""
-    run, name, compute = data.run, data.run.name, options.compute
-    device, provider = "cpu", None if name.budget == IMPORTED else METHODS.provider(name.method)
-    if run.method.needs_torch:
+    name = data.run.name
+    device = "cpu"
+    if data.run.method.needs_torch:
         from hashbench.training.device import pick_device
 
         device = str(pick_device(options.device))
-    precision = run.settings.precision_on(device, compute)
-    arithmetic = precision and Arithmetic(precision=precision, processes=options.group.size)
+    precision = data.run.settings.precision_on(device, options.compute)
+    versions = provenance.versions()
+    if name.budget != IMPORTED and (provider := METHODS.provider(name.method)):
+        package, version = provider.rsplit(" ", 1)  # that brings the method
+        versions[package] = version
     return Row(
         schema=SCHEMA,
         run=str(name),
@@ -244,12 +222,11 @@ def row_with(data: RunData, options: Options, **result: Any) -> Row:
         ids_sha256=data.ids.sha256,
         features_sha256=data.features_sha256,
         code=provenance.code(),
-        # a method of another package: its name and version
-        versions={**provenance.versions(), **(dict([provider.rsplit(" ", 1)]) if provider else {})},
+        versions=versions,
         hardware=provenance.hardware(device),
         threads=provenance.threads(),
         peak_memory=provenance.peak_memory(),
         utc=provenance.utc(),
-        arithmetic=arithmetic,
+        arithmetic=precision and Arithmetic(precision=precision, processes=1),
         **result,
     )

@@ -1,9 +1,7 @@
-"""One execution of each run: the stored row and hasher, the lock of its folder, failed rows, the process group."""
+"""One execution of each run: the stored row and hasher, the lock of its folder, failed rows."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from hashbench.foundation.files import require_writable, write_text
 from hashbench.foundation.parallel import training_threads
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.data import open_data, require_supervision
-from hashbench.runs.execute import FITTED, encode, execute, fit, scored
+from hashbench.runs.execute import FITTED, encode, execute, scored
 from hashbench.runs.interrupted import CONFIG
 from hashbench.runs.needs import require_pytorch
 from hashbench.runs.row import Row
@@ -37,29 +35,40 @@ def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again:
     """
     require_supervision(run)
     provenance.code()  # cached now: the source tree may change while the run takes hours
-    with _process_group(run, options) as own:
-        if (row := stored_row(run, store)) is None or again:
-            return _row_under_lock(run, store, own, again=again)
-        _is_needed(own, answer=False)
+    row = stored_row(run, store)
+    if row is not None and not again:
         return row
+    require_pytorch(run)
+    folder = store.run_folder(str(run.name))
+    for written in (folder, store.rows_folder):
+        require_writable(written)
+    names = (run.name.dataset, run.name.protocol, str(run.name))
+    before = store.find(*names)
+    with store.run_lock(str(run.name), wait=True):
+        row = store.find(*names)
+        stored = stored_row(run, store)
+        hasher = None
+        if again:
+            (folder / FITTED).unlink(missing_ok=True)  # a saved hasher would be loaded
+        elif stored is not None:
+            return stored
+        elif row is not None and row.status == "failed" and row != before:
+            return row  # of the process that was waited for
+        elif row is not None and row.status == "ok":
+            hasher = load_saved(run, store, options.device)
+        if row is None or hasher is None:
+            row = _executed(run, store, options)
+        else:
+            row = _searched(row, run, hasher, store, options)
+        if stored is None:
+            store.write(row)
+    return row
 
 
 def stored_row(run: Run, store: Store) -> Row | None:
     """The stored row of a run; None if there is none, if it failed, or if it lacks a search that is asked for."""
     row = store.find(run.name.dataset, run.name.protocol, str(run.name))
     return row if row is not None and row.status == "ok" and run.is_filled_by(row) else None
-
-
-def follow(run: Run, store: Store, options: Options) -> None:
-    """Does this process's share of the run that the first process executes with ``row_of``."""
-    require_supervision(run)
-    with _process_group(run, options) as own:
-        if not _is_needed(own, answer=False):
-            return
-        data = open_data(run, own)
-        with suppress(TrainingFailed):  # the first process fails too, and stores the row
-            hasher, _ = fit(data, store.run_folder(str(run.name)), own, None)
-            encode(hasher, data, replace(own, progress=False))
 
 
 def base_hasher(run: Run, store: Store, options: Options) -> Hasher:
@@ -126,33 +135,10 @@ def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: st
     return HashbenchError(f"{fault}: this trains it again: {train_command(row, program, again=True)}")
 
 
-def _row_under_lock(run: Run, store: Store, options: Options, *, again: bool) -> Row:
-    names, folder = (run.name.dataset, run.name.protocol, str(run.name)), store.run_folder(str(run.name))
-    require_pytorch(run)
-    for written in (folder, store.rows_folder):
-        require_writable(written)
-    before = store.find(*names)
-    # the other processes of a group would wait for this one, and PyTorch ends that after some minutes
-    with store.run_lock(names[2], wait=options.group.is_alone):
-        row = store.find(*names)
-        is_done = row is not None and row.status == "ok"
-        is_filled = row is not None and (run.is_filled_by(row) if is_done else row != before)  # by one just waited for
-        if _is_needed(options, answer=again or not is_filled) or row is None:
-            if again:
-                (folder / FITTED).unlink(missing_ok=True)  # a saved hasher would be loaded
-            stored = row if is_done else None
-            row = _executed(run, store, options) if again or stored is None else _searched(stored, run, store, options)
-            if stored is None or not run.is_filled_by(stored):
-                store.write(row)
-    return row
-
-
-def _searched(row: Row, run: Run, store: Store, options: Options) -> Row:
-    """``row`` with the searches that ``run`` asks for, of codes by its saved hasher, or trained again without one."""
-    hasher = load_saved(run, store, options.device) if options.group.is_alone else None
-    if hasher is None:
-        return _executed(run, store, options)
-    data, folder = open_data(run, options), store.run_folder(row.run)
+def _searched(row: Row, run: Run, hasher: Hasher, store: Store, options: Options) -> Row:
+    """``row`` with the searches that ``run`` asks for, of codes by its saved ``hasher``."""
+    data = open_data(run, options)
+    folder = store.run_folder(row.run)
     with training_threads(options.compute.threads):
         output = encode(hasher, data, options)
     output.save(folder)
@@ -172,28 +158,3 @@ def _executed(run: Run, store: Store, options: Options) -> Row:
         if is_first and set(folder.iterdir()) == before:  # refused before it began: it is no interrupted run
             (folder / CONFIG).unlink()
         raise
-
-
-@contextmanager
-def _process_group(run: Run, options: Options) -> Iterator[Options]:
-    """The options with this process's own device; the processes are connected during the block."""
-    if options.group.is_alone:
-        yield options
-        return
-    if run.base is not None or not run.method.several_processes:
-        does = f"starts from {run.base.name}," if run.base and run.method.several_processes else "trains"
-        raise HashbenchError(f"{run.name.method} {does} in one process: without torchrun")
-    from hashbench.training import distributed
-
-    own = replace(options, device=distributed.device_for(options.group, options.device))
-    with distributed.connected(own.group, own.device):
-        yield own
-
-
-def _is_needed(options: Options, *, answer: bool) -> bool:
-    """Whether the run has to be executed: the ``answer`` of the first process, in all processes."""
-    if options.group.is_alone:
-        return answer
-    from hashbench.training import distributed
-
-    return distributed.broadcast_from_first(answer, options.group)

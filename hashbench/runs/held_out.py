@@ -8,7 +8,7 @@ import numpy as np
 from hashbench.contract import Hasher
 from hashbench.datasets.protocol import HeldOut
 from hashbench.datasets.relevance import relevance_of
-from hashbench.datasets.split import Ids, Split, split
+from hashbench.datasets.split import Split, split
 from hashbench.foundation.errors import HashbenchError
 from hashbench.metrics import Metrics, mean_values
 from hashbench.runs.data import RunData
@@ -28,8 +28,8 @@ def evaluation(data: RunData) -> Callable[[Hasher], dict[str, float]]:
 
     def evaluate(hasher: Hasher) -> dict[str, float]:
         counted = hasher.output(items).count(relevance)
-        found = mean_values(counted.database["histogram"], Metrics.parse("ap"))["ap"].mean  # type: ignore[arg-type]
-        return {} if found is None else {name: round(found, 6)}
+        ap = mean_values(counted.database["histogram"], Metrics.parse("ap"))["ap"].mean  # type: ignore[arg-type]
+        return {} if ap is None else {name: round(ap, 6)}
 
     return evaluate
 
@@ -39,19 +39,18 @@ def held_out(data: RunData) -> tuple[Split, str]:
 
     The training stays as it is, so if no other items are left, these queries are training items too.
     """
-    of, protocol, ids = data.run.name.protocol, data.run.protocol, data.ids
-    rule = HeldOut(of=of, left_out=[of], seed=protocol.seed, relevance=protocol.relevance, rules={of: protocol})
-    found = split(data.dataset.labels, rule, data.run.name.dataset, of)
-    queries, database = (_within(each, ids) for each in (found.query_ids, found.database_ids))
+    name = data.run.name.protocol
+    protocol = data.run.protocol
+    ids = data.ids
+    rule = HeldOut(of=name, left_out=[name], seed=protocol.seed, relevance=protocol.relevance, rules={name: protocol})
+    drawn = split(data.dataset.labels, rule, data.run.name.dataset, name)
+    # the run's database may be of its first classes only
+    queries = np.intersect1d(drawn.query_ids, ids.database_ids)
+    database = np.intersect1d(drawn.database_ids, ids.database_ids)
     if not queries.size or not database.size:
-        raise HashbenchError(f"--eval-every: {of} leaves no items of the run's classes to score")
+        raise HashbenchError(f"--eval-every: {name} leaves no items of the run's classes to score")
     if len(database) > N_DATABASE:
         draw = np.random.default_rng([protocol.seed, N_DATABASE])  # other numbers than the split's
         database = np.sort(draw.choice(database, N_DATABASE, replace=False))
     is_new = not np.isin(queries, ids.train_ids).any()
     return Split(queries, database, ids.train_ids), log.HELD_OUT_AP if is_new else log.TRAIN_AP
-
-
-def _within(chosen: Ids, ids: Split) -> Ids:
-    """Those of ``chosen`` that are in the run's database, which may be of its first classes only."""
-    return np.intersect1d(chosen, ids.database_ids)

@@ -30,7 +30,9 @@ def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: S
     ids, the labels must be those of the protocol's items in its order. Anything else raises HashbenchError, and so does
     a second import of a run.
     """
-    data, options, folder = open_data(run), Options(progress=True), store.run_folder(str(run.name))
+    data = open_data(run)
+    options = Options(progress=True)
+    folder = store.run_folder(str(run.name))
     output = BinaryOutput(*_in_order(data, sources, explicit), data.search_items)
     with store.run_lock(str(run.name), wait=True):
         if store.find(run.name.dataset, run.name.protocol, str(run.name)) is not None:
@@ -46,21 +48,23 @@ def import_codes(run: Run, sources: Sequence[Path], explicit: Explicit, store: S
 
 def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tuple[Codes, Codes]:
     """The codes of queries and database in the order of the protocol."""
-    where, rule = ", ".join(map(str, sources)), f"{data.run.name.dataset} {data.run.name.protocol}"
+    where = ", ".join(map(str, sources))
+    rule = f"{data.run.name.dataset} {data.run.name.protocol}"
     wanted = data.ids.query_ids, data.ids.database_ids
-    ids, saved = files.load_ids(sources, explicit=explicit), None
+    ids = files.load_ids(sources, explicit=explicit)
+    saved = None
     if any(side is None for side in ids):
         if data.run.protocol.relevance is not None:
             raise HashbenchError(f"{where}: no query_ids and database_ids, which say what the codes of {rule} are of")
         advice = "query_ids and database_ids, numbers of items, go in place of labels"
         with retold(lambda fault: f"{fault}; {advice}", HashbenchError):
             saved = files.load(sources, explicit=explicit)
-        found = saved.query, saved.database
+        codes_of_sides = saved.query, saved.database
     else:
         with suppress(HashbenchError):  # no labels: their codes are read below, and any fault of these is said
             saved = files.load(sources, explicit=explicit)
-        found = files.load_codes(sources, explicit=explicit)[:2]
-    for side, codes, expected in zip(SIDES, found, wanted, strict=True):
+        codes_of_sides = files.load_codes(sources, explicit=explicit)[:2]
+    for side, codes, expected in zip(SIDES, codes_of_sides, wanted, strict=True):
         if len(codes) != len(expected):
             has = f"{len(expected):,} in {rule} (hashbench split {data.run.name.dataset} writes their ids)"
             raise HashbenchError(f"{where}: {side}_codes: {len(codes):,} codes: there are {has}")
@@ -68,17 +72,17 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
     if any(side is None for side in ids):
         assert labels is not None, "files without ids have labels"
         _require_labels(*labels, data, f"{where}: its labels are not those of {rule} in the order of its ids: {SAVE}")
-        return found
+        return codes_of_sides
     rows = [
-        _rows(own, expected, f"{where}: {side}_ids", rule)
-        for side, own, expected in zip(SIDES, ids, wanted, strict=True)
+        _rows(ids_of_side, expected, f"{where}: {side}_ids", rule)
+        for side, ids_of_side, expected in zip(SIDES, ids, wanted, strict=True)
     ]
     if labels is not None and data.run.protocol.relevance is None:
         of_items = labels[0][rows[0]], labels[1][rows[1]]
         fault = f"{where}: its labels are not those that its ids have in {data.run.name.dataset}"
         _require_labels(*of_items, data, f"{fault}: save both in the order of the codes, or no labels")
-    query, database = (Codes(codes.words[own], codes.n_bits) for codes, own in zip(found, rows, strict=True))
-    return query, database
+    query, database = codes_of_sides
+    return Codes(query.words[rows[0]], query.n_bits), Codes(database.words[rows[1]], database.n_bits)
 
 
 def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.int64]:
@@ -92,7 +96,7 @@ def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.i
 
 def _require_labels(query: Labels, database: Labels, data: RunData, fault: str) -> None:
     """Raises the ``fault`` unless the labels are those of the protocol's items, whatever the classes are called."""
-    own = np.concatenate([data.dataset.labels[ids] for ids in (data.ids.query_ids, data.ids.database_ids)])
-    given = np.concatenate([query, database])
-    if own.ndim != given.ndim or not np.array_equal(renumbered(own), renumbered(given)):
+    expected = np.concatenate([data.dataset.labels[ids] for ids in (data.ids.query_ids, data.ids.database_ids)])
+    labels = np.concatenate([query, database])
+    if expected.ndim != labels.ndim or not np.array_equal(renumbered(expected), renumbered(labels)):
         raise HashbenchError(fault)

@@ -13,7 +13,8 @@ from hashbench.runs.row import Row
 from hashbench.runs.store import Store
 from hashbench.training import log
 
-CONFIG, CHECKPOINT = "config.json", "checkpoint.pt"
+CONFIG = "config.json"
+CHECKPOINT = "checkpoint.pt"
 DAMAGES = OSError, ValueError, KeyError, TypeError  # of a configuration that was cut off, or is none
 _SPLIT = re.compile(r"-split(\d+)-s\d+-[0-9a-f]+$")  # the end of the name of a run on another split
 
@@ -36,10 +37,10 @@ class Interrupted:
 
 def interrupted(store: Store, program: Sequence[str] = PROGRAM) -> Iterator[Interrupted]:
     """The runs in ``store`` that were interrupted and that a command of today continues, sorted by their names."""
-    folders, named = store.run_folder(""), {line.name for line in store.lines(damaged=lambda _: None)}
-    for folder in sorted(folders.iterdir()) if folders.is_dir() else []:
-        if folder.name not in named and (found := interrupted_in(folder, store, program)) is not None:
-            yield found
+    with_row = {line.name for line in store.lines(damaged=lambda _: None)}
+    for folder in store.run_folders():
+        if folder.name not in with_row and (run := interrupted_in(folder, store, program)) is not None:
+            yield run
 
 
 def interrupted_in(folder: Path, store: Store, program: Sequence[str] = PROGRAM) -> Interrupted | None:
@@ -67,7 +68,8 @@ def row_without_results(folder: Path) -> Row:
     Raises one of ``DAMAGES`` where ``CONFIG`` cannot be read.
     """
     config = json_object((folder / CONFIG).read_text(encoding="utf-8"))
-    split, seed = _SPLIT.search(folder.name), config.pop("seed")
+    split = _SPLIT.search(folder.name)
+    seed = config.pop("seed")
     names = {key: config[key] for key in ("dataset", "protocol", "method", "budget", "settings")}
     split_seed = None if split is None else int(split[1])
     return Row.model_construct(run=folder.name, config=config, seed=seed, split_seed=split_seed, **names)

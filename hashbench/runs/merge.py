@@ -63,7 +63,9 @@ def merge(
 
     rows: list[Row] = []
     for source in sources:
-        read = with_bar(list(_rows_of(source, into, damaged)), "verify", "row")
+        if source.folder.resolve() == into.folder.resolve():
+            raise HashbenchError(f"{source.folder}: the folder that rows are merged into: name another one")
+        read = with_bar(list(source.rows(damaged)), "verify", "row")
         rows += [row for _, row in each_usable(read, partial(verified, source=source), damaged)]
     rows_by_file: dict[Path, list[Row]] = {}
     for row in rows:
@@ -75,13 +77,6 @@ def merge(
             for row in rows_of_file:
                 merged += _merged(row, path, lines[path], damaged)
     return merged
-
-
-def _rows_of(source: Store, into: Store, damaged: Damaged) -> Iterator[Row]:
-    """The rows of a folder, read without being trusted; a run's own row comes before those that are beside it."""
-    if source.folder.resolve() == into.folder.resolve():
-        raise HashbenchError(f"{source.folder}: the folder that rows are merged into: name another one")
-    return source.rows(damaged)
 
 
 def _merged(row: Row, path: Path, lines: list[Line], damaged: Damaged) -> Iterator[Merged]:
@@ -103,13 +98,13 @@ def _merged(row: Row, path: Path, lines: list[Line], damaged: Damaged) -> Iterat
 def _outcome(row: Row, known: dict[str, Row]) -> MergeOutcome:
     if row in known.values():
         return MergeOutcome.equal
-    if any(says_nothing_new(row, each) for each in known.values()):
+    if any(says_nothing_new(row, other) for other in known.values()):
         return MergeOutcome.same_values
     if row.run not in known:
         return MergeOutcome.copied
     if row.status == "failed":
         return MergeOutcome.failed
     here = known[row.run]
-    if here == row.model_copy(update={"searches": {of: row.searches.get(of) for of in here.searches}}):
+    if here == row.model_copy(update={"searches": {search: row.searches.get(search) for search in here.searches}}):
         return MergeOutcome.extended
     return MergeOutcome.replaced if here.status == "failed" else MergeOutcome.beside

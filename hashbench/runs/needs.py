@@ -1,6 +1,7 @@
 """The inputs of runs: data sets, weights, features; whether they are here, how large they are, where they come from."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import prod
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from hashbench.contract import PIXELS
-from hashbench.datasets.card import Card, load_card
+from hashbench.datasets.card import load_card
 from hashbench.datasets.status import download_steps
 from hashbench.datasets.store import path_of
 from hashbench.features import kept_weights, model_and_weights, split_checksum, stored_bytes
@@ -44,7 +45,8 @@ class Need:
     def size_bytes(self) -> int | None:
         """The bytes that it takes here: by its file, or by what its card or its network says; None: nobody says it."""
         if self.kind == "data set":
-            return _bytes_of_items(load_card(self.name))
+            card = load_card(self.name)
+            return None if card.embedded else card.n_items * prod(card.item_shape) * card.dtype.itemsize
         if self.kind == "features":
             dataset, _, name = self.name.partition("/")
             return stored_bytes(load_card(dataset), name)
@@ -76,8 +78,8 @@ def needs_of(runs: Iterable[Run], *, weights: bool = True) -> dict[str, list[Nee
 
 def missing_inputs(runs: Iterable[Run], *, weights: bool = True) -> dict[str, list[Need]]:
     """The inputs of each run without which it cannot begin, by its name; ``weights`` as of ``needs_of``."""
-    found = needs_of(runs, weights=weights)
-    return {run: [need for need in needs if need.is_missing] for run, needs in found.items()}
+    needs_by_run = needs_of(runs, weights=weights)
+    return {run: [need for need in needs if need.is_missing] for run, needs in needs_by_run.items()}
 
 
 def lines_of(missing: Iterable[Need]) -> list[str]:
@@ -89,14 +91,16 @@ def lines_of(missing: Iterable[Need]) -> list[str]:
 
 def _inputs(run: Run) -> Iterator[tuple[Check, str, str]]:
     """How each input of ``run``, and of the run that it starts from, is looked for."""
-    dataset, settings = run.card.name, run.settings
+    dataset = run.card.name
+    settings = run.settings
     if run.method.needs_torch:
         yield _pytorch, "", ""
     yield _dataset, dataset, dataset
     yield _features, dataset, str(settings.features)
     if (compared := run.protocol.compared_features) is not None:
         yield _features, dataset, compared
-    weights, model = getattr(settings, "weights", None), getattr(settings, "model", None)
+    weights = getattr(settings, "weights", None)
+    model = getattr(settings, "model", None)
     if model is not None and weights == OFFICIAL:
         yield _official, dataset, model
     if isinstance(weights, str) and weights.startswith(SHA256):
@@ -124,16 +128,13 @@ def _dataset(name: str, _: str) -> list[Need]:
     return [Need("data set", name, f"the data set {name}", remedy, is_here, is_by_hand=is_by_hand)]
 
 
-def _bytes_of_items(card: Card) -> int | None:
-    return None if card.embedded else card.n_items * prod(card.item_shape) * card.dtype.itemsize
-
-
 def _official(_: str, model: str) -> list[Need]:
     pretrained = MODELS.get(model).pretrained
     if pretrained is None:
         return []
     weights = pretrained.weights
-    what, is_here = f"the weights of {model}", weights.path.is_file()
+    what = f"the weights of {model}"
+    is_here = weights.path.is_file()
     if is_here:
         from hashbench.models import identify  # which imports PyTorch
 
@@ -160,12 +161,11 @@ def _pretrained(_: str, weights: str) -> list[Need]:
     from hashbench.training.weights import find
 
     name = weights[: len(SHA256) + N_SHOWN]
-    how = "hashbench pretrain makes them"
-    try:
+    path = None
+    with suppress(HashbenchError):
         path = find(weights).path
-    except HashbenchError:
-        return [Need("weights", name, f"the weights {name}", how, is_here=False, checksum=weights)]
-    return [Need("weights", name, f"the weights {name}", how, checksum=weights, path=path)]
+    how = "hashbench pretrain makes them"
+    return [Need("weights", name, f"the weights {name}", how, path is not None, checksum=weights, path=path)]
 
 
 def _features(dataset: str, name: str) -> list[Need]:
@@ -175,17 +175,17 @@ def _features(dataset: str, name: str) -> list[Need]:
     is_here = features_path(dataset, name).is_file()
     what = f"the features {name} of {dataset}"
     how = f"hashbench features {dataset} --model {name}"
-    found = [Need("features", f"{dataset}/{name}", what, how, is_here, is_automatic=True)]
+    needs = [Need("features", f"{dataset}/{name}", what, how, is_here, is_automatic=True)]
     if is_here:
-        return found
-    found += _pytorch("", "")
+        return needs
+    needs += _pytorch("", "")
     stem, checksum = split_checksum(name)
     if checksum is None:
         model, weights = model_and_weights(name)
-        return found + (_official(dataset, model) if model in MODELS and weights is None else [])
+        return [*needs, *_official(dataset, model)] if model in MODELS and weights is None else needs
     try:
         kept_weights(stem, checksum)
     except HashbenchError:
         how = f"hashbench features {dataset} --model {stem} --weights FILE"
-        found.append(Need("weights", name, f"the weights of {name}", how, is_here=False))
-    return found
+        needs.append(Need("weights", name, f"the weights of {name}", how, is_here=False))
+    return needs

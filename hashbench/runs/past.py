@@ -30,14 +30,14 @@ class Past:
     @staticmethod
     def of(rows: Iterable[Row], figure: Figure = seconds_of) -> "Past":
         """The medians over all successful ``rows``, on whatever machines, that have the ``figure``."""
-        found: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+        values_by_key: dict[tuple[Any, ...], list[float]] = defaultdict(list)
         for row in rows:
-            value = figure(row) if row.status == "ok" else None
-            if value is not None:
-                place, settings = (row.dataset, row.protocol), row.config.get("settings", {})
-                for key in _keys(row.method, str(row.config.get("budget")), place, settings):
-                    found[key].append(value)
-        return Past({key: statistics.median(values) for key, values in found.items()})
+            if row.status != "ok" or (value := figure(row)) is None:
+                continue
+            settings = row.config.get("settings", {})
+            for key in _keys(row.method, str(row.config.get("budget")), row.dataset, row.protocol, settings):
+                values_by_key[key].append(value)
+        return Past({key: statistics.median(values) for key, values in values_by_key.items()})
 
     def of_run(self, run: Run, *, on_any_data: bool = True) -> float | None:
         """The median of past runs of its method, budget, network and features, on its protocol with its size.
@@ -45,17 +45,17 @@ class Past:
         Otherwise of any size, then of any protocol of its data set, then ``on_any_data``; None if there is none.
         """
         name = run.name
-        keys = list(_keys(name.method, name.budget, (name.dataset, name.protocol), name.settings))
+        keys = list(_keys(name.method, name.budget, name.dataset, name.protocol, name.settings))
         keys = keys if on_any_data else keys[:-1]
         return next((self.medians[key] for key in keys if key in self.medians), None)
 
 
 def _keys(
-    method: str, budget: str, place: tuple[str, str], settings: Mapping[str, Setting]
+    method: str, budget: str, dataset: str, protocol: str, settings: Mapping[str, Setting]
 ) -> Iterator[tuple[Any, ...]]:
     """What runs are compared by, the closest first; as texts, because a foreign row may hold a list as a setting."""
     like = (method, budget, *(str(settings.get(key)) for key in LIKE))
-    yield *like, *place, *(str(settings.get(key)) for key in CODE_SIZE)
-    yield *like, *place
-    yield *like, place[0]
+    yield *like, dataset, protocol, *(str(settings.get(key)) for key in CODE_SIZE)
+    yield *like, dataset, protocol
+    yield *like, dataset
     yield like

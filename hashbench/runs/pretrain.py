@@ -38,14 +38,17 @@ def classifier_run(
     if card.labels != "class":
         raise HashbenchError(f"{card.name}: a classifier needs one class for each item, and its labels are others")
     entry = MODELS.get(model)
-    if channels is not None and entry.channels is None:
-        raise HashbenchError(f"--width: {model} has one width only ({entry.summary})")
-    width = {"width": channels / entry.channels} if channels is not None and entry.channels is not None else {}
-    settings = {"model": model, "classes": card.n_classes, **width, **given}
-    sizes = {name: rule.n_train or 0 for name, rule in card.protocols.items()}
-    largest = [name for name, size in sizes.items() if size == max(sizes.values())]
-    name = card.protocol_name(protocol if protocol is not None or len(largest) != 1 else largest[0])
-    run = Run.resolve(card.name, name, CLASSIFIER, settings, seed=seed)
+    settings: dict[str, Setting] = {"model": model, "classes": card.n_classes}
+    if channels is not None:
+        if entry.channels is None:
+            raise HashbenchError(f"--width: {model} has one width only ({entry.summary})")
+        settings["width"] = channels / entry.channels
+    settings |= given
+    if protocol is None:
+        sizes = {name: rule.n_train or 0 for name, rule in card.protocols.items()}
+        largest = [name for name, size in sizes.items() if size == max(sizes.values())]
+        protocol = largest[0] if len(largest) == 1 else None
+    run = Run.resolve(card.name, card.protocol_name(protocol), CLASSIFIER, settings, seed=seed)
     assert isinstance(run.settings, TrainingSettings)
     require_layers(run.settings, tuple(card.item_shape))
     return run
@@ -69,8 +72,11 @@ def _weights(row: Row, run: Run, store: Store) -> BackboneFile | None:
 
     with suppress(HashbenchError):
         return weights.find(f"sha256:{row.artefacts.get('weights')}")
-    saved, values = store.run_folder(row.run) / WEIGHTS, run.settings.model_dump()
+    saved = store.run_folder(row.run) / WEIGHTS
+    values = run.settings.model_dump()
+    if not saved.is_file():
+        return None
     channels = MODELS.get(values["model"]).channels
-    width = [] if channels is None else [f"w{round(values['width'] * channels)}"]
-    name = "-".join([values["model"], *width, run.name.dataset, f"s{run.name.seed}"])
-    return weights.read(weights.store(saved.read_bytes(), name)) if saved.is_file() else None
+    width = "" if channels is None else f"-w{round(values['width'] * channels)}"
+    name = f"{values['model']}{width}-{run.name.dataset}-s{run.name.seed}"
+    return weights.read(weights.store(saved.read_bytes(), name))

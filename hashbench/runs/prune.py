@@ -28,8 +28,9 @@ class Useless:
     def remove(self, store: Store) -> bool:
         """Removes it if it is still of no use; returns whether it was."""
         if self.line is None:
-            named = {line.name: line for line in store.lines(damaged=lambda _: None)}
-            if is_useless := _folder(self.path, named, store) is not None:
+            lines_now = {line.name: line for line in store.lines(damaged=lambda _: None)}
+            is_useless = _folder(self.path, lines_now, store) is not None
+            if is_useless:
                 shutil.rmtree(self.path)
             return is_useless
         if _row(self.line, store) is None:
@@ -45,11 +46,11 @@ def useless(store: Store, unreadable: Damaged = refuse) -> Iterator[Useless]:
 
     ``unreadable`` is called with the error of each file of rows that cannot be read; it stays.
     """
-    rows, runs = list(store.lines(unreadable)), store.run_folder("")
-    named = {line.name: line for line in rows}
-    folders = sorted(runs.iterdir()) if runs.is_dir() else []
-    found = [*(_row(line, store) for line in rows), *(_folder(folder, named, store) for folder in folders)]
-    return (each for each in found if each is not None)
+    rows = list(store.lines(unreadable))
+    lines = {line.name: line for line in rows}
+    parts = [_row(line, store) for line in rows]
+    parts += [_folder(folder, lines, store) for folder in store.run_folders()]
+    return (part for part in parts if part is not None)
 
 
 def _row(line: Line, store: Store) -> Useless | None:
@@ -64,16 +65,17 @@ def _row(line: Line, store: Store) -> Useless | None:
     return Useless("failed", line.path, row.reason or "no reason given", line) if is_failed else None
 
 
-def _folder(folder: Path, named: Mapping[str, Line], store: Store) -> Useless | None:
+def _folder(folder: Path, lines: Mapping[str, Line], store: Store) -> Useless | None:
     """A run's folder, not in use, of a failed run or with nothing to continue; without config.json somebody else's."""
     if folder.is_symlink() or not folder.is_dir() or store.is_executed(folder.name):
         return None
     names = {path.name for path in folder.iterdir()}
     if CONFIG not in names and not names <= {LOCK, HOLDER}:
         return None
-    if (line := named.get(folder.name)) is None:
-        is_left = interrupted_in(folder, store) is None and _names_known(folder)
-        return Useless("folder", folder, "no row, and no command of today continues its run") if is_left else None
+    if (line := lines.get(folder.name)) is None:
+        if interrupted_in(folder, store) is None and _names_known(folder):
+            return Useless("folder", folder, "no row, and no command of today continues its run")
+        return None
     try:
         return Useless("folder", folder, "its run failed") if line.row().status == "failed" else None
     except HashbenchError:  # a row that cannot be read is not known to have failed

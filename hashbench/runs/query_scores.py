@@ -34,7 +34,9 @@ from hashbench.runs.run import Run
 from hashbench.runs.store import Store, lines_of
 
 QUERIES = "queries.npz"  # in the folder of a run: what tables ask for of each query by distances that are sorted
-WORST, BEST = " worst", " best"  # behind a measure in that file: the ends of its range over the orders of ties
+# behind a measure in that file: the ends of its range over the orders of ties
+WORST = " worst"
+BEST = " best"
 AP = "ap"  # the measure that needs no name in the file
 STEPS = 200  # between a value of 0 and of 1
 EMPTY = 255  # of a query without a relevant item
@@ -59,8 +61,8 @@ class Scores:
     @property
     def values(self) -> NDArray[np.float32]:
         """The values [q]; NaN for a query without a relevant item."""
-        found: NDArray[np.float32] = np.where(self.steps == EMPTY, np.nan, self.steps / STEPS).astype(np.float32)
-        return found
+        values: NDArray[np.float32] = np.where(self.steps == EMPTY, np.nan, self.steps / STEPS).astype(np.float32)
+        return values
 
     def with_mean_of(self, row: Row) -> NDArray[np.float32]:
         """``values`` moved by less than a step, so that their mean is that of the row.
@@ -83,9 +85,9 @@ class Scores:
             here = f"{len(self.steps)} queries, {n_empty} of them without a relevant item"
             return f"it has {here}, and its row {stated.n_queries} and {stated.n_empty}"
         mean = float(np.nanmean(self.values, dtype=np.float64))
-        is_near = abs(mean - stated.mean) <= ROUNDING
-        name = shown(self.measure)
-        return None if is_near else f"its mean {name} is {mean:.4f}, and that of its row {stated.mean:.4f}"
+        if abs(mean - stated.mean) <= ROUNDING:
+            return None
+        return f"its mean {shown(self.measure)} is {mean:.4f}, and that of its row {stated.mean:.4f}"
 
 
 def load(run: str, store: Store | None = None, measure: str = AP) -> NDArray[np.float32] | None:
@@ -97,8 +99,7 @@ def load(run: str, store: Store | None = None, measure: str = AP) -> NDArray[np.
     store = store or Store.default()
     for path in sorted(_folder(store).glob(f"*{SUFFIX}")):
         scores = _read(path).get((run, measure))
-        row = None if scores is None else _row(run, store)
-        if scores is None or row is None:
+        if scores is None or (row := _row(run, store)) is None:
             continue
         if (misfit := scores.misfit(row)) is not None:
             raise CheckFailed(f"{path}: {run}: {misfit}: hashbench table {_table(path)} --write mends the file")
@@ -116,7 +117,8 @@ def range_of(row: Row, measure: str, store: Store) -> tuple[float, float] | None
     with np.load(store.run_folder(row.run) / QUERIES, allow_pickle=False) as arrays:
         if measure + WORST not in arrays or measure + BEST not in arrays:
             return None
-        worst, best = arrays[measure + WORST], arrays[measure + BEST]
+        worst = arrays[measure + WORST]
+        best = arrays[measure + BEST]
     return float(np.nanmean(worst, dtype=np.float64)), float(np.nanmean(best, dtype=np.float64))
 
 
@@ -146,13 +148,16 @@ def merge(source: Store, into: Store) -> list[Path]:
     """
     changed = []
     for path in sorted(_folder(source).glob(f"*{SUFFIX}")):
-        own = _path(_table(path), into)
+        kept_at = _path(_table(path), into)
         with _locked(into):
-            known = _read(own)
-            new = {
-                key: scores for key, scores in _read(path).items() if key not in known and _fits(key[0], scores, into)
-            }
-            changed += [own] if _written(own, {**known, **new}, known) else []
+            known = _read(kept_at)
+            scores = dict(known)
+            for key, new in _read(path).items():
+                row = None if key in known else _row(key[0], into)
+                if row is not None and new.misfit(row) is None:
+                    scores[key] = new
+            if _written(kept_at, scores, known):
+                changed.append(kept_at)
     return changed
 
 
@@ -180,11 +185,6 @@ def _row(run: str, store: Store) -> Row | None:
             row = line.row()
             return row if row.status == "ok" else None
     return None
-
-
-def _fits(run: str, scores: Scores, store: Store) -> bool:
-    row = _row(run, store)
-    return row is not None and scores.misfit(row) is None
 
 
 def _of_row(row: Row, measure: str, known: Scores | None, store: Store) -> Scores | None:
@@ -228,8 +228,7 @@ def _of_folder(row: Row, measure: str, store: Store) -> NDArray[np.floating] | N
 
 def _written(path: Path, scores: Mapping[Key, Scores], before: Mapping[Key, Scores]) -> Path | None:
     """Writes the file, unless it holds the same."""
-    is_same = scores.keys() == before.keys() and all(scores[key] is before[key] for key in scores)
-    if is_same:
+    if scores.keys() == before.keys() and all(scores[key] is before[key] for key in scores):
         return None
     runs_of_blocks: dict[str, list[str]] = defaultdict(list)
     for run, measure in sorted(scores):
@@ -251,8 +250,8 @@ def _measure_of(block: str) -> str:
 
 def _read(path: Path) -> dict[Key, Scores]:
     """The scores in a file by run and measure, read once for as long as it stays as it is; none where it is missing."""
-    found: dict[Key, Scores] = once(f"query scores {path}", path, None, lambda: _unpacked(path))
-    return found
+    scores: dict[Key, Scores] = once(f"query scores {path}", path, None, lambda: _unpacked(path))
+    return scores
 
 
 def _unpacked(path: Path) -> dict[Key, Scores]:
@@ -275,7 +274,7 @@ def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[Key, Scores]:
     blocks = {name.rpartition("/")[0] for name in arrays}
     if arrays.keys() != {f"{block}/{part}" for block, part in product(blocks, PARTS)}:
         raise ValueError(f"each split has {', '.join(PARTS)}")
-    found: dict[Key, Scores] = {}
+    scores: dict[Key, Scores] = {}
     for block in sorted(blocks):
         ap, order, runs = (arrays[f"{block}/{part}"] for part in PARTS)
         n_queries = len(order)
@@ -288,7 +287,7 @@ def _by_run(arrays: Mapping[str, NDArray[np.generic]]) -> dict[Key, Scores]:
             raise ValueError("a value is above 1")
         measure = _measure_of(block)
         for run, steps in zip(runs.tolist(), steps_of_runs, strict=True):
-            if (run, measure) in found:
+            if (run, measure) in scores:
                 raise ValueError(f"{run} is there twice")
-            found[run, measure] = Scores(block.partition(" ")[0], steps, measure)
-    return found
+            scores[run, measure] = Scores(block.partition(" ")[0], steps, measure)
+    return scores

@@ -94,7 +94,7 @@ class Arithmetic(Strict):
     """How the encoder of a deep method was computed in training; it changes the rounding and does not name the run."""
 
     precision: Literal["float32", "bfloat16"]
-    compiled: bool = False  # these two were options once
+    compiled: bool = False  # these three were options once
     channels_last: bool = True
     processes: Count
 
@@ -146,8 +146,8 @@ class Row(Strict):
 
     def all_metrics(self) -> dict[str, MetricValue]:
         """The metrics of all searches; the names of all but those of the database by Hamming distance say so."""
-        found = ((heading, self.searches.get(search, {})) for search, heading in HEADINGS.items())
-        return {heading + name: value for heading, values in found for name, value in values.items()}
+        searches = ((heading, self.searches.get(search, {})) for search, heading in HEADINGS.items())
+        return {heading + name: value for heading, values in searches for name, value in values.items()}
 
 
 def processor_of(row: Row) -> str:
@@ -167,9 +167,9 @@ def made_by(row: Row) -> str:
 
 def provider_of(row: Row) -> str | None:
     """The name and version of the package that brought the row's method; None for a method of hashbench."""
-    own = {"python", "cuda", *LIBRARIES}  # as provenance.versions() names them
-    found = (f"{package} {version}" for package, version in row.versions.items() if package not in own)
-    return next(map(printable, found), None)
+    libraries = {"python", "cuda", *LIBRARIES}  # as provenance.versions() names them
+    packages = (f"{package} {version}" for package, version in row.versions.items() if package not in libraries)
+    return next(map(printable, packages), None)
 
 
 def to_json(row: Row) -> str:
@@ -225,11 +225,11 @@ def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
 
 def _unsigned(line: str) -> tuple[str, str | None]:
     """The text of a line without its digest; and what is wrong with the digest, if anything."""
-    if (found := _SIGNATURE.search(line)) is None:
+    if (signature := _SIGNATURE.search(line)) is None:
         return line, "it has no row_sha256 at its end"
-    text = f"{line[: found.start()]}}}"
+    text = f"{line[: signature.start()]}}}"
     edited = "row_sha256 is not the digest of the row: it was edited after it was written"
-    return text, None if found[1] == _sha256(text) else edited
+    return text, None if signature[1] == _sha256(text) else edited
 
 
 def _content_of(text: str, place: str) -> dict[str, Any]:
@@ -260,7 +260,8 @@ def _contradictions(row: Row, protocol_name: str | None) -> Iterator[str]:
     ):
         if config.get(key) != value:
             yield f"config.{key} is {printable(repr(config.get(key)))}, {key} is {printable(value)}"
-    settings, data = config.get("settings"), config.get("data")
+    settings = config.get("settings")
+    data = config.get("data")
     if not (isinstance(settings, dict) and isinstance(data, dict)):
         yield "config has no settings or no data"
     else:
@@ -338,7 +339,9 @@ def _digest(values: Mapping[str, Any]) -> str | None:
 def _out_of_range(row: Row) -> Iterator[str]:
     for search, values in row.searches.items():
         for name, value in values.items():
-            mean, std, most = value.mean, value.std, _maximum(name)
+            mean = value.mean
+            std = value.std
+            most = _maximum(name)
             if not 0 <= value.n_empty <= value.n_queries < BEYOND_INTEGERS:
                 yield f"{search}.{printable(name)}.n_empty is {value.n_empty} of {value.n_queries} queries"
             if (mean is None) != (value.n_empty == value.n_queries):

@@ -12,7 +12,7 @@ from hashbench.datasets.protocol import HELD_OUT, HeldOut, Protocol, with_seed
 from hashbench.features import check_name
 from hashbench.foundation.config import BEYOND_INTEGERS, MOST_OF_TEXT, Setting, derive_seed, digest, parse
 from hashbench.foundation.errors import HashbenchError, printable, retold, unknown
-from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions, ProcessGroup
+from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.foundation.registry import canonical
 from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
@@ -22,7 +22,6 @@ from hashbench.runs.row import IMPORTED, Row, provider_of
 from hashbench.runs.settings import Sourced
 
 OPTIONS = {"bits": "--bits BITS", "model": "--model MODEL"}  # of hashbench train; the others have --set
-Things = tuple[Card, Protocol, Method]
 MISFITS = KeyError, TypeError, AttributeError, ValueError  # of a configuration that somebody made for another method
 UNFIT = "its configuration is not one of the method"
 BASE = "base."  # the prefix of settings that are passed on to the base method
@@ -30,13 +29,12 @@ BASE = "base."  # the prefix of settings that are passed on to the base method
 
 @dataclass(frozen=True)
 class Options:
-    """The device, the process group and the arithmetic of a run: they change rounding and speed, and do not name it."""
+    """The device and the arithmetic of a run: they change rounding and speed, and do not name it."""
 
     device: str = "auto"
     progress: bool = False
     checkpoint_every_s: float = 10.0
     stop_at: float | None = None  # of time.monotonic: nothing begins after it, and trainings stop; None: never
-    group: ProcessGroup = ALONE
     compute: ComputeOptions = DEFAULT_COMPUTE
     weights: str | None = None  # the file of pretrained weights; None: the official file in the data folder
     eval_every: int = 0  # epochs between two evaluations of a network in training; 0: none
@@ -74,8 +72,10 @@ class RunName:
     @property
     def config(self) -> dict[str, Any]:
         """Everything that decides the result, except the seed and the code."""
-        keys = ("dataset", "protocol", "method", "data", "budget", "settings")
-        return {**{key: getattr(self, key) for key in keys}, **({"base": self.base.config} if self.base else {})}
+        config = {key: getattr(self, key) for key in ("dataset", "protocol", "method", "data", "budget", "settings")}
+        if self.base is not None:
+            config["base"] = self.base.config
+        return config
 
     @property
     def cell_hash(self) -> str:
@@ -116,7 +116,8 @@ class Run:
         """The seed of all random numbers, from names and declared settings: the bits are one, no learning rate is."""
         name = self.name
         named = [f"{key}={name.identity[key]}" for key in sorted(self.method.identity)]
-        named += [] if name.split_seed is None else [f"split={name.split_seed}"]
+        if name.split_seed is not None:
+            named.append(f"split={name.split_seed}")
         return derive_seed(name.dataset, name.protocol, name.method, *named, name.seed)
 
     @property
@@ -145,34 +146,50 @@ class Run:
         for which, number in (("seed", seed), ("split", split_seed)):
             if number is not None and not 0 <= number < BEYOND_INTEGERS:
                 raise HashbenchError(f"{which} {number}: a seed is 0 or more, and less than 2^63")
-        is_imported = budget == IMPORTED
-        card, rule, entry = _things(load_card(dataset), protocol, split_seed, method, budget)
-        on = f"{protocol.of}{HELD_OUT}" if isinstance(protocol, HeldOut) else card.protocol_name(protocol)
+        card = load_card(dataset)
+        entry = _entry(method, budget)
+        rule = _rule(card, protocol, split_seed)
+        if isinstance(protocol, HeldOut):
+            on = f"{protocol.of}{HELD_OUT}"
+            other_seed = split_seed
+        else:
+            on = card.protocol_name(protocol)
+            other_seed = None if rule.seed == card.protocol(on).seed else split_seed
         Metrics.parse(rule.metrics)  # an unknown one is met before hours of training
         names = {"dataset": card.name, "protocol": on, "method": canonical(method)}
-        names["budget"] = IMPORTED if is_imported else settings_files.method_file(names["method"]).budget(budget)
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
-        own = {key: value for key, value in settings.items() if key not in of_base}
-        usual = {**names, "protocol": rule.stands_for(names["protocol"]), **settings_files.names_of_data(card)}
-        checked = _checked(names["method"], entry, own)
-        sources = {} if is_imported else settings_files.sourced(entry, usual, checked, track=track)
-        values = checked if is_imported else {key: each.value for key, each in sources.items()}
+        checked = _checked(names["method"], entry, {key: settings[key] for key in settings if key not in of_base})
+        names["budget"] = IMPORTED
+        if budget != IMPORTED:
+            names["budget"] = settings_files.method_file(names["method"]).budget(budget)
+        usual = {**names, "protocol": rule.stands_for(on), **settings_files.names_of_data(card)}
+        sources: dict[str, Sourced] = {}
+        values = checked
+        if budget != IMPORTED:
+            sources = settings_files.sourced(entry, usual, checked, track=track)
+            values = {key: source.value for key, source in sources.items()}
         chosen = _parsed(values, entry, names)
-        other_seed = split_seed if isinstance(protocol, HeldOut) or rule.seed != card.protocol(on).seed else None
-        base, following = None, None if entry.base is None else entry.base.settings(chosen)
+        base = None
+        following = None if entry.base is None else entry.base.settings(chosen)
         if entry.base is not None and following is not None:
-            given = {**following, **{key.removeprefix(BASE): value for key, value in of_base.items()}}
-            own_base = card.name, protocol, entry.base.method
-            as_base = settings_files.track_of_base(sources, entry.base.method)
-            of_run: dict[str, Any] = {"seed": seed, "budget": names["budget"], "split_seed": other_seed}
-            base = Run.resolve(*own_base, given, **of_run, track=as_base)
+            base = Run.resolve(
+                card.name,
+                protocol,
+                entry.base.method,
+                following | {key.removeprefix(BASE): value for key, value in of_base.items()},
+                seed=seed,
+                budget=names["budget"],
+                split_seed=other_seed,
+                track=settings_files.track_of_base(sources, entry.base.method),
+            )
         elif of_base:
             raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
+        is_usual = track == settings_files.TUNED and set(checked) <= set(entry.identity)
+        as_usual = values if budget == IMPORTED or is_usual else None
+        identity = _identity(chosen, entry, usual, as_usual) | of_base
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
         named = {**names, "data": data, "seed": seed, "split_seed": other_seed}
-        is_usual = track == settings_files.TUNED and set(checked) <= set(entry.identity)
-        as_usual = values if is_imported or is_usual else None
-        return _run(named, _identity(chosen, entry, usual, as_usual) | of_base, (card, rule, entry), chosen, base)
+        return Run(_name(named, identity, chosen, base), card, rule, entry, chosen, base)
 
     @staticmethod
     def from_row(row: Row, card: Card | None = None) -> "Run":
@@ -187,8 +204,11 @@ class Run:
 
     def with_seed(self, seed: int) -> "Run":
         """The run with the same settings, on the same split, and another seed."""
-        base = None if self.base is None else self.base.with_seed(seed)
-        return replace(self, name=replace(self.name, seed=seed, base=None if base is None else base.name), base=base)
+        name = replace(self.name, seed=seed)
+        if self.base is None:
+            return replace(self, name=name)
+        base = self.base.with_seed(seed)
+        return replace(self, name=replace(name, base=base.name), base=base)
 
     def with_asymmetric(self) -> "Run":
         """The run whose row has asymmetric distances too; HashbenchError unless its codes are signs of activations."""
@@ -214,16 +234,16 @@ class Run:
 
     def sources(self, given: Mapping[str, Setting], track: str = settings_files.TUNED) -> dict[str, Sourced]:
         """All settings with their sources, the base's as ``base.KEY``; ``given`` and ``track`` as in ``resolve``."""
-        found = self._own_sources({key: value for key, value in given.items() if not key.startswith(BASE)}, track)
+        sources = self._own_sources({key: value for key, value in given.items() if not key.startswith(BASE)}, track)
         following = None if self.method.base is None else self.method.base.settings(self.settings)
         if following is None or self.base is None:
-            return found
+            return sources
         of_base = {key.removeprefix(BASE): value for key, value in given.items() if key.startswith(BASE)}
-        as_base = settings_files.track_of_base(found, self.base.name.method)
-        for key, own in self.base._own_sources({**following, **of_base}, as_base).items():
-            is_given = key in of_base or key not in following
-            found[f"{BASE}{key}"] = own if is_given else Sourced(own.value, "run")
-        return found
+        as_base = settings_files.track_of_base(sources, self.base.name.method)
+        for key, source in self.base._own_sources({**following, **of_base}, as_base).items():
+            follows = key in following and key not in of_base
+            sources[f"{BASE}{key}"] = Sourced(source.value, "run") if follows else source
+        return sources
 
     def _own_sources(self, given: Mapping[str, Setting], track: str) -> dict[str, Sourced]:
         if self.name.budget == IMPORTED:
@@ -235,16 +255,13 @@ class Run:
         return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}
 
 
-def _things(
-    card: Card, protocol: str | HeldOut | None, split_seed: int | None, method: str, budget: str | None
-) -> Things:
-    entry = _entry(method, budget)
+def _rule(card: Card, protocol: str | HeldOut | None, split_seed: int | None) -> Protocol:
+    """The protocol, with the seed of the split."""
     if isinstance(protocol, HeldOut):
-        return card, protocol, entry
-    protocol = card.protocol_name(protocol)
-    own = card.protocol(protocol)
-    rule = own if split_seed is None else with_seed(own, split_seed, f"{card.name} {protocol}")
-    return card, rule, entry
+        return protocol
+    name = card.protocol_name(protocol)
+    rule = card.protocol(name)
+    return rule if split_seed is None else with_seed(rule, split_seed, f"{card.name} {name}")
 
 
 def _entry(method: str, budget: str | None) -> Method:
@@ -272,13 +289,10 @@ def _received(
     return Run(name, card, protocol, _entry(name.method, name.budget), settings, base, asymmetric, metrics)
 
 
-def _run(
-    named: Mapping[str, Any], identity: dict[str, Setting], things: Things, settings: CodeSettings, base: Run | None
-) -> Run:
+def _name(named: Mapping[str, Any], identity: dict[str, Setting], settings: CodeSettings, base: Run | None) -> RunName:
     explicit = settings.model_dump(exclude_defaults=True)
     of_base = None if base is None else base.name
-    name = RunName(**named, size=settings.size, settings=explicit, identity=identity, base=of_base)
-    return Run(name, *things, settings, base)
+    return RunName(**named, size=settings.size, settings=explicit, identity=identity, base=of_base)
 
 
 def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) -> CodeSettings:
@@ -293,7 +307,8 @@ def _parsed(values: Mapping[str, Any], entry: Method, names: Mapping[str, str]) 
 
 def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """``settings`` with canonical names of models and features; raises HashbenchError for an unknown key."""
-    found, fields = dict(settings), entry.settings.model_fields
+    checked = dict(settings)
+    fields = entry.settings.model_fields
     for key in settings:
         if key == "bits" and {"d", "k"} <= fields.keys():
             raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")
@@ -304,10 +319,10 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
         if key == "model":
             if name not in MODELS:
                 raise unknown("model", name, MODELS.like(name))
-            found[key] = canonical_model(name)
+            checked[key] = canonical_model(name)
         if key == "features":
-            found[key] = PIXELS if canonical(name) == PIXELS else check_name(name)
-    return found
+            checked[key] = PIXELS if canonical(name) == PIXELS else check_name(name)
+    return checked
 
 
 def _require_storable(key: str, value: Setting) -> None:
@@ -325,7 +340,9 @@ def _identity(
     values = chosen.model_dump()
     declared = {key: values[key] for key in sorted(entry.identity)}
     defaults = {key: field.default for key, field in entry.settings.model_fields.items()}
-    usual = {**defaults, **(settings_files.resolve(entry, names, declared) if known is None else known)}
+    if known is None:
+        known = settings_files.resolve(entry, names, declared)
+    usual = {**defaults, **known}
     if "features" not in declared and chosen.features != usual["features"]:  # they may decide the recipe
         named = {**declared, "features": chosen.features}
         usual = {**defaults, **settings_files.resolve(entry, names, named), "features": usual["features"]}
@@ -336,9 +353,12 @@ def _of_config(
     config: Mapping[str, Any], row: Row, identity: dict[str, Setting] | None = None, card: Card | None = None
 ) -> Run:
     card = load_card(config["dataset"]) if card is None else card
-    things = _things(card, config["protocol"], row.split_seed, config["method"], config["budget"])
-    settings = parse(things[2].settings, config["settings"], row.run)
+    entry = _entry(config["method"], config["budget"])
+    rule = _rule(card, config["protocol"], row.split_seed)
+    settings = parse(entry.settings, config["settings"], row.run)
     base = _of_config(config["base"], row, card=card) if "base" in config else None
-    own = {key: getattr(settings, key) for key in things[2].identity} if identity is None else identity
+    if identity is None:
+        identity = {key: getattr(settings, key) for key in entry.identity}
     named = {key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")}
-    return _run({**named, "seed": row.seed, "split_seed": row.split_seed}, own, things, settings, base)
+    named |= {"seed": row.seed, "split_seed": row.split_seed}
+    return Run(_name(named, identity, settings, base), card, rule, entry, settings, base)

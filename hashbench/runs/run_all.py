@@ -1,14 +1,9 @@
 """Many runs, each a task: of this process, of workers that may die, or of a cluster."""
 
-import os
 import platform
-import shlex
-import subprocess
-import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -27,7 +22,6 @@ from hashbench.jobs.local import LocalPool, gpus_in_turn, local_pool, visible_gp
 from hashbench.jobs.node import RESULTS
 from hashbench.jobs.task import AUTO, Died, DriverFile, Input, Postponed, Stopped, Task
 from hashbench.models import MODELS
-from hashbench.runs.command import command_of
 from hashbench.runs.data import open_data
 from hashbench.runs.execute import failed_row
 from hashbench.runs.guard import is_saved, row_of, stored_row
@@ -52,7 +46,6 @@ class RunTask(Task):
     spec: Run
     store: Store
     options: Options
-    processes: int = 1
     failure: str | None = None
     timeout_s: float | None = None  # this and the following are for a node of a cluster
     cores: int = 1
@@ -72,9 +65,8 @@ class RunTask(Task):
             return self._record(self.failure)
         if _is_executed(self.spec, self.store):
             return Postponed()
-        several = self.processes > 1 and self.spec.base is None and self.spec.method.several_processes
         with suppress(TimeIsOver):
-            return self._row_by_torchrun() if several else row_of(self.spec, self.store, self.options)
+            return row_of(self.spec, self.store, self.options)
         return Stopped()
 
     def _record(self, reason: str) -> Row:
@@ -86,20 +78,6 @@ class RunTask(Task):
                 self.store.write(row)
             return row
 
-    def _row_by_torchrun(self) -> Row:
-        if (row := stored_row(self.spec, self.store)) is not None:
-            return row
-        train = shlex.split(command_of(self.spec.name, self.spec.name.identity, asymmetric=self.spec.asymmetric))[1:]
-        torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={self.processes}"]
-        command = [sys.executable, *torchrun, "-m", "hashbench", *train, "--device", self.options.device]
-        share = max(1, parallel.available_cores() // self.processes)
-        environment = {**os.environ, "HASHBENCH_RESULTS": str(self.store.folder), parallel.N_THREADS: str(share)}
-        status = subprocess.run(command, env=environment, check=False).returncode  # noqa: S603  (words, and no shell)
-        row = self.store.find(self.spec.name.dataset, self.spec.name.protocol, self.name)
-        if row is None:
-            raise HashbenchError(f"torchrun ended with exit code {status} and stored no row")
-        return row
-
     def for_node(self) -> "RunTask":
         """The same task with the row of its base."""
         base = self.spec.base
@@ -107,12 +85,15 @@ class RunTask(Task):
 
     def inputs(self) -> list[Input]:
         """The files here that the run needs; the run itself reports missing ones."""
-        data, shared = paths.data(), (path for path in _data_files(self.spec) if path.is_file())
-        # committed weights lie among those that were downloaded
-        places = {p: f"data/{p.relative_to(data) if p.is_relative_to(data) else f'weights/{p.name}'}" for p in shared}
+        places: dict[Path, str] = {}
+        for path in _data_files(self.spec):
+            if path.is_file():
+                is_committed = not path.is_relative_to(paths.data())  # on a node such weights are among the others
+                place = f"weights/{path.name}" if is_committed else path.relative_to(paths.data())
+                places[path] = f"data/{place}"
         if self.spec.base is not None:
-            of_base = _working_files(self.store.run_folder(str(self.spec.base.name)))
-            places |= {path: f"{RESULTS}/{path.relative_to(self.store.folder)}" for path in of_base}
+            for path in _working_files(self.store.run_folder(str(self.spec.base.name))):
+                places[path] = f"{RESULTS}/{path.relative_to(self.store.folder)}"
         return [Input(path, DriverFile.at(path), place) for path, place in places.items()]
 
     def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Made | Died | Postponed:  # noqa: ARG002
@@ -126,17 +107,17 @@ class RunTask(Task):
                 store.write(base)
             with closing(LocalPool([environment], self.timeout_s)) as pool:
                 pool.give(0, here)
-                ((_, found),) = pool.ended()
-            if isinstance(found, HashbenchError):
-                raise found
-        if isinstance(found, Died | Postponed):
-            return found
-        made = Made(found, {path.name: path.read_bytes() for path in _working_files(store.run_folder(self.name))})
+                ((_, result),) = pool.ended()
+            if isinstance(result, HashbenchError):
+                raise result
+        if isinstance(result, Died | Postponed):
+            return result
+        files = {path.name: path.read_bytes() for path in _working_files(store.run_folder(self.name))}
         rmtree(store.run_folder(self.name), ignore_errors=True)
         path = store.rows_path(self.spec.name.dataset, self.spec.name.protocol)
         with suppress(HashbenchError), store.changing(path) as lines:  # a second run of this node would find the row
             lines[:] = [line for line in lines if line.name != self.name]
-        return made
+        return Made(result, files)
 
 
 def _working_files(folder: Path) -> list[Path]:
@@ -151,7 +132,8 @@ def _data_files(spec: Run) -> Iterator[Path]:
         yield path_of(card)
     features = {spec.settings.features, spec.protocol.compared_features} - {None, PIXELS}
     yield from (features_path(card.name, str(name)) for name in features)
-    weights, model = getattr(spec.settings, "weights", None), getattr(spec.settings, "model", None)
+    weights = getattr(spec.settings, "weights", None)
+    model = getattr(spec.settings, "model", None)
     if isinstance(weights, str) and weights.startswith(SHA256):
         yield from paths.weight_files(f"*-{weights.removeprefix(SHA256)[:N_SHOWN]}.*")
     elif weights == OFFICIAL and model is not None and (pretrained := MODELS.get(model).pretrained) is not None:
@@ -164,7 +146,6 @@ class Plan:
 
     jobs: int = 1  # AUTO: one is measured, then as many as fit
     timeout_s: float | None = None  # of one run; None: any number
-    processes: int = 1  # that train a run together
     ray: str | None = None
     cores: int = 1  # of a node, for each run
     memory_gib: float = 0.0  # 0: none is reserved
@@ -197,38 +178,38 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         return
     if plan.jobs != 1 or plan.timeout_s is not None:
         _extract_missing(specs, options)
-    tasks = [RunTask(spec, store, options, plan.processes) for spec in specs]
+    tasks = [RunTask(spec, store, options) for spec in specs]
     jobs = plan.jobs
     if jobs == AUTO:
         # a network takes more than what the other methods do
         tasks.sort(key=lambda task: not task.spec.method.needs_torch)
         first = yield from _measured(tasks.pop(0), plan)
         jobs = 1 if first is None or not tasks else jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
-    environments = gpus_in_turn(jobs, options.device, plan.processes)
+    environments = gpus_in_turn(jobs, options.device)
     pool = local_pool(jobs, plan.timeout_s, environments)
     with closing(follow(tasks, pool, ready=_is_ready, instead=_recorded_failure)) as results:
-        for at, found in results:
-            if not isinstance(found, Stopped | _NotBegun):
-                yield _outcome(tasks[at].spec, found)
+        for at, result in results:
+            if not isinstance(result, Stopped | _NotBegun):
+                yield _outcome(tasks[at].spec, result)
 
 
 def _measured(task: RunTask, plan: Plan) -> Generator[Outcome, None, Usage | None]:
     """Executes one run in a process of its own, yields how it ended, and returns what it used, if it has a row."""
     pool = LocalPool([{}], plan.timeout_s)
     usage = None
-    followed = follow([Measured(task)], pool, ready=lambda _: _is_ready(task), instead=_failure_of_measured)
+    followed = follow([Measured(task)], pool, ready=lambda _: _is_ready(task), instead=_recorded_failure)
     with closing(followed) as results:
-        for _, found in results:
-            row = found
-            if isinstance(found, tuple):
-                row, usage = found
+        for _, result in results:
+            row = result
+            if isinstance(result, tuple):
+                row, usage = result
             if not isinstance(row, Stopped | _NotBegun):
                 yield _outcome(task.spec, row)
     return usage
 
 
-def _outcome(spec: Run, found: Any) -> Outcome:
-    return Outcome(spec, found) if isinstance(found, Row) else Outcome(spec, None, str(found))
+def _outcome(spec: Run, result: Any) -> Outcome:
+    return Outcome(spec, result) if isinstance(result, Row) else Outcome(spec, None, str(result))
 
 
 def _is_ready(task: RunTask) -> bool:
@@ -239,12 +220,9 @@ def _is_ready(task: RunTask) -> bool:
 
 
 def _recorded_failure(task: Any, died: Died) -> Any:
-    return _recording(task, died, where=f"; what it printed is in {OUTPUT} of its folder")
-
-
-def _failure_of_measured(task: Any, died: Died) -> Any:
-    """As ``_recorded_failure``, also of the run inside of a task that measures it."""
-    return _recorded_failure(task.task if isinstance(task, Measured) else task, died)
+    """The task that records that the run died; ``task`` may also be one that measures the run."""
+    run_task: Any = task.task if isinstance(task, Measured) else task
+    return _recording(run_task, died, where=f"; what it printed is in {OUTPUT} of its folder")
 
 
 class _NotBegun(HashbenchError):  # noqa: N818  (what happened)
@@ -270,14 +248,16 @@ def _extract_missing(specs: Sequence[Run], options: Options) -> None:
     A worker has only its share of the cores, the others would wait for it, and a limit of time would count against it.
     """
     first: dict[tuple[Any, ...], Run] = {}
-    for spec in (each for given in specs for each in (given.base, given) if each is not None):
-        features, copies = spec.settings.features, getattr(spec.settings, "copies", 0)
+    bases = [spec.base for spec in specs if spec.base is not None]
+    for run in [*bases, *specs]:
+        features = run.settings.features
+        copies = getattr(run.settings, "copies", 0)
         # copies are of the training items of a protocol; whether they are there is seen where they are read
-        if features != PIXELS and (copies or not features_path(spec.card.name, features).is_file()):
-            first.setdefault((spec.card.name, features, copies and (spec.name.protocol, copies)), spec)
-    for spec in first.values():
+        if features != PIXELS and (copies or not features_path(run.card.name, features).is_file()):
+            first.setdefault((run.card.name, features, copies and (run.name.protocol, copies)), run)
+    for run in first.values():
         with suppress(HashbenchError):  # the run itself reports it
-            open_data(spec, options)
+            open_data(run, options)
 
 
 def _recording(task: RunTask, died: Died, where: str = "") -> RunTask:
@@ -290,27 +270,28 @@ class _Driver:
     """Gives runs to a cluster, holds their locks meanwhile, and stores the results of its nodes."""
 
     def __init__(self, store: Store, locks: ExitStack) -> None:
-        self._store, self._locks = store, locks
+        self._store = store
+        self._locks = locks
         self._held: dict[str, ExitStack] = {}
         self._ended: dict[str, Outcome] = {}
 
     def outcomes(self, specs: Sequence[Run], options: Options, plan: Plan, cluster: ray.Cluster) -> Iterator[Outcome]:
         """The outcome of each run, as they end; runs that others start from come before these, and are not yielded."""
-        gpus = plan.processes if options.device != "cpu" and cluster.has_gpus else 0
+        gpus = 1 if options.device != "cpu" and cluster.has_gpus else 0
         pool = ray.RayPool(cluster, cores=plan.cores, gpus=gpus, memory_gib=plan.memory_gib)
-        needed = [spec.base for spec in specs if spec.base is not None and not _has_base(spec, self._store)]
-        task_of = partial(RunTask, store=self._store, options=options, processes=plan.processes)
-        all_runs = {str(spec.name): spec for spec in [*needed, *specs]}
-        tasks = [task_of(spec, timeout_s=plan.timeout_s, cores=plan.cores) for spec in all_runs.values()]
-        given = {str(spec.name) for spec in specs}
+        bases = [spec.base for spec in specs if spec.base is not None and not _has_base(spec, self._store)]
+        runs = {str(run.name): run for run in [*bases, *specs]}.values()
+        tasks = [RunTask(run, self._store, options, timeout_s=plan.timeout_s, cores=plan.cores) for run in runs]
+        wanted = {str(spec.name) for spec in specs}
         with closing(follow(tasks, pool, ready=self._is_ready, instead=_recording)) as results:
-            for at, found in results:
+            for at, result in results:
                 task = tasks[at]
                 with self._held.pop(task.name, ExitStack()):
-                    is_made = isinstance(found, Made)
-                    outcome = self._stored(task, found) if is_made else Outcome(task.spec, None, str(found))
+                    outcome = _outcome(task.spec, result)
+                    if isinstance(result, Made):
+                        outcome = self._stored(task, result)
                 self._ended[task.name] = outcome
-                if task.name in given:
+                if task.name in wanted:
                     yield outcome
 
     def _is_ready(self, task: RunTask) -> bool:

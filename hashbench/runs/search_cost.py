@@ -32,8 +32,12 @@ from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 
 FILE = "search_cost.json"
-N_ENCODED, N_TIMES = 2000, 3  # items that are encoded, so many times
-N_QUERIES, MOST_S = 20, 1.0  # that are timed: fewer where they take more seconds
+# items that are encoded, so many times
+N_ENCODED = 2000
+N_TIMES = 3
+# that are timed: fewer where they take more seconds
+N_QUERIES = 20
+MOST_S = 1.0
 Array = NDArray[Any]
 
 
@@ -55,14 +59,13 @@ def search_cost(run: Run, row: Row, store: Store, candidates: int) -> SearchCost
     path = store.run_folder(row.run) / FILE
     if (kept := _read(path)) is not None and (kept.k, kept.candidates) == (rule.k, candidates):
         return kept
-    data, hasher = open_data(run), load_hasher(row, store, run=run)
+    data = open_data(run)
+    hasher = load_hasher(row, store, run=run)
     with open_arrays(path.with_name(CODES)) as stored:
         arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
-    without_floats = _without_floats(data, arrays, candidates) if isinstance(hasher, BinaryHasher) else None
-    with training_threads(1):
-        found = _measured(data, hasher, arrays, rule, candidates).model_copy(update={"without_floats": without_floats})
-    write_text(path, json.dumps(found.model_dump()) + "\n")
-    return found
+    cost = _measured(data, hasher, arrays, rule, candidates)
+    write_text(path, json.dumps(cost.model_dump()) + "\n")
+    return cost
 
 
 def _read(path: Path) -> SearchCost | None:
@@ -73,28 +76,33 @@ def _read(path: Path) -> SearchCost | None:
         return None
 
 
-def _without_floats(data: RunData, arrays: dict[str, Array], candidates: int) -> float:
-    """The recall of the candidates by Hamming distance, ordered by query times bits, of the codes that are saved."""
-    query, items, z = pack(arrays["query_codes"]), pack(arrays["database_codes"]), arrays[QUERY_ACTIVATIONS]
-    relevance = data.relevance
-    assert isinstance(relevance, NeighbourRelevance)
-    return float(np.nanmean(reordered_recall(query, items, z, relevance.ids, candidates)))
-
-
 def _measured(data: RunData, hasher: Hasher, arrays: dict[str, Array], rule: Neighbours, candidates: int) -> SearchCost:
     """The times of the codes that the run has saved."""
     queries = StoredRows(data.compared.items, data.ids.query_ids)
     database = StoredRows(data.compared.items, data.ids.database_ids)
     floats = _Floats(queries, database, rule, candidates)
+    without_floats = None
     if isinstance(hasher, BinaryHasher):
-        query, items, z = pack(arrays["query_codes"]), pack(arrays["database_codes"]), arrays[QUERY_ACTIVATIONS]
+        query = pack(arrays["query_codes"])
+        items = pack(arrays["database_codes"])
+        z = arrays[QUERY_ACTIVATIONS]
         by_query = {"bits": _hamming(query, items), "float": _asymmetric(query, items, z)}
+        relevance = data.relevance
+        assert isinstance(relevance, NeighbourRelevance)
+        without_floats = float(np.nanmean(reordered_recall(query, items, z, relevance.ids, candidates)))
     else:
         by_query = {"float": _estimates(cast("QuantisingHasher", hasher), arrays)}
-    query_ms = {name: floats.milliseconds(distances) for name, distances in by_query.items()}
-    encode_us = _encode_us(data, hasher)
-    cpu = str(provenance.hardware("cpu")["cpu"])
-    return SearchCost(cpu=cpu, k=rule.k, candidates=candidates, encode_us=encode_us, query_ms=query_ms)
+    with training_threads(1):
+        query_ms = {name: floats.milliseconds(distances) for name, distances in by_query.items()}
+        encode_us = _encode_us(data, hasher)
+    return SearchCost(
+        cpu=str(provenance.hardware("cpu")["cpu"]),
+        k=rule.k,
+        candidates=candidates,
+        encode_us=encode_us,
+        query_ms=query_ms,
+        without_floats=without_floats,
+    )
 
 
 def _encode_us(data: RunData, hasher: Hasher) -> float:
@@ -143,7 +151,9 @@ class _Floats:
 
     def __init__(self, queries: StoredRows, database: StoredRows, rule: Neighbours, candidates: int) -> None:
         self.queries = queries[slice(0, N_QUERIES)].astype(np.float32)
-        self.database, self.k, self.metric = database, rule.k, rule.metric
+        self.database = database
+        self.k = rule.k
+        self.metric = rule.metric
         self.candidates = min(candidates, database.shape[0])
 
     def milliseconds(self, distances: Callable[[int], Array]) -> float:
@@ -151,9 +161,9 @@ class _Floats:
         seconds = list[float]()
         for number, query in enumerate(self.queries):
             started = time.perf_counter()
-            found = np.argpartition(distances(number), self.candidates - 1)[: self.candidates]
-            items = self.database[found].astype(np.float32)
-            found = found[np.argsort(_floats_between(query, items, self.metric))[: self.k]]
+            candidates = np.argpartition(distances(number), self.candidates - 1)[: self.candidates]
+            items = self.database[candidates].astype(np.float32)
+            candidates = candidates[np.argsort(_floats_between(query, items, self.metric))[: self.k]]
             seconds.append(time.perf_counter() - started)
             if sum(seconds) > MOST_S:
                 break

@@ -32,7 +32,9 @@ FORM = "hash_functions"  # the setting of shallow methods that says what a model
 DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 CUSTOM = "custom"  # the name that a run on a custom data set has besides
 FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
-TUNED, PUBLISHED = "tuned", "published"  # tracks: what the closest recipe tunes the method to, or without that
+# tracks: what the closest recipe tunes the method to, or without that
+TUNED = "tuned"
+PUBLISHED = "published"
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,10 @@ def _sourced(parameters: Parameters, why: str = "", recipe: str | None = None) -
     of_file = {key: Sourced(p.value, p.source, p.note or why, released=p.released) for key, p in parameters.items()}
     if recipe is None:
         return of_file
-    notes = {key: f"{p.source}: {p.note}" if p.note else p.source for key, p in parameters.items()}
-    return {key: Sourced(p.value, "recipe", notes[key], recipe, p.of_authors) for key, p in of_file.items()}
+    return {
+        key: Sourced(p.value, "recipe", ": ".join(filter(None, (p.source, parameters[key].note))), recipe, p.of_authors)
+        for key, p in of_file.items()
+    }
 
 
 class When(Strict):
@@ -116,9 +120,13 @@ class Tuned(Strict):
     def _with_sources(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        own: dict[str, Any] = {key: values[key] for key in ("why", "tuned", "skip") if key in values}
-        tables = {key: v if isinstance(v, dict) else {"value": v} for key, v in values.items() if key not in own}
-        return {**own, "parameters": {key: {"source": "ours", **table} for key, table in tables.items()}}
+        texts = {key: values[key] for key in ("why", "tuned", "skip") if key in values}
+        parameters = dict[str, Any]()
+        for key, value in values.items():
+            if key not in texts:
+                table = value if isinstance(value, dict) else {"value": value}
+                parameters[key] = {"source": "ours", **table}
+        return {**texts, "parameters": parameters}
 
     @property
     def reason(self) -> str:
@@ -194,12 +202,12 @@ def method_file(method: str) -> MethodFile:
 @read_once
 def recipes() -> dict[str, Recipe]:
     """All recipes by name; raises HashbenchError if one of the files is not valid."""
-    found = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
-    for name, recipe in found.items():
-        _line(name, found)
-        if recipe.heads is not None and recipe.heads not in found:
+    recipes = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
+    for name, recipe in recipes.items():
+        _line(name, recipes)
+        if recipe.heads is not None and recipe.heads not in recipes:
             raise HashbenchError(f"{'/'.join(RECIPES)}: {name}: heads names another recipe, not {recipe.heads}")
-    return found
+    return recipes
 
 
 def sourced(
@@ -228,13 +236,15 @@ def sourced(
         of_features = "features" in general and general["features"].value != PIXELS
         of_kind = {**names, "kind": "features"} if of_features else names
         general = {**_default_network(_recipes_for(names["method"], is_deep=True), of_kind), **general}
-    of_features = CUSTOM in names and ("model" not in method.settings.model_fields or _form(general) in FORMS)
+    of_features = CUSTOM in names
+    if "model" in method.settings.model_fields:
+        of_features &= "model" in general and general["model"].value in FORMS
     of_data = _features_of_custom_data(names) if of_features and "features" not in given else {}
     general |= of_data
     if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
         general["features"] = Sourced(taken, "default", "the input of the model")
     settled = {key: general[key] for key in SETTLED if key in general}
-    known = {**names, "features": PIXELS, **{key: str(found.value) for key, found in settled.items()}}
+    known = {**names, "features": PIXELS, **{key: str(source.value) for key, source in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
     chosen = recipe_of(method, known, general)
     of_recipe = _layers_of_recipe(chosen) if chosen is not None and is_deep else []
@@ -250,25 +260,24 @@ def names_of_data(card: Card) -> dict[str, str]:
     return {"kind": card.kind, CUSTOM: "yes"} if card.own else {"kind": card.kind}
 
 
-def _form(general: Mapping[str, Sourced]) -> Setting | None:
-    return general["model"].value if "model" in general else None
-
-
 def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
     """The features of a network that nobody names; empty where these are the items as they are stored."""
-    found = _default_network(_recipes_for(names["method"], is_deep=True), names).get("features")
-    if found is None:
+    features = _default_network(_recipes_for(names["method"], is_deep=True), names).get("features")
+    if features is None:
         return {}
-    return {"features": Sourced(found.value, "default", f"of a custom data set of images, as in recipe {found.recipe}")}
+    note = f"of a custom data set of images, as in recipe {features.recipe}"
+    return {"features": Sourced(features.value, "default", note)}
 
 
 def _scaling_of_custom_data(known: Mapping[str, str]) -> dict[str, Sourced]:
     """The scaling of a linear network of the features that are ``known``."""
     chosen = recipe_of_linear_network(known)
-    found = None if chosen is None else _matching(_layers_of_recipe(chosen), known).get("normalise")
-    if found is None:
+    values = {} if chosen is None else _matching(_layers_of_recipe(chosen), known)
+    if "normalise" not in values:
         return {}
-    return {"normalise": Sourced(found.value, "default", f"as in recipe {found.recipe}, for all methods on these data")}
+    scaling = values["normalise"]
+    note = f"as in recipe {scaling.recipe}, for all methods on these data"
+    return {"normalise": Sourced(scaling.value, "default", note)}
 
 
 def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, Sourced]) -> str | None:
@@ -276,7 +285,11 @@ def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, So
     is_deep = issubclass(method.settings, DeepSettings)
     if not is_deep and method.group != "shallow":
         return None
-    form = known["model"] if is_deep else str(general[FORM].value if FORM in general else "linear")
+    form = "linear"
+    if is_deep:
+        form = known["model"]
+    elif FORM in general:
+        form = str(general[FORM].value)
     conditions = _conditions_for(known["method"], is_deep=is_deep).get(form, {})
     return _recipe_for(conditions, {**known, "model": form})
 
@@ -286,10 +299,13 @@ def _recipe_for(conditions: Mapping[str, Mapping[str, str]], known: Mapping[str,
     # a recipe for these features is closer than one for a protocol's items, whatever else that one names; next is one
     # for features of the same network from images of another size
     for alike in (str, at_any_size):
-        own = {name: of for name, of in conditions.items() if alike(of.get("features", "")) == alike(known["features"])}
-        taken = {name: {**of, "features": known["features"]} for name, of in own.items()}
-        if found := _closest(taken, known):
-            return found
+        of_features = {
+            name: {**names, "features": known["features"]}
+            for name, names in conditions.items()
+            if alike(names.get("features", "")) == alike(known["features"])
+        }
+        if closest := _closest(of_features, known):
+            return closest
     return _closest(conditions, known)
 
 
@@ -301,26 +317,27 @@ def recipe_of_linear_network(known: Mapping[str, str]) -> str | None:
 
 def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
     """The values of ``sourced``."""
-    return {key: found.value for key, found in sourced(method, names, given).items()}
+    return {key: source.value for key, source in sourced(method, names, given).items()}
 
 
 def recipe_in(sources: Mapping[str, Sourced]) -> str | None:
     """The recipe that gives some of the ``sources`` of a run, which has at most one; None without any."""
-    return next((each.recipe for each in sources.values() if each.recipe is not None), None)
+    return next((source.recipe for source in sources.values() if source.recipe is not None), None)
 
 
 def track_of_base(sources: Mapping[str, Sourced], method: str) -> str:
     """The track of a run's base: the ``heads`` of its recipe, or of the closest one that this extends; else TUNED."""
     recipe = recipe_in(sources)
-    line = () if recipe is None else _line(recipe, recipes()).values()
-    heads = [each.heads for each in line if each.heads is not None]
+    if recipe is None:
+        return TUNED
+    heads = [parent.heads for parent in _line(recipe, recipes()).values() if parent.heads is not None]
     return heads[-1] if heads and tuned_in(heads[-1], method) is not None else TUNED
 
 
 def tuned(method: str) -> dict[str, Tuned]:
     """The settings to which ``method`` was tuned for each recipe with values of its own, by its name."""
-    found = {name: _tuned(name, method) for name, recipe in recipes().items() if recipe.parameters}
-    return {name: own for name, own in found.items() if own is not None and not own.skip}
+    tuned_by_recipe = {name: _tuned(name, method) for name, recipe in recipes().items() if recipe.parameters}
+    return {name: tuned for name, tuned in tuned_by_recipe.items() if tuned is not None and not tuned.skip}
 
 
 def tuned_in(recipe: str, method: str) -> Tuned | None:
@@ -330,27 +347,32 @@ def tuned_in(recipe: str, method: str) -> Tuned | None:
 
 def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
     """The values of the ``layers`` that match ``names`` and have no condition on ``without``; later ones win."""
-    matching = (own for when, own in layers if when.items() <= names.items() and not when.keys() & set(without))
-    return {key: value for own in matching for key, value in own.items()}
+    matching: dict[str, Sourced] = {}
+    for when, values in layers:
+        if when.items() <= names.items() and not when.keys() & set(without):
+            matching |= values
+    return matching
 
 
 @read_once
 def _layers_of_method(method: str) -> list[Layer]:
     file = method_file(method)
-    variants = [(each.when.names, _sourced(each.parameters, each.why)) for each in file.variants]
+    variants = [(variant.when.names, _sourced(variant.parameters, variant.why)) for variant in file.variants]
     return [({}, _sourced(file.parameters)), *variants]
 
 
 @read_once
 def _layers_of_recipe(recipe: str) -> list[Layer]:
     """The values of a recipe for all methods, of those that it extends, and of their variants."""
-    line, found = _line(recipe, recipes()), list[Layer]()
+    line = _line(recipe, recipes())
+    layers = list[Layer]()
     # a recipe without values of its own says that its data are like those of another, and the values are the other's
-    source = [recipe, *(name for name, each in line.items() if each.parameters)][-1]
-    for each in line.values():
-        own = [({}, each.parameters), *((variant.when.names, variant.parameters) for variant in each.variants)]
-        found += [(when, _sourced(parameters, recipe=source)) for when, parameters in own]
-    return found
+    source = [recipe, *(name for name, parent in line.items() if parent.parameters)][-1]
+    for parent in line.values():
+        layers.append(({}, _sourced(parent.parameters, recipe=source)))
+        for variant in parent.variants:
+            layers.append((variant.when.names, _sourced(variant.parameters, recipe=source)))
+    return layers
 
 
 @read_once
@@ -358,14 +380,16 @@ def _values_tuned(recipe: str | None, method: str) -> dict[str, Sourced]:
     """What ``method`` is tuned to by the ``recipe``; nothing without one, or if it is PUBLISHED."""
     if recipe in (None, PUBLISHED):
         return {}
-    own = _tuned(recipe, method)
-    return {} if own is None else _sourced(own.parameters, own.reason)
+    tuned = _tuned(recipe, method)
+    return {} if tuned is None else _sourced(tuned.parameters, tuned.reason)
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:
     """The method's settings of the recipe called ``recipe``, or else of the closest one that it extends."""
-    said = [own.methods[method] for own in _line(recipe, recipes()).values() if method in own.methods]
-    return said[-1] if said else None
+    tuned = None
+    for parent in _line(recipe, recipes()).values():
+        tuned = parent.methods.get(method, tuned)
+    return tuned
 
 
 def _line(name: str, known: Mapping[str, Recipe], after: tuple[str, ...] = ()) -> dict[str, Recipe]:
@@ -373,44 +397,50 @@ def _line(name: str, known: Mapping[str, Recipe], after: tuple[str, ...] = ()) -
     if name not in known or name in after:
         raise HashbenchError(f"{'/'.join(RECIPES)}: {after[-1]}: extends names another recipe, not {name}")
     parent = known[name].extends
-    return {**({} if parent is None else _line(parent, known, (*after, name))), name: known[name]}
+    line = {} if parent is None else _line(parent, known, (*after, name))
+    return {**line, name: known[name]}
 
 
 @read_once
 def _recipes_for(method: str, *, is_deep: bool) -> dict[str, Recipe]:
     """The recipes that the method can have: all that do not skip it, or for a shallow method those that tune it."""
-    known = {key: _tuned(key, method) for key in recipes()}
-    usable = [key for key, own in known.items() if (is_deep if own is None else not own.skip)]
-    return {key: recipes()[key] for key in usable}
+    usable = dict[str, Recipe]()
+    for name, recipe in recipes().items():
+        tuned = _tuned(name, method)
+        if is_deep if tuned is None else not tuned.skip:
+            usable[name] = recipe
+    return usable
 
 
 @read_once
 def _conditions_for(method: str, *, is_deep: bool) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    found: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
+    by_model: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
     for name, recipe in _recipes_for(method, is_deep=is_deep).items():
-        found[str(recipe.when.model)][name] = recipe.when.names
-    return found
+        by_model[str(recipe.when.model)][name] = recipe.when.names
+    return by_model
 
 
 def _default_network(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> dict[str, Sourced]:
     """The model, and the features if it is for some, of a run that names no model."""
-    conditions = dict[str, Mapping[str, str]]()
+    conditions = dict[str, dict[str, str]]()
     for name, recipe in usable.items():
-        of_kind = {"kind": recipe.default_model} if isinstance(recipe.default_model, str) else {}
         if recipe.default_model:
-            conditions[name] = {key: own for key, own in recipe.when.names.items() if key in DATA} | of_kind
+            conditions[name] = {key: value for key, value in recipe.when.names.items() if key in DATA}
+        if isinstance(recipe.default_model, str):
+            conditions[name]["kind"] = recipe.default_model
     chosen = _closest(conditions, names)
     if chosen is None:
         advice = f"no recipe has a default model for {names['dataset']}: name one with --model"
         raise HashbenchError(f"{'/'.join(RECIPES)}: {advice}")
-    found = {key: usable[chosen].when.names.get(key) for key in ("model", "features")}
-    return {key: Sourced(name, "recipe", recipe=chosen) for key, name in found.items() if name is not None}
+    names_of_recipe = usable[chosen].when.names
+    settled = [key for key in ("model", "features") if key in names_of_recipe]
+    return {key: Sourced(names_of_recipe[key], "recipe", recipe=chosen) for key in settled}
 
 
 def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> str | None:
     """The most specific recipe whose ``conditions`` match ``names``, if any; HashbenchError for two that are alike."""
-    holding = {name: own.items() for name, own in conditions.items() if own.items() <= names.items()}
-    closest = [name for name, own in holding.items() if not any(own < other for other in holding.values())]
+    holding = {name: when.items() for name, when in conditions.items() if when.items() <= names.items()}
+    closest = [name for name, when in holding.items() if not any(when < other for other in holding.values())]
     if len(closest) > 1:
         run = " ".join(names[key] for key in (*DATA[:2], "model") if key in names)
         fault = f"{' and '.join(closest)} fit {run} equally: give one of them another condition"
@@ -421,7 +451,7 @@ def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, st
 def _recipe(path: Path) -> Recipe:
     recipe = config.load(Recipe, path)
     for parameters in (recipe.parameters, *(variant.parameters for variant in recipe.variants)):
-        parse(_some_training_settings(), {key: own.value for key, own in parameters.items()}, str(path))
+        parse(_some_training_settings(), {key: stated.value for key, stated in parameters.items()}, str(path))
     kinds = [PIXELS, *FEATURES.names, *MODELS.names]
     known_methods = [*METHODS.names, *paths.entries("experiments", "methods")]  # a bundle has those of other packages
     methods = [("method", method, known_methods) for method in recipe.methods]

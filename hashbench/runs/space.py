@@ -35,10 +35,11 @@ class Range(Strict):
     def value(self, share: float) -> Setting:
         """The value at ``share`` of the way from ``low`` to ``high``, 0 <= ``share`` < 1."""
         whole = isinstance(self.low, int) and isinstance(self.high, int)
-        low, high = self.low, self.high + whole
-        found = low * (high / low) ** share if self.log else low + (high - low) * share
-        found = int(found) if whole else float(f"{found:.{DIGITS}g}")
-        return min(max(found, self.low), self.high)  # a rounded value may lie outside
+        low = self.low
+        high = self.high + whole
+        value = low * (high / low) ** share if self.log else low + (high - low) * share
+        value = int(value) if whole else float(f"{value:.{DIGITS}g}")
+        return min(max(value, self.low), self.high)  # a rounded value may lie outside
 
     def share(self, value: Any) -> float:
         """How far ``value`` is on the way from ``low`` to ``high``."""
@@ -151,8 +152,11 @@ def _shares(space: Space, n: int, *seed: object) -> list[dict[str, float]]:
 
 def same_points(space: Space, other: Space) -> bool:
     """Whether both give the same trials: ``last`` says only how a choice is judged."""
-    one, two = ({key: values.model_dump(exclude={"last"}) for key, values in each.items()} for each in (space, other))
-    return one == two
+
+    def values_of(space: Space) -> dict[str, dict[str, Any]]:
+        return {key: values.model_dump(exclude={"last"}) for key, values in space.items()}
+
+    return values_of(space) == values_of(other)
 
 
 def at_edge(space: Space, chosen: Mapping[str, Setting]) -> dict[str, End]:

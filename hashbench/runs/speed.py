@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 SECONDS = 20.0  # of steps
 LONG_S = 1.0  # a part of the encoding, or of the scoring, that takes so long tells how long all takes
-SMALLEST, LEAST = 1 / 256, 64  # of all items: the first part, and the number of items that it has at least
+# of all items: the first part, and the number of items that it has at least
+SMALLEST = 1 / 256
+LEAST = 64
 Ids = NDArray[np.int64]
 
 
@@ -96,8 +98,8 @@ def _require_inputs(run: Run, *, weights: bool) -> None:
     """Raises HashbenchError, with how to get it, for the first input that is not here; features are inputs too."""
     for missing in missing_inputs([run], weights=weights)[str(run.name)]:
         raise HashbenchError(f"not here: {missing.what}: {missing.remedy}")
-    for each in (run, run.base):
-        name = PIXELS if each is None else each.settings.features
+    names = [part.settings.features for part in (run, run.base) if part is not None]
+    for name in names:
         if name != PIXELS and not features_path(run.card.name, name).is_file():
             how = f"hashbench features {run.card.name} --model {name} extracts them, and says how long that takes"
             raise HashbenchError(f"not here: the features {name} of {run.card.name}: {how}")
@@ -108,22 +110,28 @@ def _measured(run: Run, store: Store, folder: Path, options: Options, seconds: f
     from hashbench.training.device import pick_device
     from hashbench.training.speed import Enough, StepClock
 
-    base, base_hasher = None, None
+    base = None
+    base_hasher = None
     if run.base is not None and is_saved(run.base, store):
         base_hasher = load_saved(run.base, store, options.device)
     elif run.base is not None:
         base, base_hasher = _measured(run.base, store, folder / "base", options, seconds)
     folder.mkdir(exist_ok=True)
-    data, clock = open_data(run, options), StepClock(seconds)
+    data = open_data(run, options)
+    clock = StepClock(seconds)
     n_items = _items_of_all_steps(run, data)
     started = time.perf_counter()
     try:
         hasher = run.method.fit(run.settings, replace(data.training(folder, options, base_hasher), after_step=clock))
         train_s = time.perf_counter() - started
-        timed_items, timed_steps, timed_s = n_items, clock.n_all_steps, train_s
+        timed_items = n_items
+        timed_steps = clock.n_all_steps
+        timed_s = train_s
     except Enough:
         hasher = _hasher(run, clock, folder, options, base_hasher)
-        timed_items, timed_steps, timed_s = clock.n_items, clock.n_steps, clock.timed_s
+        timed_items = clock.n_items
+        timed_steps = clock.n_steps
+        timed_s = clock.timed_s
         train_s = clock.before_s + n_items / timed_items * timed_s
     hasher.save(folder)
     encode_s, score_s = _encoding_and_scoring(hasher, data, folder, options)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Damaged = Broken  # is called with the error of each row that cannot be read
 REPEAT = "~"  # in the name of a row, between the run and a digest: the same run with other values, from another machine
 # in the folder of a run; who holds the lock is in a file of its own: the lock file is emptied
-LOCK, HOLDER = "lock", "lock-holder.txt"
+LOCK = "lock"
+HOLDER = "lock-holder.txt"
 OUTPUT = "output.txt"  # what the run printed in a worker
 _NAME = re.compile(r'\{"run":"([^"\\]+)"')
 
@@ -54,7 +55,7 @@ class Line:
 
 def lines_in(text: str, path: Path) -> list[Line]:
     """The lines of a file of rows, in their order."""
-    found: list[Line] = []
+    lines: list[Line] = []
     known: set[str] = set()  # names, and whole lines: two branches in git may have added the same one
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and line not in known:
@@ -62,8 +63,8 @@ def lines_in(text: str, path: Path) -> list[Line]:
             name = f"line {number}" if start is None else start[1]
             name = repeat_name(name, line) if name in known else name
             known |= {name, line}
-            found.append(Line(path, number, name, line))
-    return found
+            lines.append(Line(path, number, name, line))
+    return lines
 
 
 def repeat_name(run: str, line: str) -> str:
@@ -87,8 +88,8 @@ def lines_of(path: Path) -> dict[str, Line]:
     """The lines of a file of rows by name, read once for as long as the file stays as it is."""
     if not path.exists():  # nor a folder above it: writing says so
         return {}
-    found: dict[str, Line] = once(f"rows {path}", path, None, lambda: {line.name: line for line in read_lines(path)})
-    return found
+    lines: dict[str, Line] = once(f"rows {path}", path, None, lambda: {line.name: line for line in read_lines(path)})
+    return lines
 
 
 def files_of_run(folder: Path) -> list[Path]:
@@ -116,6 +117,11 @@ class Store:
     def run_folder(self, run: str) -> Path:
         """The folder of a run's checkpoints, codes, histogram and log."""
         return self.folder / "runs" / run
+
+    def run_folders(self) -> list[Path]:
+        """The folders of all runs, sorted by their names."""
+        folder = self.run_folder("")
+        return sorted(folder.iterdir()) if folder.is_dir() else []
 
     def evidence(self, row: "Row") -> dict[str, Path]:
         """Where the counts of a row are kept to be committed, by the names of their files in the run's folder."""
@@ -226,14 +232,14 @@ class Store:
 
     def line_named(self, name: str) -> Line:
         """The line that ``named`` reads."""
-        found = {line.name: line for line in self.begun(name)}
-        if len(found) > 1 and name not in found:
-            raise HashbenchError(f"run {name!r} is not one but {len(found)}: {', '.join(sorted(found)[:3])} ...")
-        if not found:
+        lines = {line.name: line for line in self.begun(name)}
+        if len(lines) > 1 and name not in lines:
+            raise HashbenchError(f"run {name!r} is not one but {len(lines)}: {', '.join(sorted(lines)[:3])} ...")
+        if not lines:
             fault = unknown("run", name, (line.name for line in self.lines()))
             other = "hashbench --results FOLDER, in Python results=FOLDER, names another folder"
             raise HashbenchError(f"{fault} (rows are read from {self.folder}; {other})")
-        return found.get(name) or next(iter(found.values()))
+        return lines.get(name) or next(iter(lines.values()))
 
     def begun(self, name: str) -> list[Line]:
         """The rows whose names start with ``name``, of further rows of a run only those whose whole name it is."""

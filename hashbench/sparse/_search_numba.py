@@ -35,14 +35,14 @@ def open_buckets(
 @inner
 def _new_items(bucket: int, is_open: Any, codes: Ints, indptr: Longs, ids: Ints, exclude: int) -> int:
     """The number of items in ``bucket`` that are in no open bucket, without ``exclude``."""
-    found = indptr[bucket + 1] - indptr[bucket]
+    n_new = indptr[bucket + 1] - indptr[bucket]
     if codes.shape[1] > 1:
         for entry in range(indptr[bucket], indptr[bucket + 1]):
-            found -= np.int64(_is_seen(codes[ids[entry]], is_open))
+            n_new -= np.int64(_is_seen(codes[ids[entry]], is_open))
     if exclude >= 0 and not _is_seen(codes[exclude], is_open):
         for other in codes[exclude]:
-            found -= np.int64(other == bucket)
-    return found
+            n_new -= np.int64(other == bucket)
+    return n_new
 
 
 @inner
@@ -113,8 +113,10 @@ def insert(distance: float, item: int, best: Doubles, best_id: Longs) -> None:
     if at > 0 and best[at - 1] == distance and best_id[at - 1] == item:
         return
     for i in range(last, at, -1):
-        best[i], best_id[i] = best[i - 1], best_id[i - 1]
-    best[at], best_id[at] = distance, item
+        best[i] = best[i - 1]
+        best_id[i] = best_id[i - 1]
+    best[at] = distance
+    best_id[at] = item
 
 
 @compiled

@@ -18,7 +18,10 @@ from hashbench.foundation.parallel import slices
 
 MAX_D = 1 << 20  # the most buckets
 BLOCK_VALUES = 1 << 20  # activations that are compared at a time
-ACTIVATIONS, EMBEDDINGS, BUCKETS, D = "activations", "embeddings", "buckets", "d"
+ACTIVATIONS = "activations"
+EMBEDDINGS = "embeddings"
+BUCKETS = "buckets"
+D = "d"
 
 Ints = NDArray[np.int32]
 
@@ -31,16 +34,17 @@ class SparseCodes:
     d: int
 
     def __post_init__(self) -> None:
-        given, of = self.buckets, f"{self.d} buckets"
+        buckets = self.buckets
+        size = f"{self.d} buckets"
         if not 1 <= self.d <= MAX_D:
-            raise HashbenchError(f"sparse codes of {of}: 1 to {MAX_D} are possible")
-        if given.ndim != 2 or not 1 <= given.shape[1] <= self.d:
-            raise HashbenchError(f"sparse codes of shape {given.shape}: [n, k] with k from 1 to {self.d}, of {of}")
-        if given.dtype.kind not in "ui" or (given.size and not (given.min() >= 0 and given.max() < self.d)):
-            raise HashbenchError(f"sparse codes: whole numbers from 0 to {self.d - 1} are expected, of {of}")
-        if not (given[:, 1:] > given[:, :-1]).all():
+            raise HashbenchError(f"sparse codes of {size}: 1 to {MAX_D} are possible")
+        if buckets.ndim != 2 or not 1 <= buckets.shape[1] <= self.d:
+            raise HashbenchError(f"sparse codes of shape {buckets.shape}: [n, k] with k from 1 to {self.d}, of {size}")
+        if buckets.dtype.kind not in "ui" or (buckets.size and not (buckets.min() >= 0 and buckets.max() < self.d)):
+            raise HashbenchError(f"sparse codes: whole numbers from 0 to {self.d - 1} are expected, of {size}")
+        if not (buckets[:, 1:] > buckets[:, :-1]).all():
             raise HashbenchError("sparse codes: the buckets of an item must ascend, none twice")
-        object.__setattr__(self, "buckets", np.ascontiguousarray(given, np.int32))
+        object.__setattr__(self, "buckets", np.ascontiguousarray(buckets, np.int32))
 
     @property
     def k(self) -> int:
@@ -90,7 +94,8 @@ def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
     if k == 1:
         return block.argmax(axis=1)[:, None]
     least = np.partition(block, d - k, axis=1)[:, d - k, None]
-    above, level = block > least, block == least
+    above = block > least
+    level = block == least
     missing = k - above.sum(axis=1, keepdims=True)
     return np.nonzero(above | (level & (level.cumsum(axis=1) <= missing)))[1].reshape(n, k)
 

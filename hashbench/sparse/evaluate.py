@@ -27,7 +27,8 @@ def evaluate(
     progress: bool = False,
 ) -> Retrieval:
     """The searches for the nearest 1, 4 and 16 items, or all of fewer; items that share a label are relevant."""
-    n, n_queries = len(embeddings), len(query_embeddings)
+    n = len(embeddings)
+    n_queries = len(query_embeddings)
     if itself and n != n_queries:
         raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
     if (n_items := n - itself) < 1:
@@ -39,15 +40,17 @@ def evaluate(
     buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1) if codes is None else codes  # all items in one
     activations = np.zeros((n_queries, 1)) if codes is None else query_activations
     if activations is None or activations.shape != (n_queries, buckets.d):
-        given = "none" if activations is None else f"of shape {activations.shape}"
-        raise HashbenchError(f"query activations {given}: [{n_queries}, {buckets.d}] is expected")
-    index, exclude = build(buckets, embeddings), np.arange(n_queries) if itself else np.full(n_queries, -1)
+        shape_text = "none" if activations is None else f"of shape {activations.shape}"
+        raise HashbenchError(f"query activations {shape_text}: [{n_queries}, {buckets.d}] is expected")
+    index = build(buckets, embeddings)
+    exclude = np.arange(n_queries) if itself else np.full(n_queries, -1)
 
     def nearest(top: int, rows: NDArray[np.bool_] | slice = slice(None)) -> SearchResult:
-        asked = activations[rows], query_embeddings[rows]
-        return query(index, *asked, top, exclude=exclude[rows], workers=workers, progress=progress)
+        queries = activations[rows], query_embeddings[rows]
+        return query(index, *queries, top, exclude=exclude[rows], workers=workers, progress=progress)
 
-    reranked, wide = {}, nearest(min(max(CUTOFFS), n_items))
+    reranked = {}
+    wide = nearest(min(max(CUTOFFS), n_items))
     for cutoff in reversed(CUTOFFS):
         # a query whose own k buckets held enough has the beginning of the wide list for fewer; the others search again
         wide = SearchResult(wide.ids[:, :cutoff], wide.distances[:, :cutoff], *wide[2:])

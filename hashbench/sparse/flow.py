@@ -51,7 +51,8 @@ def optimum(
     of flow pays one of each, so the result loses at most 2 n_c k (e_1 + e_2) / scale: the ``loss_bound``. The scale is
     the largest with which the solver's potentials and the total cost certainly fit into int64.
     """
-    means, prices = np.asarray(class_means, np.float64), np.asarray(lam, np.float64)
+    means = np.asarray(class_means, np.float64)
+    prices = np.asarray(lam, np.float64)
     _require(means, k, prices)
     n_classes, d = means.shape
     prices = np.broadcast_to(prices, d)
@@ -114,7 +115,8 @@ def _min_cost_flow(cost: Ints, price: Ints, bucket: Ints, k: int) -> Bools:
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow
 
     n_classes, d = cost.shape
-    classes, buckets = np.arange(n_classes, dtype=np.int32), np.arange(n_classes, n_classes + d, dtype=np.int32)
+    classes = np.arange(n_classes, dtype=np.int32)
+    buckets = np.arange(n_classes, n_classes + d, dtype=np.int32)
     network: Any = SimpleMinCostFlow()
     for tail, head, unit_cost in (
         (np.repeat(classes, d), np.tile(buckets, n_classes), cost.ravel()),

@@ -50,11 +50,14 @@ class SparseHasher(ABC):
 
     def output(self, data: SearchItems, *, progress: bool = False) -> SparseOutput:
         """The buckets and embeddings of the queries and the database."""
-        queries, labels, query_labels = data.queries.whole(), data.database.labels, data.queries.labels
+        queries = data.queries.whole()
+        labels = data.database.labels
+        query_labels = data.queries.labels
         if labels is None or query_labels is None:
             raise HashbenchError("codes searched by buckets are scored by labels, and this protocol goes by distances")
         with progress_bar("encode", "item", 2 * len(data.database), shown=progress) as bar:
-            embeddings, query_embeddings = self._embed_rows(data.database, bar), self.embed(queries)
+            embeddings = self._embed_rows(data.database, bar)
+            query_embeddings = self.embed(queries)
             among_items = SearchedSet(labels, embeddings, query_labels, query_embeddings, itself=False)
             among_queries = SearchedSet(query_labels, query_embeddings, query_labels, query_embeddings, itself=True)
             if self.k:
@@ -147,15 +150,16 @@ class SearchedSet(NamedTuple):
         """The retrieval; with buckets also the histogram of the codes as Hamming codes, to compare with other codes."""
         from hashbench.sparse.evaluate import as_hamming, evaluate  # imports Numba: half a second
 
-        items, asked = (self.codes, self.embeddings, self.labels), (self.activations, self.query_embeddings)
-        found = evaluate(*items, *asked, self.query_labels, itself=self.itself, progress=progress)
+        items = (self.codes, self.embeddings, self.labels)
+        queries = (self.activations, self.query_embeddings)
+        retrieval = evaluate(*items, *queries, self.query_labels, itself=self.itself, progress=progress)
         query_codes = self.query_codes
         if self.codes is None or query_codes is None:
-            return {"retrieval": found}
+            return {"retrieval": retrieval}
         relevance = from_labels(self.query_labels, self.labels)
         counted = histogram.count(as_hamming(query_codes), as_hamming(self.codes), relevance)
         without_itself = histogram.without_itself(counted, relevance) if self.itself else counted
-        return {"retrieval": found, "histogram": without_itself}
+        return {"retrieval": retrieval, "histogram": without_itself}
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +171,8 @@ class SparseOutput:
 
     def save(self, folder: Path) -> None:
         """If there are buckets, writes codes.npz: the buckets of the database and the activations of the queries."""
-        codes, activations = self.among_items.codes, self.among_items.activations
+        codes = self.among_items.codes
+        activations = self.among_items.activations
         if codes is None or activations is None:
             return
         arrays: dict[str, Any] = {"buckets": codes.buckets, "d": codes.d, "query_activations": activations}
@@ -176,7 +181,9 @@ class SparseOutput:
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The counts of both searches; relevance is computed from the labels of the sets."""
         database, test = (each.counts(progress=progress) for each in (self.among_items, self.among_queries))
-        distinct, codes, query_codes = None, self.among_items.codes, self.among_items.query_codes
+        distinct = None
+        codes = self.among_items.codes
+        query_codes = self.among_items.query_codes
         if codes is not None and query_codes is not None:
             distinct = DistinctCodes(queries=query_codes.n_distinct, database=codes.n_distinct)
         return Counted(database, test, distinct=distinct)

@@ -74,10 +74,10 @@ def invert(codes: SparseCodes) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
 def as_float32(embeddings: NDArray[np.floating]) -> Floats:
     """``embeddings`` [n, m] as float32; raises HashbenchError if one is not finite or longer than 1e18."""
     with np.errstate(over="ignore"):
-        found = np.ascontiguousarray(embeddings, np.float32)
-    if not (np.isfinite(found).all() and (np.abs(found) <= LARGEST_NORM / np.sqrt(found.shape[1])).all()):
+        converted = np.ascontiguousarray(embeddings, np.float32)
+    if not (np.isfinite(converted).all() and (np.abs(converted) <= LARGEST_NORM / np.sqrt(converted.shape[1])).all()):
         raise HashbenchError("embeddings: not finite (NaN or inf), or longer than 1e18: finite ones are expected")
-    return found
+    return converted
 
 
 def squared_norms(embeddings: Floats) -> NDArray[np.float64]:

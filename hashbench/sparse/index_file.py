@@ -15,7 +15,8 @@ from hashbench.foundation.files import atomic
 from hashbench.sparse.codes import SparseCodes
 from hashbench.sparse.index import Index, invert
 
-FORMAT, VERSION = "hashbench sparse index", 1
+FORMAT = "hashbench sparse index"
+VERSION = 1
 TYPES = {"codes": "<i4", "indptr": "<i8", "ids": "<i4", "norms": "<f4", "embeddings": "<f4"}
 ALIGNMENT = 64  # bytes: a cache line
 
@@ -36,18 +37,18 @@ def save(index: Index, path: Path) -> int:
 def load(path: Path, *, verify: bool = False) -> Index:
     """The index in ``path``, whose arrays are mapped into memory; ``verify`` compares them with their checksum."""
     with _opened(path) as (file, arrays):
-        said = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}
+        checksums = {name: str(file.attrs[name]) for name in ("embeddings_sha256", "codes_sha256", "sha256")}
         codes = SparseCodes(np.array(arrays["codes"]), int(file.attrs["d"]))
         if arrays["indptr"].shape != (codes.d + 1,):
             raise ValueError("its arrays do not fit each other")
-        index = Index(codes, *invert(codes), arrays["embeddings"], arrays["norms"], said["embeddings_sha256"])
+        index = Index(codes, *invert(codes), arrays["embeddings"], arrays["norms"], checksums["embeddings_sha256"])
         # the table is computed again and compared, because compiled code uses it as indices without bounds checks
         same = all(np.array_equal(array, arrays[name]) for name, array in _table(index).items())
-        if not same or codes.sha256() != said["codes_sha256"]:
+        if not same or codes.sha256() != checksums["codes_sha256"]:
             raise ValueError("its codes or its table are damaged")
         if index.embeddings.ndim != 2 or not len(index.ids) == len(index.norms) == len(index.embeddings) > 0:
             raise ValueError("its arrays do not fit each other")
-        if verify and _sha256(arrays) != said["sha256"]:
+        if verify and _sha256(arrays) != checksums["sha256"]:
             raise ValueError("its checksum is another")
         return index
 

@@ -22,9 +22,11 @@ class _InRounds(RowObjective):
     def __init__(self, labels: Tensor, base: Base, *, margin: float, l2: float) -> None:
         super().__init__()
         if labels.ndim != 1 or labels.is_floating_point() or not bool((labels >= 0).all()):
-            several = "these items have several labels" if labels.ndim != 1 else "some items have no class"
-            raise HashbenchError(f"{base} compares examples by class, one each, and {several}")
-        self.base, self.margin, self.l2 = base, margin, l2
+            fault = "these items have several labels" if labels.ndim != 1 else "some items have no class"
+            raise HashbenchError(f"{base} compares examples by class, one each, and {fault}")
+        self.base = base
+        self.margin = margin
+        self.l2 = l2
         self.n_classes = 0  # in a batch: found in the first one, and the same in all that a sampler draws in rounds
         self.register_buffer("labels", labels, persistent=False)
 
@@ -36,16 +38,16 @@ class _InRounds(RowObjective):
 
     def classes_in(self, rows: Tensor) -> int:
         """The number of classes in the batch ``rows`` [M], two or more, in two or more rounds (npairs: two)."""
-        found = self.labels[rows].cpu().numpy()
-        n_classes = len(np.unique(found))
+        classes = self.labels[rows].cpu().numpy()
+        n_classes = len(np.unique(classes))
         if n_classes < 2:
             raise HashbenchError(f"{self.base}: classes in the batch: {n_classes}; a negative needs two or more")
-        if len(found) == n_classes:
+        if len(classes) == n_classes:
             raise HashbenchError(f"{self.base}: one example a class in the batch; a positive needs two or more")
-        if len(found) % n_classes or (found.reshape(-1, n_classes) != found[:n_classes]).any():
+        if len(classes) % n_classes or (classes.reshape(-1, n_classes) != classes[:n_classes]).any():
             raise HashbenchError(f"{self.base}: the batch is not in rounds, each of the same classes in the same order")
-        if self.base == "npairs" and len(found) != 2 * n_classes:
-            raise HashbenchError(f"npairs: {len(found) // n_classes} examples a class in the batch; a pair has two")
+        if self.base == "npairs" and len(classes) != 2 * n_classes:
+            raise HashbenchError(f"npairs: {len(classes) // n_classes} examples a class in the batch; a pair has two")
         return n_classes
 
 
@@ -75,7 +77,9 @@ class HashObjective(_InRounds):
         self, labels: Tensor, base: Base, *, k: int, lam: float, variant: Variant, margin: float, l2: float
     ) -> None:
         super().__init__(labels, base, margin=margin, l2=l2)
-        self.k, self.lam, self.variant = k, lam, variant
+        self.k = k
+        self.lam = lam
+        self.variant = variant
 
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:  # noqa: ARG002
         """The scalar to minimise, float64; it draws no random numbers."""

@@ -33,12 +33,12 @@ class Centroids:
         d, width = self.centres.shape
         if embeddings.ndim != 2 or embeddings.shape[1] != width:
             raise HashbenchError(f"embeddings of shape {embeddings.shape}: the centroids have width {width}")
-        found = np.empty((len(embeddings), d))  # float64: rounding does not decide between two of float32
+        scores = np.empty((len(embeddings), d))  # float64: rounding does not decide between two of float32
         for rows in slices(len(embeddings), BLOCK_ROWS):
             block = as_float32(embeddings[rows])
             product = block.astype(np.float64) @ self.centres.T.astype(np.float64)
-            found[rows] = np.minimum(2 * product - squared_norms(self.centres) - squared_norms(block)[:, None], 0)
-        return found
+            scores[rows] = np.minimum(2 * product - squared_norms(self.centres) - squared_norms(block)[:, None], 0)
+        return scores
 
 
 # one by default; before scikit-learn 1.4, and so in [Jeong and Song 2018], it was ten
@@ -51,8 +51,8 @@ def fit(embeddings: NDArray[np.floating], d: int, seed: int, *, n_init: int = 1)
         raise HashbenchError(f"{d} centroids of embeddings of shape {embeddings.shape}: [n, m], and d from 1 to n")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different rows than clusters: logged below
-        found = KMeans(d, random_state=seed % 2**32, n_init=n_init).fit(as_float32(embeddings))
-    n_used = len(np.unique(found.labels_))
+        kmeans = KMeans(d, random_state=seed % 2**32, n_init=n_init).fit(as_float32(embeddings))
+    n_used = len(np.unique(kmeans.labels_))
     if n_used < d:
         log.warning("k-means: %d of %d centroids have an item; no more embeddings differ", n_used, d)
-    return Centroids(found.cluster_centers_)
+    return Centroids(kmeans.cluster_centers_)

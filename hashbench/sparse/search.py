@@ -208,17 +208,29 @@ def _groups(bucket: Ints) -> Iterator[NDArray[np.intp]]:
 
 
 def _search_bucket(
-    index: Index, queries: _Queries, query_rows: Longs, bucket: Ints, found: Doubles, found_id: Longs, pairs: Longs
+    index: Index,
+    queries: _Queries,
+    query_rows: Longs,
+    bucket: Ints,
+    all_best: Doubles,
+    all_best_id: Longs,
+    pairs: Longs,
 ) -> None:
-    asked, at = queries.take(query_rows[pairs]), bucket[pairs[0]]
-    best, best_id = _no_items(len(pairs), found.shape[1])
-    start, stop = int(index.indptr[at]), int(index.indptr[at + 1])
+    searching = queries.take(query_rows[pairs])
+    at = bucket[pairs[0]]
+    best, best_id = _no_items(len(pairs), all_best.shape[1])
+    start = int(index.indptr[at])
+    stop = int(index.indptr[at + 1])
     longest = np.sqrt(np.float64(index.norms[start:stop].max(initial=0)))
-    slack = (index.embeddings.shape[1] + 8) * ROUNDING * (np.sqrt(asked.norms) + longest) ** 2 + TINY
+    slack = (index.embeddings.shape[1] + 8) * ROUNDING * (np.sqrt(searching.norms) + longest) ** 2 + TINY
     for part in slices(stop - start, max(LEAST_ITEMS, PRODUCT_VALUES // len(best))):
         tile = slice(start + part.start, start + part.stop)
-        items, norms, ids = index.embeddings[tile], index.norms[tile], index.ids[tile]
-        rows, is_few = asked.embeddings, len(pairs) <= FEW_QUERIES
+        items = index.embeddings[tile]
+        norms = index.norms[tile]
+        ids = index.ids[tile]
+        rows = searching.embeddings
+        is_few = len(pairs) <= FEW_QUERIES
         product = np.ascontiguousarray((items @ rows.T).T) if is_few else rows @ items.T  # <query, item> [q, n]
-        keep_nearest(product, norms, items, ids, rows, asked.norms, slack, asked.exclude, best, best_id)
-    found[pairs], found_id[pairs] = best, best_id
+        keep_nearest(product, norms, items, ids, rows, searching.norms, slack, searching.exclude, best, best_id)
+    all_best[pairs] = best
+    all_best_id[pairs] = best_id

@@ -38,7 +38,8 @@ class Batch:
         flip = None if moves.flip is None else moves.flip.clone()
         offset = None if moves.offset is None else moves.offset.clone()
         moves = replace(moves, flip=flip, offset=offset)
-        rows, items = self.rows.clone(), self.items.clone()
+        rows = self.rows.clone()
+        items = self.items.clone()
         return replace(self, rows=rows, items=items, augmentation=moves, tanh_scale=alpha)
 
     def take(self, other: "Batch") -> None:
@@ -64,7 +65,11 @@ class Batches:
         n_views: int,
         spare: tuple[int, int] | None,
     ) -> None:
-        self.settings, self.device, self.seed, self.n_views, self.spare = settings, device, data.seed, n_views, spare
+        self.settings = settings
+        self.device = device
+        self.seed = data.seed
+        self.n_views = n_views
+        self.spare = spare
         self.has_copies = data.copies is not None
         items = torch.from_numpy(data.items if data.copies is None else data.copies)
         self.items = items.to(device) if fits_beside_training(items.nbytes, device) else items
@@ -76,7 +81,8 @@ class Batches:
         step would let a GPU idle.
         """
         generator = _generator(self.seed, "augment", epoch)
-        moves, copies = list[Augmentation](), list[Tensor]()
+        moves = list[Augmentation]()
+        copies = list[Tensor]()
         for rows in examples:
             moves.append(self._augmentation(len(rows), generator))
             if self.has_copies:

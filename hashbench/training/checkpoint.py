@@ -15,7 +15,9 @@ from hashbench.foundation.errors import HashbenchError, one_line, printable
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import note
 
-FILE, BEFORE = "checkpoint.pt", "checkpoint-before.pt"  # the last checkpoint, and the one before it
+# the last checkpoint, and the one before it
+FILE = "checkpoint.pt"
+BEFORE = "checkpoint-before.pt"
 _DIGEST = 32  # the file starts with 32 bytes of SHA-256: torch's archive does not detect a flipped bit in a tensor
 
 MadeBy = Mapping[str, str]
@@ -57,7 +59,9 @@ def load(folder: Path, config: str, here: MadeBy = UNKNOWN) -> tuple[int, dict[s
     for path in paths:
         try:
             content = read(path)
-            of_config, epochs_done, state = content["config"], int(content["epochs_done"]), content["state"]
+            of_config = content["config"]
+            epochs_done = int(content["epochs_done"])
+            state = content["state"]
             differences = _differences(content.get("made_by", {}), here)
         except Exception as error:
             reason = f"{path}: a damaged checkpoint ({type(error).__name__}: {printable(one_line(error), 100)})"
@@ -85,8 +89,8 @@ def read(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
     if not _is_whole(content):
         raise ValueError("the content does not have its checksum")
-    found: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
-    return found
+    state: dict[str, Any] = torch.load(io.BytesIO(content[_DIGEST:]), map_location="cpu", weights_only=True)
+    return state
 
 
 def last_whole(folder: Path) -> Path | None:

@@ -188,7 +188,8 @@ class RecordedSteps:
     """
 
     def __init__(self, parts: StepParts, recorder: Recorder) -> None:
-        self.parts, self.recorder = parts, recorder
+        self.parts = parts
+        self.recorder = recorder
         self.n_examples = 0  # of a batch that is recorded: that of the first one
         self.recorded: _RecordedStep | None = None
         self.is_checked = self.is_given_up = False
@@ -221,7 +222,8 @@ class RecordedSteps:
     ) -> Tensor:
         before = self._state(generator)
         loss = plain()
-        after, gradients = self._state(generator), self._gradients()
+        after = self._state(generator)
+        gradients = self._gradients()
         self._set(before, generator)
         try:
             other = recorded.run(batch, generator)
@@ -238,7 +240,8 @@ class RecordedSteps:
         return loss
 
     def _give_up(self, why: str) -> None:
-        self.recorded, self.is_given_up = None, True
+        self.recorded = None
+        self.is_given_up = True
         note(f"note: the steps are not replayed as CUDA graphs, and so take longer: {why}")
 
     def _gradients(self) -> dict[nn.Parameter, Tensor | None]:
@@ -269,14 +272,15 @@ class _State(NamedTuple):
 
 def _apart(plain: Sequence[Tensor | None], others: Sequence[Tensor | None]) -> float:
     """The largest relative difference of two of the tensors; the norm of a small one counts as 1% of that of all."""
-    norms, differences = list[float](), list[float]()
-    for expected, found in zip(plain, others, strict=True):
-        if expected is None or found is None:
+    norms = list[float]()
+    differences = list[float]()
+    for expected, other in zip(plain, others, strict=True):
+        if expected is None or other is None:
             norms.append(0.0)
-            differences.append(0.0 if expected is found else math.inf)
+            differences.append(0.0 if expected is other else math.inf)
         else:
             norms.append(float(torch.linalg.vector_norm(expected.double())))
-            differences.append(float(torch.linalg.vector_norm((expected - found).double())))
+            differences.append(float(torch.linalg.vector_norm((expected - other).double())))
     if not all(map(math.isfinite, differences)):
         return math.inf
     least = max(0.01 * math.hypot(*norms), 1e-30)

@@ -39,10 +39,12 @@ from hashbench.training.layer_steps import steps_of
 from hashbench.training.settings import SHA256, DeepSettings, TrainingSettings
 from hashbench.training.weights import BackboneFile, Layout
 
-WEIGHTS, SHAPE = "hasher.safetensors", "hasher.json"
+WEIGHTS = "hasher.safetensors"
+SHAPE = "hasher.json"
 Normalisation = ChannelNormalisation | MeanSubtraction | Prepared
 # items at a time; the batch of networks of ImageNet is smaller, because their images have about 224 x 224 pixels
-ENCODE_BATCH, PREPARED_BATCH = 1000, 100
+ENCODE_BATCH = 1000
+PREPARED_BATCH = 100
 MOST_VALUES = 1 << 28  # of one item, as a card may state
 
 
@@ -53,7 +55,9 @@ class DeepHasher(BinaryHasher, nn.Module):
 
     def __init__(self, settings: TrainingSettings, item_shape: tuple[int, ...], value_max: float = 1.0) -> None:
         super().__init__()
-        self.settings, self.item_shape, self.value_max = settings, item_shape, value_max
+        self.settings = settings
+        self.item_shape = item_shape
+        self.value_max = value_max
         images = settings.input_images
         self.normalised = _normalisation(settings.model, settings.normalise, item_shape, value_max, images)
         shape = channels_first_shape(item_shape)
@@ -66,7 +70,8 @@ class DeepHasher(BinaryHasher, nn.Module):
             width=settings.width,
             norm=settings.hash_norm,
         )
-        network, hash_layer = self.encoder[0], self.encoder[1]
+        network = self.encoder[0]
+        hash_layer = self.encoder[1]
         assert isinstance(hash_layer, nn.Linear)
         most = hash_layer.in_features
         if self.has_head:
@@ -83,7 +88,9 @@ class DeepHasher(BinaryHasher, nn.Module):
         the file of pretrained weights (None: in the data folder). Of ``base``, a trained DeepHasher, backbone and
         normalisation are copied; or, if the settings have a head, its last layer.
         """
-        model, named, normalised = self.settings.model, self.settings.weights, self.normalised
+        model = self.settings.model
+        named = self.settings.weights
+        normalised = self.normalised
         if not isinstance(normalised, Prepared) and named == RANDOM_WEIGHTS:
             files.pretrained_model(model)  # it has none to do without: raises HashbenchError
         if base is not None and not self.has_head:
@@ -97,7 +104,8 @@ class DeepHasher(BinaryHasher, nn.Module):
             if isinstance(self.backbone, KernelResponses):
                 self.backbone.fit(normalised(items))
         if self.has_head:
-            last, unit = self.encoder[1:], self.encoder.get_submodule("0.normalised")
+            last = self.encoder[1:]
+            unit = self.encoder.get_submodule("0.normalised")
             expected = Layout("linear", 1.0, "unit_norm", (unit.get_buffer("mean").shape[0],), 1.0)
             if not isinstance(base, DeepHasher) or base.layout != expected:
                 raise HashbenchError("base: no linear head on features that are centred and of norm 1")
@@ -140,8 +148,8 @@ class DeepHasher(BinaryHasher, nn.Module):
     @property
     def layout(self) -> Layout:
         """The layout of backbone and normalisation, with which weights and a base must agree."""
-        own = self.settings
-        return Layout(own.model, own.width, own.normalise, self.item_shape, self.value_max)
+        settings = self.settings
+        return Layout(settings.model, settings.width, settings.normalise, self.item_shape, self.value_max)
 
     def forward(self, inputs: Tensor) -> Tensor:
         """Activations [n, outputs] of normalised inputs."""
@@ -157,13 +165,13 @@ class DeepHasher(BinaryHasher, nn.Module):
         step = PREPARED_BATCH if isinstance(self.normalised, Prepared) else ENCODE_BATCH
         # by default cuDNN computes float32 in TF32; activations near 0 would then have other signs than on the CPU
         exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
-        found = []
+        blocks = []
         with exactly, progress_bar("encode", "item", len(items), shown=progress) as bar:
             for part in slices(len(items), step):
                 batch = torch.from_numpy(np.ascontiguousarray(items[part])).to(device)
-                found.append(self(self.normalised(batch)).float().cpu().numpy())
+                blocks.append(self(self.normalised(batch)).float().cpu().numpy())
                 bar.update(len(batch))
-        return np.concatenate(found)
+        return np.concatenate(blocks)
 
     def as_module(self) -> nn.Module:
         """Normalisation and encoder, one after the other, in evaluation."""
@@ -196,10 +204,10 @@ class DeepHasher(BinaryHasher, nn.Module):
     def load(settings: TrainingSettings, folder: Path, device: str = "auto") -> "DeepHasher":
         """The hasher that ``save`` wrote; raises DamagedHasher if its files are damaged or do not fit ``settings``."""
         damage = OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError
-        told = retold(
+        damaged = retold(
             lambda cause: f"{folder}: not a whole hasher of these settings: {cause}", *damage, by=DamagedHasher
         )
-        with told:
+        with damaged:
             kept = json_object((folder / SHAPE).read_text())
             shape = tuple(int(size) for size in kept["item_shape"])
             if not 0 < prod(shape) <= MOST_VALUES:

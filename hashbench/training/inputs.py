@@ -95,9 +95,11 @@ def _blocks(items: Tensor) -> Iterator[Tensor]:
 
 def _mean(blocks: Iterable[Tensor]) -> Tensor:
     # one running sum: a list of sums (small tensors between the large blocks) would keep the heap from shrinking
-    total, n = torch.zeros((), dtype=torch.float64), 0
+    total = torch.zeros((), dtype=torch.float64)
+    n = 0
     for block in blocks:
-        total, n = total + block.sum(dim=0), n + len(block)
+        total = total + block.sum(dim=0)
+        n = n + len(block)
     return total / n
 
 
@@ -118,7 +120,8 @@ class Augmentation:
         """The windows of the stored images ``items`` [n, H, W, C], the slice ``part`` of the batch, if ``spare``."""
         if self.spare is None or self.offset is None:
             return items
-        height, width = items.shape[1] - self.spare[0], items.shape[2] - self.spare[1]
+        height = items.shape[1] - self.spare[0]
+        width = items.shape[2] - self.spare[1]
         picture, y, x = _positions(self.offset[:, part], height, width, items.device)
         return items[picture, y, x]
 
@@ -146,12 +149,13 @@ def draw_augmentation(
     With ``spare``, crop_flip cuts a window out of each stored image instead. Groups of ``sharing`` consecutive images
     get the same flip and shift. The numbers are drawn on the CPU, so they are the same for every device.
     """
-    own, offset = -(-n // sharing), None
-    flip = torch.rand(own, generator=generator) < 0.5 if how != "none" else None
+    n_draws = -(-n // sharing)
+    offset = None
+    flip = torch.rand(n_draws, generator=generator) < 0.5 if how != "none" else None
     if how == "crop_flip" and spare is None:
-        offset = torch.randint(0, 2 * PAD + 1, (2, own), generator=generator)
+        offset = torch.randint(0, 2 * PAD + 1, (2, n_draws), generator=generator)
     elif how == "crop_flip" and spare is not None:
-        offset = torch.stack([torch.randint(0, most + 1, (own,), generator=generator) for most in spare])
+        offset = torch.stack([torch.randint(0, most + 1, (n_draws,), generator=generator) for most in spare])
     flip, offset = (each if each is None else each.repeat_interleave(sharing, -1)[..., :n] for each in (flip, offset))
     return Augmentation(flip, offset, spare)
 
@@ -160,5 +164,6 @@ def _positions(offset: Tensor, height: int, width: int, device: torch.device) ->
     """The indices of images [n, 1, 1], rows [n, height, 1] and columns [n, 1, width] of windows at ``offset``."""
     rows, columns = offset.to(device, non_blocking=True)  # a blocking copy would let the GPU idle
     picture = torch.arange(len(rows), device=device)
-    y, x = rows[:, None] + torch.arange(height, device=device), columns[:, None] + torch.arange(width, device=device)
+    y = rows[:, None] + torch.arange(height, device=device)
+    x = columns[:, None] + torch.arange(width, device=device)
     return picture[:, None, None], y[:, :, None], x[:, None, :]

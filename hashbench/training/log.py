@@ -8,8 +8,11 @@ from typing import Any
 from hashbench.foundation.files import atomic, reported, write_text
 from hashbench.training.trackers import TRACKERS
 
-FILE, PICTURE = "metrics.jsonl", "training.png"
-HELD_OUT_AP, TRAIN_AP = "held_out_ap", "train_ap"  # in the lines of epochs after which --eval-every scored items
+FILE = "metrics.jsonl"
+PICTURE = "training.png"
+# in the lines of epochs after which --eval-every scored items
+HELD_OUT_AP = "held_out_ap"
+TRAIN_AP = "train_ap"
 TITLES = {
     "loss": "loss",
     HELD_OUT_AP: "held-out AP",
@@ -50,13 +53,14 @@ class Log:
 
 def read(folder: Path) -> list[dict[str, float]]:
     """The lines of metrics.jsonl; a last line that a killed process did not finish is left out."""
-    path, found = folder / FILE, []
+    path = folder / FILE
+    lines = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
-            found.append(json.loads(line))
+            lines.append(json.loads(line))
         except (ValueError, RecursionError):
             break
-    return found
+    return lines
 
 
 def seconds(folder: Path) -> float:

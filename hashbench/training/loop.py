@@ -14,7 +14,7 @@ from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.progress import bar as progress_bar
 from hashbench.losses import ItemObjective, RowObjective
 from hashbench.losses.hswd import transport
-from hashbench.training import checkpoint, distributed, graphs, optimiser
+from hashbench.training import checkpoint, graphs, optimiser
 from hashbench.training.batch import Batch, Batches, generator_of_objective
 from hashbench.training.device import (
     fastest_algorithms,
@@ -37,36 +37,35 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     """The hasher trained on ``data``, after the last epoch (never the epoch that is best on the queries).
 
     Checkpoints are saved between epochs. The random numbers of an epoch depend on the seed and the epoch, so a run that
-    was killed and started again ends with the same weights, bit for bit on a CPU. If several processes train together,
-    all return the hasher and the first one writes files. The checkpoints stay until the caller removes them. Raises
-    TrainingFailed, which names ``method``, if the loss is not finite, a batch raises HashbenchError, or all codes are
-    equal; and TimeIsOver, after a checkpoint, if the next epoch would end after ``data.stop_at``.
+    was killed and started again ends with the same weights, bit for bit on a CPU. The checkpoints stay until the caller
+    removes them. Raises TrainingFailed, which names ``method``, if the loss is not finite, a batch raises
+    HashbenchError, or all codes are equal; and TimeIsOver, after a checkpoint, if the next epoch would end after
+    ``data.stop_at``.
     """
     no_room = f"{method}: no memory on the GPU for the network and the training items: another program may use it"
     with retold(lambda _: no_room, torch.OutOfMemoryError):
         trainer = Trainer(settings, objective, data, method)
     trainer.resume()
     config = {"method": method, "seed": data.seed, **settings.model_dump()}
-    log = Log(data.folder, trainer.epochs_done, data.track, config) if data.group.is_first else None
+    log = Log(data.folder, trainer.epochs_done, data.track, config)
     n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
-    total, done = settings.epochs * n_examples, trainer.epochs_done * n_examples
+    total = settings.epochs * n_examples
+    done = trainer.epochs_done * n_examples
     threads = threads_for(trainer.hasher.encoder, settings.batch_size)
     with threads, progress_bar("train", "item", total, shown=data.progress, scaled=True, done=done) as bar:
         latest: dict[str, float] = {}
         for epoch in range(trainer.epochs_done, settings.epochs):
             values = trainer.epoch(epoch, bar)
-            found = trainer.evaluate_if_due()
-            if log is not None:
-                log.write(**values, **found)
-            latest |= {"loss": values["loss"], **found}
+            scores = trainer.evaluate_if_due()
+            log.write(**values, **scores)
+            latest |= {"loss": values["loss"], **scores}
             shown = ", ".join(f"{TITLES[name]} {value:.4f}" for name, value in latest.items())
             bar.set_postfix_str(f"epoch {epoch + 1} of {settings.epochs}, {shown}", refresh=False)
             trainer.stop_if_time_is_over()
             trainer.save_checkpoint_if_due()
     trainer.finish()
-    if log is not None:
-        trainer.hasher.save(data.folder)
-        log.close()
+    trainer.hasher.save(data.folder)
+    log.close()
     return trainer.hasher
 
 
@@ -74,11 +73,13 @@ class Trainer:
     """Trains one hasher; it holds the hasher, the optimiser, the objective and the number of finished epochs."""
 
     def __init__(self, settings: TrainingSettings, objective: RowObjective, data: TrainingData, method: str) -> None:
-        self.settings, self.objective, self.data, self.method = settings, objective, data, method
+        self.settings = settings
+        self.objective = objective
+        self.data = data
+        self.method = method
         self.device = pick_device(data.device)
         self.precision = settings.precision_on(self.device.type, data.compute)
-        # a checkpoint is resumed with the same arithmetic only; the number of processes changes just the order of sums;
-        # no checkpoint is of a compiled encoder, or of channels that are not last
+        # a checkpoint is resumed with the same arithmetic only; none is of a compiled encoder, or of channels not last
         arithmetic = [self.device.type, self.precision, False, True]
         torch.manual_seed(derive_seed(data.seed, "weights"))
         self.sampler = sampler(settings, torch.from_numpy(data.labels), data.seed)
@@ -86,7 +87,6 @@ class Trainer:
         self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
         beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
         self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
-        self.hasher.encoder = distributed.with_synchronised_batch_norm(self.hasher.encoder, data.group, self.device)
         self.hasher.to(self.device)
         self.objective.to(self.device)
         self.batches = Batches(settings, data, self.device, objective.n_views, self.hasher.spare)
@@ -98,11 +98,9 @@ class Trainer:
 
     def resume(self) -> None:
         """Loads the checkpoint of this configuration, if there is one."""
-        group = self.data.group
-        found = checkpoint.load(self.data.folder, self.config, self.made_by) if group.is_first else None
-        found = distributed.broadcast_from_first(found, group)
-        if found is not None:
-            self.epochs_done, state = found
+        saved = checkpoint.load(self.data.folder, self.config, self.made_by)
+        if saved is not None:
+            self.epochs_done, state = saved
             for name, part in self._parts().items():
                 part.load_state_dict(state[name])
 
@@ -116,7 +114,8 @@ class Trainer:
 
         One epoch is trained in any case, so that many short calls come to an end.
         """
-        now, stop_at = time.monotonic(), self.data.stop_at
+        now = time.monotonic()
+        stop_at = self.data.stop_at
         last_s = now - self.epoch_began
         self.epoch_began = now
         if stop_at is not None and now + last_s > stop_at and self.epochs_done < self.settings.epochs:
@@ -125,7 +124,7 @@ class Trainer:
 
     def _save_checkpoint(self) -> None:
         is_last = self.epochs_done == self.settings.epochs
-        if self.data.group.is_first and not is_last and self._weights_are_finite():
+        if not is_last and self._weights_are_finite():
             state = {name: part.state_dict() for name, part in self._parts().items()}
             checkpoint.save(self.data.folder, self.config, self.epochs_done, state, self.made_by)
             self.saved_at = time.monotonic()
@@ -137,16 +136,19 @@ class Trainer:
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
         """Trains one epoch and returns its values for the log: mean loss, learning rate, seconds, ..."""
         started = time.monotonic()
-        losses, n_trained = list[Tensor](), 0
+        losses = list[Tensor]()
+        n_trained = 0
         for n_examples, loss in self.steps(epoch):
             losses.append(loss)
             n_trained += n_examples
             bar.update(n_examples)
             if self.data.after_step is not None:
                 self.data.after_step(self.hasher, n_examples)
-        found: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
-        self.epochs_done, first, last = epoch + 1, epoch * len(losses), (epoch + 1) * len(losses) - 1
-        for step, value in enumerate(found, first):
+        values: list[float] = torch.stack(losses).tolist()  # read once: reading a value makes a GPU idle
+        self.epochs_done = epoch + 1
+        first = epoch * len(losses)
+        last = (epoch + 1) * len(losses) - 1
+        for step, value in enumerate(values, first):
             if not math.isfinite(value):
                 raise self._failure(f"epoch {epoch}, step {step}: the loss is {value}: a smaller lr may help")
         self.objective.after_epoch(epoch)
@@ -154,7 +156,7 @@ class Trainer:
         return {
             "epoch": epoch,
             "step": last,
-            "loss": sum(found) / len(found),
+            "loss": sum(values) / len(values),
             "lr": learning_rate(self.settings, epoch, last, self.n_steps),
             "alpha": tanh_scale(self.settings, epoch, last),
             "images_per_s": round(n_trained / seconds, 1),
@@ -167,7 +169,8 @@ class Trainer:
 
         The training is the same without it: an epoch sets its random numbers and the mode of the network itself.
         """
-        every, evaluate = self.data.eval_every, self.data.evaluate
+        every = self.data.eval_every
+        evaluate = self.data.evaluate
         is_due = every and (self.epochs_done % every == 0 or self.epochs_done == self.settings.epochs)
         if not is_due or evaluate is None:
             return {}
@@ -196,8 +199,7 @@ class Trainer:
 
     def steps(self, epoch: int) -> Iterator[tuple[int, Tensor]]:
         """Trains an epoch step by step: yields the number of examples of a step, and its loss, on the device."""
-        rank = self.data.group.rank
-        torch.manual_seed(derive_seed(self.data.seed, "dropout", epoch, *([rank] if rank else [])))
+        torch.manual_seed(derive_seed(self.data.seed, "dropout", epoch))
         generator = generator_of_objective(self.data.seed, epoch)
         examples = self.sampler(epoch)
         self.n_steps = self.settings.epochs * len(examples)
@@ -228,18 +230,15 @@ class Trainer:
 
     def _plain(self, batch: Batch, generator: torch.Generator) -> Tensor:
         """The loss of a batch, detached; afterwards all weights have their gradients."""
-        group, n = self.data.group, len(batch.items)
         self.optimiser.zero_grad(set_to_none=True)
-        own = self._codes(batch, group.share(n))
-        loss = self._loss(distributed.gather_with_gradient(own, n, group), batch, generator)
+        loss = self._loss(self._codes(batch), batch, generator)
         loss.backward()  # type: ignore[no-untyped-call]
-        # not those of the objective: each process computes the whole loss, and so their whole gradient
-        distributed.sum_gradients(self.hasher.encoder.parameters(), group)
         return loss.detach()
 
     def _how_much_memory(self, batch: Batch) -> str:
         """What a step that finds no memory needs, and which batch size fits."""
-        n, n_views = len(batch.items), self.objective.n_views
+        n = len(batch.items)
+        n_views = self.objective.n_views
         text = f"no memory for a step with {n} items"
         if self.device.type != "cuda":
             return f"{text}: a smaller batch_size"
@@ -286,11 +285,11 @@ class Trainer:
         return value + weight * transport(codes, generator) if weight else value
 
     def _recorded(self) -> RecordedSteps | None:
-        """What records the steps of a long run on a GPU, in one process; else None."""
+        """What records the steps of a long run on a GPU; else None."""
         recorder = graphs.recorder_for(self.device)
         n_examples = self.settings.steps_per_epoch * self.settings.batch_size or len(self.data.items)
         n_steps = self.settings.epochs * n_examples / self.settings.batch_size
-        if recorder is None or not self.data.group.is_alone or n_steps < graphs.LEAST_STEPS:
+        if recorder is None or n_steps < graphs.LEAST_STEPS:
             return None
         has_own_steps = type(self.objective).after_epoch is not RowObjective.after_epoch
         is_static = not has_own_steps and not self.objective.uses_cpu

@@ -8,7 +8,10 @@ from torch import nn
 
 from hashbench.training.settings import TrainingSettings
 
-RISE, START, END = 0.3, 25.0, 1e4  # one_cycle: as torch.optim.lr_scheduler.OneCycleLR has them by default
+# one_cycle: as torch.optim.lr_scheduler.OneCycleLR has them by default
+RISE = 0.3
+START = 25.0
+END = 1e4
 
 
 def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module | None = None) -> torch.optim.Optimizer:
@@ -46,7 +49,8 @@ def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module |
 def set_learning_rate(optimiser: torch.optim.Optimizer, settings: TrainingSettings, lr: float) -> None:
     """Sets the learning rate of every group; "lr_inside" rescales the velocity: old gradients keep their old rate."""
     for group in optimiser.param_groups:
-        before, group["lr"] = group["lr"], lr * group["lr_multiplier"]
+        before = group["lr"]
+        group["lr"] = lr * group["lr_multiplier"]
         if settings.momentum_form == "lr_inside" and before > 0 and group["lr"] not in (0, before):
             for values in group["params"]:
                 velocity = optimiser.state[values].get("momentum_buffer")
@@ -62,7 +66,8 @@ def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0, n_steps
     """
     if settings.lr_schedule == "one_cycle":
         return one_cycle(settings.lr, step, n_steps)
-    now, every = (epoch if settings.lr_unit == "epoch" else step), settings.lr_decay_every
+    now = epoch if settings.lr_unit == "epoch" else step
+    every = settings.lr_decay_every
     return settings.lr * settings.lr_decay ** (now // every) if every else settings.lr
 
 
@@ -70,9 +75,13 @@ def one_cycle(peak: float, step: int, n_steps: int) -> float:
     """The rate of ``step`` in a training of ``n_steps``: one rise and one fall, by cosines (Smith and Topin 2019)."""
     top = RISE * n_steps - 1
     if step <= top:
-        first, last, part = peak / START, peak, step / top
+        first = peak / START
+        last = peak
+        part = step / top
     else:
-        first, last, part = peak, peak / START / END, (step - top) / (n_steps - 1 - top)
+        first = peak
+        last = peak / START / END
+        part = (step - top) / (n_steps - 1 - top)
     return last + (first - last) * (1 + math.cos(math.pi * part)) / 2
 
 

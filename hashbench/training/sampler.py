@@ -62,7 +62,8 @@ class ClassRounds:
         if len(ids) < classes:
             raise HashbenchError(f"classes_per_batch = {classes}: the training examples are of {len(ids)} classes")
         if int(sizes.min()) < rounds:
-            smallest, size = int(ids[sizes.argmin()]), int(sizes.min())
+            smallest = int(ids[sizes.argmin()])
+            size = int(sizes.min())
             raise HashbenchError(f"class {smallest} has {size} training examples: a batch takes {rounds} of a class")
         members = labels.argsort(stable=True)[int((labels < 0).sum()) :]
         return ClassRounds(members, sizes.cumsum(0) - sizes, sizes, classes, rounds, steps, seed)
@@ -82,13 +83,13 @@ def different(sizes: Tensor, n: int, generator: torch.Generator) -> Tensor:
     Floyd's algorithm, for all sizes at once: for j = size - n .. size - 1, draw t from 0 .. j; take t if it is new,
     else take j. It needs ``n`` draws, however large the size. A final shuffle makes all orders equally likely.
     """
-    found = torch.empty(*sizes.shape, n, dtype=torch.int64)
+    chosen = torch.empty(*sizes.shape, n, dtype=torch.int64)
     for i in range(n):
         newest = sizes - n + i
         drawn = (_uniform(sizes.shape, generator) * (newest + 1)).long()
-        is_there = (found[..., :i] == drawn[..., None]).any(-1)
-        found[..., i] = torch.where(is_there, newest, drawn)
-    return found.gather(-1, _uniform(found.shape, generator).argsort(-1))  # large ones are likelier among the last
+        is_there = (chosen[..., :i] == drawn[..., None]).any(-1)
+        chosen[..., i] = torch.where(is_there, newest, drawn)
+    return chosen.gather(-1, _uniform(chosen.shape, generator).argsort(-1))  # large ones are likelier among the last
 
 
 def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:

@@ -10,7 +10,8 @@ from hashbench.contract import PIXELS, BitSettings, CodeSettings, Precision
 from hashbench.foundation.parallel import ComputeOptions
 from hashbench.models import MODELS, RANDOM_WEIGHTS, whole_network
 
-OFFICIAL, SHA256 = "official", "sha256:"
+OFFICIAL = "official"
+SHA256 = "sha256:"
 N_SHOWN = 12  # characters of the checksum in the names of weights and of their features
 # These settings had no defaults in the first version, so the digests of all runs include them at any value.
 ALWAYS_WRITTEN = ("momentum", "hash_init", "clip_norm", "precision", "tanh_scale", "tanh_schedule", "tanh_rate")

@@ -26,8 +26,10 @@ from hashbench.models import (
 )
 from hashbench.training.settings import N_SHOWN, OFFICIAL, SHA256
 
-SUFFIX, KEY = ".safetensors", "hashbench"
-_BACKBONE, _NORMALISED = "backbone.", "normalised."
+SUFFIX = ".safetensors"
+KEY = "hashbench"
+_BACKBONE = "backbone."
+_NORMALISED = "normalised."
 _MOST_HEADER = 1 << 20
 
 
@@ -59,8 +61,8 @@ class BackboneFile:
         self.require(wanted)
         tensors = read_safetensors(self.path)
         for module, prefix in ((backbone, _BACKBONE), (normalised, _NORMALISED)):
-            own = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
-            load_tensors(module, own, f"{self.path}: {prefix}")
+            own_tensors = {name.removeprefix(prefix): tensors[name] for name in tensors if name.startswith(prefix)}
+            load_tensors(module, own_tensors, f"{self.path}: {prefix}")
 
     def require(self, wanted: Layout) -> None:
         """Raises HashbenchError, with the first difference, unless the file has the layout ``wanted``."""
@@ -68,7 +70,8 @@ class BackboneFile:
         for key, value in asdict(wanted).items():
             if found[key] != value:
                 remedy = f": --set width={found[key]:g}" if key == "width" else ""
-                own, needed = _text(found[key]), _text(value)
+                own = _text(found[key])
+                needed = _text(value)
                 raise HashbenchError(f"{self.path}: its {key.replace('_', ' ')} is {own}, this run's {needed}{remedy}")
 
 
@@ -120,21 +123,21 @@ def find(given: str) -> BackboneFile:
         return _of_checksum(given.removeprefix(SHA256), stored)
     if Path(given).is_file() or "/" in given or given.endswith(SUFFIX):
         return read(Path(given))
-    found = [given] if given in stored else [stem for stem in stored if stem.startswith(given)]
-    if len(found) != 1:
-        there = ", ".join(found or stored) or "none"
-        what = f"{len(found)} weights files begin with this name" if found else "no such weights"
+    stems = [given] if given in stored else [stem for stem in stored if stem.startswith(given)]
+    if len(stems) != 1:
+        there = ", ".join(stems or stored) or "none"
+        what = f"{len(stems)} weights files begin with this name" if stems else "no such weights"
         raise HashbenchError(f"--weights {given}: {what} in {paths.weights()}: {there}")
-    return read(stored[found[0]])
+    return read(stored[stems[0]])
 
 
 def _of_checksum(sha256: str, stored: dict[str, Path]) -> BackboneFile:
     for stem, path in stored.items():
         if stem.endswith(f"-{sha256[:N_SHOWN]}"):
-            found = read(path)
-            if found.sha256.startswith(sha256):
-                return found
-            raise HashbenchError(f"{path}: damaged: its checksum is {found.sha256}: make it again with pretrain")
+            weights_file = read(path)
+            if weights_file.sha256.startswith(sha256):
+                return weights_file
+            raise HashbenchError(f"{path}: damaged: its checksum is {weights_file.sha256}: make it again with pretrain")
     remedy = "create them with hashbench pretrain, or name their file with --weights FILE"
     raise HashbenchError(f"the weights of sha256:{sha256} are not in {paths.weights()}: {remedy}")
 
@@ -150,17 +153,18 @@ def weights_settings(model: str, given: str) -> tuple[dict[str, Setting], str | 
         pretrained_model(model)
         return {"weights": RANDOM_WEIGHTS}, None
     if has_backbone(model):
-        own = find(given)
-        return {"weights": f"{SHA256}{own.sha256}", "width": own.layout.width}, str(own.path)
-    found = identify(model, pretrained_model(model).weights, Path(given))
-    return {"weights": _setting_of(found.sha256, official=found.official)}, given
+        pretrained = find(given)
+        settings: dict[str, Setting] = {"weights": f"{SHA256}{pretrained.sha256}", "width": pretrained.layout.width}
+        return settings, str(pretrained.path)
+    file = identify(model, pretrained_model(model).weights, Path(given))
+    return {"weights": _setting_of(file.sha256, official=file.official)}, given
 
 
 def own_file(weights: str, file: str | None) -> BackboneFile:
     """The file of ``hashbench pretrain`` with the checksum in the setting ``weights``; None: from the data folder."""
-    found = find(weights) if file is None else read(Path(file))
-    _require_same(file, weights, found.sha256)
-    return found
+    weights_file = find(weights) if file is None else read(Path(file))
+    _require_same(file, weights, weights_file.sha256)
+    return weights_file
 
 
 def fill_backbone(model: str, weights: str, file: str | None, backbone: nn.Module, prepared: Prepared) -> None:
@@ -186,6 +190,6 @@ def pretrained_model(model: str) -> Pretrained:
     """The input and the official weights of ``model``; raises HashbenchError if it has none."""
     pretrained = MODELS.get(model).pretrained
     if pretrained is None:
-        own = "without --weights it starts from random ones, and --weights names a file that hashbench pretrain made"
-        raise HashbenchError(f"{model} has no pretrained weights: {own}")
+        start = "without --weights it starts from random ones, and --weights names a file that hashbench pretrain made"
+        raise HashbenchError(f"{model} has no pretrained weights: {start}")
     return pretrained

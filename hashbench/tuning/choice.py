@@ -51,8 +51,8 @@ class Choice:
 
 def choices(search: Search) -> list[Choice]:
     """The choice of each method that has trials, the best first."""
-    found = [_choice(search, method) for method in search.question.spaces if search.of_method(method)]
-    return sorted(found, key=lambda each: -each.score)
+    chosen = [_choice(search, method) for method in search.question.spaces if search.of_method(method)]
+    return sorted(chosen, key=lambda each: -each.score)
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,12 @@ def on_each_dataset(search: Search, method: str) -> list[OnDataset]:
     def chosen_on(some: Sequence[str]) -> int:
         return max(scores, key=lambda number: (mean(scores[number].get(each, 0.0) for each in some), -number))
 
-    found = []
+    rows = []
     for dataset in datasets:
         others = [each for each in datasets if each != dataset]
         numbers = chosen_on([dataset]), _choice(search, method).trial, chosen_on(others)
-        found.append(OnDataset(dataset, *(scores[number].get(dataset, 0.0) for number in numbers)))
-    return found
+        rows.append(OnDataset(dataset, *(scores[number].get(dataset, 0.0) for number in numbers)))
+    return rows
 
 
 def _choice(search: Search, method: str) -> Choice:
@@ -93,7 +93,8 @@ def _choice(search: Search, method: str) -> Choice:
     scores = {number: score_of(each) for number, each in trials.items() if len(each) == most}
     best = max(scores, key=lambda number: (scores[number], -number))
     by_study = [mean(values) for values in zip(*_by_dataset(trials[best]).values(), strict=False)]
-    searched, space = trials[best][0].searched, search.question.spaces[method]
+    searched = trials[best][0].searched
+    space = search.question.spaces[method]
     reasons = [trial.reason for studies in trials.values() for trial in studies if trial.reason is not None]
     failure = reasons[0] if reasons and not scores[best] else None
     of_space = _of_space(trials)
@@ -159,10 +160,10 @@ def score_of(studies: Sequence[Trial]) -> float:
 
 
 def _by_dataset(studies: Sequence[Trial]) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for trial in studies:
-        found.setdefault(trial.dataset, []).append(trial.score or 0.0)
-    return found
+        scores.setdefault(trial.dataset, []).append(trial.score or 0.0)
+    return scores
 
 
 def best_after(scores: Sequence[float]) -> tuple[Floats, Floats]:
@@ -171,8 +172,10 @@ def best_after(scores: Sequence[float]) -> tuple[Floats, Floats]:
     The i-th smallest is the best of k of n with the probability C(i - 1, k - 1) / C(n, k): the expected validation
     performance of Dodge et al. 2019 [dodge2019show], drawn without replacement.
     """
-    n, ordered = len(scores), np.sort(np.asarray(scores, np.float64))
-    means, deviations = np.empty(n), np.empty(n)
+    n = len(scores)
+    ordered = np.sort(np.asarray(scores, np.float64))
+    means = np.empty(n)
+    deviations = np.empty(n)
     weights = np.full(n, 1 / n)  # k = 1
     for k in range(1, n + 1):
         means[k - 1] = weights @ ordered
@@ -204,6 +207,7 @@ def _explained(of: Range | Choices, values: Sequence[Setting], scores: Floats) -
     else:
         columns = np.vander([of.share(value) for value in values], 3)
     left = scores - columns @ np.linalg.lstsq(columns, scores, rcond=None)[0]
-    n, n_free = len(scores), columns.shape[1] - 1
+    n = len(scores)
+    n_free = columns.shape[1] - 1
     unexplained = float(left @ left / (n - 1 - n_free)) / float(scores.var(ddof=1))
     return max(0.0, 1 - unexplained)

@@ -37,7 +37,7 @@ class Validation:
 
 def validation_lists(card: Card, labels: Labels) -> list[Lists]:
     """The lists of all searches on the data set whose files are here; those of several searches once."""
-    found: dict[str, Lists] = {}
+    lists: dict[str, Lists] = {}
     for search in map(Search.named, names()):
         question = search.question
         if card.name not in question.left_out or not search.trials:
@@ -46,11 +46,11 @@ def validation_lists(card: Card, labels: Labels) -> list[Lists]:
         studies = sorted({trial.study for trial in search.trials.values()})
         rules = [card.held_out(question.protocol, left_out, study, question.splits) for study in studies]
         key = canonical_json([rule.deciding() for rule in rules])
-        if key not in found:
+        if key not in lists:
             queries = [split(labels, rule, card.name, rule.of).query_ids for rule in rules]
-            found[key] = Lists([], rules, queries)
-        found[key].searches.append(search.name)
-    return list(found.values())
+            lists[key] = Lists([], rules, queries)
+        lists[key].searches.append(search.name)
+    return list(lists.values())
 
 
 def beside_tests(lists: Lists, card: Card, labels: Labels, protocol: str) -> Validation:

@@ -29,11 +29,12 @@ def recipe_path(name: str, *, to_write: bool) -> Path:
 
 def require_use(recipe: str, run: Run) -> None:
     """Raises HashbenchError if ``run`` has another form of hash functions than the runs that ``recipe`` is for."""
-    model, settings = recipes()[recipe].when.model, run.settings
-    own = settings.model if isinstance(settings, DeepSettings) else getattr(settings, FORM, "linear")
-    if own != model:
+    model = recipes()[recipe].when.model
+    settings = run.settings
+    form = settings.model if isinstance(settings, DeepSettings) else getattr(settings, FORM, "linear")
+    if form != model:
         raise HashbenchError(
-            f"recipe {recipe} is for {model} networks or hash functions, and {run.name.method} has {own} ones"
+            f"recipe {recipe} is for {model} networks or hash functions, and {run.name.method} has {form} ones"
         )
 
 

@@ -69,15 +69,15 @@ def n_ended(search: Search, methods: Sequence[str], n: int, n_studies: int, *, r
 
 def _missing_of(search: Search, trials: Sequence[tuple[Trial, Run]], *, retry: bool) -> list[tuple[Trial, Run]]:
     """Those of the ``trials`` that have not ended."""
-    found = []
+    missing_trials = []
     for trial, run in trials:
         stored = search.trials.get(trial.key)
         if stored is not None and stored.run != trial.run:
             fault = f"{path_of(search.name)}: trial {trial.trial} of {trial.method} is not the one of today's space"
             raise HashbenchError(f"{fault} or recipe: give this search another --name")
         if stored is None or (retry and stored.reason is not None):
-            found.append((trial, run))
-    return found
+            missing_trials.append((trial, run))
+    return missing_trials
 
 
 def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, plan: Plan) -> Iterator[Search]:

@@ -46,8 +46,10 @@ def space_of(run: Run) -> Space:
 
     HashbenchError for a wrong file, or a setting that the method does not have or that a search is given.
     """
-    method, kind, shared = run.name.method, run.method.settings, dict[str, Any]()
-    own = method_file(method).search
+    method = run.name.method
+    kind = run.method.settings
+    shared = dict[str, Any]()
+    own_space = method_file(method).search
     of_all = load(_SharedSpace, paths.shipped() / "experiments" / SHARED)
     are_images = run.card.kind == "images" and run.settings.features == PIXELS
     if isinstance(run.settings, DeepSettings):
@@ -55,13 +57,13 @@ def space_of(run: Run) -> Space:
         shared |= {} if are_images else of_all.vectors  # a network has its own way to prepare images
     elif "normalise" in kind.model_fields:
         shared = of_all.vectors
-    for key in {**shared, **own}:
-        place = f"{method_path(method) if key in own else SHARED}: search"
+    for key in {**shared, **own_space}:
+        place = f"{method_path(method) if key in own_space else SHARED}: search"
         if key in GIVEN:
             raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")
         if key not in kind.model_fields:
             raise HashbenchError(f"{place}: {unknown(f'setting of {method}', key, kind.model_fields)}")
-    return {**shared, **own}
+    return {**shared, **own_space}
 
 
 class Question(Strict):
@@ -107,8 +109,8 @@ class Question(Strict):
     def defaults(self, method: str) -> dict[str, Setting]:
         """Our defaults of the settings that are searched. They may lie outside the space: 0 may mean "off"."""
         dataset = next(iter(self.left_out))
-        given = self.given(method, dataset)
-        usual = Run.resolve(dataset, self.protocol, method, given, track=PUBLISHED)
+        settings = self.given(method, dataset)
+        usual = Run.resolve(dataset, self.protocol, method, settings, track=PUBLISHED)
         return {key: getattr(usual.settings, key) for key in self.spaces[method]}
 
     def fault_of(self, trial: "Trial") -> str | None:
@@ -189,9 +191,10 @@ class Trial(Strict):
         if score is None:
             return self._with(reason="no query has a relevant item in the database")
         seconds = None if row.seconds is None else round(sum(row.seconds.model_dump().values()), 2)
-        made = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
-        is_ap, histogram = metric == METRIC, row.artefacts.get("histogram")
-        return self._with(ap=score if is_ap else None, value=None if is_ap else score, histogram=histogram, **made)
+        maker = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
+        is_ap = metric == METRIC
+        histogram = row.artefacts.get("histogram")
+        return self._with(ap=score if is_ap else None, value=None if is_ap else score, histogram=histogram, **maker)
 
     def numbered(self, number: int) -> "Trial":
         """The same result as that of another trial with the same settings."""
@@ -224,27 +227,27 @@ class Search:
     def _of(name: str, path: Path, text: str) -> "Search":
         first, *lines = text.splitlines() or [""]
         question: Question = _read(Question, first, f"{path}:1")
-        found: dict[Key, Trial] = {}
+        trials: dict[Key, Trial] = {}
         for n, line in enumerate(lines, 2):
             trial: Trial = _read(Trial, line, f"{path}:{n}")
-            if fault := question.fault_of(trial) or ("it is there twice" if trial.key in found else None):
+            if fault := question.fault_of(trial) or ("it is there twice" if trial.key in trials else None):
                 raise HashbenchError(f"{path}:{n}: trial {trial.trial} of {trial.method}: {fault}: {REMEDY}")
-            found[trial.key] = trial
-        return Search(name, question, found)
+            trials[trial.key] = trial
+        return Search(name, question, trials)
 
     @staticmethod
     def named(name: str) -> "Search":
         """The search called ``name``; raises HashbenchError if there is none."""
-        if (found := Search.load(name)) is None:
+        if (search := Search.load(name)) is None:
             raise unknown("search", name, names())
-        return found
+        return search
 
     def of_method(self, method: str) -> dict[int, list[Trial]]:
         """The trials of a method by number, each with its data sets and studies in order."""
-        found: dict[int, list[Trial]] = {}
+        trials: dict[int, list[Trial]] = {}
         for key in sorted(key for key in self.trials if key[0] == method):
-            found.setdefault(key[1], []).append(self.trials[key])
-        return found
+            trials.setdefault(key[1], []).append(self.trials[key])
+        return trials
 
     def with_trials(self, trials: Iterable[Trial]) -> "Search":
         """The search with more trials, or with others in place of those with the same numbers."""

@@ -94,9 +94,9 @@ def as_object(choice: Choice) -> dict[str, Any]:
 
 def _rows_on_each_dataset(search: Search, choice: Choice) -> Iterator[list[Cell]]:
     """A row for each data set: what the method's own best trial has there, and what the common choice has."""
-    for found in on_each_dataset(search, choice.method):
-        scores = (found.best, found.of_all, found.of_others)
-        yield [method_file(choice.method).title, found.dataset, *(Number(score, SCORE) for score in scores)]
+    for on_dataset in on_each_dataset(search, choice.method):
+        scores = (on_dataset.best, on_dataset.of_all, on_dataset.of_others)
+        yield [method_file(choice.method).title, on_dataset.dataset, *(Number(score, SCORE) for score in scores)]
 
 
 def _records(search: Search) -> Grid:

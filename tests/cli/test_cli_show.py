@@ -31,7 +31,7 @@ def test_a_method_shows_its_settings_with_value_source_and_note(capsys: pytest.C
     assert out.startswith("talr_ap (deep method): TALR-AP: gradient ascent on the relaxed tie-aware AP\n")
     for line in (
         "paper        He et al. (2018): Hashing as Tie-Aware Learning to Rank",
-        "needs        the extra train (PyTorch), one or several processes (torchrun)",
+        "needs        the extra train (PyTorch)",
         "  relaxation         tanh        paper",
         "  clip_norm          0.0         default",
         "  recipe small_cnn          tanh_scale 1.0, n_bins 12, delta 2.0, bin_rule",

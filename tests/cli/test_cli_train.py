@@ -137,21 +137,6 @@ def test_an_interrupt_leaves_no_alarm(
     assert (code, err) == ((0, "") if lost else (130, "interrupted: nothing was written\n"))
 
 
-def test_a_grid_under_torchrun_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its processes would train every cell at the same time; where torchrun starts one, nothing is wrong."""
-    dry = ["run", "digits", "--dry-run"]
-    for size, rank in (("2", "0"), ("2", "1"), ("1", "0")):
-        for name, value in {"RANK": rank, "WORLD_SIZE": size, "LOCAL_RANK": rank}.items():
-            monkeypatch.setenv(name, value)
-        code, out, err = call(capsys, *dry)
-        if size == "1":
-            assert code == 0
-        else:
-            assert (code, out) == (2, "")
-            assert err.startswith("error: torchrun started 2 processes, and each would run every cell: ")
-            assert err.count("\n") == 1
-
-
 def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = call(capsys, "--help")
     assert code == 0

@@ -80,30 +80,28 @@ def test_what_a_worker_started_ends_with_it(tmp_path: Path) -> None:
 
 def test_gpus_are_given_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VISIBLE, "2, GPU-7f,5")
-    for jobs, device, per_run, visible in [
-        (2, "auto", 1, ["2", "GPU-7f"]),
-        (3, "cuda", 1, ["2", "GPU-7f", "5"]),
-        (5, "auto", 1, ["2", "GPU-7f", "5", "2", "GPU-7f"]),  # more runs than GPUs: some share one
-        (2, "auto", 2, ["2,GPU-7f", "5,2"]),
-        (2, "auto", 4, ["2,GPU-7f,5", "GPU-7f,5,2"]),
-        (1, "auto", 1, [None]),  # it may use all
-        (2, "cpu", 1, [None, None]),
-        (2, "cuda:1", 1, [None, None]),  # the user chose
+    for jobs, device, visible in [
+        (2, "auto", ["2", "GPU-7f"]),
+        (3, "cuda", ["2", "GPU-7f", "5"]),
+        (5, "auto", ["2", "GPU-7f", "5", "2", "GPU-7f"]),  # more runs than GPUs: some share one
+        (1, "auto", [None]),  # it may use all
+        (2, "cpu", [None, None]),
+        (2, "cuda:1", [None, None]),  # the user chose
     ]:
-        assert [found.get(VISIBLE) for found in gpus_in_turn(jobs, device, per_run)] == visible
+        assert [environment.get(VISIBLE) for environment in gpus_in_turn(jobs, device)] == visible
 
 
 def test_without_gpus_nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     for none in ["", "-1"]:
         monkeypatch.setenv(VISIBLE, none)
-        assert gpus_in_turn(2, "auto", 1) == [{}, {}]
+        assert gpus_in_turn(2, "auto") == [{}, {}]
 
 
 def test_without_the_variable_torch_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch")
     monkeypatch.delenv(VISIBLE, raising=False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert [found[VISIBLE] for found in gpus_in_turn(3, "auto", 1)] == ["0", "1", "0"]
+    assert [environment[VISIBLE] for environment in gpus_in_turn(3, "auto")] == ["0", "1", "0"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])

@@ -14,7 +14,6 @@ from hashbench.datasets.card import load_card
 from hashbench.foundation import paths
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.parallel import ProcessGroup
 from hashbench.runs.command import train_command
 from hashbench.runs.data import open_data
 from hashbench.runs.guard import base_hasher, load_hasher, row_of
@@ -164,12 +163,6 @@ def test_a_head_that_cannot_be_is_one_line(changes: dict[str, Setting], complain
 def test_a_head_of_another_kind_is_one_line(weights: BackboneFile, tmp_path: Path) -> None:
     with pytest.raises(HashbenchError, match="base: no linear head on features that are centred and of norm 1"):
         row_of(fine_tuned(weights, **{"base.normalise": "channel"}), Store(tmp_path / "results"), Options(device="cpu"))
-
-
-def test_several_processes_have_no_base(weights: BackboneFile, tmp_path: Path) -> None:
-    several = Options(device="cpu", group=ProcessGroup(0, 2, 0))
-    with pytest.raises(HashbenchError, match=r"talr_ap starts from toy-s1-talr_ap-8b-s0-.*, in one process"):
-        row_of(fine_tuned(weights), Store(tmp_path / "results"), several)
 
 
 def test_the_command_takes_a_name_of_weights(weights: BackboneFile, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,11 +17,10 @@ from hashbench.codes import files
 from hashbench.contract import BinaryOutput
 from hashbench.datasets.card import load_card
 from hashbench.foundation.errors import HashbenchError
-from hashbench.foundation.parallel import ProcessGroup
 from hashbench.metrics import Metrics
 from hashbench.runs.data import open_data
-from hashbench.runs.guard import _row_under_lock, load_hasher, row_of
-from hashbench.runs.run import Options, Run
+from hashbench.runs.guard import load_hasher, row_of
+from hashbench.runs.run import Run
 from hashbench.runs.store import HOLDER, LOCK, Store
 
 
@@ -164,16 +163,6 @@ def test_a_run_that_another_process_executes_is_waited_for(
         f"note: {folder}: process 7 of elsewhere, since 2026-01-31T12:00:00Z, executes this run: "
         "waiting for its result\n"
     )
-
-
-def test_processes_that_train_together_do_not_wait(tmp_path: Path) -> None:
-    """The others would wait for the first one, until PyTorch ends them."""
-    store = Store(tmp_path)
-    with (
-        held(store.run_folder(str(lsh().name))),
-        pytest.raises(HashbenchError, match=r"executes this run: wait for it$"),
-    ):
-        _row_under_lock(lsh(), store, Options(group=ProcessGroup(0, 2)), again=False)
 
 
 def test_a_row_says_who_holds_its_run(tmp_path: Path) -> None:

@@ -200,17 +200,3 @@ def test_an_interrupt_ends_the_workers_without_a_warning(
     _, said = parent.communicate(timeout=60)
     assert (parent.returncode, said) == (130, "")
     assert until(lambda: not any(map(lives, children)), 30)
-
-
-@pytest.mark.slow
-def test_a_run_can_have_several_processes(tmp_path: Path) -> None:
-    """torchrun starts them; a method that trains in one process has one."""
-    pytest.importorskip("torch")
-    store = Store(tmp_path)
-    specs = [Run.resolve("digits", "s1", "talr_ap", {"bits": 8, "epochs": 2}), lsh(1)]
-    found = outcomes(specs, store, Plan(jobs=2, processes=2))
-    assert [each.failure for each in found.values()] == [None, None]
-    row = found[0].row
-    assert row is not None and row.arithmetic is not None and row.arithmetic.processes == 2
-    assert store.find("digits", "s1", str(specs[0].name)) == row
-    assert (store.run_folder(str(lsh(1).name)) / OUTPUT).exists()

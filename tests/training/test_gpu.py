@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support import two_processes
+from support import small_fits
 from torch import Tensor, nn
 
 from hashbench.contract import TrainingData, TrainingFailed
-from hashbench.foundation.parallel import ALONE, DEFAULT_COMPUTE, ComputeOptions
+from hashbench.foundation.parallel import DEFAULT_COMPUTE, ComputeOptions
 from hashbench.losses import LabelSupervision, label_levels, tie_aware_ap, tie_aware_ndcg
 from hashbench.methods import METHODS
 from hashbench.runs.data import open_data
@@ -116,12 +116,12 @@ def test_graphs_end_with_the_weights_of_plain_steps(
 ) -> None:
     made = recorded_steps(monkeypatch)
     exact = ComputeOptions("float32")
-    recorded = two_processes.fit(method, changes, tmp_path / "recorded", ALONE, "cuda", exact)
+    recorded = small_fits.fit(method, changes, tmp_path / "recorded", "cuda", exact)
     (steps,) = made
     assert steps.recorded is not None
     assert (steps.recorded.replay_objective is not None) == whole
     monkeypatch.setattr(graphs, "recorder_for", lambda device: None)
-    plain = two_processes.fit(method, changes, tmp_path / "plain", ALONE, "cuda", exact)
+    plain = small_fits.fit(method, changes, tmp_path / "plain", "cuda", exact)
     for name, values in plain.items():
         torch.testing.assert_close(
             recorded[name], values, rtol=1e-3, atol=1e-4, msg=lambda text, key=name: f"{key}: {text}"
@@ -173,7 +173,7 @@ def test_a_network_that_cannot_be_recorded_is_trained_plainly(
 
     monkeypatch.setattr(loop.Trainer, "__init__", begin_with_waiting)
     monkeypatch.setattr(loop.DeepHasher, "save", lambda own, folder: None)
-    ended = two_processes.fit("talr_ap", DROPOUT, tmp_path, ALONE, "cuda")  # it draws after the failure
+    ended = small_fits.fit("talr_ap", DROPOUT, tmp_path, "cuda")  # it draws after the failure
     assert all(values.isfinite().all() for values in ended.values())
     assert "are not replayed as CUDA graphs" in capsys.readouterr().err
 
@@ -230,13 +230,13 @@ def test_a_hasher_gives_the_same_codes_on_both(tmp_path: Path) -> None:
 
 def value_and_gradient(name: str, dtype: torch.dtype, device: str) -> tuple[Tensor, Tensor]:
     """Of a list of 40 examples of 4 classes, in which the memories hold something."""
-    relaxed = torch.randn(40, two_processes.BITS, generator=torch.Generator().manual_seed(0)).tanh()
+    relaxed = torch.randn(40, small_fits.BITS, generator=torch.Generator().manual_seed(0)).tanh()
     relaxed = relaxed.to(device, dtype).requires_grad_()
-    labels = two_processes.LABELS
-    if name in two_processes.LISTWISE:
-        loss = two_processes.LISTWISE[name](relaxed, label_levels(labels.to(device)))
+    labels = small_fits.LABELS
+    if name in small_fits.LISTWISE:
+        loss = small_fits.LISTWISE[name](relaxed, label_levels(labels.to(device)))
     else:
-        memory = two_processes.MEMORIES[name](LabelSupervision(labels), two_processes.BITS)
+        memory = small_fits.MEMORIES[name](LabelSupervision(labels), small_fits.BITS)
         memory.outputs.normal_(generator=torch.Generator().manual_seed(1))
         part = torch.arange(0, 40, 3, device=device)
         loss = memory.to(device).forward(relaxed[part], part, torch.Generator().manual_seed(2))
@@ -246,7 +246,7 @@ def value_and_gradient(name: str, dtype: torch.dtype, device: str) -> tuple[Tens
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("name", [*two_processes.LISTWISE, *two_processes.MEMORIES])
+@pytest.mark.parametrize("name", [*small_fits.LISTWISE, *small_fits.MEMORIES])
 def test_an_objective_is_that_of_the_cpu(name: str, dtype: torch.dtype) -> None:
     on_cpu, on_gpu = (value_and_gradient(name, dtype, device) for device in ("cpu", "cuda"))
     tolerance = 1e-5 if dtype == torch.float32 else 1e-10

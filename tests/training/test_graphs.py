@@ -7,13 +7,12 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 import torch
-from support import two_processes
+from support import small_fits
 from support.recorder import FakeRecorder, Work
 from support.together import together
 from torch import Tensor
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.parallel import ALONE
 from hashbench.runs.run import Run
 from hashbench.sparse.objectives import HashObjective
 from hashbench.training import graphs, loop
@@ -41,7 +40,7 @@ TRAINED: list[tuple[str, dict[str, Any], int]] = [
 
 def fit(folder: Path, method: str = "talr_ap", changes: dict[str, Any] | None = None) -> dict[str, Tensor]:
     """The weights after three epochs of three batches, of which the last one is smaller."""
-    return two_processes.fit(method, changes or {}, folder, ALONE)
+    return small_fits.fit(method, changes or {}, folder)
 
 
 def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support import two_processes
+from support import small_fits
 from support.together import together
 
 from hashbench.contract import TrainingData
-from hashbench.foundation.parallel import ALONE
 from hashbench.losses import RowObjective
 from hashbench.losses._classes import CentreObjective, HeadObjective
 from hashbench.methods import METHODS
@@ -102,14 +101,24 @@ def test_centres_are_those_of_the_seed_and_in_the_log(
     assert line["centre_distance_mean"] == pytest.approx(sum(apart) / 3, abs=1e-3)
 
 
-RESUMED = {name: {} for name in ("bihalf", "ce", "dpn", "greedyhash", "hbmp", "jmlh", "mds_centres", "orthohash")}
-RESUMED |= {"csq": {"centres": "bernoulli"}}
+ROUNDS = {"classes_per_batch": 3, "batch_size": 9, "steps_per_epoch": 4}
+RESUMED: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in ("bihalf", "ce", "dpn", "greedyhash", "hbmp", "jmlh", "mds_centres", "orthohash")),
+    *((name, {}) for name in ("talr_ndcg", "dfh", "dsdh", "hswd", "greedyhash_u", "bihalf_u", "ssdh")),
+    ("csq", {"centres": "bernoulli"}),
+    ("talr_ap", {"augment": "crop_flip", "clip_norm": 1.0}),
+    ("dpsh", {"pairing": "memory"}),
+    ("dtsh", {"pairing": "memory", "lr": 0.005}),
+    ("cibhash", {"augment": "crop_flip"}),
+    ("tbh", {"hidden": 20, "bottleneck": 10}),
+    ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
+]
 
 
-@together("method, changes", RESUMED.items())
+@together("method, changes", RESUMED)
 def test_a_run_that_was_killed_ends_as_an_unbroken_one(method: str, changes: dict[str, Any], tmp_path: Path) -> None:
-    expected = two_processes.fit(method, changes, tmp_path / "unbroken", ALONE)
-    found = two_processes.resumed(method, changes, tmp_path / "killed", ALONE)
+    expected = small_fits.fit(method, changes, tmp_path / "unbroken")
+    found = small_fits.resumed(method, changes, tmp_path / "killed")
     assert found.keys() == expected.keys()
     assert all(torch.equal(values, expected[name]) for name, values in found.items())
 

@@ -368,7 +368,7 @@ def test_a_step_that_does_not_fit_into_memory_is_one_line(
     def full(*_: object) -> None:
         raise RuntimeError(message)
 
-    monkeypatch.setattr(loop.distributed, "gather_with_gradient", full)
+    monkeypatch.setattr(loop.Trainer, "_codes", full)
     with pytest.raises(raised, match=told):
         weights(tmp_path)
 

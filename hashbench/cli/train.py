@@ -18,7 +18,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import each_usable
 from hashbench.models import MODELS
-from hashbench.runs.guard import follow, row_of, stored_row
+from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.row import made_by
 from hashbench.runs.run import Options, Run
 from hashbench.runs.settings import recipe_in

@@ -1,7 +1,7 @@
 """A run in slices on two machines, and one that is killed twenty times, beside the undisturbed run: equal to the bit?
 
-Run `python benchmarks/killed.py`: a sparse hash and its base network at the budget `smoke` on CIFAR-100, which must be
-here (`hashbench download cifar100`). First in one call; then in slices of 20 seconds, after each of which the packed
+Run `python benchmarks/killed.py`: two sparse hashes and their base network at the budget `smoke` on CIFAR-100, which
+must be here (`hashbench download cifar100`). First in one call; then in slices of 20 seconds, after each of which the packed
 state is carried to the other of two folders of results; then with `kill -9` at 20 moments: after any time, while a
 checkpoint is written, while the state is packed, and while it is taken up. Words after the options name another table,
 as for `hashbench run`. Takes ten minutes of an idle core. Writes results/benchmarks/killed-MACHINE.json.
@@ -26,7 +26,7 @@ import _record
 import numpy as np
 
 HASHBENCH = [sys.executable, "-m", "hashbench"]
-TABLE = ["sparse_hash_table2", "--budget", "smoke", "--only", "method=sparse_hash", "--only", "k=1"]
+TABLE = ["sparse_hash_table2", "--budget", "smoke", "--only", "method=sparse_hash", "--only", "k=1", "--only", "k=2"]
 UNFINISHED = 3  # the exit code of a slice
 MOST_CALLS = 200
 PACKED = "state"
@@ -156,7 +156,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Slices and kills a run.")
     options.add_argument("--slice", type=float, default=20.0, help="seconds of a slice")
     options.add_argument("--kills", type=int, default=20)
-    options.add_argument("--longest", type=float, default=40.0, help="seconds until a training is killed, at most")
+    options.add_argument("--longest", type=float, default=20.0, help="seconds until a training is killed, at most")
     options.add_argument("table", nargs="*", default=TABLE)
     given, words = options.parse_known_args()
     table = [*given.table, *words] if given.table is not TABLE else TABLE
@@ -176,6 +176,7 @@ def main() -> None:
         found["kills"], last = killed([folders["c"], folders["d"]], given.kills, rng, given.longest)
         last.run()
         found["killed_s"] = round(time.monotonic() - began, 1)
+        found["died"] = sum(kill["status"] == -signal.SIGKILL for kill in found["kills"])
         found["equal_after_kills"] = last.measured() == expected
     print(json.dumps({key: value for key, value in found.items() if key != "kills"}))
     _record.write("killed", found)

@@ -251,4 +251,4 @@ def test_the_page_makes_every_table_that_it_names(
     }
     trained = [row for row in rows if row.arithmetic is not None]
     assert len(trained) >= 17
-    assert all(len(log.read(Store.default().run_folder(row.run))) == 1 for row in trained)
+    assert all(log.read(Store.default().run_folder(row.run)) for row in trained)

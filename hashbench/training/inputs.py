@@ -156,7 +156,8 @@ def draw_augmentation(
         offset = torch.randint(0, 2 * PAD + 1, (2, n_draws), generator=generator)
     elif how == "crop_flip" and spare is not None:
         offset = torch.stack([torch.randint(0, most + 1, (n_draws,), generator=generator) for most in spare])
-    flip, offset = (each if each is None else each.repeat_interleave(sharing, -1)[..., :n] for each in (flip, offset))
+    flip = None if flip is None else flip.repeat_interleave(sharing)[:n]
+    offset = None if offset is None else offset.repeat_interleave(sharing, 1)[:, :n]
     return Augmentation(flip, offset, spare)
 
 

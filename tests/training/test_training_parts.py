@@ -48,33 +48,6 @@ def test_one_cycle_is_torchs(n_steps: int) -> None:
         assert expected[9] == pytest.approx(0.4 / 250_000)
 
 
-@pytest.mark.parametrize(
-    ("changes", "complaint"),
-    [
-        ({"lr_schedule": "linear"}, "lr_schedule: Input should be 'step' or 'one_cycle'"),
-        ({"nesterov": True, "momentum": 0.0}, "momentum above 0"),
-        ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2, got 1"),
-        ({"bits": 5000}, "bits: Input should be less than or equal to 4096, got 5000"),
-        ({"as_released": True, "variant": "exact"}, "as_released"),
-    ],
-)
-def test_settings_that_do_not_go_together_are_one_line(changes: dict[str, int | float | str], complaint: str) -> None:
-    with pytest.raises(HashbenchError, match=complaint) as caught:
-        Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **changes})
-    assert "\n" not in str(caught.value)
-
-
-def test_a_setting_at_its_default_is_no_part_of_the_digest() -> None:
-    def named(**given: int | float | str | bool) -> Run:
-        return Run.resolve("digits", "s1", "talr_ap", {"bits": 12, **given})
-
-    before = named()
-    assert "hash_bias_lr" not in before.name.config["settings"]
-    assert named(lr_unit="epoch", hash_bias_lr=1.0).name.config_hash == before.name.config_hash
-    assert named(hash_bias_lr=0.1).name.config_hash != before.name.config_hash
-    assert named(hash_bias_lr=0.1).name.identity["hash_bias_lr"] == 0.1
-
-
 def test_bins_are_given_or_follow_the_bits() -> None:
     def bins(**changes: object) -> int:
         chosen = Run.resolve("digits", "s1", "talr_ap", {"bits": 12}).settings.model_copy(update=changes)

@@ -11,7 +11,6 @@ from support import batch_oracles as oracle
 from support.together import together
 from torch import Tensor
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import (
     LabelSupervision,
     RowObjective,
@@ -30,8 +29,6 @@ from hashbench.losses import (
     qsmi,
     tie_aware_ap,
 )
-from hashbench.runs.data import require_supervision
-from hashbench.runs.run import Run
 
 BITS = 5
 CLASSES = 3
@@ -289,12 +286,6 @@ def test_a_sweep_of_dfh_never_raises_what_it_descends() -> None:
 def test_labels_weigh_one_in_all() -> None:
     assert dfh.label_weights(torch.tensor([7, -1, 3, 7])).tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
     assert dfh.label_weights(torch.tensor([[1, 1, 0], [0, 0, 0]])).tolist() == [[0.5, 0.5], [0, 0]]
-
-
-@together("method", ["dfh", "idhn"])
-def test_relevance_by_distance_is_refused_where_labels_are_needed(method: str) -> None:
-    with pytest.raises(HashbenchError, match=f"{method} learns from class labels, and .* scores distances"):
-        require_supervision(Run.resolve("cifar10", "labelme_stand_in", method, {"bits": 16}))
 
 
 WIDTH = 32

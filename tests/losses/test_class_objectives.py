@@ -31,7 +31,6 @@ from hashbench.losses._centres import Kind, centres, distances, eigen_signs
 from hashbench.losses._classes import CentreObjective, ClassObjective, HeadObjective
 from hashbench.losses._codes import bernoulli, bi_half
 from hashbench.methods import METHODS
-from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
 
 Matrix = list[list[float]]
@@ -336,14 +335,6 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         )
         for name in ("greedyhash", "bihalf", "jmlh")
     },
-    "distances": (
-        lambda: require_supervision(Run.resolve("cifar10", "labelme_stand_in", "csq", {"bits": 16})),
-        "csq learns from class labels, and cifar10 labelme_stand_in scores distances.*talr_ap",
-    ),
-    "no labels": (
-        lambda: require_supervision(Run.resolve("sift1m", "structhash", "dpn", {"bits": 16, "model": "linear"})),
-        "dpn learns from",
-    ),
 }
 
 

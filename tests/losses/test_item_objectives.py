@@ -18,7 +18,6 @@ from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, gre
 from hashbench.losses._codes import Noise, bi_half
 from hashbench.losses._halves import cosine_gap
 from hashbench.methods import METHODS
-from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
 from hashbench.training.loop import Trainer
 
@@ -387,11 +386,3 @@ def test_it_learns_without_labels(name: str, tmp_path_factory: pytest.TempPathFa
     signs = np.where(actual[0] > 0, 1, -1)
     products = signs @ signs.T
     assert products[:100, :100].mean() > products[:100, 100:].mean() + 6
-
-
-@together("name", METHODS_OF_ITEMS)
-def test_a_data_set_without_labels_is_taken(name: str) -> None:
-    require_supervision(Run.resolve("sift1m", "structhash", name, {"bits": 16, "model": "linear"}))
-    require_supervision(
-        Run.resolve("cifar10", "labelme_stand_in", name, {"bits": 16, "model": "linear", "features": "gist"})
-    )

@@ -11,7 +11,6 @@ from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._members import labelled_examples
-from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
 
 OF_CLASSES = ["fsdh", "hc_sdh", "itq_cca", "knnh", "sdh"]
@@ -68,18 +67,3 @@ def test_labels_without_an_example_are_left_out() -> None:
     multi_hot = np.eye(9, dtype=np.uint8)[LABELS + 2]
     training = TrainingData(features(), multi_hot, 1.0, 0, Path())
     np.testing.assert_array_equal(labelled_examples("sdh", features(), training, several=True)[1], np.eye(6)[LABELS])
-
-
-@pytest.mark.parametrize("method", OF_CLASSES)
-@pytest.mark.parametrize(
-    ("dataset", "protocol", "complaint"),
-    [
-        ("labelme", "s1", "labelme s1 scores distances"),
-        ("cifar10", "labelme_stand_in", "cifar10 labelme_stand_in scores distances"),
-    ],
-)
-def test_a_protocol_that_scores_distances_is_refused(method: str, dataset: str, protocol: str, complaint: str) -> None:
-    run = Run.resolve(dataset, protocol, method, {"bits": 16})
-    with pytest.raises(HashbenchError, match=f"^{method} learns from class labels, and {complaint}") as refused:
-        require_supervision(run)
-    assert "\n" not in str(refused.value)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from hashbench.contract import TrainingData
 from hashbench.methods import METHODS, ShallowSettings
@@ -30,19 +29,3 @@ def test_features_are_centred_by_the_training_mean_and_divided_by_their_norm() -
     np.testing.assert_allclose(actual, plain, rtol=1e-5, atol=1e-6)
     raw = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(TRAIN)).encode(OTHERS)
     assert not np.array_equal(actual > 0, raw > 0)
-
-
-def test_an_item_at_the_mean_stays_there() -> None:
-    assert np.isfinite(METHOD.fit(NORMALISED, data(TRAIN)).encode(TRAIN.mean(axis=0)[None])).all()
-
-
-@pytest.mark.parametrize("method", ["bre", "machash", "fasthash", "structhash", "itq", "lsh"])
-def test_every_shallow_method_has_the_setting_and_names_its_runs_by_it(method: str) -> None:
-    from hashbench.runs.run import Run
-
-    plain, other = (
-        Run.resolve("usps", "structhash", method, {"bits": 8, **more}) for more in ({}, {"normalise": "unit_norm"})
-    )
-    assert "normalise" not in plain.name.identity
-    assert other.name.identity["normalise"] == "unit_norm"
-    assert str(plain.name) != str(other.name)

@@ -152,18 +152,6 @@ def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None
     assert learned[0] == learned[1]
 
 
-def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Path) -> None:
-    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
-    results = Store(tmp_path / "results")
-    cell = Run.resolve("toy", "s1", "talr-ap", {"bits": 8, "model": "linear"})
-    with pytest.raises(
-        HashbenchError, match=r"^talr_ap learns from labels or percentiles of distances, and toy has neither: .*lsh"
-    ) as caught:
-        row_of(cell, results)
-    assert caught.value.exit_code == 2
-    assert not results.run_folder(str(cell.name)).exists()
-
-
 def test_without_labels_and_relevance_there_is_nothing_to_score(tmp_path: Path) -> None:
     store_toy(tmp_path, features(), NO_LABELS, PARTS)
     with pytest.raises(HashbenchError, match="toy: it has no labels: its protocol needs relevance"):

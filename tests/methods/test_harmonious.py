@@ -64,12 +64,6 @@ def test_no_rotation_is_nearer_to_the_target() -> None:
             assert np.square(actual @ other - target).sum() >= best
 
 
-def test_variances_are_more_alike_than_those_of_the_eigenvectors() -> None:
-    top = np.sort(FEATURES.std(axis=0))[:-4:-1]
-    spreads = [np.ptp(fitted(seed).activations(FEATURES).std(axis=0)) for seed in range(10)]
-    assert np.mean(spreads) < np.ptp(top)
-
-
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [

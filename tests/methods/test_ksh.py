@@ -125,14 +125,6 @@ def test_the_smooth_objective_rises_from_the_start() -> None:
     assert reached[2] > reached[0]
 
 
-def test_codes_of_separate_classes_are_those_of_the_labels() -> None:
-    data = examples(n_classes=2)
-    far = TrainingData(data.items + 50 * data.labels[:, None].astype(np.float32), data.labels, 1.0, 0, Path())
-    for settings in (KERNEL, LINEAR):
-        products = codes(settings, far) @ codes(settings, far).T
-        assert (np.sign(products) == targets(data)).all()
-
-
 def test_constant_features_change_nothing() -> None:
     data = examples()
     wider = np.hstack([data.items, np.full((90, 2), 3, np.float32)])

@@ -71,26 +71,6 @@ def test_projections_agree_with_algorithm_1_transcribed() -> None:
         residual -= np.outer(residual @ expected, expected)
 
 
-def test_only_wrong_pairs_gain_weight() -> None:
-    data = examples()
-    pairs = splh.labelled_pairs(relevant(data), 7, np.random.default_rng(0))
-    projected = centred(data)[:, 0]
-    corrected = pairs.corrected(projected, alpha=0.5)
-    wrong = np.sign(projected[pairs.rows] * projected[pairs.columns]) != pairs.labels
-    np.testing.assert_array_equal(np.abs(corrected.labels) > 1, wrong)
-    np.testing.assert_array_equal(np.sign(corrected.labels), pairs.labels)
-
-
-def test_without_pairs_weight_the_projections_are_principal_components() -> None:
-    """With eta so large that the labels vanish, the deflated residual gives PCA, one component after the other."""
-    data = examples()
-    pairs = splh.labelled_pairs(relevant(data), 7, np.random.default_rng(0))
-    unsupervised = SETTINGS.model_copy(update={"eta": 1e12, "bits": 4})
-    actual = np.array(list(splh.fit_bits(unsupervised, centred(data), pairs)))
-    _, _, axes = np.linalg.svd(centred(data))
-    np.testing.assert_allclose(np.abs(actual @ axes.T)[:, :4], np.eye(4), atol=1e-5)
-
-
 def test_scale_of_the_features_changes_nothing() -> None:
     data = examples()
     large = TrainingData(data.items * 64, data.labels, 1.0, 0, Path())

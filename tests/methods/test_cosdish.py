@@ -1,12 +1,12 @@
 """COSDISH: its binary programs against the released algorithm and all codes, and the bits of the others."""
 
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.fits import data_of
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Floats
 from hashbench.methods import METHODS, cosdish
 
 LABELS = np.arange(60) % 3
@@ -142,5 +142,5 @@ def test_fit_is_the_alternation_transcribed() -> None:
     inputs = (features - features.mean(axis=0)) / features.std(axis=0)
     expected = inputs @ np.linalg.inv(inputs.T @ inputs + 3 * np.eye(4)) @ inputs.T @ codes
     settings = SETTINGS.model_copy(update={"samples": 2, "ridge": 3.0})
-    hasher = METHODS.get("cosdish").fit(settings, TrainingData(features, LABELS, 1.0, 0, Path()))
+    hasher = METHODS.get("cosdish").fit(settings, data_of(features, LABELS))
     np.testing.assert_allclose(hasher.encode(features), expected, rtol=1e-4, atol=1e-6)  # type: ignore[attr-defined]

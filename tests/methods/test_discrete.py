@@ -1,11 +1,10 @@
 """SDH, FSDH and HC-SDH: their steps against the papers' formulas, the objectives, and what they refuse."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Floats
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, hc_sdh, sdh
 from hashbench.methods._discrete import AlternatingSettings
@@ -23,9 +22,7 @@ HC_SDH = hc_sdh.Settings(**{**REGRESSION, "bits": 8}, random_signs=False)
 
 
 def fitted(method: str, settings: object, labels: np.ndarray = LABELS) -> KernelLinear:
-    function = METHODS.get(method).fit(settings, TrainingData(FEATURES, labels, 1.0, 0, Path())).function  # type: ignore[attr-defined]
-    assert isinstance(function, KernelLinear)
-    return function
+    return function_of(KernelLinear, method, settings, data_of(FEATURES, labels))
 
 
 def drawn_codes(bits: int = 6) -> Floats:
@@ -128,7 +125,7 @@ def test_random_signs_leave_distances_and_no_shared_bit() -> None:
 
 
 def test_equal_anchors_are_no_fault_without_a_ridge() -> None:
-    twice = TrainingData(np.repeat(FEATURES, 2, axis=0), np.repeat(LABELS, 2), 1.0, 0, Path())
+    twice = data_of(np.repeat(FEATURES, 2, axis=0), np.repeat(LABELS, 2))
     chosen = HC_SDH.model_copy(update={"ridge": 0.0, "n_anchors": 110})
     hasher = METHODS.get("hc_sdh").fit(chosen, twice)
     assert np.abs(hasher.encode(FEATURES)).max() < 10  # type: ignore[attr-defined]

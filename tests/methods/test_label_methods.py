@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench import score
 from hashbench.codes import binarize
@@ -41,7 +42,7 @@ def test_separate_classes_are_ranked_first(method: str) -> None:
 def test_examples_without_a_class_do_not_count(method: str) -> None:
     class_ids = np.where(np.arange(300) % 5 == 0, -1, LABELS)
     kept = class_ids >= 0
-    training = TrainingData(features(), class_ids, 1.0, 0, Path())
+    training = data_of(features(), class_ids)
     actual, members = labelled_examples(method, features(), training, several=True)
     np.testing.assert_array_equal(actual, features()[kept])
     np.testing.assert_array_equal(members, np.eye(6)[LABELS[kept]])
@@ -65,5 +66,5 @@ def test_classes_of_one_example_each(method: str) -> None:
 
 def test_labels_without_an_example_are_left_out() -> None:
     multi_hot = np.eye(9, dtype=np.uint8)[LABELS + 2]
-    training = TrainingData(features(), multi_hot, 1.0, 0, Path())
+    training = data_of(features(), multi_hot)
     np.testing.assert_array_equal(labelled_examples("sdh", features(), training, several=True)[1], np.eye(6)[LABELS])

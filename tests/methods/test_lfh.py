@@ -1,10 +1,10 @@
 """LFH: its steps against the paper's objective, its out-of-sample regression; memory and refusals of COSDISH, too."""
 
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
@@ -23,7 +23,7 @@ BOTH = {
 
 
 def data(labels: np.ndarray = LABELS, features: Floats = FEATURES) -> TrainingData:
-    return TrainingData(features, labels, 1.0, 0, Path())
+    return data_of(features, labels)
 
 
 def objective(factors: Floats, i: int, sample: np.ndarray, beta: float) -> float:

@@ -1,24 +1,21 @@
 """Spectral hashing: its functions are the smoothest ones on the box around the data."""
 
 import math
-from pathlib import Path
 
 import numpy as np
+from support.fits import data_of, function_of
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS, ShallowSettings
+from hashbench.methods import ShallowSettings
 from hashbench.methods.spectral_hashing import BoxEigenfunctions
 
-METHOD = METHODS.get("spectral_hashing")
 RANDOM = np.random.default_rng(0)
 
 
 def fitted(features: np.ndarray, bits: int) -> BoxEigenfunctions:
-    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
-    function = METHOD.fit(ShallowSettings(bits=bits, features="pixels"), data).function  # type: ignore[attr-defined]
-    assert isinstance(function, BoxEigenfunctions)
-    return function
+    return function_of(
+        BoxEigenfunctions, "spectral_hashing", ShallowSettings(bits=bits, features="pixels"), data_of(features)
+    )
 
 
 def test_on_a_line_they_are_the_eigenvectors_of_the_laplacian_of_a_path() -> None:

@@ -1,9 +1,8 @@
 """SPLH: its pairs, the correction of their labels, its projections by a plain transcription, and what it refuses."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods import splh
@@ -16,7 +15,7 @@ def examples(n_classes: int = 3, n: int = 60) -> TrainingData:
     random = np.random.default_rng(5)
     labels = np.arange(n) % n_classes
     items = random.standard_normal((n_classes, 6))[labels] + random.standard_normal((n, 6))
-    return TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+    return data_of(items.astype(np.float32), labels)
 
 
 def relevant(data: TrainingData) -> splh.Bools:
@@ -73,6 +72,6 @@ def test_projections_agree_with_algorithm_1_transcribed() -> None:
 
 def test_scale_of_the_features_changes_nothing() -> None:
     data = examples()
-    large = TrainingData(data.items * 64, data.labels, 1.0, 0, Path())
+    large = data_of(data.items * 64, data.labels)
     first, second = (splh.METHOD.fit(SETTINGS, training).encode(training.items) > 0 for training in (data, large))
     np.testing.assert_array_equal(first, second)

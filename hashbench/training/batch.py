@@ -34,10 +34,7 @@ class Batch:
     def in_own_memory(self) -> "Batch":
         """A copy whose tensors, alpha among them, stay where they are, so that another batch can be copied there."""
         alpha = torch.tensor(float(self.tanh_scale), device=self.items.device)
-        moves = self.augmentation
-        flip = None if moves.flip is None else moves.flip.clone()
-        offset = None if moves.offset is None else moves.offset.clone()
-        moves = replace(moves, flip=flip, offset=offset)
+        moves = self.augmentation.changed(Tensor.clone)
         rows = self.rows.clone()
         items = self.items.clone()
         return replace(self, rows=rows, items=items, augmentation=moves, tanh_scale=alpha)

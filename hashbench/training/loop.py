@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -260,8 +261,10 @@ class Trainer:
         """The most bytes of the GPU in a step of the first ``n`` items, without the objective; None: too many."""
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(self.device)
+        first = batch.augmentation.changed(lambda drawn: drawn[..., :n])
         try:
-            self._codes(batch, slice(n)).square().sum().backward()  # type: ignore[no-untyped-call]
+            codes = self._codes(replace(batch, items=batch.items[:n], augmentation=first))
+            codes.square().sum().backward()  # type: ignore[no-untyped-call]
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -270,10 +273,10 @@ class Trainer:
             self.optimiser.zero_grad(set_to_none=True)
         return torch.cuda.max_memory_allocated(self.device)
 
-    def _codes(self, batch: Batch, part: slice = slice(None)) -> Tensor:
-        """The relaxed codes of the slice ``part`` of the items of a batch."""
-        items = batch.augmentation.cut(batch.items[part], part)
-        inputs = batch.augmentation.apply(self.hasher.normalised(items), part)
+    def _codes(self, batch: Batch) -> Tensor:
+        """The relaxed codes of the items of a batch."""
+        items = batch.augmentation.cut(batch.items)
+        inputs = batch.augmentation.apply(self.hasher.normalised(items))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             activations = self.hasher.encoder(inputs)
         activations = activations.float()

@@ -75,8 +75,7 @@ def test_augmented_images_are_windows_of_the_padded_ones() -> None:
     images = torch.arange(1, 1 + 40 * 3 * 8 * 8).reshape(40, 3, 8, 8).float()
     moves = inputs.draw_augmentation(40, "crop_flip", torch.Generator().manual_seed(0))
     moved = moves.apply(images)
-    parts = [moves.apply(images[part], part) for part in (slice(0, 7), slice(7, 40))]
-    assert torch.equal(torch.cat(parts), moved)
+    assert torch.equal(moves.changed(lambda drawn: drawn[..., :7]).apply(images[:7]), moved[:7])
     padded = torch.nn.functional.pad(images, (4, 4, 4, 4))
     offsets = set()
     for i, picture in enumerate(moved):
@@ -98,7 +97,6 @@ def test_a_crop_of_a_larger_image_is_a_window_of_it_anywhere() -> None:
     moves = inputs.draw_augmentation(400, "crop_flip", torch.Generator().manual_seed(0), spare=(3, 2))
     cut = moves.cut(items)
     assert cut.shape == (400, 4, 4, 2)
-    assert torch.equal(torch.cat([moves.cut(items[part], part) for part in (slice(0, 7), slice(7, 400))]), cut)
     first = cut[:, 0, 0, 0] - items[:, 0, 0, 0]
     y, x = first // 12, first % 12 // 2
     assert {(int(a), int(b)) for a, b in zip(y, x, strict=True)} == {(a, b) for a in range(4) for b in range(3)}

@@ -216,16 +216,6 @@ def test_codes_of_ties_and_of_odd_batches() -> None:
     assert bernoulli(torch.tensor([0.0, 0.5, 1.0]), torch.tensor([0.0, 0.5, 0.99])).tolist() == [0, 0, 1]
 
 
-def test_a_wrong_bit_costs_something_at_the_centres() -> None:
-    for name in ("csq", "dpn", "hbmp", "orthocos", "orthoarc", "mds_centres"):
-        objective = BUILD[name](ClassSupervision(IDS[IDS >= 0].repeat(2)[:M], seed=3), BITS).double()
-        assert isinstance(objective, CentreObjective)
-        perfect = objective.centres[objective.classes.labels[ORDER]].double()
-        flipped = perfect.clone()
-        flipped[0, 0] *= -1
-        assert value(objective, perfect) < value(objective, flipped)
-
-
 @together("name", BUILD)
 def test_free_codes_are_brought_to_their_classes(name: str) -> None:
     bits = 32

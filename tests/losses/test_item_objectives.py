@@ -350,14 +350,6 @@ def test_views_take_different_copies(tmp_path: Path) -> None:
     assert trainer.objective.n_views == 2
 
 
-def test_without_dropout_the_items_are_as_they_are_stored(tmp_path: Path) -> None:
-    objective = Recording(1)
-    data = training_data(tmp_path)
-    one_epoch(objective, data, feature_dropout=0.0)
-    for _, rows, items in objective.seen:
-        assert torch.equal(items, torch.from_numpy(data.items)[rows])
-
-
 def test_dropout_takes_no_number_from_the_others(tmp_path: Path) -> None:
     copies = np.stack([np.full((20, 50), 1 + c, np.float32) for c in range(3)])
     seen = []

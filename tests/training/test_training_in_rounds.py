@@ -102,9 +102,9 @@ def test_who_shares_a_draw_of_the_augmentation(
     shared: list[list[tuple[int, ...]]] = []
     apply = Augmentation.apply
 
-    def looked_at(moves: Any, images: Tensor, part: slice) -> Tensor:
+    def looked_at(moves: Any, images: Tensor) -> Tensor:
         shared.append([tuple(values.tolist()) for values in torch.vstack([moves.flip[None].long(), moves.offset]).T])
-        return apply(moves, images, part)
+        return apply(moves, images)
 
     monkeypatch.setattr(Augmentation, "apply", looked_at)
     trained(tmp_path, embedding(**{**CHANGES, "augment_per": per, "model": "linear"}))

@@ -268,8 +268,8 @@ class QuantisedOutput:
         """Writes the arrays as ``query_NAME`` and ``database_NAME``, and the labels; without labels the ids."""
         arrays: Arrays = {f"query_{name}": array for name, array in self.queries.items()}
         arrays |= {f"database_{name}": array for name, array in self.items.items()}
-        for of, rows in (("query", self.data.queries), ("database", self.data.database)):
-            arrays |= {f"{of}_ids": rows.ids} if rows.labels is None else {f"{of}_labels": rows.labels}
+        for side, rows in (("query", self.data.queries), ("database", self.data.database)):
+            arrays |= {f"{side}_ids": rows.ids} if rows.labels is None else {f"{side}_labels": rows.labels}
         write_arrays(path, "plain", **arrays)  # such numbers hardly compress
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:

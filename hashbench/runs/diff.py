@@ -41,11 +41,18 @@ def diff_rerun(new: Row, stored: Row) -> RerunDiff:
     before = stored.all_metrics()
     names = {**stored.artefacts, **new.artefacts}
     equal = {name: new.artefacts.get(name) == stored.artefacts.get(name) for name in names}
-    pairs = {name: (value.mean, before[name].mean) for name, value in new.all_metrics().items() if name in before}
-    differences = {  # two rows without a mean are equal
-        name: (0.0 if a is b else None) if a is None or b is None else a - b for name, (a, b) in pairs.items()
-    }
+    differences: dict[str, float | None] = {}
+    for name, value in new.all_metrics().items():
+        if name in before:
+            differences[name] = _difference(value.mean, before[name].mean)
     return RerunDiff(equal, differences, None if all(equal.values()) else _likely_cause(new, stored))
+
+
+def _difference(now: float | None, before: float | None) -> float | None:
+    """The difference of two means: 0 where neither row has one, None where one of them has none."""
+    if now is None or before is None:
+        return 0.0 if now is before else None
+    return now - before
 
 
 def _likely_cause(new: Row, stored: Row) -> str | None:

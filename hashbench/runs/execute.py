@@ -74,15 +74,15 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
         encoded = time.perf_counter()
         result = scored(output, data, folder, options)
         score_s = time.perf_counter() - encoded
-    row = row_with(
-        data,
-        options,
-        **result,
-        hasher_bytes=sum(path.stat().st_size for path in folder.glob("hasher.*")) or None,
-        seconds=Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3)),
-        objective=log.of_objective(folder),
-        status="ok",
-    )
+        row = row_with(  # here, for it says how many threads there are
+            data,
+            options,
+            **result,
+            hasher_bytes=sum(path.stat().st_size for path in folder.glob("hasher.*")) or None,
+            seconds=Seconds(train=round(train_s, 3), encode=round(encoded - fitted, 3), score=round(score_s, 3)),
+            objective=log.of_objective(folder),
+            status="ok",
+        )
     card = run.card.model_dump(mode="json", exclude_unset=True)
     write_text(folder / RUN, json.dumps({"row": to_line(row), "card": card}, indent=1) + "\n")
     return row

@@ -160,9 +160,10 @@ def made_by(row: Row) -> str:
     machine = [row.hardware.get(key) for key in ("system", "cpu", "gpu")]
     where = ", ".join(str(part) for part in machine if part)
     commit = f"commit {row.code.commit[:7]}" if row.code.commit else f"hashbench {row.code.version}"
+    changes = " with changes" if row.code.dirty else ""
     did = "codes made elsewhere, imported" if row.is_imported else "trained"
     by = f" by {row.maker}" if row.maker else ""
-    return f"{did}{by} {row.utc[:10]} on {where}, {commit}{' with changes' if row.code.dirty else ''}"
+    return f"{did}{by} {row.utc[:10]} on {where}, {commit}{changes}"
 
 
 def provider_of(row: Row) -> str | None:
@@ -214,7 +215,9 @@ def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
     except ValidationError:  # what is wrong is said below
         row = None
     if row is None or fault is not None:
-        row = _of_content(_content_of(text, place), place)
+        content = _content_of(text, place)
+        with retold(lambda cause: f"{cause}: {REMEDY}", HashbenchError, by=CheckFailed):
+            row = parse(Row, content, place)
     contradictions = chain(
         _contradictions(row, Path(place).stem if names_protocol else None), _other_digests(row, text)
     )
@@ -242,22 +245,13 @@ def _content_of(text: str, place: str) -> dict[str, Any]:
     return content
 
 
-def _of_content(content: Mapping[str, Any], place: str) -> Row:
-    with retold(lambda fault: f"{fault}: {REMEDY}", HashbenchError, by=CheckFailed):
-        return parse(Row, content, place)
-
-
 def _contradictions(row: Row, protocol_name: str | None) -> Iterator[str]:
     """What in a row contradicts the rest of it or ``protocol_name``, such as cifar10-s1, if it is given."""
     config = row.config
     if protocol_name is not None and f"{row.dataset}-{row.protocol}" != protocol_name:
         yield f"it is of {printable(f'{row.dataset}-{row.protocol}')}, and the file is of {protocol_name}"
-    for key, value in (
-        ("dataset", row.dataset),
-        ("protocol", row.protocol),
-        ("method", row.method),
-        ("budget", row.budget),
-    ):
+    for key in ("dataset", "protocol", "method", "budget"):
+        value = getattr(row, key)
         if config.get(key) != value:
             yield f"config.{key} is {printable(repr(config.get(key)))}, {key} is {printable(value)}"
     settings = config.get("settings")
@@ -385,9 +379,9 @@ def _faults_of_text(row: Row, text: str) -> Iterator[str]:
     if not text.startswith(f'{{"run":"{row.run}"'):  # the line is found by it
         yield "run is not its first key"
     if not text.isprintable() or "\\" in text:  # JSON writes what cannot be printed after a backslash
-        yield from (
-            f"{place} is {printable(each)}" for place, each in _texts(row.model_dump()) if not each.isprintable()
-        )
+        for place, value in _texts(row.model_dump()):
+            if not value.isprintable():
+                yield f"{place} is {printable(value)}"
 
 
 def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:

@@ -184,7 +184,9 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
         # a network takes more than what the other methods do
         tasks.sort(key=lambda task: not task.spec.method.needs_torch)
         first = yield from _measured(tasks.pop(0), plan)
-        jobs = 1 if first is None or not tasks else jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
+        jobs = 1
+        if first is not None and tasks:
+            jobs = jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
     environments = gpus_in_turn(jobs, options.device)
     pool = local_pool(jobs, plan.timeout_s, environments)
     with closing(follow(tasks, pool, ready=_is_ready, instead=_recorded_failure)) as results:

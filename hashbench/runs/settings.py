@@ -232,27 +232,29 @@ def sourced(
     if "bits" in given:
         names = {**names, "bits": str(given["bits"])}
     general = {**_matching(of_method, names, without=SETTLED), **typed}
-    if (is_deep := issubclass(method.settings, DeepSettings)) and "model" not in general:
-        of_features = "features" in general and general["features"].value != PIXELS
-        of_kind = {**names, "kind": "features"} if of_features else names
-        general = {**_default_network(_recipes_for(names["method"], is_deep=True), of_kind), **general}
-    of_features = CUSTOM in names
-    if "model" in method.settings.model_fields:
-        of_features &= "model" in general and general["model"].value in FORMS
-    of_data = _features_of_custom_data(names) if of_features and "features" not in given else {}
-    general |= of_data
+    is_deep = issubclass(method.settings, DeepSettings)
+    fields = method.settings.model_fields
+    if is_deep and "model" not in general:
+        general = {**_default_network(names, general), **general}
+    takes_features = "model" not in fields or ("model" in general and general["model"].value in FORMS)
+    is_custom = CUSTOM in names and takes_features
+    of_data = dict[str, Sourced]()
+    if is_custom and "features" not in given:
+        of_data = _features_of_custom_data(names)
+        general |= of_data
     if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
         general["features"] = Sourced(taken, "default", "the input of the model")
     settled = {key: general[key] for key in SETTLED if key in general}
     known = {**names, "features": PIXELS, **{key: str(source.value) for key, source in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
-    chosen = recipe_of(method, known, general)
-    of_recipe = _layers_of_recipe(chosen) if chosen is not None and is_deep else []
-    of_search = _values_tuned(chosen if track == TUNED else track, names["method"])
-    if of_features and "normalise" in method.settings.model_fields:
+    if is_custom and "normalise" in fields:
         of_data |= _scaling_of_custom_data(known)
-    of_files = {**settled, **_matching(of_method, known), **of_data, **_matching(of_recipe, known), **of_search}
-    return {**of_files, **typed}
+    chosen = recipe_of(method, known, general)
+    of_recipe = dict[str, Sourced]()
+    if chosen is not None and is_deep:
+        of_recipe = _matching(_layers_of_recipe(chosen), known)
+    of_search = _values_tuned(chosen if track == TUNED else track, names["method"])
+    return {**settled, **_matching(of_method, known), **of_data, **of_recipe, **of_search, **typed}
 
 
 def names_of_data(card: Card) -> dict[str, str]:
@@ -262,7 +264,7 @@ def names_of_data(card: Card) -> dict[str, str]:
 
 def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
     """The features of a network that nobody names; empty where these are the items as they are stored."""
-    features = _default_network(_recipes_for(names["method"], is_deep=True), names).get("features")
+    features = _default_network(names, {}).get("features")
     if features is None:
         return {}
     note = f"of a custom data set of images, as in recipe {features.recipe}"
@@ -272,10 +274,11 @@ def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
 def _scaling_of_custom_data(known: Mapping[str, str]) -> dict[str, Sourced]:
     """The scaling of a linear network of the features that are ``known``."""
     chosen = recipe_of_linear_network(known)
-    values = {} if chosen is None else _matching(_layers_of_recipe(chosen), known)
-    if "normalise" not in values:
+    if chosen is None:
         return {}
-    scaling = values["normalise"]
+    scaling = _matching(_layers_of_recipe(chosen), known).get("normalise")
+    if scaling is None:
+        return {}
     note = f"as in recipe {scaling.recipe}, for all methods on these data"
     return {"normalise": Sourced(scaling.value, "default", note)}
 
@@ -420,8 +423,11 @@ def _conditions_for(method: str, *, is_deep: bool) -> Mapping[str, Mapping[str, 
     return by_model
 
 
-def _default_network(usable: Mapping[str, Recipe], names: Mapping[str, str]) -> dict[str, Sourced]:
-    """The model, and the features if it is for some, of a run that names no model."""
+def _default_network(names: Mapping[str, str], general: Mapping[str, Sourced]) -> dict[str, Sourced]:
+    """The model, and the features if it is for some, of a run that names no model, with the ``general`` settings."""
+    if "features" in general and general["features"].value != PIXELS:
+        names = {**names, "kind": "features"}
+    usable = _recipes_for(names["method"], is_deep=True)
     conditions = dict[str, dict[str, str]]()
     for name, recipe in usable.items():
         if recipe.default_model:

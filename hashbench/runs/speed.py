@@ -119,7 +119,8 @@ def _measured(run: Run, store: Store, folder: Path, options: Options, seconds: f
     folder.mkdir(exist_ok=True)
     data = open_data(run, options)
     clock = StepClock(seconds)
-    n_items = _items_of_all_steps(run, data)
+    settings = cast("TrainingSettings", run.settings)
+    n_items = settings.epochs * settings.items_of_epoch(len(data.ids.train_ids))
     started = time.perf_counter()
     try:
         hasher = run.method.fit(run.settings, replace(data.training(folder, options, base_hasher), after_step=clock))
@@ -152,12 +153,6 @@ def _measured(run: Run, store: Store, folder: Path, options: Options, seconds: f
         base=base,
     )
     return speed, hasher
-
-
-def _items_of_all_steps(run: Run, data: RunData) -> int:
-    settings = cast("TrainingSettings", run.settings)
-    of_epoch = settings.steps_per_epoch * settings.batch_size or len(data.ids.train_ids)
-    return settings.epochs * of_epoch
 
 
 def _hasher(run: Run, clock: "StepClock", folder: Path, options: Options, base: Hasher | None) -> Hasher:

@@ -28,16 +28,13 @@ class Batch:
 
     def tensors(self) -> list[Tensor]:
         """The tensors that differ from batch to batch."""
-        named = [self.rows, self.items, self.augmentation.flip, self.augmentation.offset, self.tanh_scale]
-        return [values for values in named if isinstance(values, Tensor)]
+        parts = [self.rows, self.items, self.augmentation.flip, self.augmentation.offset, self.tanh_scale]
+        return [values for values in parts if isinstance(values, Tensor)]
 
     def in_own_memory(self) -> "Batch":
         """A copy whose tensors, alpha among them, stay where they are, so that another batch can be copied there."""
         alpha = torch.tensor(float(self.tanh_scale), device=self.items.device)
-        moves = self.augmentation
-        flip = None if moves.flip is None else moves.flip.clone()
-        offset = None if moves.offset is None else moves.offset.clone()
-        moves = replace(moves, flip=flip, offset=offset)
+        moves = self.augmentation.changed(Tensor.clone)
         rows = self.rows.clone()
         items = self.items.clone()
         return replace(self, rows=rows, items=items, augmentation=moves, tanh_scale=alpha)
@@ -139,11 +136,11 @@ def _at_once(parts: Sequence[Tensor], device: torch.device) -> Sequence[Tensor]:
 
 def _moves_at_once(moves: Sequence[Augmentation], device: torch.device) -> Sequence[Augmentation]:
     """The augmentations of all batches on the device."""
-    flips = _at_once([each.flip for each in moves if each.flip is not None], device)
-    offsets = _at_once([each.offset for each in moves if each.offset is not None], device)
+    flips = _at_once([batch.flip for batch in moves if batch.flip is not None], device)
+    offsets = _at_once([batch.offset for batch in moves if batch.offset is not None], device)
     there = []
-    for at, each in enumerate(moves):
+    for at, batch in enumerate(moves):
         flip = flips[at] if flips else None
         offset = offsets[at] if offsets else None
-        there.append(replace(each, flip=flip, offset=offset))
+        there.append(replace(batch, flip=flip, offset=offset))
     return there

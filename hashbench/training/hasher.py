@@ -115,11 +115,12 @@ class DeepHasher(BinaryHasher, nn.Module):
     def _start_from(self, base: object) -> None:
         if not isinstance(base, DeepHasher):
             raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
-        own, theirs = ({**asdict(each.layout), "input_images": each.settings.input_images} for each in (self, base))
-        for key, value in own.items():
-            if theirs[key] != value:
+        wanted = {**asdict(self.layout), "input_images": self.settings.input_images}
+        given = {**asdict(base.layout), "input_images": base.settings.input_images}
+        for key, value in wanted.items():
+            if given[key] != value:
                 name = key.replace("item_", "item ")
-                raise HashbenchError(f"base: its {name} is {theirs[key]}, this run's {value}: both must be the same")
+                raise HashbenchError(f"base: its {name} is {given[key]}, this run's {value}: both must be the same")
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
 
@@ -246,6 +247,11 @@ def _normalisation(
         return Preprocessor(model.pretrained.input, item_shape, value_max, crop=images == "cropped")
     if images == "cropped":
         raise HashbenchError(f"input_images = 'cropped': {name} takes images as they are stored: 'resized'")
-    if normalise in ("channel", "channel_unit_norm"):
-        return (ChannelNormalisation if normalise == "channel" else ChannelUnitNormalisation)(item_shape[-1])
-    return (MeanSubtraction if normalise == "pixel_mean" else UnitNormalisation)(item_shape, value_max)
+    match normalise:
+        case "channel":
+            return ChannelNormalisation(item_shape[-1])
+        case "channel_unit_norm":
+            return ChannelUnitNormalisation(item_shape[-1])
+        case "pixel_mean":
+            return MeanSubtraction(item_shape, value_max)
+    return UnitNormalisation(item_shape, value_max)

@@ -1,7 +1,7 @@
 """From stored items to the input of an encoder: normalisations, fitted to the training examples, and augmentation."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
@@ -116,27 +116,33 @@ class Augmentation:
     offset: Tensor | None
     spare: tuple[int, int] | None = None  # rows and columns that a crop leaves out; None: cut out of a padded image
 
-    def cut(self, items: Tensor, part: slice = slice(None)) -> Tensor:
-        """The windows of the stored images ``items`` [n, H, W, C], the slice ``part`` of the batch, if ``spare``."""
+    def changed(self, change: Callable[[Tensor], Tensor]) -> "Augmentation":
+        """The same with what ``change`` makes of its tensors, whose last axis is that of the images."""
+        flip = None if self.flip is None else change(self.flip)
+        offset = None if self.offset is None else change(self.offset)
+        return replace(self, flip=flip, offset=offset)
+
+    def cut(self, items: Tensor) -> Tensor:
+        """The windows of the stored images ``items`` [n, H, W, C] if ``spare``; else these."""
         if self.spare is None or self.offset is None:
             return items
         height = items.shape[1] - self.spare[0]
         width = items.shape[2] - self.spare[1]
-        picture, y, x = _positions(self.offset[:, part], height, width, items.device)
+        picture, y, x = _positions(self.offset, height, width, items.device)
         return items[picture, y, x]
 
-    def apply(self, images: Tensor, part: slice = slice(None)) -> Tensor:
-        """The augmented ``images`` [n, C, H, W], which are the slice ``part`` of the batch."""
+    def apply(self, images: Tensor) -> Tensor:
+        """The augmented ``images`` [n, C, H, W]."""
         if self.flip is None:
             return images
         if images.ndim != 4:
             raise HashbenchError("augment moves pixels; these items are features: augment = 'none'")
-        flip = self.flip[part].to(images.device, non_blocking=True)[:, None, None, None]
+        flip = self.flip.to(images.device, non_blocking=True)[:, None, None, None]
         images = torch.where(flip, images.flip(3), images)
         if self.offset is None or self.spare is not None:
             return images
         padded = F.pad(images, (PAD, PAD, PAD, PAD))
-        picture, y, x = _positions(self.offset[:, part], images.shape[2], images.shape[3], images.device)
+        picture, y, x = _positions(self.offset, images.shape[2], images.shape[3], images.device)
         # index arrays on both sides of the channel slice put the channels last in memory, where convolutions are faster
         return padded[picture, :, y, x].permute(0, 3, 1, 2)
 
@@ -156,8 +162,7 @@ def draw_augmentation(
         offset = torch.randint(0, 2 * PAD + 1, (2, n_draws), generator=generator)
     elif how == "crop_flip" and spare is not None:
         offset = torch.stack([torch.randint(0, most + 1, (n_draws,), generator=generator) for most in spare])
-    flip, offset = (each if each is None else each.repeat_interleave(sharing, -1)[..., :n] for each in (flip, offset))
-    return Augmentation(flip, offset, spare)
+    return Augmentation(flip, offset, spare).changed(lambda drawn: drawn.repeat_interleave(sharing, -1)[..., :n])
 
 
 def _positions(offset: Tensor, height: int, width: int, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:

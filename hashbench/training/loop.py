@@ -3,9 +3,11 @@
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from hashbench.contract import BitSettings, TimeIsOver, TrainingData, TrainingFailed
@@ -48,7 +50,7 @@ def train(settings: TrainingSettings, objective: RowObjective, data: TrainingDat
     trainer.resume()
     config = {"method": method, "seed": data.seed, **settings.model_dump()}
     log = Log(data.folder, trainer.epochs_done, data.track, config)
-    n_examples = settings.steps_per_epoch * settings.batch_size or len(data.items)  # of one epoch
+    n_examples = settings.items_of_epoch(len(data.items))
     total = settings.epochs * n_examples
     done = trainer.epochs_done * n_examples
     threads = threads_for(trainer.hasher.encoder, settings.batch_size)
@@ -188,11 +190,15 @@ class Trainer:
         self.hasher.encoder.to(memory_format=torch.channels_last)
         if not self._weights_are_finite():
             raise self._failure("the weights are not finite after the last epoch: a smaller lr may help")
-        codes = self.hasher.encode(self.data.items[:: math.ceil(len(self.data.items) / _EXAMPLES_CHECKED)])
-        is_binary = isinstance(self.settings, BitSettings)
-        if ((codes > 0) == (codes[0] > 0)).all() if is_binary else (codes == codes[0]).all():
-            what = f"all {'codes' if is_binary else 'outputs'} are equal after the last epoch"
-            raise self._failure(f"{what}: a smaller lr, or another tanh_scale, may help")
+        examples = self.data.items[:: math.ceil(len(self.data.items) / _EXAMPLES_CHECKED)]
+        outputs: NDArray[Any] = self.hasher.encode(examples)
+        what = "outputs"
+        if isinstance(self.settings, BitSettings):
+            what = "codes"
+            outputs = outputs > 0
+        if (outputs == outputs[0]).all():
+            advice = "a smaller lr, or another tanh_scale, may help"
+            raise self._failure(f"all {what} are equal after the last epoch: {advice}")
 
     def _weights_are_finite(self) -> bool:
         return all(bool(torch.isfinite(weight).all()) for weight in self.hasher.parameters())
@@ -255,8 +261,10 @@ class Trainer:
         """The most bytes of the GPU in a step of the first ``n`` items, without the objective; None: too many."""
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats(self.device)
+        first = batch.augmentation.changed(lambda drawn: drawn[..., :n])
         try:
-            self._codes(batch, slice(n)).square().sum().backward()  # type: ignore[no-untyped-call]
+            codes = self._codes(replace(batch, items=batch.items[:n], augmentation=first))
+            codes.square().sum().backward()  # type: ignore[no-untyped-call]
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -265,10 +273,10 @@ class Trainer:
             self.optimiser.zero_grad(set_to_none=True)
         return torch.cuda.max_memory_allocated(self.device)
 
-    def _codes(self, batch: Batch, part: slice = slice(None)) -> Tensor:
-        """The relaxed codes of the slice ``part`` of the items of a batch."""
-        items = batch.augmentation.cut(batch.items[part], part)
-        inputs = batch.augmentation.apply(self.hasher.normalised(items), part)
+    def _codes(self, batch: Batch) -> Tensor:
+        """The relaxed codes of the items of a batch."""
+        items = batch.augmentation.cut(batch.items)
+        inputs = batch.augmentation.apply(self.hasher.normalised(items))
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             activations = self.hasher.encoder(inputs)
         activations = activations.float()
@@ -281,18 +289,17 @@ class Trainer:
             value: Tensor = self.objective.forward(codes, batch.rows, generator)
         except HashbenchError as error:
             raise self._failure(f"epoch {batch.epoch}, step {batch.step}: {error}") from None
-        weight = self.settings.transport if isinstance(self.settings, DeepSettings) else 0
-        return value + weight * transport(codes, generator) if weight else value
+        if isinstance(self.settings, DeepSettings) and self.settings.transport:
+            return value + self.settings.transport * transport(codes, generator)
+        return value
 
     def _recorded(self) -> RecordedSteps | None:
         """What records the steps of a long run on a GPU; else None."""
         recorder = graphs.recorder_for(self.device)
-        n_examples = self.settings.steps_per_epoch * self.settings.batch_size or len(self.data.items)
-        n_steps = self.settings.epochs * n_examples / self.settings.batch_size
+        n_steps = self.settings.epochs * self.settings.items_of_epoch(len(self.data.items)) / self.settings.batch_size
         if recorder is None or n_steps < graphs.LEAST_STEPS:
             return None
         has_own_steps = type(self.objective).after_epoch is not RowObjective.after_epoch
         is_static = not has_own_steps and not self.objective.uses_cpu
-        return RecordedSteps(
-            StepParts(self.hasher.encoder, self.objective, is_static, self._codes, self._loss), recorder
-        )
+        parts = StepParts(self.hasher.encoder, self.objective, is_static, self._codes, self._loss)
+        return RecordedSteps(parts, recorder)

@@ -83,6 +83,10 @@ class TrainingSettings(CodeSettings):
         is_half = compute.precision == "bfloat16" or (compute.precision == "auto" and device.startswith("cuda"))
         return "bfloat16" if is_half else "float32"
 
+    def items_of_epoch(self, n_examples: int) -> int:
+        """The number of examples that the steps of an epoch take, of so many training examples."""
+        return self.steps_per_epoch * self.batch_size or n_examples
+
     @property
     @abstractmethod
     def outputs(self) -> int:

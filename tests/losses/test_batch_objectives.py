@@ -4,14 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from support import batch_oracles as oracle
 from support.together import together
 from torch import Tensor
 
-from hashbench.foundation.errors import HashbenchError
 from hashbench.losses import (
     LabelSupervision,
     RowObjective,
@@ -30,8 +28,6 @@ from hashbench.losses import (
     qsmi,
     tie_aware_ap,
 )
-from hashbench.runs.data import require_supervision
-from hashbench.runs.run import Run
 
 BITS = 5
 CLASSES = 3
@@ -131,80 +127,6 @@ def test_the_released_quantisation_is_a_square(loss: Callable[..., Tensor]) -> N
     assert added.item() == pytest.approx(0.2 * oracle.mean_off_corners(u.tolist(), lambda gap: gap**2))
 
 
-# the loss by the weight of its second term, and by how much that term grows if every bit is there twice
-TERMS: dict[str, tuple[Callable[..., Tensor], str, float]] = {
-    "dsh": (partial(dsh.loss, margin=4.0), "alpha", 2),
-    "dhn": (partial(dhn.loss, **COSINE), "eta", 1),
-    "dch_cosine": (partial(dch.loss, **BOTH), "eta", 0),  # 0: not in proportion
-    "dch_euclidean": (partial(dch.loss, **RELEASED), "eta", 0),
-    "dbdh_binary": (partial(dbdh.loss, **BINARY), "eta", 1),
-    "dbdh_clamped": (partial(dbdh.loss, **CLAMPED), "eta", 1),
-    "qsmi": (partial(qsmi.loss, clamped=True), "alpha", 2),
-    "lcdsh": (lcdsh.loss, "eta", 0),
-    "idhn": (partial(idhn.loss, scale=5.0, gamma=0.1), "eta", 1),
-}
-
-
-@together("name", TERMS)
-def test_each_term_has_a_gradient_and_its_scale(name: str) -> None:
-    loss, weight, growth = TERMS[name]
-
-    def with_weight(value: float) -> Callable[[Tensor], Tensor]:
-        return lambda u: loss(u, levels(SEVERAL), **{weight: value})
-
-    def term(u: Tensor) -> Tensor:
-        return with_weight(1.0)(u) - with_weight(0.0)(u)
-
-    u = outputs()
-    assert gradient(with_weight(0.0), u).abs().sum() > 1e-6
-    assert gradient(term, u).abs().sum() > 1e-6
-    if growth:
-        assert term(torch.cat([u, u], 1)).item() == pytest.approx(growth * term(u).item(), rel=1e-9)
-
-
-def test_partly_similar_pairs_of_idhn_have_a_gradient() -> None:
-    by_gamma = [partial(idhn.loss, relevance=levels(SEVERAL), scale=5.0, gamma=gamma, eta=0.0) for gamma in (0.0, 1.0)]
-    first, second = (gradient(loss, outputs()) for loss in by_gamma)
-    assert (first - second).abs().sum() > 1e-6
-
-
-def test_what_depends_on_the_length_of_the_outputs() -> None:
-    u = outputs()
-    relevance = levels(ONE)
-    free: dict[str, Loss] = {
-        "dhn without its term": partial(dhn.loss, **COSINE, eta=0.0),
-        "dch": partial(dch.loss, **BOTH, eta=0.3),
-        "qsmi without its term": partial(qsmi.loss, clamped=True, alpha=0.0),
-    }
-    for name, loss in free.items():
-        for scale in (0.1, 10.0):
-            assert loss(scale * u, relevance).item() == pytest.approx(loss(u, relevance).item(), rel=1e-9), name
-    for name in ("dsh", "dhn_cosine", "dhn_inner", "dch_euclidean", "qsmi", "lcdsh", "idhn"):
-        values = [CASES[name][0](scale * u, relevance).item() for scale in (0.1, 1.0, 3.0)]
-        assert len(set(values)) == 3 and np.isfinite(values).all(), name
-
-
-def test_at_perfect_codes_the_losses_are_at_their_least() -> None:
-    two = [{0}] * 4 + [{1}] * 4
-    codes = torch.tensor([[1.0, 1, -1, 1]] * 4 + [[-1.0, -1, 1, -1]] * 4, dtype=torch.float64)
-    assert dsh.loss(codes, levels(two), margin=8.0, alpha=0.01).item() == 0
-    assert fastap.loss(codes, levels(two)).item() == 0
-    assert lcdsh.loss(100 * codes, levels(two), eta=0.0).item() == pytest.approx(0)
-    # of similar pairs log(1 + .001 / gamma), of others log(1 + gamma / (4 + .001))
-    actual = dch.loss(codes, levels(two), distance="cosine", gamma=2.0, weighting="both", eta=1.0)
-    assert actual.item() == pytest.approx(np.log1p(0.0005) + np.log1p(2 / 4.001))
-
-
-def test_a_pair_that_is_half_similar_costs_idhn_nothing_at_its_inner_product() -> None:
-    half = torch.tensor([[2, 1], [1, 2]])  # s = 1/2: the inner product is to be bits (2 s - 1) = 0
-    u = torch.tensor([[9.0, 9.0], [9.0, -9.0]], dtype=torch.float64)
-    assert idhn.loss(u, half, scale=5.0, gamma=1.0, eta=0.0).item() == pytest.approx(0, abs=1e-12)
-    third = torch.tensor([[4, 3], [3, 4]])  # s = 3/4: bits / 2, of which h = (.9, .9) and (.9, x) have .81 + .9 x
-    x = (1 - 0.81) / 0.9
-    v = torch.tensor([[9.0, 9.0], [9.0, x / (1 - x)]], dtype=torch.float64)
-    assert idhn.loss(v, third, scale=5.0, gamma=1.0, eta=0.0).item() == pytest.approx(0, abs=1e-12)
-
-
 def draws(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
@@ -221,15 +143,6 @@ def test_hswd_is_the_likelihood_of_the_tanh_and_the_transport_of_the_outputs() -
         expected = oracle.hashnet(squashed, SEVERAL, 0.7) + 0.3 * oracle.transport(u.tolist(), signs)
         assert objective(u, rows, draws()).item() == pytest.approx(expected, rel=1e-10)
         assert torch.autograd.gradcheck(lambda v, o=objective: o(v, rows, draws()), (u.clone().requires_grad_(),))
-
-
-def test_transport_pulls_half_of_each_bit_to_either_sign() -> None:
-    u = outputs(40, 50)
-    nearer = u - 0.1 * gradient(lambda v: hswd.transport(v, draws()), u) * u.numel() / 2
-    assert hswd.transport(nearer, draws()).item() == pytest.approx(0.81 * hswd.transport(u, draws()).item())
-    signs = 2.0 * torch.randint(2, u.shape, generator=draws()) - 1
-    assert hswd.transport(signs[torch.randperm(40)], draws()).item() == 0
-    assert 0.4 < (signs > 0).double().mean().item() < 0.6
 
 
 @together("labels", [ONE, SEVERAL])
@@ -268,33 +181,9 @@ def test_dfhs_terms_have_a_gradient_and_centres_have_none() -> None:
     torch.testing.assert_close(codes, codes.sign())
 
 
-def test_a_sweep_of_dfh_never_raises_what_it_descends() -> None:
-    generator = draws()
-    for vul in (0.0, 0.5, 5.0):
-        codes, start = (torch.randn(n, 16, generator=generator).double().sign() for n in (30, 7))
-        weights = dfh.label_weights((torch.rand(30, 7, generator=generator) < 0.3).long())
-
-        def cost(c: Tensor, codes: Tensor = codes, weights: Tensor = weights, vul: float = vul) -> float:
-            products = c @ c.T
-            apart = products.sum() - products.diagonal().sum()
-            return float((weights @ c - codes).square().sum() + vul * apart)
-
-        values = [cost(start)]
-        for _ in range(4):
-            start = dfh.swept(start, codes, weights, vul)
-            values.append(cost(start))
-        assert values == sorted(values, reverse=True) and values[0] > values[-1]
-
-
 def test_labels_weigh_one_in_all() -> None:
     assert dfh.label_weights(torch.tensor([7, -1, 3, 7])).tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
     assert dfh.label_weights(torch.tensor([[1, 1, 0], [0, 0, 0]])).tolist() == [[0.5, 0.5], [0, 0]]
-
-
-@together("method", ["dfh", "idhn"])
-def test_relevance_by_distance_is_refused_where_labels_are_needed(method: str) -> None:
-    with pytest.raises(HashbenchError, match=f"{method} learns from class labels, and .* scores distances"):
-        require_supervision(Run.resolve("cifar10", "labelme_stand_in", method, {"bits": 16}))
 
 
 WIDTH = 32

@@ -31,7 +31,6 @@ from hashbench.losses._centres import Kind, centres, distances, eigen_signs
 from hashbench.losses._classes import CentreObjective, ClassObjective, HeadObjective
 from hashbench.losses._codes import bernoulli, bi_half
 from hashbench.methods import METHODS
-from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
 
 Matrix = list[list[float]]
@@ -217,16 +216,6 @@ def test_codes_of_ties_and_of_odd_batches() -> None:
     assert bernoulli(torch.tensor([0.0, 0.5, 1.0]), torch.tensor([0.0, 0.5, 0.99])).tolist() == [0, 0, 1]
 
 
-def test_a_wrong_bit_costs_something_at_the_centres() -> None:
-    for name in ("csq", "dpn", "hbmp", "orthocos", "orthoarc", "mds_centres"):
-        objective = BUILD[name](ClassSupervision(IDS[IDS >= 0].repeat(2)[:M], seed=3), BITS).double()
-        assert isinstance(objective, CentreObjective)
-        perfect = objective.centres[objective.classes.labels[ORDER]].double()
-        flipped = perfect.clone()
-        flipped[0, 0] *= -1
-        assert value(objective, perfect) < value(objective, flipped)
-
-
 @together("name", BUILD)
 def test_free_codes_are_brought_to_their_classes(name: str) -> None:
     bits = 32
@@ -336,14 +325,6 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         )
         for name in ("greedyhash", "bihalf", "jmlh")
     },
-    "distances": (
-        lambda: require_supervision(Run.resolve("cifar10", "labelme_stand_in", "csq", {"bits": 16})),
-        "csq learns from class labels, and cifar10 labelme_stand_in scores distances.*talr_ap",
-    ),
-    "no labels": (
-        lambda: require_supervision(Run.resolve("sift1m", "structhash", "dpn", {"bits": 16, "model": "linear"})),
-        "dpn learns from",
-    ),
 }
 
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from hashbench import score
 from hashbench.contract import ItemRows, SavedHasher, SearchItems
 from hashbench.losses import ClassSupervision, LabelSupervision, adsh, as_row_objective, dpsh, dsdh
-from hashbench.losses._discrete import coordinate_descent
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
 
@@ -98,26 +97,6 @@ def test_free_codes_are_brought_to_their_classes(name: str) -> None:
         objective.after_epoch(step)
     codes = (u.detach() > 0).numpy().astype(np.uint8)
     assert score(codes, codes, label.numpy(), label.numpy(), metrics=["ap"], exclude_self=True)["ap"] >= 0.94
-
-
-def test_a_sweep_never_raises_the_quadratic_form() -> None:
-    generator = torch.Generator().manual_seed(1)
-    root, target = (torch.randn(5, 5, dtype=torch.float64, generator=generator) for _ in range(2))
-    gram = root @ root.T
-    codes = torch.ones(5, 5, dtype=torch.float64)
-
-    def cost(b: Tensor) -> Tensor:
-        return (b @ gram * b).sum(1) - 2 * (target * b).sum(1)
-
-    after = coordinate_descent(codes, gram, target)
-    assert (cost(after) <= cost(codes)).all()
-    assert (cost(after) < cost(codes)).any()
-    for _ in range(20):
-        after = coordinate_descent(after, gram, target)
-    for bit in range(5):  # no single bit can be better
-        flipped = after.clone()
-        flipped[:, bit] *= -1
-        assert (cost(flipped) >= cost(after) - 1e-12).all()
 
 
 @pytest.mark.parametrize("labels", [LABELS, SEVERAL], ids=["one", "several"])

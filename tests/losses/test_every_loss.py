@@ -198,17 +198,6 @@ def test_single_precision_is_close_to_double(loss: Loss) -> None:
     torch.testing.assert_close(single[1].double(), double[1], rtol=1e-3, atol=1e-5)
 
 
-@of(RANKING)
-def test_a_gradient_step_lowers_it(loss: Loss) -> None:
-    generator = torch.Generator().manual_seed(5)
-    label = torch.randint(3, (30,), generator=generator)
-    relevance = (label[:, None] == label).long()
-    activations = 0.5 * torch.randn(30, 8, generator=generator)
-    before, gradient = value_and_gradient(lambda u, a: loss(torch.tanh(u), a), activations, relevance)
-    after = loss(torch.tanh(activations - 0.01 * gradient / gradient.norm()), relevance)
-    assert after.item() < before.item()
-
-
 @pytest.mark.parametrize("name", ["ap_simplified", "ap_exact", "mihash", "fastap", *LIKELIHOOD])
 def test_binary_objectives_see_only_whether_a_level_is_above_zero(name: str) -> None:
     relaxed, relevance = batch(14, 8)

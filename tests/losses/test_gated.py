@@ -73,12 +73,6 @@ def test_codes_of_two_sizes_can_be_compared() -> None:
     torch.testing.assert_close(gated.similarity(*pair), SLOW_SIMILARITY(*pair))
 
 
-def test_all_bits_set_is_the_plain_distance_and_product() -> None:
-    pair = f, _, g, _ = *draw(6, 5, 5), *draw(4, 5, 5, seed=1)
-    torch.testing.assert_close(gated.distance(*pair), torch.cdist(f, g, p=1))
-    torch.testing.assert_close(gated.similarity(*pair), f @ g.T)
-
-
 @every_form
 @pytest.mark.parametrize("k", [1, 3])
 def test_gradient_is_that_of_the_value(form: Pairwise, oracle: Pairwise, k: int) -> None:
@@ -108,23 +102,6 @@ def test_value_and_gradient_are_those_of_the_printed_form() -> None:
     torch.testing.assert_close(actual[0], actual[1])
 
 
-def test_a_distance_is_symmetric_and_zero_to_itself() -> None:
-    distance = gated.distance_within(*draw(9, 12, 4))
-    torch.testing.assert_close(distance, distance.T)
-    assert distance.diagonal().count_nonzero() == 0
-
-
-def test_where_no_code_is_set_nothing_matters() -> None:
-    embeddings, buckets = draw(5, 8, 2)
-    unset = torch.ones(8, dtype=torch.bool).index_fill(0, buckets.flatten(), False)
-    assert unset.any()
-    embeddings.requires_grad_()
-    gated.distance_within(embeddings, buckets).sum().backward()
-    assert embeddings.grad is not None
-    assert embeddings.grad[:, unset].count_nonzero() == 0
-    assert embeddings.grad[:, ~unset].count_nonzero() > 0
-
-
 def test_equal_embeddings_have_no_distance_and_no_gradient() -> None:
     leaf = torch.ones(6, 4, requires_grad=True)
     value = gated.distance_within(leaf, draw(6, 4, 2)[1])
@@ -132,13 +109,6 @@ def test_equal_embeddings_have_no_distance_and_no_gradient() -> None:
     assert value.count_nonzero() == 0
     assert leaf.grad is not None
     assert leaf.grad.count_nonzero() == 0
-
-
-def test_the_order_of_a_code_does_not_matter() -> None:
-    embeddings, buckets = draw(6, 9, 3)
-    torch.testing.assert_close(
-        gated.distance_within(embeddings, buckets.flip(1)), gated.distance_within(embeddings, buckets)
-    )
 
 
 @pytest.mark.parametrize("k", [1, 4])

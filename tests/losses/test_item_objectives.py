@@ -18,7 +18,6 @@ from hashbench.losses import ItemObjective, RowObjective, bihalf_u, cibhash, gre
 from hashbench.losses._codes import Noise, bi_half
 from hashbench.losses._halves import cosine_gap
 from hashbench.methods import METHODS
-from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
 from hashbench.training.loop import Trainer
 
@@ -351,14 +350,6 @@ def test_views_take_different_copies(tmp_path: Path) -> None:
     assert trainer.objective.n_views == 2
 
 
-def test_without_dropout_the_items_are_as_they_are_stored(tmp_path: Path) -> None:
-    objective = Recording(1)
-    data = training_data(tmp_path)
-    one_epoch(objective, data, feature_dropout=0.0)
-    for _, rows, items in objective.seen:
-        assert torch.equal(items, torch.from_numpy(data.items)[rows])
-
-
 def test_dropout_takes_no_number_from_the_others(tmp_path: Path) -> None:
     copies = np.stack([np.full((20, 50), 1 + c, np.float32) for c in range(3)])
     seen = []
@@ -387,11 +378,3 @@ def test_it_learns_without_labels(name: str, tmp_path_factory: pytest.TempPathFa
     signs = np.where(actual[0] > 0, 1, -1)
     products = signs @ signs.T
     assert products[:100, :100].mean() > products[:100, 100:].mean() + 6
-
-
-@together("name", METHODS_OF_ITEMS)
-def test_a_data_set_without_labels_is_taken(name: str) -> None:
-    require_supervision(Run.resolve("sift1m", "structhash", name, {"bits": 16, "model": "linear"}))
-    require_supervision(
-        Run.resolve("cifar10", "labelme_stand_in", name, {"bits": 16, "model": "linear", "features": "gist"})
-    )

@@ -65,16 +65,6 @@ def test_dpsh_is_the_loop_over_the_batch_and_all_training_outputs(multi_hot: boo
     torch.testing.assert_close(objective.outputs, bank)
 
 
-def test_what_was_not_seen_yet_has_no_gradient() -> None:
-    u = outputs(2).requires_grad_()
-    objective = dpsh.MemoryObjective(LabelSupervision(torch.tensor([0, 0, 1, 1])), BITS, eta=0.0).double()
-    objective(u, torch.tensor([0, 2]), draws()).backward()
-    assert u.grad is not None
-    theta = u @ u.T / 2
-    expected = (torch.sigmoid(theta) - torch.eye(2)) @ u / 2 / (2 * 4)
-    torch.testing.assert_close(u.grad, expected.detach())
-
-
 def test_an_example_without_a_class_is_similar_to_none() -> None:
     labels = LabelSupervision(torch.tensor([-1, 0, -1, 0]))
     assert labels.levels(torch.tensor([0, 1])).tolist() == [[0] * 4, [0, 1, 0, 1]]

@@ -43,20 +43,6 @@ def test_equals_the_entropies(n_bins: int | None, seed: int) -> None:
     assert mihash.loss(relaxed, relevance, n_bins=n_bins).item() == pytest.approx(-sum(values) / len(values), abs=1e-9)
 
 
-def test_perfectly_separated_classes_have_the_information_of_the_class() -> None:
-    codes = torch.cat([torch.ones(4, 6), -torch.ones(4, 6)])
-    label = torch.tensor([0] * 4 + [1] * 4)
-    share = 3 / 7
-    expected = -share * math.log2(share) - (1 - share) * math.log2(1 - share)
-    measured = mihash.loss(codes, (label[:, None] == label).long())
-    assert measured.item() == pytest.approx(-expected, abs=1e-9)
-
-
-def test_equal_codes_carry_no_information() -> None:
-    label = torch.tensor([0, 0, 1, 1, 2])
-    assert mihash.loss(torch.ones(5, 6), (label[:, None] == label).long()).item() == pytest.approx(0, abs=1e-12)
-
-
 def test_information_is_not_negative_for_any_width() -> None:
     for seed in range(20):
         relaxed, relevance = batch(12, 8, seed)

@@ -48,15 +48,6 @@ def test_the_mass_of_the_narrow_kernel_is_the_number_of_others(m: int, n_bits: i
     assert (counts >= 0).all()
 
 
-def test_narrow_kernel_touches_two_bins_with_an_opposite_gradient() -> None:
-    distance = torch.tensor([[0, 2.25], [2.25, 0]], dtype=torch.float64, requires_grad=True)
-    counts = soft_histogram(distance, torch.zeros(2, 2, dtype=torch.long), n_levels=1, n_bits=8, n_bins=4)
-    assert counts[0, :, 0].tolist() == [0, 0.875, 0.125, 0, 0]
-    weight = torch.tensor([3.0, 5.0, 11.0, 2.0, 1.0], dtype=torch.float64)
-    (gradient,) = torch.autograd.grad((counts[0, :, 0] * weight).sum(), distance)
-    assert gradient.tolist() == [[0, (11 - 5) / 2], [0, 0]]  # over the bin width 2; none for the pair with itself
-
-
 @pytest.mark.parametrize("delta", [1, 1.5, 2, 3])
 def test_gradient_is_that_of_the_value(delta: float) -> None:
     distance = relaxed_distance(batch(5, 6, 2)[0]).requires_grad_()

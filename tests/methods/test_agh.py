@@ -1,18 +1,14 @@
 """AGH: the eigenvectors and the thresholds are those of the whole graph of the examples."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
 from hashbench.methods.agh import AnchorGraph, Settings, eigenvectors, thresholds
 from hashbench.steps import anchor_weights, squared_distances
 
-METHOD = METHODS.get("agh")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((120, 3))
 ANCHORS = FEATURES[:15] + 0.1
@@ -25,10 +21,7 @@ def settings(**changes: int) -> Settings:
 
 
 def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> AnchorGraph:
-    hasher = METHOD.fit(chosen, TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path()))
-    function = hasher.function  # type: ignore[attr-defined]
-    assert isinstance(function, AnchorGraph)
-    return function
+    return function_of(AnchorGraph, "agh", chosen, data_of(features))
 
 
 def test_weights_are_those_of_the_nearest_anchors() -> None:

@@ -1,24 +1,19 @@
 """BP: both projections stay orthonormal, their agreement with the codes rises, and an item is one projection."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
 from hashbench.methods.bilinear import Bilinear, Settings, factors, turned
 
-METHOD = METHODS.get("bilinear")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.gamma(1.0, 1.0, (60, 20))
 
 
 def fitted(features: np.ndarray = FEATURES, **changes: int) -> Bilinear:
     values = {"bits": 6, "iterations": 4, "sample": 1000, **changes}
-    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 3, Path())
-    return METHOD.fit(Settings(features="pixels", **values), data).function  # type: ignore[arg-type,attr-defined]
+    return function_of(Bilinear, "bilinear", Settings(features="pixels", **values), data_of(features, seed=3))  # type: ignore[arg-type]
 
 
 def test_activations_are_one_projection_that_is_a_kronecker_product() -> None:

@@ -1,9 +1,8 @@
 """BRE: the exact step of one weight, the objective that never rises, the targets and pairs, and what it refuses."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods import bre
@@ -26,7 +25,7 @@ def examples(n_classes: int = 3, n: int = 45) -> TrainingData:
     random = np.random.default_rng(5)
     labels = np.arange(n) % n_classes
     items = 2 * random.standard_normal((n_classes, 5))[labels] + random.standard_normal((n, 5))
-    return TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+    return data_of(items.astype(np.float32), labels)
 
 
 def an_embedding(seed: int = 0) -> bre.Embedding:
@@ -93,7 +92,7 @@ def test_the_objective_never_rises() -> None:
 
 def test_equal_examples_flip_together() -> None:
     data = examples()
-    twice = TrainingData(np.repeat(data.items, 2, axis=0), np.repeat(data.labels, 2), 1.0, 0, Path())
+    twice = data_of(np.repeat(data.items, 2, axis=0), np.repeat(data.labels, 2))
     bits = bre.METHOD.fit(SETTINGS, twice).encode(twice.items) > 0
     np.testing.assert_array_equal(bits[::2], bits[1::2])
 

@@ -1,24 +1,19 @@
 """CBE: the transforms are a circulant matrix, and no step raises the objective that is written with it."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.linalg import circulant
 from scipy.optimize import minimize
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS
 from hashbench.methods.cbe import Circulant, Settings, best_spectrum
 
-METHOD = METHODS.get("cbe")
 RANDOM = np.random.default_rng(0)
 
 
 def fitted(features: np.ndarray, **changes: float) -> Circulant:
     setting_values = {"bits": 5, "iterations": 4, "penalty": 1.5, "sample": 1000, **changes}
-    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 3, Path())
-    return METHOD.fit(Settings(features="pixels", **setting_values), data).function  # type: ignore[arg-type,attr-defined]
+    return function_of(Circulant, "cbe", Settings(features="pixels", **setting_values), data_of(features, seed=3))  # type: ignore[arg-type]
 
 
 def objective(r: np.ndarray, x: np.ndarray, codes: np.ndarray, penalty: float) -> float:

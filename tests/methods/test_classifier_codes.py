@@ -1,17 +1,14 @@
 """Classifier codes: items of one predicted class have one code, and the classifier is the optimum of its loss."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.contract import TrainingFailed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
 from hashbench.methods.classifier_codes import ClassCodes, Settings, hadamard_codes, logistic
 
-METHOD = METHODS.get("classifier_codes")
 RANDOM = np.random.default_rng(0)
 LABELS = np.arange(150) % 5 * 3  # 0, 3, 6, 9, 12
 FEATURES = RANDOM.standard_normal((150, 6)) * [1, 2, 3, 1, 2, 0] + RANDOM.standard_normal((15, 6))[LABELS]
@@ -22,10 +19,7 @@ def settings(**changes: float) -> Settings:
 
 
 def fitted(labels: np.ndarray = LABELS, **changes: float) -> ClassCodes:
-    data = TrainingData(FEATURES, labels, 1.0, 0, Path())
-    function = METHOD.fit(settings(**changes), data).function  # type: ignore[attr-defined]
-    assert isinstance(function, ClassCodes)
-    return function
+    return function_of(ClassCodes, "classifier_codes", settings(**changes), data_of(FEATURES, labels))
 
 
 def test_the_first_bits_are_the_class_number() -> None:

@@ -1,25 +1,21 @@
 """Density sensitive hashing: the bits are the most balanced planes between neighbouring groups."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS, Linear
+from hashbench.methods import Linear
 from hashbench.methods._anchors import clustered
 from hashbench.methods.density_sensitive import Settings, adjacent
 
-METHOD = METHODS.get("density_sensitive")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.gamma(1.0, 1.0, (200, 4)) + 3
 
 
 def fitted(**changes: float) -> Linear:
     values = {"bits": 8, "groups_per_bit": 1.5, "nearest": 3, "kmeans_iterations": 3, **changes}
-    data = TrainingData(FEATURES, np.zeros(200, np.int64), 1.0, 5, Path())
-    return METHOD.fit(Settings(features="pixels", **values), data).function  # type: ignore[arg-type,attr-defined]
+    return function_of(Linear, "density_sensitive", Settings(features="pixels", **values), data_of(FEATURES, seed=5))  # type: ignore[arg-type]
 
 
 def test_bits_are_the_most_balanced_planes_between_neighbours() -> None:

@@ -1,14 +1,12 @@
 """SDH, FSDH and HC-SDH: their steps against the papers' formulas, the objectives, and what they refuse."""
 
-from itertools import product
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Floats
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS, fsdh, hc_sdh, sdh
+from hashbench.methods import METHODS, hc_sdh, sdh
 from hashbench.methods._discrete import AlternatingSettings
 from hashbench.methods._shallow import KernelLinear, ridge_solution
 
@@ -24,35 +22,15 @@ HC_SDH = hc_sdh.Settings(**{**REGRESSION, "bits": 8}, random_signs=False)
 
 
 def fitted(method: str, settings: object, labels: np.ndarray = LABELS) -> KernelLinear:
-    function = METHODS.get(method).fit(settings, TrainingData(FEATURES, labels, 1.0, 0, Path())).function  # type: ignore[attr-defined]
-    assert isinstance(function, KernelLinear)
-    return function
+    return function_of(KernelLinear, method, settings, data_of(FEATURES, labels))
 
 
 def drawn_codes(bits: int = 6) -> Floats:
     return np.random.default_rng(1).choice([-1.0, 1.0], (60, bits))
 
 
-def responses() -> Floats:
-    """X [60, 21], transcribed: RBF responses to 20 examples, and ones."""
-    anchors = FEATURES[np.random.default_rng(2).choice(60, 20, replace=False)]
-    squared = np.array([[sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) for y in anchors] for x in FEATURES])
-    return np.column_stack([np.exp(-squared / (2 * squared.mean())), np.ones(60)])
-
-
-def sdh_objective(codes: Floats, weights: Floats, inputs: Floats, projection: Floats) -> float:
-    """||Y - B W||^2 + lambda ||W||^2 + nu ||B - X P||^2, and the ridge of P that the code has, too."""
-    total = sum(((MEMBERS[i] - codes[i] @ weights) ** 2).sum() for i in range(60)) + (weights**2).sum()
-    return float(total + 0.3 * (((codes - inputs @ projection) ** 2).sum() + 0.1 * (projection**2).sum()))
-
-
-def fsdh_objective(codes: Floats, weights: Floats, inputs: Floats, projection: Floats) -> float:
-    total = sum(((codes[i] - MEMBERS[i] @ weights) ** 2).sum() for i in range(60)) + (weights**2).sum()
-    return float(total + 0.3 * (((codes - inputs @ projection) ** 2).sum() + 0.1 * (projection**2).sum()))
-
-
 def test_the_ridge_solution_solves_the_normal_equations_and_is_the_smallest_without_a_ridge() -> None:
-    inputs = responses()
+    inputs = np.random.default_rng(2).standard_normal((60, 21))
     actual = ridge_solution(inputs, 0.1)(drawn_codes())
     np.testing.assert_allclose(inputs.T @ (inputs @ actual - drawn_codes()) + 0.1 * actual, 0, atol=1e-8)
     twice = np.hstack([inputs[:, :3], inputs[:, :3]])
@@ -80,58 +58,6 @@ def test_each_bit_of_a_sweep_is_the_best_given_the_others(bit: int) -> None:
         flipped = during.copy()
         flipped[bit] *= -1
         assert cost(during, i) <= cost(flipped, i)
-
-
-@pytest.mark.parametrize("coupled", [False, True])
-def test_sweeps_end_where_no_bit_can_change_in_the_best_of_all_codes_if_bits_are_not_coupled(coupled: bool) -> None:
-    random = np.random.default_rng(3)
-    weights = random.standard_normal((5, 4))
-    target = 2 * random.standard_normal((40, 5))
-    gram = weights @ weights.T if coupled else np.diag(np.square(weights).sum(axis=1))
-    every = np.array(list(product([-1.0, 1.0], repeat=5)))
-
-    def costs(codes: Floats) -> Floats:
-        """b^T G b - 2 q^T b of each of ``codes`` [m, 5], for each of the 40 targets."""
-        return np.einsum("ab,bc,ac->a", codes, gram, codes)[:, None] - 2 * codes @ target.T
-
-    least = costs(every).min(axis=0)
-    codes = drawn_codes(5)[:40]
-    first = costs(codes).diagonal()
-    for _ in range(30):
-        codes = sdh.swept(codes, gram, target)
-    np.testing.assert_array_equal(codes, sdh.swept(codes, gram, target))
-    last = costs(codes).diagonal()
-    assert (least - 1e-9 <= last).all() and (last <= first + 1e-9).all()
-    assert coupled or np.allclose(last, least)
-
-
-def test_the_objective_of_sdh_never_rises() -> None:
-    inputs = responses()
-    codes = drawn_codes()
-    solve = ridge_solution(inputs, 0.1)
-    last = np.inf
-    for _ in range(6):
-        projection = solve(codes)
-        weights = ridge_solution(codes, 1.0)(MEMBERS)
-        now = sdh_objective(codes, weights, inputs, projection)
-        assert now <= last + 1e-9
-        codes = sdh.next_codes(SDH, MEMBERS, 0.3 * inputs @ projection, codes)
-        assert sdh_objective(codes, weights, inputs, projection) <= now + 1e-9
-        last = sdh_objective(codes, weights, inputs, projection)
-
-
-def test_a_step_of_fsdh_is_the_best_code_of_each_example() -> None:
-    inputs = responses()
-    codes = drawn_codes()
-    projection = ridge_solution(inputs, 0.1)(codes)
-    weights = np.linalg.solve(MEMBERS.T @ MEMBERS + np.eye(4), MEMBERS.T @ codes)
-    new = fsdh.next_codes(FSDH, MEMBERS, 0.3 * inputs @ projection, codes)
-    best = fsdh_objective(new, weights, inputs, projection)
-    for i, bit in product(range(0, 60, 7), range(6)):
-        flipped = new.copy()
-        flipped[i, bit] *= -1
-        assert fsdh_objective(flipped, weights, inputs, projection) >= best
-    assert best <= fsdh_objective(codes, weights, inputs, projection)
 
 
 @pytest.mark.parametrize("method", ["sdh", "fsdh"])
@@ -199,7 +125,7 @@ def test_random_signs_leave_distances_and_no_shared_bit() -> None:
 
 
 def test_equal_anchors_are_no_fault_without_a_ridge() -> None:
-    twice = TrainingData(np.repeat(FEATURES, 2, axis=0), np.repeat(LABELS, 2), 1.0, 0, Path())
+    twice = data_of(np.repeat(FEATURES, 2, axis=0), np.repeat(LABELS, 2))
     chosen = HC_SDH.model_copy(update={"ridge": 0.0, "n_anchors": 110})
     hasher = METHODS.get("hc_sdh").fit(chosen, twice)
     assert np.abs(hasher.encode(FEATURES)).max() < 10  # type: ignore[attr-defined]

@@ -58,14 +58,6 @@ def test_the_energy_of_a_bit_is_the_sum_of_the_losses(loss: Loss) -> None:
     assert len({total for _, total in values}) > 1
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_relevant_pairs_attract_and_others_repel(loss: Loss) -> None:
-    codes, pairs = of_three_classes(np.random.default_rng(0), 30, 6)
-    couplings = coupled(codes @ codes.T, pairs.astype(np.int8) + pairs.T, 7, loss)
-    assert (couplings[pairs] <= 0).all()
-    assert (couplings[~pairs] >= 0).all()
-
-
 def data(folder: Path, labels: np.ndarray | None = None) -> TrainingData:
     digits = open_dataset(load_card("digits"))
     chosen = digits.labels[:300] if labels is None else labels

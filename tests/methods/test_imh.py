@@ -1,19 +1,15 @@
 """IMH: the eigenmap is that of the paper's graph, the map that of the library, and an item the mean of its anchors."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.manifold import TSNE
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
 from hashbench.methods._anchors import AnchorEmbedding, clustered
 from hashbench.methods.imh import Settings, eigenmap, map_of
 from hashbench.steps import anchor_weights, squared_distances
 
-METHOD = METHODS.get("imh")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((90, 4)) + 2
 
@@ -24,10 +20,7 @@ def settings(**changes: object) -> Settings:
 
 
 def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> AnchorEmbedding:
-    hasher = METHOD.fit(chosen, TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path()))
-    function = hasher.function  # type: ignore[attr-defined]
-    assert isinstance(function, AnchorEmbedding)
-    return function
+    return function_of(AnchorEmbedding, "imh", chosen, data_of(features))
 
 
 def kernel(items: np.ndarray, others: np.ndarray, nearest: int) -> np.ndarray:

@@ -1,16 +1,13 @@
 """IsoHash: a rotation with equal variances, found by exact projections that come nearer with each iteration."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
+from hashbench.methods import Linear
 from hashbench.methods.isohash import Settings, isotropic
 
-METHOD = METHODS.get("isohash")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((200, 8)) * [9, 6, 4, 3, 2, 1, 0.5, 0] + 3
 VARIANCES = np.array([2.5, 1.0, 0.4, 0.1])
@@ -19,9 +16,7 @@ FIRST = np.linalg.qr(RANDOM.standard_normal((4, 4)))[0]
 
 def activations(bits: int, **changes: float) -> np.ndarray:
     chosen = Settings(bits=bits, features="pixels", **{"iterations": 500, "tolerance": 1e-9, **changes})
-    data = TrainingData(FEATURES, np.zeros(200, np.int64), 1.0, 0, Path())
-    function = METHOD.fit(chosen, data).function  # type: ignore[attr-defined]
-    return function.activations(FEATURES)
+    return function_of(Linear, "isohash", chosen, data_of(FEATURES)).activations(FEATURES)
 
 
 def test_all_bits_have_the_variance_of_the_mean_of_the_components() -> None:

@@ -1,15 +1,15 @@
 """ITQ-CCA: its directions against scikit-learn's CCA and the eigenproblem, its rotation, and bits beyond the rank."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.linalg import eigh, orthogonal_procrustes
 from sklearn.cross_decomposition import CCA
+from support.fits import data_of, function_of
 
-from hashbench.contract import Floats, TrainingData
-from hashbench.methods import METHODS, Linear
+from hashbench.contract import Floats
+from hashbench.methods import Linear
 from hashbench.methods._shallow import random_rotation
 from hashbench.methods.itq import rotation
 from hashbench.methods.itq_cca import Settings, canonical
@@ -24,9 +24,7 @@ def fitted(labels: np.ndarray = LABELS, **changes: object) -> Linear:
     chosen = Settings.model_validate(
         {"features": "pixels", "bits": 4, "iterations": 20, "ridge": 1e-4, "more_bits": "spread", **changes}
     )
-    function = METHODS.get("itq_cca").fit(chosen, TrainingData(FEATURES, labels, 1.0, 0, Path())).function  # type: ignore[attr-defined]
-    assert isinstance(function, Linear)
-    return function
+    return function_of(Linear, "itq_cca", chosen, data_of(FEATURES, labels))
 
 
 def covariances(members: Floats) -> tuple[Floats, Floats, Floats]:

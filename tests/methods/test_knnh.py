@@ -1,13 +1,13 @@
 """KNNH: its objective transcribed, its gradient, its start and its descent."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
+from support.fits import data_of
 
-from hashbench.contract import Floats, TrainingData
+from hashbench.contract import Floats
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS, knnh
 
@@ -78,7 +78,7 @@ def test_prototypes_are_centres_of_their_class_or_fewer() -> None:
 def test_training_lowers_the_objective() -> None:
     def fit(iterations: int) -> Floats:
         chosen = SETTINGS.model_copy(update={"iterations": iterations})
-        data = TrainingData(FEATURES, LABELS, 1.0, 0, Path())
+        data = data_of(FEATURES, LABELS)
         projection: Floats = METHODS.get("knnh").fit(chosen, data).function.projection  # type: ignore[attr-defined]
         return projection
 
@@ -104,14 +104,14 @@ def test_theta_and_the_weight_of_the_prototypes_are_the_papers(monkeypatch: pyte
 
     monkeypatch.setattr("scipy.optimize.minimize", stopped)
     chosen = SETTINGS.model_copy(update={"alpha": 5.0})
-    METHODS.get("knnh").fit(chosen, TrainingData(FEATURES, LABELS, 1.0, 0, Path()))
+    METHODS.get("knnh").fit(chosen, data_of(FEATURES, LABELS))
     assert compared
 
 
 def test_scale_of_the_features_changes_nothing_but_rounding() -> None:
     codes = []
     for factor in (1.0, 64.0):
-        data = TrainingData(factor * FEATURES, LABELS, 1.0, 0, Path())
+        data = data_of(factor * FEATURES, LABELS)
         codes.append(METHODS.get("knnh").fit(SETTINGS, data).encode(factor * FEATURES) > 0)  # type: ignore[attr-defined]
     assert (codes[0] == codes[1]).mean() > 0.99
 
@@ -120,4 +120,4 @@ def test_refusals() -> None:
     multi_hot = np.ones((45, 3), np.uint8)
     multi_hot[:, 0] = LABELS > 0
     with pytest.raises(HashbenchError, match="knnh needs one class for each training example; these have several"):
-        METHODS.get("knnh").fit(SETTINGS, TrainingData(FEATURES, multi_hot, 1.0, 0, Path()))
+        METHODS.get("knnh").fit(SETTINGS, data_of(FEATURES, multi_hot))

@@ -1,9 +1,8 @@
 """KSH: the residual of the codes, its start and its objective, and what it refuses."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods import ksh
@@ -17,7 +16,7 @@ def examples(n_classes: int = 3, n: int = 90) -> TrainingData:
     random = np.random.default_rng(5)
     labels = np.arange(n) % n_classes
     items = 1.5 * random.standard_normal((n_classes, 8))[labels] + random.standard_normal((n, 8))
-    return TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+    return data_of(items.astype(np.float32), labels)
 
 
 def centred(data: TrainingData) -> Floats:
@@ -125,16 +124,8 @@ def test_the_smooth_objective_rises_from_the_start() -> None:
     assert reached[2] > reached[0]
 
 
-def test_codes_of_separate_classes_are_those_of_the_labels() -> None:
-    data = examples(n_classes=2)
-    far = TrainingData(data.items + 50 * data.labels[:, None].astype(np.float32), data.labels, 1.0, 0, Path())
-    for settings in (KERNEL, LINEAR):
-        products = codes(settings, far) @ codes(settings, far).T
-        assert (np.sign(products) == targets(data)).all()
-
-
 def test_constant_features_change_nothing() -> None:
     data = examples()
     wider = np.hstack([data.items, np.full((90, 2), 3, np.float32)])
-    padded = TrainingData(wider, data.labels, 1.0, 0, Path())
+    padded = data_of(wider, data.labels)
     np.testing.assert_array_equal(codes(LINEAR, data), codes(LINEAR, padded))

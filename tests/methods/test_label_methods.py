@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench import score
 from hashbench.codes import binarize
@@ -11,7 +12,6 @@ from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods._members import labelled_examples
-from hashbench.runs.data import require_supervision
 from hashbench.runs.run import Run
 
 OF_CLASSES = ["fsdh", "hc_sdh", "itq_cca", "knnh", "sdh"]
@@ -42,7 +42,7 @@ def test_separate_classes_are_ranked_first(method: str) -> None:
 def test_examples_without_a_class_do_not_count(method: str) -> None:
     class_ids = np.where(np.arange(300) % 5 == 0, -1, LABELS)
     kept = class_ids >= 0
-    training = TrainingData(features(), class_ids, 1.0, 0, Path())
+    training = data_of(features(), class_ids)
     actual, members = labelled_examples(method, features(), training, several=True)
     np.testing.assert_array_equal(actual, features()[kept])
     np.testing.assert_array_equal(members, np.eye(6)[LABELS[kept]])
@@ -66,20 +66,5 @@ def test_classes_of_one_example_each(method: str) -> None:
 
 def test_labels_without_an_example_are_left_out() -> None:
     multi_hot = np.eye(9, dtype=np.uint8)[LABELS + 2]
-    training = TrainingData(features(), multi_hot, 1.0, 0, Path())
+    training = data_of(features(), multi_hot)
     np.testing.assert_array_equal(labelled_examples("sdh", features(), training, several=True)[1], np.eye(6)[LABELS])
-
-
-@pytest.mark.parametrize("method", OF_CLASSES)
-@pytest.mark.parametrize(
-    ("dataset", "protocol", "complaint"),
-    [
-        ("labelme", "s1", "labelme s1 scores distances"),
-        ("cifar10", "labelme_stand_in", "cifar10 labelme_stand_in scores distances"),
-    ],
-)
-def test_a_protocol_that_scores_distances_is_refused(method: str, dataset: str, protocol: str, complaint: str) -> None:
-    run = Run.resolve(dataset, protocol, method, {"bits": 16})
-    with pytest.raises(HashbenchError, match=f"^{method} learns from class labels, and {complaint}") as refused:
-        require_supervision(run)
-    assert "\n" not in str(refused.value)

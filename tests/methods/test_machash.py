@@ -61,13 +61,6 @@ def test_energy_of_a_bit_is_the_penalised_loss(asymmetric: bool) -> None:
         np.testing.assert_array_equal(operator.pull(block, values), whole[:, block] @ values)
 
 
-def test_relevant_pairs_never_repel() -> None:
-    codes, pairs = example()
-    couplings = matrix_of(KshCouplings(codes[:, :4].astype(float), affinities(pairs), 5))
-    assert (couplings[pairs] <= 0).all()
-    assert (couplings[~pairs] >= 0).all()
-
-
 def test_couplings_within_a_block_are_those_of_its_examples() -> None:
     codes, pairs = example()
     couplings = KshCouplings(codes[:, :4].astype(float), affinities(pairs), 5)

@@ -1,17 +1,13 @@
 """MDSH: the eigenfunctions of single components are those of the affinity of the whole space."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS
 from hashbench.methods.mdsh import Eigenfunctions, Settings, eigenfunctions, histogram, mean_distance
 
-METHOD = METHODS.get("mdsh")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((300, 5)) * [4, 3, 2, 1, 0.5] + 3
 
@@ -22,10 +18,7 @@ def settings(**changes: float) -> Settings:
 
 
 def fitted(chosen: Settings, features: np.ndarray = FEATURES) -> Eigenfunctions:
-    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
-    function = METHOD.fit(chosen, data).function  # type: ignore[attr-defined]
-    assert isinstance(function, Eigenfunctions)
-    return function
+    return function_of(Eigenfunctions, "mdsh", chosen, data_of(features))
 
 
 def test_functions_of_one_component_are_eigenfunctions_of_the_plane() -> None:

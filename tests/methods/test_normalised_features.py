@@ -1,11 +1,8 @@
 """normalise = "unit_norm": shallow methods hash items minus their training mean, of norm 1, in and outside training."""
 
-from pathlib import Path
-
 import numpy as np
-import pytest
+from support.fits import data_of
 
-from hashbench.contract import TrainingData
 from hashbench.methods import METHODS, ShallowSettings
 
 METHOD = METHODS.get("pca_sign")
@@ -15,34 +12,14 @@ OTHERS = GENERATOR.standard_normal((25, 6)) * 3 + 5
 NORMALISED = ShallowSettings(bits=4, features="pixels", normalise="unit_norm")
 
 
-def data(features: np.ndarray) -> TrainingData:
-    return TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
-
-
 def by_hand(features: np.ndarray) -> np.ndarray:
     centred = features - TRAIN.mean(axis=0)
     return np.stack([row / np.sqrt((row**2).sum()) for row in centred])
 
 
 def test_features_are_centred_by_the_training_mean_and_divided_by_their_norm() -> None:
-    actual = METHOD.fit(NORMALISED, data(TRAIN)).encode(OTHERS)
-    plain = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(by_hand(TRAIN))).encode(by_hand(OTHERS))
+    actual = METHOD.fit(NORMALISED, data_of(TRAIN)).encode(OTHERS)
+    plain = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data_of(by_hand(TRAIN))).encode(by_hand(OTHERS))
     np.testing.assert_allclose(actual, plain, rtol=1e-5, atol=1e-6)
-    raw = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data(TRAIN)).encode(OTHERS)
+    raw = METHOD.fit(ShallowSettings(bits=4, features="pixels"), data_of(TRAIN)).encode(OTHERS)
     assert not np.array_equal(actual > 0, raw > 0)
-
-
-def test_an_item_at_the_mean_stays_there() -> None:
-    assert np.isfinite(METHOD.fit(NORMALISED, data(TRAIN)).encode(TRAIN.mean(axis=0)[None])).all()
-
-
-@pytest.mark.parametrize("method", ["bre", "machash", "fasthash", "structhash", "itq", "lsh"])
-def test_every_shallow_method_has_the_setting_and_names_its_runs_by_it(method: str) -> None:
-    from hashbench.runs.run import Run
-
-    plain, other = (
-        Run.resolve("usps", "structhash", method, {"bits": 8, **more}) for more in ({}, {"normalise": "unit_norm"})
-    )
-    assert "normalise" not in plain.name.identity
-    assert other.name.identity["normalise"] == "unit_norm"
-    assert str(plain.name) != str(other.name)

@@ -1,15 +1,13 @@
 """OK-means: each step lowers the error of the cells, and a code is the nearest of all centres."""
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS
+from hashbench.methods import Linear
 from hashbench.methods.ok_means import Settings, quantised
 
-METHOD = METHODS.get("ok_means")
 RANDOM = np.random.default_rng(0)
 X = RANDOM.gamma(1.0, [3.0, 2.0, 1.0], (300, 3))
 X -= X.mean(axis=0)
@@ -42,8 +40,8 @@ def test_one_iteration_by_hand() -> None:
 
 def test_the_mean_and_rotation_are_those_of_the_components() -> None:
     wide = np.hstack([X, 0.01 * RANDOM.standard_normal((300, 2))]) + 5
-    data = TrainingData(wide, np.zeros(300, np.int64), 1.0, 0, Path())
-    function = METHOD.fit(Settings(bits=3, features="pixels", iterations=30), data).function  # type: ignore[attr-defined]
+    settings = Settings(bits=3, features="pixels", iterations=30)
+    function = function_of(Linear, "ok_means", settings, data_of(wide))
     np.testing.assert_allclose(function.projection.T @ function.projection, np.eye(3), atol=1e-12)
     scales = np.abs(function.activations(wide)).mean(axis=0)
     centres = np.sign(function.activations(wide)) * scales

@@ -1,10 +1,9 @@
 """PCA-sign: its activations are the principal components."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
+from support.fits import data_of
 
 from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
@@ -15,7 +14,7 @@ FEATURES = np.random.default_rng(0).standard_normal((40, 6)) * [5, 4, 3, 2, 1, 0
 
 
 def data(features: np.ndarray) -> TrainingData:
-    return TrainingData(features.astype(np.float64), np.zeros(len(features), np.int64), 1.0, 0, Path())
+    return data_of(features.astype(np.float64))
 
 
 def test_activations_are_those_of_another_implementation() -> None:

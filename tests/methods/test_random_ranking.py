@@ -4,8 +4,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import oracles
-from support.oracles import Order
 
 from hashbench import metrics
 from hashbench.codes import binarize
@@ -52,27 +50,3 @@ def test_closed_forms_of_a_random_order(bits: int, tmp_path: Path) -> None:
     discounts = 1 / np.log2(np.arange(2, n + 2))
     ideal = np.array([discounts[:r].sum() for r in relevant])
     np.testing.assert_allclose(values(counts, "ndcg"), relevant / n * discounts.sum() / ideal, rtol=1e-12)
-
-
-@pytest.mark.parametrize("norm", ["all", "min", "retrieved"])
-@pytest.mark.parametrize("k", [1, 3, 8])
-def test_cut_ap_is_the_mean_over_all_orders(norm: str, k: int, tmp_path: Path) -> None:
-    labels = np.array([1, 1, 1, 0, 0, 0, 0])
-    counts = ranked(tmp_path, np.array([1]), labels)
-
-    def measure(order: Order) -> object:
-        return oracles.average_precision(order, k, norm)
-
-    truth = oracles.expected(measure, [0] * len(labels), labels.tolist())
-    assert values(counts, f"ap(norm={norm})@{k}")[0] == pytest.approx(truth, abs=1e-14)
-
-
-def test_graded_ndcg_is_that_of_random_orders(tmp_path: Path) -> None:
-    random = np.random.default_rng(1)
-    labels = (random.uniform(size=(200, 6)) < 0.3).astype(np.uint8)
-    counts = ranked(tmp_path, np.ones((1, 6), np.uint8), labels)
-    gain = 2.0 ** labels.sum(axis=1) - 1
-    discount = 1 / np.log2(np.arange(2, 22))
-    sampled = [(gain[random.permutation(200)[:20]] * discount).sum() for _ in range(20_000)]
-    ideal = (np.sort(gain)[::-1][:20] * discount).sum()
-    assert values(counts, "ndcg@20")[0] == pytest.approx(np.mean(sampled) / ideal, abs=0.005)

@@ -1,6 +1,6 @@
 """The ranking losses of StructHash: their costs, and the most violated ranking against all rankings."""
 
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -73,15 +73,6 @@ def test_ndcg_and_precision_at_a_cutoff_below_and_above_the_numbers(cutoff: int)
         assert precision(4, 3, cutoff)[chosen].sum() == pytest.approx(loss_of("precision", ranking, cutoff), abs=1e-12)
 
 
-def test_ndcg_divided_as_in_the_paper_orders_rankings_alike() -> None:
-    # the paper divides by S(1) + ... + S(K) whatever the number of relevant items
-    scores = np.array([1.0, *(1 / np.log2(np.arange(2, 101)))])
-    printed = np.array([1 - scores[:7][ranking].sum() / scores.sum() for ranking in all_rankings(3, 4)])
-    ours = np.array([loss_of("ndcg", ranking) for ranking in all_rankings(3, 4)])
-    factor = scores[:3].sum() / scores.sum()
-    np.testing.assert_allclose(printed, 1 - factor + factor * ours)
-
-
 SIZES = [(1, 1), (1, 5), (5, 1), (3, 4), (5, 5)]  # relevant items, irrelevant ones
 
 
@@ -105,21 +96,6 @@ def test_most_violated_is_the_best_of_all_rankings(loss: Loss, sizes: tuple[int,
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_no_order_within_relevant_or_irrelevant_items_is_worse(loss: Loss) -> None:
-    # all 6! orders of 3 + 3 items, and not only those that are sorted by distance on both sides
-    distances = np.random.default_rng(5).random((1, 6)).astype(np.float32) * 0.4
-    neighbours = one_query(3, 3)
-    weights, losses = most_violated(distances, neighbours, cost_tables(loss, neighbours))
-    values = []
-    for order in permutations(range(6)):
-        place = np.argsort(order)
-        wrong = place[:3, None] > place[None, 3:]
-        margin = 2 / 9 * (wrong * (distances[0, None, 3:] - distances[0, :3, None])).sum()
-        values.append(loss_of(loss, np.array(order) < 3) - margin)
-    assert losses[0] - weights[0] @ distances[0] == pytest.approx(max(values), abs=1e-6)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
 def test_entries_that_are_no_neighbours_change_nothing(loss: Loss) -> None:
     distances = np.random.default_rng(2).random(7).astype(np.float32)
     plain = one_query(3, 4)
@@ -138,14 +114,6 @@ def test_a_query_without_neighbours_has_no_loss() -> None:
     np.testing.assert_array_equal(weights, [[-2, 2], [0, 0]])
     np.testing.assert_array_equal(losses, [1, 0])
     assert neighbours.n_ranked == 1
-
-
-def test_a_query_whose_margins_hold_has_no_cut() -> None:
-    neighbours = one_query(2, 2)
-    far_apart = np.array([[0, 0, 3, 3]], np.float32)
-    weights, losses = most_violated(far_apart, neighbours, cost_tables("map", neighbours))
-    assert not weights.any()
-    assert losses == 0
 
 
 def test_random_rankings_put_half_of_the_pairs_in_wrong_order() -> None:

@@ -1,18 +1,14 @@
 """SGH: the graph is that of the paper, bits lower its residual, and each is the best of its relaxed problem."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.linalg import eigh
+from support.fits import data_of, function_of
 
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS
 from hashbench.methods._shallow import KernelLinear, Scaling
 from hashbench.methods.sgh import Settings, seen, sequential
 from hashbench.steps import squared_distances
 
-METHOD = METHODS.get("sgh")
 RANDOM = np.random.default_rng(0)
 FEATURES = Scaling(np.zeros(5)).apply(RANDOM.standard_normal((80, 5)))
 DISTANCES = squared_distances(FEATURES, FEATURES)
@@ -31,10 +27,7 @@ def graph() -> np.ndarray:
 def fitted(**changes: object) -> KernelLinear:
     setting_values = {"bits": 6, "n_anchors": 12, "refinements": 1, **changes}
     chosen = Settings(features="pixels", **setting_values)  # type: ignore[arg-type]
-    hasher = METHOD.fit(chosen, TrainingData(FEATURES, np.zeros(80, np.int64), 1.0, 0, Path()))
-    function = hasher.function  # type: ignore[attr-defined]
-    assert isinstance(function, KernelLinear)
-    return function
+    return function_of(KernelLinear, "sgh", chosen, data_of(FEATURES))
 
 
 def test_the_graph_is_near_that_of_a_gaussian() -> None:

@@ -1,12 +1,11 @@
 """SKLSH: the share of bits that differ is the function of the Gaussian kernel that the paper derives."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingData, TrainingFailed
+from hashbench.contract import TrainingFailed
 from hashbench.foundation.errors import HashbenchError
 from hashbench.methods import METHODS
 from hashbench.methods.sklsh import Settings, neighbour_distance
@@ -16,16 +15,12 @@ RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((60, 5)) * 7 + 100
 
 
-def data(features: np.ndarray = FEATURES) -> TrainingData:
-    return TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
-
-
 def settings(**changes: float) -> Settings:
     return Settings(features="pixels", **{"bits": 4096, "gamma": 0.7, "neighbours": 10, **changes})  # type: ignore[arg-type]
 
 
 def bits_of(features: np.ndarray) -> np.ndarray:
-    return binarize(METHOD.fit(settings(), data(features)).encode(features)).bits()  # type: ignore[attr-defined]
+    return binarize(METHOD.fit(settings(), data_of(features)).encode(features)).bits()  # type: ignore[attr-defined]
 
 
 def test_bits_differ_as_the_kernel_says() -> None:
@@ -64,4 +59,4 @@ def test_codes_do_not_depend_on_the_scale_of_features() -> None:
 def test_what_it_cannot_scale_is_refused(features: np.ndarray, neighbours: int, complaint: str) -> None:
     error = TrainingFailed if "equal" in complaint else HashbenchError
     with pytest.raises(error, match=complaint):
-        METHOD.fit(settings(neighbours=neighbours), data(features - 100))
+        METHOD.fit(settings(neighbours=neighbours), data_of(features - 100))

@@ -1,24 +1,21 @@
 """Spectral hashing: its functions are the smoothest ones on the box around the data."""
 
 import math
-from pathlib import Path
 
 import numpy as np
+from support.fits import data_of, function_of
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingData
-from hashbench.methods import METHODS, ShallowSettings
-from hashbench.methods.spectral_hashing import BoxEigenfunctions, smoothest
+from hashbench.methods import ShallowSettings
+from hashbench.methods.spectral_hashing import BoxEigenfunctions
 
-METHOD = METHODS.get("spectral_hashing")
 RANDOM = np.random.default_rng(0)
 
 
 def fitted(features: np.ndarray, bits: int) -> BoxEigenfunctions:
-    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
-    function = METHOD.fit(ShallowSettings(bits=bits, features="pixels"), data).function  # type: ignore[attr-defined]
-    assert isinstance(function, BoxEigenfunctions)
-    return function
+    return function_of(
+        BoxEigenfunctions, "spectral_hashing", ShallowSettings(bits=bits, features="pixels"), data_of(features)
+    )
 
 
 def test_on_a_line_they_are_the_eigenvectors_of_the_laplacian_of_a_path() -> None:
@@ -30,14 +27,6 @@ def test_on_a_line_they_are_the_eigenvectors_of_the_laplacian_of_a_path() -> Non
     activations = fitted(x, 5).activations(x)
     cosines = (activations * vectors).sum(axis=0) / np.linalg.norm(activations, axis=0)
     np.testing.assert_allclose(np.abs(cosines), 1, atol=1e-3)  # the path of n points ends half a step beyond the box
-
-
-def test_the_smallest_eigenvalues_come_first() -> None:
-    sides = np.array([3.0, 2.0, 0.7])
-    axis, k = smoothest(sides, 10)
-    chosen = list(zip(axis, k, strict=True))
-    every = sorted(((math.pi * k / sides[a]) ** 2, a, k) for a in range(3) for k in range(1, 11))
-    assert chosen == [(a, k) for _, a, k in every[:10]]
 
 
 def test_agrees_with_a_slow_transcription_of_the_authors_code() -> None:

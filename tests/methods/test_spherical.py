@@ -1,17 +1,14 @@
 """Spherical hashing: the forces are those of the paper, and the spheres become balanced and independent."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of, function_of
 
 from hashbench.codes import binarize
-from hashbench.contract import TrainingData
 from hashbench.foundation.errors import HashbenchError
-from hashbench.methods import METHODS, spherical
-from hashbench.methods.spherical import Settings
+from hashbench.methods import spherical
+from hashbench.methods.spherical import Settings, Spheres
 
-METHOD = METHODS.get("spherical")
 RANDOM = np.random.default_rng(0)
 FEATURES = RANDOM.standard_normal((400, 10)) + 3
 
@@ -22,8 +19,7 @@ def settings(**changes: float) -> Settings:
 
 
 def bits_of(features: np.ndarray, chosen: Settings) -> np.ndarray:
-    data = TrainingData(features, np.zeros(len(features), np.int64), 1.0, 0, Path())
-    return binarize(METHOD.fit(chosen, data).encode(features)).bits()
+    return binarize(function_of(Spheres, "spherical", chosen, data_of(features)).activations(features)).bits()
 
 
 def overlaps(bits: np.ndarray) -> np.ndarray:
@@ -54,13 +50,10 @@ def test_each_sphere_holds_half_and_each_two_a_quarter() -> None:
 
 
 def test_a_bit_is_1_inside_its_sphere() -> None:
-    data = TrainingData(FEATURES, np.zeros(400, np.int64), 1.0, 0, Path())
-    hasher = METHOD.fit(settings(), data)
-    assert isinstance(hasher.function, spherical.Spheres)  # type: ignore[attr-defined]
-    centres = hasher.function.centres  # type: ignore[attr-defined]
-    radii = np.sqrt(hasher.function.squared_radii)
-    distances = np.linalg.norm(FEATURES[:, None] - centres[None], axis=2)
-    np.testing.assert_array_equal(binarize(hasher.encode(FEATURES)).bits(), distances < radii)
+    function = function_of(Spheres, "spherical", settings(), data_of(FEATURES))
+    radii = np.sqrt(function.squared_radii)
+    distances = np.linalg.norm(FEATURES[:, None] - function.centres, axis=2)
+    np.testing.assert_array_equal(binarize(function.activations(FEATURES)).bits(), distances < radii)
 
 
 def test_one_bit_needs_no_iteration() -> None:

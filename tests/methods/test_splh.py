@@ -1,9 +1,8 @@
 """SPLH: its pairs, the correction of their labels, its projections by a plain transcription, and what it refuses."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.methods import splh
@@ -16,7 +15,7 @@ def examples(n_classes: int = 3, n: int = 60) -> TrainingData:
     random = np.random.default_rng(5)
     labels = np.arange(n) % n_classes
     items = random.standard_normal((n_classes, 6))[labels] + random.standard_normal((n, 6))
-    return TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+    return data_of(items.astype(np.float32), labels)
 
 
 def relevant(data: TrainingData) -> splh.Bools:
@@ -71,28 +70,8 @@ def test_projections_agree_with_algorithm_1_transcribed() -> None:
         residual -= np.outer(residual @ expected, expected)
 
 
-def test_only_wrong_pairs_gain_weight() -> None:
-    data = examples()
-    pairs = splh.labelled_pairs(relevant(data), 7, np.random.default_rng(0))
-    projected = centred(data)[:, 0]
-    corrected = pairs.corrected(projected, alpha=0.5)
-    wrong = np.sign(projected[pairs.rows] * projected[pairs.columns]) != pairs.labels
-    np.testing.assert_array_equal(np.abs(corrected.labels) > 1, wrong)
-    np.testing.assert_array_equal(np.sign(corrected.labels), pairs.labels)
-
-
-def test_without_pairs_weight_the_projections_are_principal_components() -> None:
-    """With eta so large that the labels vanish, the deflated residual gives PCA, one component after the other."""
-    data = examples()
-    pairs = splh.labelled_pairs(relevant(data), 7, np.random.default_rng(0))
-    unsupervised = SETTINGS.model_copy(update={"eta": 1e12, "bits": 4})
-    actual = np.array(list(splh.fit_bits(unsupervised, centred(data), pairs)))
-    _, _, axes = np.linalg.svd(centred(data))
-    np.testing.assert_allclose(np.abs(actual @ axes.T)[:, :4], np.eye(4), atol=1e-5)
-
-
 def test_scale_of_the_features_changes_nothing() -> None:
     data = examples()
-    large = TrainingData(data.items * 64, data.labels, 1.0, 0, Path())
+    large = data_of(data.items * 64, data.labels)
     first, second = (splh.METHOD.fit(SETTINGS, training).encode(training.items) > 0 for training in (data, large))
     np.testing.assert_array_equal(first, second)

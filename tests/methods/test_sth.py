@@ -1,9 +1,8 @@
 """STHs: its graph, the eigenvectors, the median, the SVMs, and what it refuses."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
+from support.fits import data_of
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.errors import HashbenchError
@@ -17,7 +16,7 @@ def examples(n_classes: int = 3, n: int = 60) -> TrainingData:
     random = np.random.default_rng(5)
     labels = np.arange(n) % n_classes
     items = np.abs(2 * random.standard_normal((n_classes, 6))[labels] + random.standard_normal((n, 6)))
-    return TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+    return data_of(items.astype(np.float32), labels)
 
 
 def relevant(data: TrainingData) -> sth.Bools:
@@ -148,7 +147,7 @@ def test_the_seed_of_the_run_draws_the_codes() -> None:
 def test_svms_predict_the_codes_of_separable_classes() -> None:
     labels = np.repeat([0, 1, 2], 20)
     items = np.eye(3)[labels] + 0.01 * np.random.default_rng(0).random((60, 3))
-    data = TrainingData(items.astype(np.float32), labels, 1.0, 0, Path())
+    data = data_of(items.astype(np.float32), labels)
     two_bits = SETTINGS.model_copy(update={"bits": 2, "n_neighbours": 0, "c": 100.0})
     codes = sth.binarised(eigenmap(graph(data, 0), 2), "zero", np.random.default_rng(0))
     np.testing.assert_array_equal(sth.METHOD.fit(two_bits, data).encode(items) > 0, codes)

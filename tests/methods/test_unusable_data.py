@@ -107,12 +107,3 @@ def test_fewer_examples_than_bits_fit_or_say_what_is_needed(method: str, tmp_pat
     else:
         assert activations.shape == (10, 24)
         assert np.isfinite(activations).all()
-
-
-@pytest.mark.parametrize("method", SHALLOW)
-def test_items_of_another_width_are_refused(method: str, tmp_path: Path) -> None:
-    training = data(tmp_path, features(), classes())
-    settings = settings_of(method, 4)
-    hasher = METHODS.get(method).fit(settings, training)
-    with pytest.raises(HashbenchError, match="the hasher takes 8"):
-        hasher.encode(features(3, 9))  # type: ignore[attr-defined]

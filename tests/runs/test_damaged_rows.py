@@ -204,6 +204,13 @@ def test_a_byte_that_is_not_utf_8_damages_its_line_alone(results: Path) -> None:
     assert Store(results).named(RUN).run == RUN
 
 
+def test_a_row_that_a_removed_option_made_is_read(results: Path) -> None:
+    how = {"precision": "float32", "compiled": True, "channels_last": False, "processes": 4}
+    stored_rows.edit(results, lambda row: row.update(arithmetic=how))
+    (line,) = Store(results).lines()
+    assert from_line(line.text, line.place).arithmetic.model_dump() == how  # type: ignore[union-attr]
+
+
 def test_a_speed_up_may_be_more_than_one(results: Path) -> None:
     value = {"mean": 60.2, "std": None, "n_queries": 1000, "n_empty": 0}
     stored_rows.edit(results, lambda row: row["searches"]["database"].update(suf=value))

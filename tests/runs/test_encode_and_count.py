@@ -11,7 +11,6 @@ from support.stored_toy import parts, store_toy
 
 from hashbench import contract as hasher_module
 from hashbench import histogram
-from hashbench.cli._app import main
 from hashbench.codes import files, pack
 from hashbench.contract import BinaryHasher, BinaryOutput, ItemRows, SearchItems
 from hashbench.datasets import stored_file
@@ -128,13 +127,9 @@ LINEAR = {"model": "linear", "bits": 12, "epochs": 20, "batch_size": 60, "normal
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
-        ("talr-ap", {"tanh_scale": 2.0}),
         ("talr-ndcg", {"tanh_scale": 2.0}),
-        ("mihash", {"tanh_scale": 2.0}),
         ("hashnet", {}),
-        ("dpsh", {"pairing": "batch"}),
         ("dpsh", {"pairing": "memory", "batch_size": 30}),
-        ("dtsh", {"pairing": "batch", "lr": 0.05}),
         ("dtsh", {"pairing": "memory", "batch_size": 30, "lr": 0.05}),
     ],
 )
@@ -155,42 +150,6 @@ def test_labels_beside_distances_are_not_what_is_learned(tmp_path: Path) -> None
         row, _ = measured(Run.resolve("toy", "s1", "talr-ndcg", {**LINEAR, "tanh_scale": 2.0}), tmp_path / name)
         learned.append(row.artefacts["histogram"])
     assert learned[0] == learned[1]
-
-
-def test_a_method_that_needs_labels_says_so_before_anything_is_done(tmp_path: Path) -> None:
-    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
-    results = Store(tmp_path / "results")
-    cell = Run.resolve("toy", "s1", "talr-ap", {"bits": 8, "model": "linear"})
-    with pytest.raises(
-        HashbenchError, match=r"^talr_ap learns from labels or percentiles of distances, and toy has neither: .*lsh"
-    ) as caught:
-        row_of(cell, results)
-    assert caught.value.exit_code == 2
-    assert not results.run_folder(str(cell.name)).exists()
-
-
-def test_the_command_line_says_it_on_one_line_and_trains_what_needs_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    store_toy(tmp_path, features(), NO_LABELS, PARTS + NEAREST)
-    ends = []
-    for method in (["talr-ap", "--model", "linear"], ["lsh"], ["itq"]):
-        with pytest.raises(SystemExit) as done:
-            main(["train", method[0], "toy", "--protocol", "s1", "--bits", "8", *method[1:]])
-        ends.append((done.value.code, *capsys.readouterr()))
-    assert [code for code, _, _ in ends] == [2, 0, 0]
-    assert ends[0][2].startswith("error: talr_ap learns from labels or percentiles of distances, and toy has neither")
-    assert ends[0][2].count("\n") == 1
-    run_name = ends[1][1].split()[1]
-    with pytest.raises(SystemExit) as done:
-        main(["encode", run_name, "--out", str(tmp_path / "codes.npz")])
-    assert done.value.code == 0
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as done:
-        main(["eval", str(tmp_path / "codes.npz")])
-    _, err = capsys.readouterr()
-    assert (done.value.code, err.count("\n")) == (2, 1)
-    assert "query_labels is missing" in err
 
 
 def test_without_labels_and_relevance_there_is_nothing_to_score(tmp_path: Path) -> None:

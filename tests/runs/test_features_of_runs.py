@@ -96,12 +96,6 @@ def test_a_method_hashes_features_that_are_extracted_when_missing(
     np.testing.assert_array_equal(codes[:7], hasher.encode(of_features) > 0)
 
 
-def test_features_of_a_network_with_random_weights(images: np.ndarray, tmp_path: Path) -> None:
-    spec = Run.resolve("toy", "s1", "lsh", {"bits": 8, "features": RANDOM_NETWORK})
-    row = row_of(spec, Store(tmp_path / "results"), Options(device="cpu"))
-    assert row.features_sha256 == open_features(load_card("toy"), RANDOM_NETWORK).sha256
-
-
 def test_a_network_of_images_says_that_features_are_none(
     images: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Whole runs on vectors without labels, whose protocol has neighbours as relevance."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ from support.stored_toy import parts, store_toy
 
 from hashbench import histogram
 from hashbench.codes import files
+from hashbench.contract import BitSettings
 from hashbench.datasets.relevance import relevance_of
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.data import open_data
+from hashbench.methods import METHODS
+from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.guard import row_of
 from hashbench.runs.row import Row
 from hashbench.runs.run import Options, Run
@@ -19,6 +22,8 @@ from hashbench.runs.store import Store
 
 HEAD = {"model": "linear", "epochs": 2, "batch_size": 32}
 METRICS = 'metrics = ["recall@10", "recall@20"]\n'
+NEAREST = parts(20, 300, 400) + '\n[protocols.s1.relevance]\nkind = "nearest"\npercent = 2.0\n'
+NEITHER = "learns from labels or percentiles of distances, and toy has neither: "
 
 
 def rule(metric: str = "l2", k: int = 10) -> str:
@@ -68,13 +73,26 @@ def test_a_method_is_told_the_metric(metric: str, due: str, tmp_path: Path) -> N
     assert data.training(tmp_path, Options(), None).metric == due
 
 
-@pytest.mark.parametrize(
-    ("method", "k", "phrase"),
-    [("lsh", 500, "k = 500 neighbours"), ("csq", 10, "csq learns from class labels, and toy s1 scores distances")],
-)
-def test_what_cannot_be_run_is_refused(method: str, k: int, phrase: str, tmp_path: Path) -> None:
-    vectors(tmp_path, rule(k=k))
-    settings = {} if method == "lsh" else {"model": "linear"}
-    with pytest.raises(HashbenchError, match=phrase):
-        row_of(Run.resolve("toy", "s1", method, {"bits": 16, **settings}), Store(tmp_path / "results"))
+def test_more_neighbours_than_there_are_items_are_refused(tmp_path: Path) -> None:
+    vectors(tmp_path, rule(k=500))
+    with pytest.raises(HashbenchError, match="k = 500 neighbours"):
+        row_of(Run.resolve("toy", "s1", "lsh", {"bits": 16}), Store(tmp_path / "results"))
     assert not list((tmp_path / "results").rglob("*.npz"))
+
+
+def test_methods_are_run_where_there_is_what_they_learn_from(tmp_path: Path) -> None:
+    """Labels, relevance by labels or distances, or nothing; else a line says so before anything is made."""
+    usable = [(name, method) for name, method in METHODS.usable() if issubclass(method.settings, BitSettings)]
+    for protocol, refused in (
+        (rule(), {"labels": "learns from class labels, and toy s1 scores distances: "}),
+        (NEAREST, {"labels": "learns from labels, and toy has none: ", "relevance": NEITHER}),
+    ):
+        vectors(tmp_path, protocol)
+        for name, method in usable:
+            run = Run.resolve("toy", "s1", name, {"bits": 16, **(HEAD if method.needs_torch else {})})
+            phrase = refused.get(method.supervision)
+            with pytest.raises(HashbenchError, match=f"^{name} {phrase}") if phrase else nullcontext():
+                require_supervision(run)
+    with pytest.raises(HashbenchError, match=f"talr_ap {NEITHER}"):
+        row_of(Run.resolve("toy", "s1", "talr_ap", {"bits": 16, **HEAD}), Store(tmp_path / "results"))
+    assert not (tmp_path / "results").exists()

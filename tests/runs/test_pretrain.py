@@ -17,7 +17,7 @@ from hashbench.runs.guard import row_of
 from hashbench.runs.pretrain import Pretrained, classifier_run, pretrain
 from hashbench.runs.run import Options, Run
 from hashbench.runs.store import Store
-from hashbench.training import log, loop, weights
+from hashbench.training import log, weights
 from hashbench.training.classifier import WEIGHTS
 from hashbench.training.optimiser import one_cycle
 from hashbench.training.weights import Layout
@@ -111,24 +111,6 @@ def test_weights_that_are_gone_are_stored_again_and_a_clone_trains_them_again(
     assert made.weights is not None
     assert made.weights.sha256 == first.row.artefacts["weights"]
     assert Store(tmp_path / "results").find("toy", "s1", first.row.run) == first.row
-
-
-def test_a_killed_pretraining_goes_on_to_the_same_weights(
-    images: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = pretrained(tmp_path / "whole").row.artefacts["weights"]
-    save, always = loop.Trainer.save_checkpoint_if_due, Options(device="cpu", checkpoint_every_s=0)
-
-    def save_and_die(run: loop.Trainer) -> None:
-        save(run)
-        if run.epochs_done == 2:
-            raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(loop.Trainer, "save_checkpoint_if_due", save_and_die)
-        pretrained(tmp_path, always)
-    assert (Store(tmp_path / "results").run_folder(str(spec().name)) / "checkpoint.pt").exists()
-    assert pretrained(tmp_path, always).row.artefacts["weights"] == whole
 
 
 @pytest.mark.parametrize(

@@ -135,10 +135,3 @@ def test_the_command_line_takes_the_run_back_from_its_row(capsys: pytest.Capture
         assert np.array_equal(encoded["query_codes"], saved["query_codes"])
         assert np.array_equal(encoded["query_labels"], saved["query_labels"])
     assert call(capsys, "search", name, "--out", tmp_path / "near.npz", "--queries", "2")[0] == 0
-
-
-def test_the_command_line_refuses_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = call(capsys, "train", "lsh", "cifar10", "--protocol", "s2_official", "--bits", "8", "--split", "7")
-    assert (code, out) == (2, "")
-    assert err == ("error: split 7: nothing is drawn in cifar10 s2_official, its ids are given: it has one split\n")
-    assert call(capsys, *LSH, "--split", "-1")[0] == 2

@@ -76,7 +76,8 @@ def test_other_items_are_refused(trained: hashbench.TrainedRun, change: Any, com
 def test_what_cannot_be_trained_or_loaded_is_one_line(trained: hashbench.TrainedRun, results: Path) -> None:
     with pytest.raises(HashbenchError, match="unknown setting of itq 'nbits': did you mean bits"):
         hashbench.train("itq", "digits", nbits=12, results=results)
-    with pytest.raises(HashbenchError, match="unknown run 'digits-s1-lsh'"):
+    other = "rows are read from .*; hashbench --results FOLDER, in Python results=FOLDER"
+    with pytest.raises(HashbenchError, match=f"unknown run 'digits-s1-lsh'.*{other}"):
         hashbench.load("digits-s1-lsh", results=results)
     with pytest.raises(HashbenchError, match="the working files of this run are not here: this trains it again: "):
         hashbench.TrainedRun(trained.row, Store(results / "away")).encode(items()[:5])
@@ -112,10 +113,3 @@ def test_a_run_folder_encodes_elsewhere_without_the_card(
 def test_the_card_of_a_run_folder_is_the_card(name: str) -> None:
     card = load_card(name)
     assert parse(Card, json.loads(json.dumps(card.model_dump(mode="json", exclude_unset=True))), name) == card
-
-
-def test_an_unknown_run_says_how_to_name_another_folder(tmp_path: Path) -> None:
-    with pytest.raises(
-        HashbenchError, match=r"rows are read from .*; hashbench --results FOLDER, in Python results=FOLDER"
-    ):
-        hashbench.load("digits-s1", results=tmp_path)

@@ -1,4 +1,4 @@
-"""Methods fitted to sixty images in a moment, undisturbed or killed; objectives with the settings that they need."""
+"""Methods fitted to sixty images in a moment; objectives with the settings that they need."""
 
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from hashbench.losses import (
 )
 from hashbench.methods import METHODS
 from hashbench.runs.run import Run
-from hashbench.training.loop import Trainer
 
 BITS, EXAMPLES = 6, 40
 LABELS = torch.arange(EXAMPLES) % 4
@@ -66,26 +65,3 @@ def fit(
     )
     hasher: Any = METHODS.get(method).fit(chosen.settings, data)
     return dict(hasher.state_dict())
-
-
-class KilledError(Exception):
-    """The training is killed."""
-
-
-def resumed(method: str, changes: dict[str, Any], folder: Path) -> dict[str, Tensor]:
-    """As ``fit``, killed after the second epoch and started again."""
-    save = Trainer.save_checkpoint_if_due
-
-    def save_and_die(run: Trainer) -> None:
-        save(run)
-        if run.epochs_done == 2:
-            raise KilledError
-
-    Trainer.save_checkpoint_if_due = save_and_die  # type: ignore[method-assign]
-    try:
-        fit(method, changes, folder)
-    except KilledError:
-        assert any(folder.glob("checkpoint*"))
-    finally:
-        Trainer.save_checkpoint_if_due = save  # type: ignore[method-assign]
-    return fit(method, changes, folder)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support import small_fits
 from support.together import together
 
 from hashbench.contract import TrainingData
@@ -99,28 +98,6 @@ def test_centres_are_those_of_the_seed_and_in_the_log(
     apart = [int((own.centres[i] != own.centres[j]).sum()) for i in range(3) for j in range(i)]
     assert line["centre_distance_min"] == min(apart)
     assert line["centre_distance_mean"] == pytest.approx(sum(apart) / 3, abs=1e-3)
-
-
-ROUNDS = {"classes_per_batch": 3, "batch_size": 9, "steps_per_epoch": 4}
-RESUMED: list[tuple[str, dict[str, Any]]] = [
-    *((name, {}) for name in ("bihalf", "ce", "dpn", "greedyhash", "hbmp", "jmlh", "mds_centres", "orthohash")),
-    *((name, {}) for name in ("talr_ndcg", "dfh", "dsdh", "hswd", "greedyhash_u", "bihalf_u", "ssdh")),
-    ("csq", {"centres": "bernoulli"}),
-    ("talr_ap", {"augment": "crop_flip", "clip_norm": 1.0}),
-    ("dpsh", {"pairing": "memory"}),
-    ("dtsh", {"pairing": "memory", "lr": 0.005}),
-    ("cibhash", {"augment": "crop_flip"}),
-    ("tbh", {"hidden": 20, "bottleneck": 10}),
-    ("mihash", {**ROUNDS, "augment": "crop_flip", "augment_per": "round", "normalise": "pixel_mean"}),
-]
-
-
-@together("method, changes", RESUMED)
-def test_a_run_that_was_killed_ends_as_an_unbroken_one(method: str, changes: dict[str, Any], tmp_path: Path) -> None:
-    expected = small_fits.fit(method, changes, tmp_path / "unbroken")
-    found = small_fits.resumed(method, changes, tmp_path / "killed")
-    assert found.keys() == expected.keys()
-    assert all(torch.equal(values, expected[name]) for name, values in found.items())
 
 
 def test_the_checkpoint_has_the_parameters_and_the_centres(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,11 +63,6 @@ def test_the_update_is_the_published_one(changes: dict[str, object]) -> None:
     torch.testing.assert_close(trained(chosen), by_hand(chosen, multiplier, ALL))
 
 
-def test_where_the_rate_stands_matters_once_it_changes() -> None:
-    outside, inside = trained(settings()), trained(settings(momentum_form="lr_inside"))
-    assert not torch.allclose(outside["1.weight"], inside["1.weight"], rtol=1e-3)
-
-
 def test_biases_have_their_own_rates_and_no_decay() -> None:
     chosen = settings(backbone_lr=0.1, bias_lr=2.0, hash_bias_lr=0.5, decay_biases=False)
     multiplier = {"0.0.weight": 0.1, "0.0.bias": 0.2, "1.weight": 1.0, "1.bias": 0.5}
@@ -119,12 +114,3 @@ def test_adam_is_the_published_one_with_rates_and_decay_by_layer() -> None:
     multiplier = {"0.0.weight": 0.1, "0.0.bias": 0.1, "1.weight": 1.0, "1.bias": 1.0}
     expected = adam_by_hand(chosen, multiplier, {"0.0.weight": 0.01, "1.weight": 0.2})
     torch.testing.assert_close(trained(chosen), expected)
-
-
-def test_the_hash_layer_may_decay_by_itself() -> None:
-    plain, alike = trained(settings(weight_decay=0.1)), trained(settings(weight_decay=0.1, hash_weight_decay=0.1))
-    free = trained(settings(weight_decay=0.1, hash_weight_decay=0.0))
-    undecayed = trained(settings(weight_decay=0.0))
-    for name, values in plain.items():
-        assert torch.equal(alike[name], values)
-        assert torch.equal(free[name], undecayed[name] if name.startswith("1.") else values)

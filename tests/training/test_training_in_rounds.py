@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from support.small_training import CLASSES, ROUNDS, Spread, embedding, examples, same, settings
+from support.small_training import ROUNDS, Spread, embedding, examples, same, settings
 from torch import Tensor
 
 from hashbench.contract import TrainingData, TrainingFailed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.losses import RowObjective, as_row_objective, supervision_of
+from hashbench.losses import RowObjective
 from hashbench.training import checkpoint, log, loop
 from hashbench.training.batch import Batch
 from hashbench.training.hasher import DeepHasher
@@ -102,9 +102,9 @@ def test_who_shares_a_draw_of_the_augmentation(
     shared: list[list[tuple[int, ...]]] = []
     apply = Augmentation.apply
 
-    def looked_at(moves: Any, images: Tensor, part: slice) -> Tensor:
+    def looked_at(moves: Any, images: Tensor) -> Tensor:
         shared.append([tuple(values.tolist()) for values in torch.vstack([moves.flip[None].long(), moves.offset]).T])
-        return apply(moves, images, part)
+        return apply(moves, images)
 
     monkeypatch.setattr(Augmentation, "apply", looked_at)
     trained(tmp_path, embedding(**{**CHANGES, "augment_per": per, "model": "linear"}))
@@ -136,15 +136,6 @@ def test_what_the_objective_refuses_fails_the_run_at_its_epoch_and_step(tmp_path
         "the last good checkpoint is kept"
     )
     assert [line["epoch"] for line in log.read(tmp_path)] == [0]
-
-
-def test_a_list_of_batches_that_refuses_is_the_same(tmp_path: Path) -> None:
-    def refuses(relaxed: Tensor, levels: Tensor) -> Tensor:
-        raise HashbenchError("no such batch")
-
-    data = examples(tmp_path)
-    with pytest.raises(TrainingFailed, match=r"^talr_ap: epoch 0, step 0: no such batch$"):
-        loop.train(settings(), as_row_objective(refuses, supervision_of(data)), data, "talr_ap")
 
 
 def test_what_is_wrong_beside_the_objective_is_no_failed_training(tmp_path: Path) -> None:
@@ -180,11 +171,3 @@ def test_embeddings_that_are_all_equal_fail_the_run(tmp_path: Path) -> None:
     data = examples(tmp_path, items=np.full((61, 8, 8, 1), 3, np.uint8))
     with pytest.raises(TrainingFailed, match=r"^spread: all outputs are equal after the last epoch"):
         trained(tmp_path, embedding(**ROUNDS, lr=0.001), data)
-
-
-@pytest.mark.parametrize("labels", [np.arange(61) % 3, np.eye(CLASSES, dtype=np.int64)[np.arange(61) % CLASSES]])
-def test_labels_that_fill_no_batch_are_one_line_before_anything_is_trained(labels: Any, tmp_path: Path) -> None:
-    with pytest.raises(HashbenchError, match="classes_per_batch = 4") as caught:
-        loop.train(embedding(**ROUNDS), Refuses(), examples(tmp_path, labels=labels), "spread")
-    assert "\n" not in str(caught.value)
-    assert list(tmp_path.iterdir()) == []

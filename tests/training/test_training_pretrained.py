@@ -91,18 +91,6 @@ def test_a_trained_hasher_is_kept_with_what_its_input_needs(mat: Path, tmp_path:
     np.testing.assert_array_equal(loaded.encode(data.items), hasher.encode(data.items))
 
 
-def test_the_backbone_has_its_own_learning_rate(mat: Path, tmp_path: Path) -> None:
-    still = settings(backbone_lr=0.0, weight_decay=0.0)
-    before, after = start(still, examples(tmp_path, str(mat))), None
-    after = METHODS.get("talr_ap").fit(still, examples(tmp_path, str(mat)))
-    assert isinstance(after, DeepHasher)
-    moved = {
-        name: not torch.equal(values, after.encoder.state_dict()[name])
-        for name, values in before.encoder.state_dict().items()
-    }
-    assert {name: change for name, change in moved.items() if change} == {"1.weight": True, "1.bias": True}
-
-
 def test_the_official_file_may_lie_anywhere_and_another_is_named_by_its_checksum(mat: Path, tmp_path: Path) -> None:
     start(settings(), examples(tmp_path, str(mat)))
     other = tiny.save(tmp_path / "other.mat", tiny.layers(seed=9), tiny.average_image())
@@ -164,22 +152,3 @@ def test_a_cell_with_a_pretrained_network_from_the_command_line(mat: Path, tmp_p
     assert row.settings["weights"] == f"sha256:{hashlib.sha256(other.read_bytes()).hexdigest()}"
     hasher = load_hasher(row, Store.default(), "cpu")
     assert hasher.encode(np.zeros((2, 8, 8, 1), np.uint8)).shape == (2, 8)
-
-
-@pytest.mark.slow
-def test_vggf_from_random_weights() -> None:
-    arguments = [
-        "train",
-        "talr-ap",
-        "digits",
-        "--protocol",
-        "s1",
-        "--bits",
-        "8",
-        "--model",
-        "vggf",
-        "--weights",
-        "none",
-    ]
-    result = CliRunner().invoke(app, [*arguments, "--set", "epochs=1", "--device", "cpu"])
-    assert result.exception is None, result.exception

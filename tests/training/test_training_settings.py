@@ -83,6 +83,9 @@ def test_a_setting_away_from_its_default_names_another_cell() -> None:
     [
         ({"optimiser": "adam", "momentum": 0.9}, "has moments of its own: momentum = 0"),
         ({"optimiser": "adam", "momentum": 0.0, "momentum_form": "lr_inside"}, "momentum_form = 'lr_outside'"),
+        ({"nesterov": True, "momentum": 0.0}, "momentum above 0"),
+        ({"batch_size": 1}, "batch_size: Input should be greater than or equal to 2, got 1"),
+        ({"as_released": True, "variant": "exact"}, "as_released"),
         ({"optimiser": "lion"}, "optimiser: Input should be 'sgd' or 'adam', got 'lion'"),
         ({"steps_per_epoch": -1}, "steps_per_epoch: Input should be greater than or equal to 0, got -1"),
         ({**ROUNDS, "classes_per_batch": 1}, "in one class there is nothing to tell apart"),

@@ -154,16 +154,11 @@ def test_labels_alone_are_opened_where_there_are_no_items(tmp_path):
     assert open_labels(load_card("toy")).sha256 == opened.sha256 == array_sha256(open_dataset(load_card("toy")).labels)
 
 
-PROBE = '[[probes]]\nid = 3\nlabel = {}\nsha256 = "' + "0" * 64 + '"\n[protocols.s1]'
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("[8, 8, 8]", "[9, 8, 7]", "class counts are [8, 8, 8]; the card states [9, 8, 7]"),
         ("n_classes", f'content_sha256 = "{"0" * 64}"\nn_classes', "the card states 000000000000"),
-        ("[protocols.s1]", PROBE.format(1), "item 3 has label 0; the card states 1"),
-        ("[protocols.s1]", PROBE.format(0), "item 3 has other bytes"),
     ],
 )
 def test_a_file_of_another_card_is_noticed(toy, stored, old, new, message):

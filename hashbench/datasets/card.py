@@ -82,14 +82,6 @@ class Source(ExpectedFile):
         return self
 
 
-class Probe(Strict):
-    """One item whose class and bytes are known: ``sha256`` is of its row as stored (C order, little-endian)."""
-
-    id: Count
-    label: int | None = None
-    sha256: Sha256
-
-
 class Card(Strict):
     """The content of a file datasets/NAME.toml; ``name`` is NAME."""
 
@@ -113,7 +105,6 @@ class Card(Strict):
     sources: list[Source] = []
     content_sha256: Sha256 | None = None
     labels_sha256: Sha256 | None = None
-    probes: list[Probe] = []
     protocols: dict[str, AnyProtocol] = {}
 
     @field_validator("item_shape")
@@ -157,15 +148,10 @@ class Card(Strict):
             yield "class_names needs one entry for each class"
         if self.class_counts is not None and len(self.class_counts) != self.n_classes:
             yield "class_counts needs one entry for each class"
-        if any(probe.id >= self.n_items for probe in self.probes):
-            yield f"a probe's id is beyond the last item, {self.n_items - 1}"
         for name, rule in self.protocols.items():
-            yield from self._misfits(name, rule)
-
-    def _misfits(self, name: str, rule: Protocol) -> Iterator[str]:
-        base = rule.stands_for(name)
-        if base != name and (misfit := rule.misfit(self.protocols.get(base))) is not None:
-            yield f"protocol {name}: {base} {misfit}"
+            base = rule.stands_for(name)
+            if base != name and (misfit := rule.misfit(self.protocols.get(base))) is not None:
+                yield f"protocol {name}: {base} {misfit}"
 
     @property
     def dtype(self) -> np.dtype[np.uint8] | np.dtype[np.float32]:

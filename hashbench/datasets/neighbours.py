@@ -125,8 +125,8 @@ class StoredNeighbours:
 
 def nearest(
     queries: Rows, database: Rows, k: int, metric: Metric, *, progress: bool = False
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """(ids int32[q, k] of rows of the database, distances float32[q, k]) of the ``k`` nearest, the nearest first.
+) -> tuple[NDArray[np.int32], Floats]:
+    """(ids int32[q, k] of rows of the database, distances float64[q, k]) of the ``k`` nearest, the nearest first.
 
     The distance is the Euclidean one (``l2``), 1 - cosine (``cosine``), or minus the inner product (``ip``). Exact:
     the order is that of the distances in float64, and by row where two are equal. Vectors of whole numbers, and those
@@ -137,8 +137,30 @@ def nearest(
     >>> nearest(np.array([[0.0], [5.0]]), np.array([[1.0], [2.0], [7.0]]), 2, "l2")[0].tolist()
     [[0, 1], [2, 1]]
     """
-    ids, distances = _nearest(queries, database, k, metric, progress=progress)
-    return ids.astype(np.int32), distances.astype(np.float32)
+    if len(queries.shape) != 2 or len(database.shape) != 2 or queries.shape[1] != database.shape[1]:
+        raise HashbenchError(f"vectors of shapes {queries.shape} and {database.shape}: [n, d], of one width")
+    n_queries = queries.shape[0]
+    n_items = database.shape[0]
+    if not 1 <= k <= n_items:
+        raise HashbenchError(f"k = {k:,} neighbours: the database has {n_items:,} items")
+    ids = np.empty((n_queries, k), np.int32)
+    distances = np.empty((n_queries, k))
+    open_rows = np.arange(n_queries)
+    n_candidates = k + MARGIN
+    with bar("neighbours", "pair", n_queries * n_items, shown=progress, scaled=True) as done:
+        while open_rows.size:
+            n_candidates = min(n_items, n_candidates)
+            certain = []
+            for part in slices(len(open_rows), max(1, HELD // _room(n_candidates))):
+                rows = open_rows[part]
+                candidates = _Candidates(queries[rows], database, n_candidates, metric)
+                for n_pairs in candidates.search():
+                    done.update(n_pairs)
+                ids[rows], distances[rows] = candidates.nearest(k)
+                certain.append(candidates.are_certain(distances[rows, k - 1]))
+            open_rows = open_rows[~np.concatenate(certain)]
+            n_candidates *= MORE
+    return ids, distances
 
 
 def stored_neighbours(data: Dataset, chosen: Split, rule: Neighbours, *, progress: bool = False) -> StoredNeighbours:
@@ -199,79 +221,31 @@ def verified_neighbours(where: str, ids: Ids, queries: Rows, database: Rows, met
     Raises HashbenchError for ids that the database does not have or that are there twice, and where the distances of
     some queries' neighbours are not those of the nearest items.
     """
-    n_queries = queries.shape[0]
-    n_database = database.shape[0]
-    ids = checked_ids(where, ids, n_queries, n_database, complete=True)
-    k = ids.shape[1]
+    ids = checked_ids(where, ids, queries.shape[0], database.shape[0], complete=True)
     distances = _exact(queries, database, ids, metric)
     _require_nearest(where, distances, queries, database, metric)
     order = np.argsort(distances, axis=1, kind="stable")
     ids = np.take_along_axis(ids, order, axis=1)
     distances = np.take_along_axis(distances, order, axis=1)
-    if k > DEPTH:
-        beyond = distances[:, DEPTH]
-    else:
-        beyond = np.full(n_queries, np.inf if k == n_database else np.nan)
-    return StoredNeighbours(
-        ids=ids[:, :DEPTH].astype(np.int32),
-        distances=distances[:, :DEPTH].astype(np.float32),
-        beyond=beyond.astype(np.float32),
-        median=_median(queries, database, metric),
-        metric=metric,
-    )
+    beyond = np.nan
+    if ids.shape[1] == database.shape[0]:
+        beyond = np.inf
+    return _stored(ids, distances, beyond, DEPTH, queries, database, metric)
 
 
 def _require_nearest(where: str, distances: Floats, queries: Rows, database: Rows, metric: Metric) -> None:
     """Raises HashbenchError where the ``distances`` of a sample of the queries are not those of the nearest items."""
-    sample = _drawn_queries(queries.shape[0])
-    _, due = _nearest(queries[sample], database, distances.shape[1], metric)
+    n_queries = queries.shape[0]
+    sample = np.sort(np.random.default_rng(0).choice(n_queries, min(CHECKED, n_queries), replace=False))
+    _, due = nearest(queries[sample], database, distances.shape[1], metric)
     stated = np.sort(distances[sample], axis=1)
-    is_wrong = stated > due + _tolerances(due)
+    # an error is accepted that is a share of the distance, or of the mean distance if that is more
+    is_wrong = stated > due + TOLERANCE * np.maximum(np.abs(due), np.abs(due).mean())
     if is_wrong.any():
         row, rank = np.argwhere(is_wrong)[0]
         fault = f"its neighbour number {rank + 1} has the {metric} distance {stated[row, rank]:.4g}"
         expected = f"the nearest item of this rank {due[row, rank]:.4g}: neighbours of these vectors are expected"
         raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
-
-
-def check_distances(where: str, stated: NDArray[Any], ids: Ids, queries: Rows, database: Rows, metric: Metric) -> None:
-    """Raises HashbenchError unless ``stated`` [q, k] of the file ``where`` are the distances of the neighbours ``ids``.
-
-    A sample of the queries is compared. Files have the distances of :func:`nearest`, or, of ``l2``, their squares, or
-    these divided by the number of dimensions (the share of bits that differ); of ``cosine``, the cosine; of ``ip``, the
-    product.
-    """
-    if stated.shape != ids.shape or stated.dtype.kind not in "iuf":
-        fault = f"distances are {stated.dtype} of shape {stated.shape}"
-        raise HashbenchError(f"{where}: {fault}: one of each neighbour, of shape {ids.shape}, is expected")
-    sample = _drawn_queries(len(ids))
-    due = _exact(queries[sample], database, ids[sample], metric)
-    conventions = {
-        "l2": (due, due**2, due**2 / queries.shape[1]),
-        "cosine": (due, 1 - due),
-        "ip": (due, -due),
-    }
-    faults = [_differ(stated[sample], values) for values in conventions[metric]]
-    if all(are_wrong.any() for are_wrong in faults):
-        row, rank = np.argwhere(faults[0])[0]
-        fault = f"the distance of its neighbour number {rank + 1} is {stated[sample[row], rank]:.4g}"
-        others = {"l2": ", or their squares", "cosine": ", or cosines", "ip": ", or products"}[metric]
-        expected = f"the {metric} distance {due[row, rank]:.4g}: such distances{others}, are expected"
-        raise HashbenchError(f"{where}: query {sample[row]}: {fault}, and {expected}")
-
-
-def _differ(stated: NDArray[Any], due: Floats) -> NDArray[np.bool_]:
-    return np.asarray(np.abs(stated - due) > _tolerances(due))
-
-
-def _tolerances(due: Floats) -> Floats:
-    """The largest error of each stated distance that is accepted: a share of it, or of the mean if that is more."""
-    return np.asarray(TOLERANCE * np.maximum(np.abs(due), float(np.abs(due).mean())))
-
-
-def _drawn_queries(n_queries: int) -> NDArray[np.int64]:
-    """The queries that are compared, in order."""
-    return np.sort(np.random.default_rng(0).choice(n_queries, min(CHECKED, n_queries), replace=False))
 
 
 def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
@@ -281,16 +255,26 @@ def _read(path: Path, metric: Metric) -> StoredNeighbours | None:
     return None
 
 
-def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool = False) -> StoredNeighbours:
-    """The nearest items of each query, as many as are stored."""
-    metric = rule.metric
+def computed(queries: Rows, database: Rows, rule: Neighbours, *, progress: bool) -> StoredNeighbours:
+    """The nearest items of each query, as many as are stored, and the distance of the next."""
     n_items = database.shape[0]
     depth = depth_of(rule, n_items)
-    ids, distances = nearest(queries, database, min(depth + 1, n_items), metric, progress=progress)
-    beyond = np.full(len(ids), np.inf, np.float32)
-    if depth < n_items:
-        beyond = distances[:, depth]
-    return StoredNeighbours(ids[:, :depth], distances[:, :depth], beyond, _median(queries, database, metric), metric)
+    ids, distances = nearest(queries, database, min(depth + 1, n_items), rule.metric, progress=progress)
+    return _stored(ids, distances, np.inf, depth, queries, database, rule.metric)
+
+
+def _stored(
+    ids: Ids, distances: Floats, beyond: float, depth: int, queries: Rows, database: Rows, metric: Metric
+) -> StoredNeighbours:
+    """The first ``depth`` neighbours; the next one is ``beyond`` away where it is not among ``distances`` [q, k]."""
+    further = np.column_stack([distances, np.full(len(distances), beyond)])
+    return StoredNeighbours(
+        ids=ids[:, :depth].astype(np.int32),
+        distances=distances[:, :depth].astype(np.float32),
+        beyond=further[:, min(depth, distances.shape[1])].astype(np.float32),
+        median=_median(queries, database, metric),
+        metric=metric,
+    )
 
 
 def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32]:
@@ -306,36 +290,6 @@ def _median(queries: Rows, database: Rows, metric: Metric) -> NDArray[np.float32
         distances = _exact(block, items, np.repeat(everyone, len(block), axis=0), metric)
         medians.append(np.median(distances, axis=1))
     return np.concatenate(medians).astype(np.float32)
-
-
-def _nearest(
-    queries: Rows, database: Rows, k: int, metric: Metric, *, progress: bool = False
-) -> tuple[NDArray[np.int64], Floats]:
-    """The ids and distances that :func:`nearest` gives, in int64 and float64."""
-    if len(queries.shape) != 2 or len(database.shape) != 2 or queries.shape[1] != database.shape[1]:
-        raise HashbenchError(f"vectors of shapes {queries.shape} and {database.shape}: [n, d], of one width")
-    if not 1 <= k <= database.shape[0]:
-        raise HashbenchError(f"k = {k:,} neighbours: the database has {database.shape[0]:,} items")
-    n_queries = queries.shape[0]
-    n_items = database.shape[0]
-    ids = np.empty((n_queries, k), np.int64)
-    distances = np.empty((n_queries, k))
-    open_rows = np.arange(n_queries)
-    n_candidates = k + MARGIN
-    with bar("neighbours", "pair", n_queries * n_items, shown=progress, scaled=True) as done:
-        while open_rows.size:
-            n_candidates = min(n_items, n_candidates)
-            certain = []
-            for part in slices(len(open_rows), max(1, HELD // _room(n_candidates))):
-                rows = open_rows[part]
-                candidates = _Candidates(queries[rows], database, n_candidates, metric)
-                for n_pairs in candidates.search():
-                    done.update(n_pairs)
-                ids[rows], distances[rows] = candidates.nearest(k)
-                certain.append(candidates.are_certain(distances[rows, k - 1]))
-            open_rows = open_rows[~np.concatenate(certain)]
-            n_candidates *= MORE
-    return ids, distances
 
 
 class _Candidates:

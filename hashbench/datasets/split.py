@@ -7,7 +7,7 @@ A random order of items is the order of the BLAKE2b digests of ``dataset/protoco
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, singledispatch
+from functools import cached_property, singledispatch
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,9 @@ from hashbench.foundation.registry import canonical
 from hashbench.relevance.labels import Labels
 
 Ids = NDArray[np.int64]
+MOST_KEPT = 64
+# the trials of a search leave out the queries of the same splits, which take 3 s to draw
+_drawn_before: dict[object, "Split"] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,29 +62,17 @@ def split(labels: Labels, protocol: Protocol, dataset: str, protocol_name: str, 
     protocol_name = canonical(protocol_name)
     if seed is None:
         seed = protocol.seed
-    of_labels = f"{labels.dtype} {labels.shape} {hashlib.sha256(labels.tobytes()).hexdigest()}"
     salt = f"{dataset}/{protocol.stands_for(protocol_name)}-{seed}"
-    with retold(lambda fault: f"{dataset} {protocol_name}: {fault}", HashbenchError):
-        return _split_of(_Request(salt, seed, repr(protocol), of_labels, protocol, labels))
-
-
-@dataclass(frozen=True)
-class _Request:
-    """Everything that decides a split; two are equal if their splits are."""
-
-    salt: str
-    seed: int
-    rule: str
-    of_labels: str
-    protocol: Protocol = field(compare=False)
-    labels: Labels = field(compare=False)
-
-
-@lru_cache(maxsize=64)  # the trials of a search leave out the queries of the same splits: 3 s each time
-def _split_of(request: _Request) -> Split:
-    drawn = draw(request.protocol, request.labels, request.salt, request.seed)
-    for ids in drawn.lists().values():
-        ids.flags.writeable = False
+    deciding = salt, repr(protocol), labels.dtype, labels.shape, hashlib.sha256(labels.tobytes()).digest()
+    drawn = _drawn_before.get(deciding)
+    if drawn is None:
+        with retold(lambda fault: f"{dataset} {protocol_name}: {fault}", HashbenchError):
+            drawn = draw(protocol, labels, salt, seed)
+        for ids in drawn.lists().values():
+            ids.flags.writeable = False
+        if len(_drawn_before) >= MOST_KEPT:
+            _drawn_before.clear()
+        _drawn_before[deciding] = drawn
     return drawn
 
 
@@ -93,7 +84,7 @@ def of_first_classes(ids: Split, labels: Labels, n: int) -> Split:
         raise HashbenchError(f"n_classes = {n}: 2 or more of the data set's classes, each item of one class")
     kept = (labels >= 0) & (labels < n)
     lists = (ids.query_ids, ids.database_ids, ids.train_ids, ids.validation_ids)
-    return Split(*(of_role[kept[of_role]] for of_role in lists))
+    return Split(*(ids_of_role[kept[ids_of_role]] for ids_of_role in lists))
 
 
 def write(path: Path, chosen: Split) -> None:
@@ -226,8 +217,9 @@ def _held_out(protocol: rules.HeldOut, labels: Labels, salt: str, _seed: int) ->
 def _hold_out(database: Ids, train: Ids, free: Ids, n_queries: int, salt: str) -> Split:
     """The split whose queries are drawn from the ``free`` items: from those that are not trained on, if these do."""
     untrained = np.setdiff1d(free, train)
-    candidates = untrained if len(untrained) >= n_queries else free
-    queries = np.sort(_order(candidates, salt)[:n_queries])
+    if len(untrained) >= n_queries:
+        free = untrained
+    queries = np.sort(_order(free, salt)[:n_queries])
     return Split(queries, np.setdiff1d(database, queries), np.setdiff1d(train, queries))
 
 

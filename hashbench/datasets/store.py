@@ -58,8 +58,9 @@ def labels_path_of(card: Card) -> Path:
 
 def path_with_labels(card: Card) -> Path:
     """The path of the converted data set if it exists, else that of its labels alone."""
-    path = path_of(card)
-    return path if path.is_file() else labels_path_of(card)
+    if path_of(card).is_file():
+        return path_of(card)
+    return labels_path_of(card)
 
 
 def open_dataset(card: Card) -> Dataset:
@@ -79,7 +80,7 @@ def _opened(card: Card, path: Path) -> Dataset:
         labels, names = stored_file.read_labels(card, file)
         items = stored_file.read_items(card, file, path)
         data = Dataset(card.name, items, labels, str(file.attrs["content_sha256"]), names)
-        stored_file.require_stated(card, labels, (items, data.sha256))
+        stored_file.require_stated(card, labels, data.sha256)
         if not isinstance(items, np.memmap) and stored_file.content_sha256(items, labels) != data.sha256:
             raise ValueError(WRONG_CHECKSUM)
         return data
@@ -92,7 +93,7 @@ def _embedded(card: Card) -> Dataset:
     labels = np.concatenate([block.labels for block in blocks])
     sha256 = stored_file.content_sha256(items, labels)
     with retold(lambda fault: f"{card.name}: {fault}", ValueError):
-        stored_file.require_stated(card, labels, (items, sha256))
+        stored_file.require_stated(card, labels, sha256)
     return Dataset(card.name, items, labels, sha256)
 
 
@@ -142,7 +143,9 @@ def write(
     """
     import h5py
 
-    path = labels_path_of(card) if labels_only else path_of(card)
+    path = path_of(card)
+    if labels_only:
+        path = labels_path_of(card)
     # HDF5 raises RuntimeError if the disk is full when it closes the file
     with (
         retold(lambda cause: f"{path}: cannot be written ({cause})", OSError, RuntimeError),
@@ -188,12 +191,10 @@ def _fill(card: Card, file: "h5py.File", blocks: Iterable[Block], labels_only: b
     if names:
         file["names"] = np.concatenate(names)
         file.attrs["names_sha256"] = stored_file.array_sha256(file["names"][:])
-    content = None
-    if items is not None:
-        content = items, digest.hexdigest()
+    sha256 = digest.hexdigest()
     with retold(lambda fault: f"{card.name}: {fault}", ValueError):
-        stored_file.require_stated(card, labels[:n], content)
-    return digest.hexdigest()
+        stored_file.require_stated(card, labels[:n], None if labels_only else sha256)
+    return sha256
 
 
 def _within(card: Card, blocks: Iterable[Block]) -> Iterator[Block]:

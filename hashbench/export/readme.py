@@ -13,13 +13,16 @@ def readme(description: Description) -> str:
     """The text of README.md."""
     taken = description.input
     shape = ", ".join(map(str, taken.shape))
-    values = "any values" if taken.value_max is None else f"values 0 to {taken.value_max}"
-    commit = "" if description.code.commit is None else f", commit {description.code.commit[:10]}"
+    values = "any values"
+    if taken.value_max is not None:
+        values = f"values 0 to {taken.value_max}"
+    outside = description.outside or "nothing"
+    code = f"hashbench {description.code.version}"
+    if description.code.commit is not None:
+        code += f", commit {description.code.commit[:10]}"
     packs = "numpy.packbits(bits, axis=1) packs them, the first bit highest"
     if description.bits % 8:
         packs += f"; {-description.bits % 8} bits of 0 fill the last byte"
-    outside = "nothing" if description.outside is None else description.outside
-    code = f"hashbench {description.code.version}{commit}"
     lines = [
         f"# {description.run}: a hash function of {description.bits} bits",
         "",
@@ -39,9 +42,12 @@ def _of_features(description: Description) -> str:
     features = description.input.features
     if features is None:
         return ""
-    weights = "" if features.weights_sha256 is None else f", weights {features.weights_sha256[:12]}"
-    place = "computed inside" if features.is_inside else "these are its outputs"
-    return f"; feature network {features.name}{weights}, {place}"
+    text = f"; feature network {features.name}"
+    if features.weights_sha256 is not None:
+        text += f", weights {features.weights_sha256[:12]}"
+    if features.is_inside:
+        return f"{text}, computed inside"
+    return f"{text}, these are its outputs"
 
 
 def _with_hashbench(description: Description) -> str:

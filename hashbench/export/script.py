@@ -10,7 +10,7 @@ from hashbench.steps import LARGEST
 
 
 class Program(NamedTuple):
-    """What scripts of a form have of their own; in ``codes`` a ``block`` are items, in order."""
+    """The parts of a script that its form decides; in ``codes`` a ``block`` are items, in order."""
 
     imports: str
     loaded: str  # the lines that load FILE, the file of the function
@@ -76,29 +76,47 @@ SCALED = f"""\
 
 def script(run: str, program: Program, file: Path, taken: Input, dtype: str, functions: str = "") -> str:
     """The text of encode.py for items such as ``taken``, which the ``program`` in ``file`` gets as ``dtype``."""
-    parts = {"check": check(taken, dtype), "file": file.name, "sha256": file_sha256(file), "functions": functions}
-    return SCRIPT.format(run=run, **parts, **program._asdict())
+    return SCRIPT.format(
+        run=run,
+        imports=program.imports,
+        loaded=program.loaded,
+        codes=program.codes,
+        needs=program.needs,
+        n_at_once=program.n_at_once,
+        check=check(taken, dtype),
+        file=file.name,
+        sha256=file_sha256(file),
+        functions=functions,
+    )
 
 
 def values_of(taken: Input, dtype: str) -> str:
     """The values of items such as ``taken``, which are given as ``dtype``, in the words of an error."""
     low, high = _range(taken)
-    return f"whole numbers, {low:g} to {high:g}," if dtype == "uint8" else f"{low:g} to {high:g}"
+    if dtype == "uint8":
+        return f"whole numbers, {low:g} to {high:g},"
+    return f"{low:g} to {high:g}"
 
 
 def _range(taken: Input) -> tuple[float, float]:
-    return (-LARGEST, LARGEST) if taken.value_max is None else (0, taken.value_max)
+    if taken.value_max is None:
+        return -LARGEST, LARGEST
+    return 0, taken.value_max
 
 
 def check(taken: Input, dtype: str) -> str:
     """The text of the function ``checked`` of encode.py, which gives items such as ``taken`` as ``dtype``."""
-    shape, largest = tuple(taken.shape), taken.value_max
     low, high = _range(taken)
-    fits, values = f"{low:g} <= low and high <= {high:g}", values_of(taken, dtype)
+    fits = f"{low:g} <= low and high <= {high:g}"
     if dtype == "uint8":
-        fits = f"{fits} and (items == np.round(items)).all()"
-    expected = f"[n, {', '.join(map(str, shape))}]"
-    warning = WARNING if len(shape) == 3 and largest == BYTE_MAX else ""
-    scaled = SCALED if taken.unit_norm else ""
-    checks = {"expected": expected, "fits": fits, "values": values, "warning": warning, "scaled": scaled}
-    return CHECK.format(shape=shape, dtype=dtype, **checks)
+        fits += " and (items == np.round(items)).all()"
+    may_be_dark = len(taken.shape) == 3 and taken.value_max == BYTE_MAX
+    return CHECK.format(
+        shape=tuple(taken.shape),
+        expected=f"[n, {', '.join(map(str, taken.shape))}]",
+        fits=fits,
+        values=values_of(taken, dtype),
+        warning=WARNING if may_be_dark else "",
+        scaled=SCALED if taken.unit_norm else "",
+        dtype=dtype,
+    )

@@ -38,12 +38,15 @@ class WholeHashFunction(nn.Module):
     def __init__(self, hasher: BinaryHasher, features: FeatureModule | None) -> None:
         super().__init__()
         module = hasher.as_module()
-        steps = hasher.as_steps() if module is None else None
-        if module is None and steps is None:
+        if module is None and (steps := hasher.as_steps()) is not None:
+            module = StepsModule(steps)
+        if module is None:
             raise HashbenchError("its hash function is neither steps nor a network, so no file has it")
-        self.features = None if features is None else features.module.cpu()
-        self.stored = torch.float32 if features is None else getattr(torch, features.stored)
-        self.hashed = StepsModule(steps) if steps is not None else module.cpu()
+        self.hashed = module.cpu()
+        self.features = None
+        if features is not None:
+            self.features = features.module.cpu()
+            self.stored = getattr(torch, features.stored)
         self.eval()
 
     def forward(self, items: Tensor) -> tuple[Tensor, Tensor]:
@@ -71,7 +74,9 @@ class StepsModule(nn.Module):
         """The name of the buffer that holds the ``array``; a whole number, such as one of bits, itself."""
         if array.ndim == 0 and array.dtype.kind in "ui":
             return int(array)
-        kind = torch.int64 if array.dtype.kind in "ui" else self.arithmetic
+        kind = self.arithmetic
+        if array.dtype.kind in "ui":
+            kind = torch.int64
         self.register_buffer(name, torch.from_numpy(np.array(array)).to(kind))
         return name
 
@@ -79,8 +84,8 @@ class StepsModule(nn.Module):
         """The activations [n, bits]."""
         values = items.to(self.arithmetic)
         for operation, names in self.steps:
-            arrays = [name if isinstance(name, int) else self.get_buffer(name) for name in names.values()]
-            values = OPERATIONS[operation](values, *arrays)
+            arguments = [name if isinstance(name, int) else self.get_buffer(name) for name in names.values()]
+            values = OPERATIONS[operation](values, *arguments)
         return values
 
 
@@ -99,11 +104,12 @@ def squared_distances(x: Tensor, others: Tensor) -> Tensor:
 def anchor_weights(x: Tensor, nearest: int, bandwidth: Tensor) -> Tensor:
     """The weights [n, m] of the ``nearest`` anchors by squared distances x, the first ones of equal distances."""
     near = x.topk(nearest, dim=1, largest=False).values  # its indices are any of equal ones; ONNX has no stable sort
-    first, last = near[:, :1], near[:, -1:]
-    is_closer, is_last = x < last, x == last
+    last = near[:, -1:]
+    is_closer = x < last
+    is_last = x == last
     n_left = nearest - is_closer.sum(dim=1, keepdim=True)
     is_chosen = is_closer | (is_last & (is_last.to(torch.int64).cumsum(dim=1) <= n_left))
-    unscaled = torch.exp((first - x) / bandwidth**2) * is_chosen
+    unscaled = torch.exp((near[:, :1] - x) / bandwidth**2) * is_chosen
     return unscaled / unscaled.sum(dim=1, keepdim=True)
 
 
@@ -117,10 +123,10 @@ def interpolate(x: Tensor, points: Tensor, values: Tensor) -> Tensor:
     """Column by column a function with ``values`` at ``points``, straight between them and constant beyond."""
     before = (x[:, :, None] >= points).sum(dim=2).clamp(1, points.shape[1] - 1) - 1
     column = torch.arange(len(points))
-    left, right = points[column, before], points[column, before + 1]
-    low, high = values[column, before], values[column, before + 1]
-    share = ((x - left) / (right - left)).clamp(0, 1)
-    return low + share * (high - low)
+    left = points[column, before]
+    low = values[column, before]
+    share = ((x - left) / (points[column, before + 1] - left)).clamp(0, 1)
+    return low + share * (values[column, before + 1] - low)
 
 
 def between_matrices(x: Tensor, left: Tensor, right: Tensor) -> Tensor:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from hashbench.features import FeatureModule
 
 N_EXAMPLES = 2  # items with which a network is traced
-SCRIPT, README = "encode.py", "README.md"
+SCRIPT = "encode.py"
+README = "README.md"
 SCALINGS = {
     "none": "none",
     "unit_norm": "minus the average training item, then each item divided by its norm",
@@ -44,15 +45,15 @@ def export(row: Row, hasher: Hasher, form: Form, folder: Path) -> Description:
     require_new(folder)
     place = resolved(folder)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=part_prefix(place.name), suffix=".part") as scratch:
-        made = Path(scratch) / "export"
-        made.mkdir()
+        part = Path(scratch) / "export"
+        part.mkdir()
         if form == "numpy":
-            description = _as_arrays(row, run, hasher, made)
+            description = _as_arrays(row, run, hasher, part)
         else:
-            description = _as_network(row, run, hasher, form, made)
-        (made / README).write_text(readme(description), encoding="utf-8")
-        (made / FILE).write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        os.replace(made, place)  # noqa: PTH105  (it takes the place of an empty folder, too)
+            description = _as_network(row, run, hasher, form, part)
+        (part / README).write_text(readme(description), encoding="utf-8")
+        (part / FILE).write_text(description.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        os.replace(part, place)  # noqa: PTH105  (it takes the place of an empty folder, too)
     return description
 
 
@@ -86,15 +87,15 @@ def _as_network(row: Row, run: Run, hasher: BinaryHasher, form: Form, folder: Pa
     example = np.zeros((N_EXAMPLES, *taken.shape), taken.dtype)
     module = onnx_form if form == "onnx" else torch_form
     file = folder / module.FILE
-    with retold(lambda cause: f"{row.run}: PyTorch cannot write it --to {form}: {_shortened(cause)}"):
+
+    def fault(cause: str) -> str:
+        of_exporter = cause.rpartition("Failure message: ")[2]  # the rest is a page of advice
+        return f"{row.run}: PyTorch cannot write it --to {form}: {printable(of_exporter, 200)}"
+
+    with retold(fault):
         module.write(whole, example, file)
     (folder / SCRIPT).write_text(script(row.run, module.PROGRAM, file, taken, taken.dtype), encoding="utf-8")
     return _with_checksums(description, folder, module.FILE)
-
-
-def _shortened(cause: str) -> str:
-    """What an exporter's page of advice says of the fault itself."""
-    return printable(cause.rpartition("Failure message: ")[2] or cause, 200)
 
 
 def _feature_module(run: Run) -> "FeatureModule | None":
@@ -144,7 +145,7 @@ def _input(run: Run, form: Form, features: "FeatureModule | None") -> Input:
 
 
 def _outside(run: Run, taken: Input) -> str | None:
-    """What must be done to items before they are given to the file; None if nothing is."""
+    """The work that is left to the caller before items are given to the file; None if there is none."""
     if taken.features is not None and not taken.features.is_inside:
         return f"the features {taken.features.name} of items, from a network with the weights of this checksum"
     if taken.unit_norm:
@@ -156,12 +157,14 @@ def _outside(run: Run, taken: Input) -> str | None:
 
 
 def _scaling(run: Run, taken: Input) -> str:
-    """What is done inside to the values of an item, in words."""
+    """The scaling of the values of an item inside the file, in words."""
     scaling = SCALINGS[getattr(run.settings, "normalise", "none")]
     if run.method.needs_torch or taken.value_max in (None, 1) or taken.features is not None:
         return scaling
     over = f"divided by {taken.value_max}"
-    return over if scaling == SCALINGS["none"] else f"{over}, then {scaling}"
+    if scaling == "none":
+        return over
+    return f"{over}, then {scaling}"
 
 
 def _with_checksums(description: Description, folder: Path, file: str) -> Description:

@@ -42,7 +42,7 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in bound.arguments.items():
             parameter = declared.parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
-                bound.arguments[name] = {key: _checked(key, each, parameter.annotation) for key, each in value.items()}
+                bound.arguments[name] = {key: _checked(key, more, parameter.annotation) for key, more in value.items()}
             else:
                 bound.arguments[name] = _checked(name, value, parameter.annotation)
         return function(*bound.args, **bound.kwargs)
@@ -52,9 +52,14 @@ def checked_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 def _checked(name: str, value: Any, annotation: Any) -> Any:
     """``value``, plain; HashbenchError where it is of no type of the ``annotation``."""
-    kinds = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    plain = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value  # a number of NumPy
-    if any(get_origin(kind) is Sequence for kind in kinds) and isinstance(value, Iterable) and not _is_text(value):
+    kinds = (annotation,)
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = get_args(annotation)
+    plain = value
+    if hasattr(value, "item") and getattr(value, "ndim", 1) == 0:  # a number of NumPy
+        plain = value.item()
+    takes_list = any(get_origin(kind) is Sequence for kind in kinds)
+    if takes_list and isinstance(value, Iterable) and not isinstance(value, str | bytes):
         plain = list(value)
     if any(_fits(plain, kind) for kind in kinds):
         return plain
@@ -63,13 +68,9 @@ def _checked(name: str, value: Any, annotation: Any) -> Any:
     raise HashbenchError(f"{name}: {printable(repr(value), SHOWN)} ({type(value).__name__}): {expected} is expected")
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str | bytes)
-
-
 def _fits(value: Any, kind: Any) -> bool:
     if get_origin(kind) is Sequence:
-        return isinstance(value, list) and all(isinstance(each, get_args(kind)) for each in value)
+        return isinstance(value, list) and all(isinstance(item, get_args(kind)) for item in value)
     if get_origin(kind) is Literal:
         return isinstance(value, str)  # the function itself says which texts it knows
     if isinstance(value, bool):

@@ -19,7 +19,8 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
         require_values(name, values)
         values = values.detach().cpu().resolve_conj().resolve_neg()
         # NumPy has no bfloat16; float64 stays as it is, for float32 would turn the smallest values into 0
-        values = values.float() if values.is_floating_point() and values.element_size() < 4 else values
+        if values.is_floating_point() and values.element_size() < 4:
+            values = values.float()
     if hasattr(values, "toarray"):  # of SciPy
         raise HashbenchError(f"{name}: a sparse matrix: an array is expected, as .toarray() makes one")
     for part in values if isinstance(values, list | tuple) else [values]:
@@ -29,13 +30,16 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
             )
     with retold(lambda cause: f"{name}: not an array: {cause}", ValueError):  # rows of different lengths
         array = np.asarray(values)
-    return _of_objects(name, array) if array.dtype.kind == "O" else array
+    if array.dtype.kind == "O":
+        return _of_objects(name, array)
+    return array
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
     """The ``array`` in the byte order of this machine, long doubles as float64: PyTorch takes no others."""
-    is_long = array.dtype.kind == "f" and array.dtype.itemsize > 8
-    return array.astype(np.float64 if is_long else array.dtype.newbyteorder("="), copy=False)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        return array.astype(np.float64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def require_values(name: str, tensor: Any) -> None:
@@ -43,8 +47,10 @@ def require_values(name: str, tensor: Any) -> None:
     if tensor.is_meta:
         raise HashbenchError(f"{name}: a tensor of the device meta, which has no values: one with values is expected")
     if tensor.is_nested or str(tensor.layout) != "torch.strided":
-        kind = "nested" if tensor.is_nested else str(tensor.layout).removeprefix("torch.").lstrip("_")
-        raise HashbenchError(f"{name}: a tensor of layout {kind}: a dense one is expected, as .to_dense() makes one")
+        kind = "of layout " + str(tensor.layout).removeprefix("torch.").lstrip("_")
+        if tensor.is_nested:
+            kind = "that is nested"
+        raise HashbenchError(f"{name}: a tensor {kind}: a dense one is expected, as .to_dense() makes one")
     if tensor.is_quantized:
         raise HashbenchError(f"{name}: a quantized tensor: plain numbers are expected, as .dequantize() makes them")
 

@@ -69,7 +69,7 @@ def toml_value(value: object) -> str:
     '{ label = "16 bits", settings = { bits = 16 } }'
     """
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {toml_value(each)}' for key, each in value.items())} }}"
+        return f"{{ {', '.join(f'{key} = {toml_value(inner)}' for key, inner in value.items())} }}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON may hold DEL as it is
 
 
@@ -81,7 +81,9 @@ def as_typed(value: Setting | None) -> str:
     """
     if value is None or value == "":
         return "-"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
 
 
 def all_as_typed(values: Mapping[str, Setting]) -> str:
@@ -94,8 +96,8 @@ def load(model: type[M], path: Path) -> M:
     text = _toml_text(path)
     if (model, text) not in _loaded:
         _loaded[model, text] = parse(model, _tables_of(path, text), str(path))
-    found: M = _loaded[model, text]
-    return found
+    loaded: M = _loaded[model, text]
+    return loaded
 
 
 def toml_tables(text: str) -> dict[str, Any]:
@@ -116,12 +118,11 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise ValueError(f"the key {key!r} is there twice")
-        found[key] = value
-    return found
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {max(keys, key=keys.count)!r} is there twice")
+    return table
 
 
 def _finite(text: str) -> float:
@@ -145,8 +146,10 @@ def _shallow(read: Callable[[str], Any], text: str) -> Any:
 def _is_deeper(value: object, levels: int) -> bool:
     if not isinstance(value, dict | list):
         return False
-    inner = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
+    inner = value
+    if isinstance(value, dict):
+        inner = list(value.values())
+    return levels == 0 or any(_is_deeper(part, levels - 1) for part in inner)
 
 
 def parse(model: type[M], values: Mapping[str, Any], where: str) -> M:
@@ -160,18 +163,21 @@ def parse(model: type[M], values: Mapping[str, Any], where: str) -> M:
 def _first_complaint(model: type[BaseModel], error: ValidationError) -> str:
     complaints = error.errors(include_url=False)
     # a misspelt key gives two errors, "unknown" and "missing"; the first is shown, because it lists similar names
-    first = next((each for each in complaints if each["type"] == "extra_forbidden"), complaints[0])
+    first = next((complaint for complaint in complaints if complaint["type"] == "extra_forbidden"), complaints[0])
     key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        return str(unknown("key", key, model.model_fields)) if len(first["loc"]) == 1 else f"unknown key {key!r}"
+        if len(first["loc"]) > 1:
+            return f"unknown key {key!r}"
+        return str(unknown("key", key, model.model_fields))
     if first["type"] == "missing":
         return f"key {key!r} is missing"
-    told = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ")
     if not key:  # of several keys together: the message names them
-        return told
-    given = repr(first["input"])
-    given = given if len(given) <= 60 else f"{given[:57]}..."
-    return f"{key}: {told}, got {given}"
+        return message
+    value = repr(first["input"])
+    if len(value) > 60:
+        value = f"{value[:57]}..."
+    return f"{key}: {message}, got {value}"
 
 
 def canonical_json(value: object) -> str:

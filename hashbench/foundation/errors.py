@@ -44,19 +44,19 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> HashbenchError:
     if close := nearest(name, names, 3):
         hint = f"did you mean {' or '.join(close)}?"
     elif len(names) > FEW:
-        hint = f"one of {len(names)}, such as {', '.join(get_close_matches(name, names, n=NEAREST, cutoff=0))}"
+        hint = f"one of {len(names)}, such as {', '.join(get_close_matches(name, names, n=NEAREST, cutoff=0))};"
     else:
-        hint = f"one of {', '.join(names) or 'none'}"
-    one, _, of = kind.partition(" of ")
-    if one in LISTED and "," not in of and (close or len(names) > FEW):
-        hint += f"{'' if close else ';'} hashbench {LISTED[one].format(of=of)} shows all"
-    return HashbenchError(f"unknown {kind} {name!r}: {hint}")
+        return HashbenchError(f"unknown {kind} {name!r}: one of {', '.join(names) or 'none'}")
+    one, _, owner = kind.partition(" of ")
+    if one in LISTED and "," not in owner:
+        hint += f" hashbench {LISTED[one].format(of=owner)} shows all"
+    return HashbenchError(f"unknown {kind} {name!r}: {hint.removesuffix(';')}")
 
 
 def nearest(name: str, known: Iterable[str], most: int = NEAREST) -> list[str]:
     """At most ``most`` names: those that begin with ``name``, then those that are similar, the most similar first."""
     names = sorted(known)
-    begun = [each for each in names if name and each.startswith(name)]
+    begun = [known_name for known_name in names if name and known_name.startswith(name)]
     return list(dict.fromkeys([*begun, *get_close_matches(name, names, n=most, cutoff=0.5)]))[:most]
 
 
@@ -67,13 +67,18 @@ def one_line(error: BaseException) -> str:
 
 def printable(text: str, most: int = 60) -> str:
     """Text from a file, made safe to print in an error: control characters escaped, at most ``most`` characters."""
-    shown = text if text.isprintable() else ascii(text)
-    return shown if len(shown) <= most else f"{shown[:most]}..."
+    if not text.isprintable():
+        text = ascii(text)
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}..."
 
 
 def counted(n: int, what: str) -> str:
     """A number and what it counts, such as 1 row or 1,200 rows."""
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+    if n != 1:
+        what += "s"
+    return f"{n:,} {what}"
 
 
 def quietly(where: str, does: Callable[[], T], otherwise: str = "cannot be read") -> T:

@@ -23,10 +23,10 @@ def extras() -> dict[str, list[str]]:
     if (folder := clone()) is not None:
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
         return {extra: list(needed) for extra, needed in sorted(project["optional-dependencies"].items())}
-    found: dict[str, list[str]] = {}
+    by_extra: dict[str, list[str]] = {}
     for match in filter(None, map(OF_EXTRA.fullmatch, _distribution()[0])):
-        found.setdefault(match["extra"], []).append(match["package"])
-    return dict(sorted(found.items()))
+        by_extra.setdefault(match["extra"], []).append(match["package"])
+    return dict(sorted(by_extra.items()))
 
 
 def missing(extra: str) -> list[str]:
@@ -38,17 +38,24 @@ def missing(extra: str) -> list[str]:
 def how_to_install(extra: str) -> str:
     """The command that adds an extra: to the clone, the file or the address that hashbench was installed from."""
     if (folder := clone()) is not None:
-        here = "" if folder == Path.cwd() else f"-C {shlex.quote(str(folder))} "
-        locked = f"make {here}install, or " if extra in LOCKED else ""
-        return f"{locked}pip install -e {shlex.quote(f'{paths.shown(folder)}[{extra}]')}"
+        command = f"pip install -e {shlex.quote(f'{paths.shown(folder)}[{extra}]')}"
+        if extra not in LOCKED:
+            return command
+        there = ""
+        if folder != Path.cwd():
+            there = f"-C {shlex.quote(str(folder))} "
+        return f"make {there}install, or {command}"
     origin = _origin(_distribution()[1], extra)
-    return f"pip install {shlex.join([origin] if origin else extras().get(extra, [extra]))}"
+    packages = [origin] if origin else extras().get(extra, [extra])
+    return f"pip install {shlex.join(packages)}"
 
 
 def clone() -> Path | None:
     """The clone of hashbench that the package runs from; None if it is installed."""
     folder = paths.PACKAGE.parent
-    return folder if (folder / "pyproject.toml").is_file() and (folder / "Makefile").is_file() else None
+    if (folder / "pyproject.toml").is_file() and (folder / "Makefile").is_file():
+        return folder
+    return None
 
 
 def _origin(direct_url: Mapping[str, Any], extra: str) -> str:
@@ -57,16 +64,16 @@ def _origin(direct_url: Mapping[str, Any], extra: str) -> str:
     if url.startswith("file:"):
         path = Path(unquote(urlsplit(url).path))
         return f"{path}[{extra}]" if path.exists() else ""
-    vcs = direct_url.get("vcs_info", {})
-    address = f"{vcs['vcs']}+{url}@{vcs['commit_id']}" if vcs else url
-    return f"hashbench[{extra}] @ {address}" if address else ""
+    if vcs := direct_url.get("vcs_info"):
+        url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
+    return f"hashbench[{extra}] @ {url}" if url else ""
 
 
 @cache
 def _distribution() -> tuple[list[str], dict[str, Any]]:
     """The requirements of the installed package, and where it was installed from (PEP 610; empty: from an index)."""
     try:
-        found = distribution("hashbench")
+        installed = distribution("hashbench")
     except PackageNotFoundError:
         return [], {}
-    return found.requires or [], json.loads(found.read_text("direct_url.json") or "{}")
+    return installed.requires or [], json.loads(installed.read_text("direct_url.json") or "{}")

@@ -77,19 +77,23 @@ def atomic(path: Path) -> Iterator[Path]:
     place = _followed(path)
     if place.is_dir():
         raise HashbenchError(f"{path}: a folder; the file to be written is expected")
-    folder = Path(tempfile.gettempdir()) if is_stream(place) else place.parent
+    folder = place.parent
+    if is_stream(place):
+        folder = Path(tempfile.gettempdir())
     with reported(path, DISK_ERRORS):
         with reported(path):
             with suppress(FileExistsError):  # not a folder: the next line says what is wrong with it
                 folder.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=folder, prefix=part_prefix(place.name), suffix=".part")
-        now, temporary = os.fstat(handle).st_mtime, Path(name)
+        temporary = Path(name)
+        now = os.fstat(handle).st_mtime
         os.close(handle)
         sweep_parts(folder, now)
         with ExitStack() as on_exit:
             on_exit.callback(temporary.unlink, missing_ok=True)
             yield temporary
-            output, waiting = _Output(temporary, path, place), _waiting.get()
+            output = _Output(temporary, path, place)
+            waiting = _waiting.get()
             if waiting is None:
                 _finish([output])
             else:
@@ -107,7 +111,9 @@ def reported(path: Path, only: frozenset[int] | None = None) -> Iterator[None]:
         to_descriptor = number == errno.EPIPE and _descriptor(_followed(path)) is not None
         if to_descriptor or number is None or (only is not None and number not in only):
             raise  # the command line ends silently when the reader of its output has gone
-        advice = "make room or write elsewhere" if number in DISK_ERRORS else "write elsewhere"
+        advice = "write elsewhere"
+        if number in DISK_ERRORS:
+            advice = "make room or write elsewhere"
         raise HashbenchError(f"{path}: cannot be written ({os.strerror(number)}): {advice}") from error
 
 
@@ -115,8 +121,10 @@ def _number(error: Exception) -> int | None:
     """The number of a system error, which some libraries put into the text of another error; None for other errors."""
     if isinstance(error, OSError):
         return error.errno
-    found = None if isinstance(error, HashbenchError) else re.search(r"\b(?:errno =|os error) (\d+)", str(error))
-    return int(found[1]) if found else None
+    number = re.search(r"\b(?:errno =|os error) (\d+)", str(error))
+    if number is None or isinstance(error, HashbenchError):
+        return None
+    return int(number[1])
 
 
 def _finish(outputs: Sequence[_Output]) -> None:
@@ -156,7 +164,9 @@ def _copy(temporary: Path, place: Path) -> None:
     for stream in (sys.stdout, sys.stderr):
         if number is not None and stream is not None:
             stream.flush()
-    opened = place if number is None else os.dup(number)
+    opened: Path | int = place
+    if number is not None:
+        opened = os.dup(number)
     with temporary.open("rb") as source, open(opened, "wb") as target:  # noqa: PTH123  (a descriptor is no path)
         shutil.copyfileobj(source, target)
 
@@ -189,7 +199,9 @@ def write_arrays(path: Path, how: Literal["compressed", "plain"] = "compressed",
     import numpy as np
 
     is_xz = path.suffix == ".xz"
-    packed = ZIP_DEFLATED if how == "compressed" and not is_xz else ZIP_STORED
+    packed = ZIP_STORED
+    if how == "compressed" and not is_xz:
+        packed = ZIP_DEFLATED
     with (
         atomic(path) as temporary,
         lzma.open(temporary, "wb") if is_xz else temporary.open("wb") as file,
@@ -209,15 +221,13 @@ def open_arrays(path: Path) -> Iterator["NpzFile"]:
     """
     from numpy.lib.npyio import NpzFile
 
-    with _unpacked(path) as file, NpzFile(file, allow_pickle=False) as arrays:
-        yield arrays
-
-
-def _unpacked(path: Path) -> IO[bytes]:
-    if path.suffix != ".xz":
-        return path.open("rb")
-    with lzma.open(path) as file:  # a .npz is read from its end: unpacked as a whole, it is unpacked once
-        return BytesIO(file.read())
+    with path.open("rb") as stored:
+        file: IO[bytes] = stored
+        if path.suffix == ".xz":  # a .npz is read from its end: unpacked as a whole, it is unpacked once
+            with lzma.open(stored) as unpacked:
+                file = BytesIO(unpacked.read())
+        with NpzFile(file, allow_pickle=False) as arrays:
+            yield arrays
 
 
 def require_output(path: Path, instead: str = "--out") -> None:
@@ -229,13 +239,13 @@ def require_output(path: Path, instead: str = "--out") -> None:
         require_writable(resolved(place).parent, instead=instead)
 
 
-def require_new(folder: Path, instead: str = "--out") -> None:
+def require_new(folder: Path) -> None:
     """Raises HashbenchError unless ``folder`` is new or empty, and can be written."""
     if folder.exists() and not folder.is_dir():
         raise HashbenchError(f"{folder}: a file; the name of a new folder is expected")
     if folder.is_dir() and any(folder.iterdir()):
-        raise HashbenchError(f"{folder}: exists and is not empty: remove it, or name another with {instead}")
-    require_writable(resolved(folder).parent, instead=instead)
+        raise HashbenchError(f"{folder}: exists and is not empty: remove it, or name another with --out")
+    require_writable(resolved(folder).parent, instead="--out")
 
 
 def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "--results") -> None:
@@ -251,8 +261,8 @@ def require_writable(folder: Path, free_bytes: int = 64 << 20, instead: str = "-
         with suppress(OSError):  # an error of the checks above is already on its way to the user
             probe.unlink(missing_ok=True)
     if volume.f_bavail * volume.f_frsize < free_bytes:
-        least = f"{free_bytes >> 20} MiB"
-        raise HashbenchError(f"{folder}: less than {least} free: make room or name another with {instead}")
+        fault = f"less than {free_bytes >> 20} MiB free"
+        raise HashbenchError(f"{folder}: {fault}: make room or name another with {instead}")
 
 
 def require_apart(inputs: Sequence[Path], outputs: Sequence[Path]) -> None:
@@ -270,7 +280,10 @@ def part_prefix(name: str) -> str:
 
 def remove_parts(folder: Path, name: str | None = None) -> None:
     """Removes all temporary files in ``folder``, or those for ``name``; the caller holds the lock of their writer."""
-    for left in folder.glob(".*.part" if name is None else f".{glob.escape(name)}.*.part"):
+    pattern = ".*.part"
+    if name is not None:
+        pattern = f".{glob.escape(name)}.*.part"
+    for left in folder.glob(pattern):
         left.unlink()
 
 
@@ -278,8 +291,8 @@ def sweep_parts(folder: Path, now: float) -> None:
     """Removes the temporary files that killed processes have left in ``folder``; of other machines, after a day."""
     with suppress(OSError), os.scandir(folder) as entries:  # what cannot be read or removed stays
         for entry in entries:
-            found = PART.fullmatch(entry.name)
-            if found and _is_left(entry, found["machine"], int(found["process"]), now):
+            part = PART.fullmatch(entry.name)
+            if part and _is_left(entry, part["machine"], int(part["process"]), now):
                 Path(entry.path).unlink(missing_ok=True)
 
 
@@ -315,12 +328,13 @@ def _followed(path: Path) -> Path:
 
 def _descriptor(path: Path) -> int | None:
     """The number of the open descriptor that ``path`` names, as /dev/fd/1 and /proc/self/fd/1 do; None for others."""
-    own = ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd")
-    return int(path.name) if path.name.isdecimal() and str(path.parent) in own else None
+    if path.name.isdecimal() and str(path.parent) in ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"):
+        return int(path.name)
+    return None
 
 
 def is_stream(path: Path) -> bool:
-    """Whether ``path`` is a device, a pipe or a descriptor: it is written to, and cannot be replaced by a file."""
+    """True where ``path`` is a device, a pipe or a descriptor: it is written to, and no file can replace it."""
     place = _followed(path)
     return _descriptor(place) is not None or (place.exists() and not (place.is_file() or place.is_dir()))
 
@@ -344,11 +358,11 @@ def matching(pattern: str) -> list[Path]:
 def natural(path: Path) -> list[tuple[int, str]]:
     """The key that sorts names as people do: db-2 before db-10."""
     parts = re.split(r"([0-9]+)", str(path))
-    return [(int(part), part) if at % 2 else (-1, part) for at, part in enumerate(parts)]
+    return [(int(part) if part.isdecimal() else -1, part) for part in parts]
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process, perhaps this one, holds the lock file ``path`` at this moment."""
+    """True where a process, perhaps this one, holds the lock file ``path`` at this moment."""
     from filelock import FileLock, Timeout
 
     try:

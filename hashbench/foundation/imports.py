@@ -15,22 +15,22 @@ def imported(name: str) -> ModuleType:
     """
     if name in sys.modules or not _takes_interrupts():
         return import_module(name)
-    came: list[int] = []
+    interrupts: list[int] = []
 
     def keep(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
+        interrupts.append(number)
 
     signal.signal(signal.SIGINT, keep)
     try:
         module = import_module(name)
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if came:
+    if interrupts:
         raise KeyboardInterrupt
     return module
 
 
 def _takes_interrupts() -> bool:
-    """Whether Ctrl-C would raise a KeyboardInterrupt in this thread, as Python has it."""
+    """True where Ctrl-C would raise a KeyboardInterrupt in this thread, as Python has it."""
     is_main = threading.current_thread() is threading.main_thread()
     return is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler

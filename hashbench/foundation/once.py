@@ -1,4 +1,4 @@
-"""What this process opened last, kept as long as the file is the same: many runs read and check their data once."""
+"""Keeps what this process opened last, as long as the file is the same: many runs read and check their data once."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,15 +19,15 @@ def once(kind: str, path: Path, wanted: object, opened: Callable[[], Any]) -> An
         return kept[1]
     del kept
     _OPENED.pop(kind, None)  # its memory is free before the next is read
-    found = opened()
+    result = opened()
     if state is not None:
-        _OPENED[kind] = (state, wanted), found
-    return found
+        _OPENED[kind] = (state, wanted), result
+    return result
 
 
 def _state(path: Path) -> tuple[str, int, int, int] | None:
     try:
-        of = path.stat()
+        file = path.stat()
     except OSError:
         return None
-    return str(path), of.st_ino, of.st_size, of.st_mtime_ns
+    return str(path), file.st_ino, file.st_size, file.st_mtime_ns

@@ -27,8 +27,8 @@ def read_once(function: Callable[P, T]) -> Callable[P, T]:
         key = (function, folders, args, tuple(sorted(kwargs.items())))
         if key not in _read:
             _read[key] = function(*args, **kwargs)
-        found: T = _read[key]
-        return found
+        result: T = _read[key]
+        return result
 
     return once
 
@@ -50,8 +50,9 @@ def roots() -> list[Path]:
     """
     named = os.environ.get("HASHBENCH_ROOT")
     if not named:
-        own = [Path.cwd()] if (Path.cwd() / "experiments" / "tables").is_dir() and clone() is None else []
-        return [*own, shipped()]
+        if (Path.cwd() / "experiments" / "tables").is_dir() and clone() is None:
+            return [Path.cwd(), shipped()]
+        return [shipped()]
     if not any((Path(named) / part).is_dir() for part in ("datasets", "experiments")):
         raise HashbenchError(f"{named}: not a root: a folder that holds datasets/ and experiments/ is")
     return list(dict.fromkeys([Path(named), shipped()]))
@@ -60,12 +61,18 @@ def roots() -> list[Path]:
 def own_root() -> Path:
     """The root of the user, which may be empty: HASHBENCH_ROOT, the clone that one is in, or the current folder."""
     named = os.environ.get("HASHBENCH_ROOT")
-    return Path(named) if named else clone() or Path.cwd()
+    if named:
+        return Path(named)
+    return clone() or Path.cwd()
 
 
 def shipped() -> Path:
     """The root that comes with hashbench: the clone one is in, or the package's own clone, or the wheel's copy."""
-    return clone() or (PACKAGE.parent if _is_clone(PACKAGE.parent) else PACKAGE / "_data")
+    if (folder := clone()) is not None:
+        return folder
+    if _is_clone(PACKAGE.parent):
+        return PACKAGE.parent
+    return PACKAGE / "_data"
 
 
 def clone() -> Path | None:
@@ -78,15 +85,15 @@ def _is_clone(folder: Path) -> bool:
     if not (folder / "datasets").is_dir() or not (folder / "experiments" / "methods").is_dir():
         return False
     try:
-        return _is_own((folder / "pyproject.toml").read_text(encoding="utf-8"))
+        return _name_of_project((folder / "pyproject.toml").read_text(encoding="utf-8")) == "hashbench"
     except (OSError, ValueError):
         return False
 
 
 @lru_cache(maxsize=16)
-def _is_own(pyproject: str) -> bool:
+def _name_of_project(pyproject: str) -> object:
     project = tomllib.loads(pyproject).get("project")
-    return isinstance(project, dict) and project.get("name") == "hashbench"
+    return isinstance(project, dict) and project.get("name")
 
 
 @read_once
@@ -97,11 +104,11 @@ def entries(*folder: str) -> dict[str, Path]:
 
 def toml_files(folders: Iterable[Path]) -> dict[str, Path]:
     """The TOML files in ``folders`` by name, sorted; the first of several files with one name is taken."""
-    found: dict[str, Path] = {}
+    by_name: dict[str, Path] = {}
     for folder in folders:
         for path in sorted(folder.glob("[!.]*.toml")):
-            found.setdefault(canonical(path.stem), path)
-    return dict(sorted(found.items()))
+            by_name.setdefault(canonical(path.stem), path)
+    return dict(sorted(by_name.items()))
 
 
 def results() -> Path:
@@ -136,5 +143,6 @@ def weight_files(pattern: str) -> list[Path]:
 
 def shown(path: Path) -> str:
     """``path`` for messages: relative to the current folder if it is inside it, unchanged otherwise."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    return str(path)

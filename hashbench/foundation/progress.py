@@ -35,9 +35,16 @@ def bar(
     On a terminal it appears after two seconds and is wiped out at the end; elsewhere there is a plain line a minute.
     There is nothing if not ``shown`` or with ``--quiet``. ``scaled`` writes 1.2M, ``done`` is what is finished already.
     """
-    options = {"desc": description, "unit": unit, "unit_scale": scaled, "initial": done, "leave": False}
-    kind = kind_of(TerminalBar if sys.stderr.isatty() else Lines)
-    return kind(total=total, disable=not shown or is_quiet(), delay=DELAY_S, **options)
+    return kind_of(TerminalBar if sys.stderr.isatty() else Lines)(
+        desc=description,
+        unit=unit,
+        total=total,
+        unit_scale=scaled,
+        initial=done,
+        leave=False,
+        delay=DELAY_S,
+        disable=not shown or is_quiet(),
+    )
 
 
 def with_bar(
@@ -65,7 +72,7 @@ def note(line: str) -> None:
 
 
 def is_quiet() -> bool:
-    """Whether the user asked for no bars and no notes (``--quiet``, or HASHBENCH_QUIET in the environment)."""
+    """True where the user wants no bars and no notes (``--quiet``, or HASHBENCH_QUIET in the environment)."""
     return bool(os.environ.get(QUIET))
 
 
@@ -90,7 +97,8 @@ class TerminalBar(_Bar):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.closed, self.drawn = Event(), False
+        self.closed = Event()
+        self.drawn = False
         if not self.disable:
             Thread(target=_redraw, args=(weakref.ref(self), self.closed), daemon=True).start()
 
@@ -137,14 +145,19 @@ class Lines(_Bar):
 
     def line(self) -> str:
         """Such as "read: image 300 of 1,000, 00:10 passed, 00:20 left", or "500kB of 2.00MB"."""
-        n, total, seconds = self.n, self.total, self.format_dict["elapsed"]
-        rate = self.format_dict["rate"] or (n - self.initial) / (seconds or 1)
-        suffix, unit = ("B", "") if self.unit == "B" else ("", f"{self.unit} ")
-        amounts = [each for each in (n, total) if each is not None]
-        done = " of ".join(self.format_sizeof(a, suffix) if self.unit_scale else f"{a:,}" for a in amounts)
-        left = f"{self.format_interval((total - n) / rate)} left" if total is not None and rate else ""
-        passed = f"{self.format_interval(seconds)} passed"
-        return ", ".join(filter(None, [f"{self.desc}: {unit}{done}", self.postfix, passed, left]))
+        seconds = self.format_dict["elapsed"]
+        rate = self.format_dict["rate"] or (self.n - self.initial) / (seconds or 1)
+        amounts = [amount for amount in (self.n, self.total) if amount is not None]
+        if self.unit == "B":
+            done = " of ".join(self.format_sizeof(amount, "B") for amount in amounts)
+        elif self.unit_scale:
+            done = f"{self.unit} {' of '.join(map(self.format_sizeof, amounts))}"
+        else:
+            done = f"{self.unit} {' of '.join(f'{amount:,}' for amount in amounts)}"
+        parts = [f"{self.desc}: {done}", self.postfix, f"{self.format_interval(seconds)} passed"]
+        if self.total is not None and rate:
+            parts.append(f"{self.format_interval((self.total - self.n) / rate)} left")
+        return ", ".join(filter(None, parts))
 
     def clear(self, nolock: bool = False) -> None:
         """Nothing: a line that is written stays."""

@@ -53,7 +53,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _output(*command: str) -> str | None:
-    """What a program prints; None where it fails or there is none."""
+    """The output of a program; None where it fails or there is none."""
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout.strip()  # noqa: S603
     except (OSError, subprocess.SubprocessError):
@@ -62,15 +62,16 @@ def _output(*command: str) -> str | None:
 
 def versions() -> dict[str, str | None]:
     """The versions of Python, LIBRARIES and CUDA; None for a library that is not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
+    known: dict[str, str | None] = {"python": platform.python_version()}
     for library in LIBRARIES:
         try:
-            found[library] = version(library)
+            known[library] = version(library)
         except PackageNotFoundError:
-            found[library] = None
-    # only if it is imported already: the import takes seconds; or if another thread imports it: import_module waits
-    found["cuda"] = import_module("torch").version.cuda if "torch" in sys.modules else None
-    return found
+            known[library] = None
+    known["cuda"] = None
+    if "torch" in sys.modules:  # the import takes seconds; if another thread imports it, import_module waits
+        known["cuda"] = import_module("torch").version.cuda
+    return known
 
 
 def hardware(device: str) -> dict[str, str | int | None]:
@@ -91,9 +92,11 @@ def processor() -> dict[str, str | None]:
         names = {"cpu": "machdep.cpu.brand_string", "cpu_family": "hw.cpufamily", "cpu_model": "machdep.cpu.model"}
         known = {key: _output("sysctl", "-n", name) for key, name in names.items()}
     else:
-        cpuinfo = Path("/proc/cpuinfo")
-        first = cpuinfo.read_text().partition("\n\n")[0] if cpuinfo.exists() else ""
-        facts = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+        facts = {}
+        if (cpuinfo := Path("/proc/cpuinfo")).exists():
+            for line in cpuinfo.read_text().partition("\n\n")[0].splitlines():
+                key, _, value = line.partition(":")
+                facts[key.strip()] = value.strip()
         known = {
             "cpu": facts.get("model name"),
             "cpu_family": facts.get("cpu family") or facts.get("CPU architecture"),  # of x86, of ARM
@@ -109,7 +112,9 @@ def instructions() -> str:
 
     known = cast("dict[str, Any]", np.show_config(mode="dicts")).get("SIMD Extensions", {})
     sets = [*known.get("baseline", []), *known.get("found", [])]
-    chosen = {"numpy": sets[-1]} if sets else {}
+    chosen = {}
+    if sets:
+        chosen["numpy"] = sets[-1]
     chosen |= {pool["internal_api"]: pool["architecture"] for pool in threadpool_info() if pool.get("architecture")}
     if "torch" in sys.modules:
         chosen["torch"] = import_module("torch").backends.cpu.get_cpu_capability()
@@ -134,8 +139,10 @@ def peak_memory() -> int | None:
         import resource
     except ImportError:  # Windows
         return None
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if sys.platform == "darwin":
+        return peak
+    return peak * 1024
 
 
 def gpu_memory(device: str) -> int | None:
@@ -151,7 +158,9 @@ def gpu_name() -> str | None:
     """The name of torch's first GPU; None if there is no GPU."""
     import torch
 
-    return torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
+    if not torch.cuda.is_available():
+        return None
+    return torch.cuda.get_device_name(0)
 
 
 def utc() -> str:

@@ -99,13 +99,15 @@ class Catalogue(Generic[T]):
     def _own(self) -> set[str]:
         spec = find_spec(self.package)
         assert spec is not None and spec.submodule_search_locations is not None
-        found = pkgutil.iter_modules(spec.submodule_search_locations)
-        return {module.name for module in found if not module.name.startswith("_")}
+        modules = pkgutil.iter_modules(spec.submodule_search_locations)
+        return {module.name for module in modules if not module.name.startswith("_")}
 
     @cached_property
     def outside(self) -> dict[str, list[OutsideEntry]]:
         """The entries of other packages by name; a list, because several packages may declare the same name."""
-        return {} if self.group is None else entry_points().get(self.group, {})
+        if self.group is None:
+            return {}
+        return entry_points().get(self.group, {})
 
     def __contains__(self, name: str) -> bool:
         return canonical(name) in self.names
@@ -133,13 +135,15 @@ class Catalogue(Generic[T]):
 
     def provider(self, name: str) -> str | None:
         """The name and version of the package that declares the entry ``name``; None for an entry of hashbench."""
-        outside = self._only(canonical(name))
-        return None if outside is None else outside.package
+        if (outside := self._only(canonical(name))) is None:
+            return None
+        return outside.package
 
     def folder(self, name: str) -> Path | None:
         """The folder of the module in which another package defines the entry; None for an entry of hashbench."""
-        outside = self._only(canonical(name))
-        return None if outside is None else outside.folder()
+        if (outside := self._only(canonical(name))) is None:
+            return None
+        return outside.folder()
 
     def _only(self, stem: str) -> OutsideEntry | None:
         """The one entry point of that name; None for an entry of hashbench; OutsideError if several declare it."""
@@ -147,11 +151,12 @@ class Catalogue(Generic[T]):
         if declared and not (stem.isascii() and stem.isidentifier()):  # the name becomes part of file names
             raise OutsideError(f"{declared[0]}: a name of letters, digits and _ is expected, a letter first")
         if len(declared) + (stem in self._own) < 2:
-            return declared[0] if declared else None
+            return next(iter(declared), None)
         packages = [outside.package for outside in declared]
-        everybody = " and ".join([*(["hashbench"] if stem in self._own else []), *packages])
         advice = f"uninstall {' or '.join(packages)}"
-        raise OutsideError(f"{self.kind} {stem}: {everybody} each have one of this name: {advice}")
+        if stem in self._own:
+            packages.insert(0, "hashbench")
+        raise OutsideError(f"{self.kind} {stem}: {' and '.join(packages)} each have one of this name: {advice}")
 
 
 def _place_of(error: Exception) -> str:
@@ -167,18 +172,21 @@ def entry_points() -> dict[str, dict[str, list[OutsideEntry]]]:
     """The entry points that installed packages declare for hashbench, by group and name; no package is imported."""
     from importlib.metadata import distributions
 
-    found: dict[str, dict[str, list[OutsideEntry]]] = {}
+    by_group: dict[str, dict[str, list[OutsideEntry]]] = {}
     seen: set[str] = set()
     for distribution in distributions():
         try:  # most packages declare none; then the file is not even parsed
             if f"[{GROUPS}" not in (distribution.read_text("entry_points.txt") or ""):
                 continue
             points = [point for point in distribution.entry_points if point.group.startswith(GROUPS)]
-            name, version = str(distribution.name), distribution.version
+            name = str(distribution.name)
+            package = f"{name} {distribution.version}"
         except Exception:  # noqa: S112  (a damaged package that has nothing to do with hashbench must not stop it)
             continue
-        for point in points if canonical(name) not in seen else []:  # the first on sys.path hides others, as in imports
-            entry = OutsideEntry(f"{name} {version}", point)
-            found.setdefault(point.group, {}).setdefault(canonical(point.name), []).append(entry)
+        if canonical(name) in seen:  # the first on sys.path hides others, as in imports
+            continue
         seen.add(canonical(name))
-    return found
+        for point in points:
+            entries = by_group.setdefault(point.group, {}).setdefault(canonical(point.name), [])
+            entries.append(OutsideEntry(package, point))
+    return by_group

@@ -50,10 +50,10 @@ def bins(name: str, *arrays: np.ndarray) -> str:
     return name
 
 
-def ann(distance: str = "euclidean", ids: np.ndarray = NEAREST, distances: np.ndarray = DISTANCES) -> str:
+def ann(distance: str = "euclidean", ids: np.ndarray = NEAREST) -> str:
     with h5py.File("ann.hdf5", "w") as file:
         file["train"], file["test"], file["neighbors"] = BASE.astype("f4"), QUERIES.astype("f4"), ids.astype("i4")
-        file["distances"] = distances.astype("f4")
+        file["distances"] = DISTANCES.astype("f4")
         file.attrs["distance"] = distance
     return "ann.hdf5"
 
@@ -191,16 +191,6 @@ BAD = {
     "classes": (lambda: [npy("b", BASE), "--queries-per-class", "2"], "the vectors have no classes"),
     "other neighbours": (lambda: [ann(ids=(NEAREST + 1) % N)], "ann.hdf5: neighbors: query 0: its neighbour number"),
     "neighbours beyond": (lambda: [ann(ids=NEAREST + 1)], "there is no row 200: the database has rows 0 to 199\n"),
-    "other distances": (
-        lambda: [ann(distances=DISTANCES * 1.5)],
-        "ann.hdf5: distances: query 0: the distance of its neighbour number 1 is",
-    ),
-    "distances of other queries": (lambda: [ann(distances=DISTANCES[::-1])], "such distances, or their squares, are"),
-    "too few distances": (lambda: [ann(distances=DISTANCES[1:])], "one of each neighbour, of shape (12, 100)"),
-    "distances in an ibin": (
-        lambda: [pair(), "--neighbours", bins("n.ibin", NEAREST.astype("<i4"), DISTANCES.astype("<f4") + 9)],
-        "n.ibin: distances: query 0",
-    ),
     "another metric": (lambda: [ann(), "--metric", "ip"], "has the ip distance"),
     "an unknown distance": (lambda: [ann("jaccard")], "distance jaccard: one of angular, cosine"),
     "labels and a metric": (lambda: [npy("b", BASE), "--labels", npy("l", BASE[:, 0]), "--metric", "l2"], "not both"),

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 from support.toy_dataset import Toy, make_toy
 
+from hashbench.datasets.card import load_card
+from hashbench.datasets.download import download
 from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
+
+Refused = Callable[..., str]
 
 
 @pytest.fixture
@@ -20,7 +25,21 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
     return make_toy(tmp_path / "root")
 
 
-@pytest.fixture(scope="session")
-def official_cifar10(unpacked: Callable[[str], Path]) -> Path:
-    """A folder with cifar-10-batches-bin/ in the official layout."""
-    return unpacked("cifar10")
+@pytest.fixture
+def stored_files(data_folder: Path) -> Callable[[], list[Path]]:
+    """Gives the files in the data folder, but those of locks."""
+    return lambda: [path for path in data_folder.rglob("*") if path.is_file() and path.name != ".lock"]
+
+
+@pytest.fixture
+def refused(stored_files: Callable[[], list[Path]]) -> Refused:
+    """Downloads a data set and asserts that it is refused in one line, which is returned, with nothing in place."""
+
+    def refuse(name: str, message: str, folder: Path | None = None, **options: bool) -> str:
+        with pytest.raises(HashbenchError, match=message) as caught:
+            download(load_card(name), folder, **options)
+        assert "\n" not in str(caught.value)
+        assert stored_files() == []
+        return str(caught.value)
+
+    return refuse

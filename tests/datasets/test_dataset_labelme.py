@@ -1,10 +1,10 @@
-"""The features of 22K LabelMe in MATLAB files of both kinds, whole and damaged."""
+"""The protocol of 22K LabelMe, and its features in a MATLAB file inside an archive."""
 
 import zipfile
 
-import h5py
 import numpy as np
 import pytest
+from scipy.io import savemat
 from support.command_line import call
 from support.together import together
 
@@ -12,7 +12,6 @@ from hashbench.datasets import store
 from hashbench.datasets.card import load_card
 from hashbench.datasets.download import download
 from hashbench.datasets.split import split
-from hashbench.foundation.errors import HashbenchError
 
 CARD = """
 title = "Features"
@@ -57,93 +56,23 @@ def root(tmp_path, monkeypatch):
     card.write_text(CARD)
 
 
-def version_5(path, compressed=False, **variables):
-    from scipy.io import savemat
-
+def write_features(path):
     others = {"names": np.array(["a", "b"], object), "meta": {"year": 2008}, "DistLM": np.zeros((30, 30))}
-    savemat(path, {**others, **variables}, do_compression=compressed)
+    savemat(path, {**others, "gist": GIST})
 
 
-def version_5_compressed(path, **variables):
-    version_5(path, compressed=True, **variables)
-
-
-def version_7_3(path, **variables):
-    with h5py.File(path, "w", userblock_size=512) as file:
-        for name, values in {"DistLM": np.zeros((30, 30)), **variables}.items():
-            file[name] = values.T
-            file[name].attrs["MATLAB_class"] = np.bytes_("double" if values.dtype == np.float64 else "single")
-        file.create_group("#refs#")
-    with path.open("r+b") as file:
-        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM")
-
-
-WRITERS = [version_5, version_5_compressed, version_7_3]
-
-
-@pytest.fixture(params=WRITERS)
-def write(request):
-    return request.param
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_features_are_read_and_nothing_else(tmp_path, write, dtype):
-    write(tmp_path / "LabelMe_gist.mat", gist=GIST.astype(dtype))
+def test_features_are_read_out_of_an_archive_and_nothing_else(tmp_path):
+    write_features(tmp_path / "unpacked.mat")
+    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
+        archive.write(tmp_path / "unpacked.mat", "code/LabelMe_gist.mat")
     download(load_card("features"), tmp_path)
     data = store.open_dataset(load_card("features"))
     assert np.array_equal(data.items, GIST.astype(np.float32))
     assert data.labels.shape == (30, 0)
 
 
-def test_inside_an_archive_too(tmp_path, write):
-    write(tmp_path / "unpacked.mat", gist=GIST)
-    with zipfile.ZipFile(tmp_path / "code.zip", "w") as archive:
-        archive.write(tmp_path / "unpacked.mat", "code/LabelMe_gist.mat")
-    download(load_card("features"), tmp_path)
-    assert np.array_equal(store.open_dataset(load_card("features")).items, GIST.astype(np.float32))
-
-
-def infinite():
-    values = GIST.copy()
-    values[3, 4] = np.inf
-    return values
-
-
-FAULTS = {
-    "another matrix of the shape": ({"gist": GIST, "other": GIST}, r"one matrix \(30, 7\) is expected, found "),
-    "short": ({"gist": GIST[:-1]}, r"one matrix \(30, 7\) is expected, found .*gist \("),
-    "not finite": ({"gist": infinite()}, "not (a )?finite"),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_other_variables_are_refused(tmp_path, data_folder, write, fault):
-    variables, message = FAULTS[fault]
-    write(tmp_path / "LabelMe_gist.mat", **variables)
-    with pytest.raises(HashbenchError, match=message) as caught:
-        download(load_card("features"), tmp_path)
-    assert "\n" not in str(caught.value)
-    assert not [path for path in data_folder.rglob("*") if path.is_file() and path.name != ".lock"]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 0.6, 0.9, 0.99])
-def test_a_truncated_file_is_refused(tmp_path, write, share):
-    path = tmp_path / "LabelMe_gist.mat"
-    write(path, gist=GIST)
-    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    with pytest.raises(HashbenchError, match=r"LabelMe_gist.mat: ") as caught:
-        download(load_card("features"), tmp_path)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_page_instead_of_the_file_is_refused(tmp_path):
-    (tmp_path / "LabelMe_gist.mat").write_bytes(b"<!DOCTYPE html><html>quota exceeded</html>" * 20)
-    with pytest.raises(HashbenchError, match=r"LabelMe_gist.mat: neither .npy, HDF5 or .mat"):
-        download(load_card("features"), tmp_path)
-
-
 def test_labels_of_none_are_no_columns(tmp_path):
-    version_5(tmp_path / "LabelMe_gist.mat", gist=GIST)
+    write_features(tmp_path / "LabelMe_gist.mat")
     download(load_card("features"), tmp_path, labels_only=True)
     labels = store.open_labels(load_card("features")).labels
     chosen = split(labels, load_card("features").protocol("s1"), "features", "s1")
@@ -205,7 +134,7 @@ READINGS = """NDCG of a ranking at random
 def test_split_shows_what_a_random_ranking_scores_in_each_reading(tmp_path, capsys):
     card = tmp_path / "root" / "datasets" / "features.toml"
     card.write_text(CARD.replace("train = 9\n", "train = 9\nrandom_ndcg = 0.5\n").replace("[1, 2]", "[1, 10]"))
-    version_5(tmp_path / "LabelMe_gist.mat", gist=GIST)
+    write_features(tmp_path / "LabelMe_gist.mat")
     download(load_card("features"), tmp_path)
     code, out, err = call(capsys, "split", "features", "--relevance")
     assert (code, err) == (0, "")

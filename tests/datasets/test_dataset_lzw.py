@@ -92,7 +92,3 @@ def test_rubbish_gives_bytes_or_one_line(rubbish):
         assert "\n" not in str(error)
         return
     assert len(content) <= len(rubbish) ** 2
-
-
-def test_nothing_is_the_empty_file():
-    assert unpack(compress(b"")) == unlzw3.unlzw(compress(b"")) == b""

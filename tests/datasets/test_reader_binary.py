@@ -50,16 +50,12 @@ def test_idx(tmp_path):
 
 IDX_FAULTS = {
     "labels cut": ({"l": idx(LABELS)[:-1]}, "l: 3 bytes after the header; (4,) needs 4"),
-    "labels too long": ({"l": idx(LABELS) + b"x"}, "l: 5 bytes after the header"),
     "header cut": ({"l": idx(LABELS)[:7]}, "l: not an idx file of bytes with 1 axes"),
     "empty": ({"l": b""}, "l: not an idx file"),
-    "a page": ({"l": b"<!DOCTYPE html><html>"}, "l: not an idx file"),
-    "still compressed": ({"l": b"\x1f\x8b\x08\x00" * 9}, "l: not an idx file"),
     "floats": ({"l": idx(LABELS, 0xD01)}, "l: not an idx file of bytes"),
     "images for labels": ({"l": idx(IMAGES)}, "l: not an idx file of bytes with 1 axes"),
     "a class too many": ({"l": idx(LABELS + 2)}, "l: row 0 has label 5; 0 to 3 exist"),
     "fewer images": ({"l": idx(LABELS), "i": idx(IMAGES[:3])}, "i: images (3, 2, 3); 4 of [2, 3, 1] are due"),
-    "turned images": ({"l": idx(LABELS), "i": idx(IMAGES.transpose(0, 2, 1))}, "i: images (4, 3, 2)"),
     "images cut": ({"l": idx(LABELS), "i": idx(IMAGES)[:-1]}, "i: 23 bytes after the header; (4, 2, 3) needs 24"),
     "a shape beyond all memory": (
         {"l": idx(LABELS), "i": struct.pack(">4I", 0x803, 2**31, 2**31, 2**31)},
@@ -98,7 +94,6 @@ def test_stl10_is_read_column_by_column_and_in_blocks(tmp_path):
     ("change", "message"),
     [
         (lambda files: {**files, "X": files["X"][:-1]}, "X: ends before the last of the 1500 images"),
-        (lambda files: {**files, "X": files["X"][:18000]}, "X: ends before the last of the 1500 images"),
         (lambda files: {**files, "X": files["X"] + b"x"}, "X: more than the 1500 images"),
         (lambda files: {**files, "y": files["y"][:-1]}, "X: more than the 1499 images"),
         (lambda files: {**files, "y": b"\x00" + files["y"][1:]}, "y: row 0 has label 0; 1 to 10 exist"),

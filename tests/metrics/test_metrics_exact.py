@@ -33,40 +33,29 @@ NORMS = ("all", "min", "retrieved")
 cutoffs = st.integers(1, 9)  # some beyond the database
 
 
-@given(rankings())
-def test_ap(ranking: Ranking) -> None:
-    assert measured("ap", ranking) == pytest.approx(enumerated(oracles.average_precision, binary(ranking)), abs=1e-14)
+def at(name: str, k: int | None, norm: str = "all") -> str:
+    """The name of the metric at this cutoff, if there is one."""
+    if k is None:
+        return name
+    return f"{name}@{k}" if norm == "all" else f"{name}(norm={norm})@{k}"
 
 
-@pytest.mark.parametrize("norm", ["all", "min", "retrieved"])
-@given(ranking=rankings(), k=cutoffs)
-def test_ap_at_k(norm: str, ranking: Ranking, k: int) -> None:
-    truth = enumerated(lambda order: oracles.average_precision(order, k, norm), binary(ranking))
-    assert measured(f"ap(norm={norm})@{k}", ranking) == pytest.approx(truth, abs=1e-14)
-
-
-@pytest.mark.parametrize("norm", ["all", "min", "retrieved"])
-@given(ranking=rankings(max_items=8), k=cutoffs)
-def test_best_and_worst_ap_are_the_ends_of_the_range(norm: str, ranking: Ranking, k: int) -> None:
+@pytest.mark.parametrize("norm", NORMS)
+@given(ranking=rankings(max_items=8), k=st.none() | cutoffs)
+def test_ap_and_the_ends_of_its_range(norm: str, ranking: Ranking, k: int | None) -> None:
     flat = binary(ranking)
-    values = oracles.scores(lambda order: oracles.average_precision(order, k, norm), flat.distances, flat.levels)
-    assert measured(f"ap_best(norm={norm})@{k}", ranking) == pytest.approx(float(max(values)), abs=1e-14)
-    assert measured(f"ap_worst(norm={norm})@{k}", ranking) == pytest.approx(float(min(values)), abs=1e-14)
-
-
-@given(rankings())
-def test_best_and_worst_ap_without_a_cutoff(ranking: Ranking) -> None:
-    flat = binary(ranking)
-    values = oracles.scores(oracles.average_precision, flat.distances, flat.levels)
-    assert measured("ap_best", ranking) == pytest.approx(float(max(values)), abs=1e-14)
-    assert measured("ap_worst", ranking) == pytest.approx(float(min(values)), abs=1e-14)
+    norm_at_k = "all" if k is None else norm
+    values = oracles.scores(lambda order: oracles.average_precision(order, k, norm_at_k), flat.distances, flat.levels)
+    mean = float(sum(values) / len(values))
+    for name, truth in (("ap", mean), ("ap_worst", float(min(values))), ("ap_best", float(max(values)))):
+        assert measured(at(name, k, norm), ranking) == pytest.approx(truth, abs=1e-14)
 
 
 @settings(max_examples=60)
 @given(ranking=rankings(max_items=6), k=st.none() | cutoffs)
 def test_ndcg(ranking: Ranking, k: int | None) -> None:
     truth = enumerated(lambda order: oracles.ndcg(order, k), ranking)
-    assert measured("ndcg" if k is None else f"ndcg@{k}", ranking) == pytest.approx(truth, abs=1e-14)
+    assert measured(at("ndcg", k), ranking) == pytest.approx(truth, abs=1e-14)
 
 
 @given(ranking=rankings(max_level=8), k=st.none() | cutoffs)
@@ -77,73 +66,43 @@ def test_ndcg_is_what_scikit_learn_computes_with_the_same_gains(ranking: Ranking
     if len(gains) == 1:  # scikit-learn refuses a single item
         return
     truth = ndcg_score([gains], [-np.array(ranking.distances, float)], k=k)
-    assert measured("ndcg" if k is None else f"ndcg@{k}", ranking) == pytest.approx(truth, abs=1e-12)
+    assert measured(at("ndcg", k), ranking) == pytest.approx(truth, abs=1e-12)
 
 
-@given(rankings(), cutoffs)
-def test_precision_and_recall(ranking: Ranking, k: int) -> None:
-    flat = binary(ranking)
-    precision = enumerated(lambda order: oracles.precision(order, k), flat)
-    recall = enumerated(lambda order: oracles.recall(order, k), flat)
-    assert measured(f"precision@{k}", ranking) == pytest.approx(precision, abs=1e-14)
-    assert measured(f"recall@{k}", ranking) == pytest.approx(recall, abs=1e-14)
+AT_K: dict[str, Callable[[Order, int], object]] = {
+    "precision": oracles.precision,
+    "recall": oracles.recall,
+    "f1": oracles.f1,
+    "structhash_ndcg": oracles.structhash_ndcg,
+    "mrr": oracles.reciprocal_rank,
+}
 
 
-@given(rankings(), st.none() | cutoffs)
-def test_reciprocal_rank(ranking: Ranking, k: int | None) -> None:
-    truth = enumerated(lambda order: oracles.reciprocal_rank(order, k), binary(ranking))
-    assert measured("mrr" if k is None else f"mrr@{k}", ranking) == pytest.approx(truth, abs=1e-14)
+@pytest.mark.parametrize("name", AT_K)
+@given(ranking=rankings(), k=cutoffs)
+def test_metrics_of_the_first_k(name: str, ranking: Ranking, k: int) -> None:
+    truth = enumerated(lambda order: AT_K[name](order, k), binary(ranking))
+    assert measured(f"{name}@{k}", ranking) == pytest.approx(truth, abs=1e-14)
 
 
-@given(rankings(), cutoffs)
-def test_f1(ranking: Ranking, k: int) -> None:
-    truth = enumerated(lambda order: oracles.f1(order, k), binary(ranking))
-    assert measured(f"f1@{k}", ranking) == pytest.approx(truth, abs=1e-14)
+WHOLE = {"mrr": oracles.reciprocal_rank, "precision@r": oracles.r_precision, "auc": oracles.auc}
 
 
-@given(rankings(), st.integers(0, 5))
-def test_f1_within_a_radius_is_that_of_precision_and_recall(ranking: Ranking, radius: int) -> None:
-    both = [measured(f"{name}@r{radius}", ranking) for name in ("precision", "recall")]
-    truth = 2 * both[0] * both[1] / sum(both) if any(both) else 0.0
-    assert measured(f"f1@r{radius}", ranking) == pytest.approx(truth, abs=1e-14)
-
-
-@given(rankings())
-def test_r_precision(ranking: Ranking) -> None:
-    truth = enumerated(oracles.r_precision, binary(ranking))
-    assert measured("precision@r", ranking) == pytest.approx(truth, abs=1e-14)
+@pytest.mark.parametrize("name", WHOLE)
+@given(ranking=rankings())
+def test_metrics_of_the_whole_ranking(name: str, ranking: Ranking) -> None:
+    assert measured(name, ranking) == pytest.approx(enumerated(WHOLE[name], binary(ranking)), abs=1e-14)
 
 
 @given(rankings(), st.integers(0, 5))
 def test_within_a_radius(ranking: Ranking, radius: int) -> None:
-    actual = [level > 0 for distance, level in zip(*vars(ranking).values(), strict=True) if distance <= radius]
-    relevant = sum(level > 0 for level in ranking.levels)
-    assert measured(f"precision@r{radius}", ranking) == pytest.approx(sum(actual) / max(len(actual), 1))
-    assert measured(f"recall@r{radius}", ranking) == pytest.approx(sum(actual) / relevant)
-
-
-@given(rankings(), cutoffs)
-def test_structhash_ndcg(ranking: Ranking, k: int) -> None:
-    truth = enumerated(lambda order: oracles.structhash_ndcg(order, k), binary(ranking))
-    assert measured(f"structhash_ndcg@{k}", ranking) == pytest.approx(truth, abs=1e-14)
-
-
-@given(rankings())
-def test_auc(ranking: Ranking) -> None:
-    truth = enumerated(oracles.auc, binary(ranking))
-    assert measured("auc", ranking) == pytest.approx(truth, abs=1e-14)
-
-
-@given(rankings(max_items=20))
-def test_auc_is_scikit_learns(ranking: Ranking) -> None:
-    from sklearn.metrics import roc_auc_score
-
-    relevant = np.array(ranking.levels) > 0
-    if relevant.all():
-        assert measured("auc", ranking) == 1
-    else:
-        truth = roc_auc_score(relevant, -np.array(ranking.distances, float))
-        assert measured("auc", ranking) == pytest.approx(truth, abs=1e-14)
+    inside = [
+        level > 0 for distance, level in zip(ranking.distances, ranking.levels, strict=True) if distance <= radius
+    ]
+    n_relevant = sum(level > 0 for level in ranking.levels)
+    assert measured(f"precision@r{radius}", ranking) == pytest.approx(sum(inside) / max(len(inside), 1))
+    assert measured(f"recall@r{radius}", ranking) == pytest.approx(sum(inside) / n_relevant)
+    assert measured(f"f1@r{radius}", ranking) == pytest.approx(2 * sum(inside) / (len(inside) + n_relevant))
 
 
 @given(st.lists(rankings(), min_size=1, max_size=3), st.integers(1, 9) | st.none())
@@ -152,7 +111,7 @@ def test_pr_area_by_rank(drawn: list[Ranking], k: int | None) -> None:
     size = max(len(query.levels) for query in ranked)
     counted = [oracles.histogram(query.distances, query.levels, Ranking.N_BITS, n_levels=2) for query in ranked]
     together = Histogram(np.concatenate([query.counts for query in counted]), counted[0].levels)
-    name = "pr_area_by_rank" if k is None else f"pr_area_by_rank@{k}"
+    name = at("pr_area_by_rank", k)
     curves = [oracles.precision_recall(query.distances, query.levels, min(k or size, size)) for query in ranked]
     (actual,) = metrics.evaluate(together, Metrics.parse([name])).values()
     judged = [curve for curve in curves if curve is not None]

@@ -55,27 +55,28 @@ def dsh(rows: Rows, labels: Labels, m: float, alpha: float) -> float:
 
 
 def dhn(rows: Rows, labels: Labels, cosines: bool, a: float, weigh_similar: bool, eta: float) -> float:
-    found = pairs(labels)
-    n_similar = sum(similar for *_, similar in found)
+    all_pairs = pairs(labels)
+    n_similar = sum(similar for *_, similar in all_pairs)
     costs = []
-    for i, j, similar in found:
+    for i, j, similar in all_pairs:
         p = cosine(rows[i], rows[j]) if cosines else dot(rows[i], rows[j])
-        weight = len(found) / n_similar if similar and weigh_similar else 1.0
+        weight = len(all_pairs) / n_similar if similar and weigh_similar else 1.0
         costs.append(weight * minus_log(similar, logistic(a * p)))
     return mean(costs) + eta * mean_off_corners(rows, lambda gap: math.log(math.cosh(gap)))
 
 
 def dch(rows: Rows, labels: Labels, cosines: bool, gamma: float, weighting: str, eta: float) -> float:
-    bits, found = len(rows[0]), pairs(labels)
-    n_similar = sum(similar for *_, similar in found)
+    bits = len(rows[0])
+    all_pairs = pairs(labels)
+    n_similar = sum(similar for *_, similar in all_pairs)
 
     def distance(a: Sequence[float], b: Sequence[float]) -> float:
         return bits / 2 * (1 - cosine(a, b)) if cosines else sum((x - y) ** 2 for x, y in zip(a, b, strict=True))
 
-    weight = {True: len(found) / n_similar if weighting != "none" else 1.0}
-    weight[False] = len(found) / (len(found) - n_similar) if weighting == "both" else 1.0
+    weight = {True: len(all_pairs) / n_similar if weighting != "none" else 1.0}
+    weight[False] = len(all_pairs) / (len(all_pairs) - n_similar) if weighting == "both" else 1.0
     costs = []
-    for i, j, similar in found:
+    for i, j, similar in all_pairs:
         p = gamma / (gamma + distance(rows[i], rows[j]) + 0.001)
         costs.append(weight[similar] * minus_log(similar, p))
     corner = [math.log(1 + distance([abs(x) for x in row], [1.0] * bits) / gamma) for row in rows]
@@ -98,7 +99,8 @@ def qsmi(rows: Rows, labels: Labels, clamped: bool, alpha_of_sum: float) -> floa
     total = alpha_of_sum * sum(abs(abs(u) - 1) for row in rows for u in row)
     for i in range(n):
         for j in range(n):
-            y, d = near[i][j], same[i][j]
+            y = near[i][j]
+            d = same[i][j]
             total += (d * y - 1) ** 2 + y**2 / m if clamped else -(d * y - y / m)
     return total / n**2
 
@@ -114,10 +116,13 @@ def lcdsh(rows: Rows, labels: Labels, eta: float) -> float:
 
 
 def fastap(rows: Rows, labels: Labels, n_bins: int) -> float:
-    bits, n = len(rows[0]), len(rows)
-    width, values = bits / n_bins, []
+    bits = len(rows[0])
+    n = len(rows)
+    width = bits / n_bins
+    values = []
     for q in range(n):
-        h, h_positive = [0.0] * (n_bins + 1), [0.0] * (n_bins + 1)
+        h = [0.0] * (n_bins + 1)
+        h_positive = [0.0] * (n_bins + 1)
         for i in range(n):
             d = (bits - dot(rows[q], rows[i])) / 2
             for bin_ in range(n_bins + 1):
@@ -174,8 +179,13 @@ class Dfh:
     """Batches one after the other: outputs of all examples, and centres, are remembered."""
 
     def __init__(self, labels: Labels, n_classes: int, bits: int, margin: float, mu: float, vul: float, eta: float):
-        self.labels, self.n_classes, self.bits = labels, n_classes, bits
-        self.margin, self.mu, self.vul, self.eta = margin, mu, vul, eta
+        self.labels = labels
+        self.n_classes = n_classes
+        self.bits = bits
+        self.margin = margin
+        self.mu = mu
+        self.vul = vul
+        self.eta = eta
         self.memory = [[0.0] * bits for _ in labels]
         self.centres = [[0.0] * bits for _ in range(n_classes)]
 
@@ -183,7 +193,8 @@ class Dfh:
         return 1 / len(self.labels[example]) if k in self.labels[example] else 0.0
 
     def loss(self, rows: Rows, examples: Sequence[int]) -> float:
-        classes, bits = range(self.n_classes), range(self.bits)
+        classes = range(self.n_classes)
+        bits = range(self.bits)
         codes = []
         for row, i in zip(rows, examples, strict=True):
             pull = [sum(self.weight(i, k) * self.centres[k][b] for k in classes) for b in bits]

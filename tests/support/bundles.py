@@ -33,26 +33,26 @@ def names(path: Path) -> list[str]:
 def changed(source: Path, target: Path, changes: Mapping[str, Change], *, listed: bool) -> Path:
     """A copy of a bundle with some files changed; with ``listed`` its manifest has their new checksums."""
     folder = folder_of(source)
-    found = {name: content(source, name) for name in names(source)}
+    files = {name: content(source, name) for name in names(source)}
     for name, change in changes.items():
-        new = change(found[name]) if callable(change) else change
-        found.pop(name, None)
+        new = change(files[name]) if callable(change) else change
+        files.pop(name, None)
         if new is not None:
-            found[name] = new
+            files[name] = new
     if listed:
-        manifest = json.loads(found["manifest.json"])
+        manifest = json.loads(files["manifest.json"])
         manifest["files"] = {
-            name: hashlib.sha256(each).hexdigest() for name, each in found.items() if name != "manifest.json"
+            name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"
         }
-        found["manifest.json"] = json.dumps(manifest).encode()
-    return written(target, {f"{folder}/{name}": each for name, each in found.items()})
+        files["manifest.json"] = json.dumps(manifest).encode()
+    return written(target, {f"{folder}/{name}": data for name, data in files.items()})
 
 
 def written(target: Path, files: Mapping[str, bytes]) -> Path:
     """An archive of these files, stored as they are."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name, each in files.items():
-            archive.writestr(zipfile.ZipInfo(name), each)
+        for name, data in files.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
     return target
 
 
@@ -72,14 +72,14 @@ def row_changed(change: Callable[[dict[str, Any]], object], run: str, *, sign: b
 
     def apply(text: bytes) -> bytes:
         lines = text.decode().splitlines()
-        found = [edited(line, change, sign=sign) if f'"run":"{run}"' in line else line for line in lines]
-        return "".join(f"{line}\n" for line in found).encode()
+        new_lines = [edited(line, change, sign=sign) if f'"run":"{run}"' in line else line for line in lines]
+        return "".join(f"{line}\n" for line in new_lines).encode()
 
     return apply
 
 
 def row_in(text: bytes, run: str) -> dict[str, Any]:
     """The JSON object of the row of ``run`` in a file of rows."""
-    (found,) = [line for line in text.decode().splitlines() if f'"run":"{run}"' in line]
-    row: dict[str, Any] = json.loads(found)
+    (line_of_run,) = [line for line in text.decode().splitlines() if f'"run":"{run}"' in line]
+    row: dict[str, Any] = json.loads(line_of_run)
     return row

@@ -90,16 +90,16 @@ class Page:
 
     def value(self, expression: str) -> Any:
         """The value of an expression in JavaScript, waited for if it is a promise."""
-        asked = {"expression": expression, "returnByValue": True, "awaitPromise": True}
-        result = self.call("Runtime.evaluate", **asked)
+        request = {"expression": expression, "returnByValue": True, "awaitPromise": True}
+        result = self.call("Runtime.evaluate", **request)
         assert "exceptionDetails" not in result, result["exceptionDetails"]
         return result["result"].get("value")
 
     def middle(self, selector: str) -> tuple[float, float]:
         """The middle of the first element for a CSS selector, after it was scrolled into sight."""
         self.value(f"(found = document.querySelector({json.dumps(selector)})).scrollIntoView({{block: 'center'}})")
-        found = self.value("(r => [r.x + r.width / 2, r.y + r.height / 2])(found.getBoundingClientRect())")
-        return float(found[0]), float(found[1])
+        place = self.value("(r => [r.x + r.width / 2, r.y + r.height / 2])(found.getBoundingClientRect())")
+        return float(place[0]), float(place[1])
 
     def move_to(self, selector: str) -> None:
         """Moves the mouse onto an element."""

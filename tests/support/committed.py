@@ -22,11 +22,11 @@ def named_rows() -> list[tuple[str, Row]]:
     """All rows with their names; no test changes any."""
     gc.disable()  # it would walk the rows that are there again and again
     try:
-        found = list(STORE.named_rows())
+        rows_by_name = list(STORE.named_rows())
     finally:
         gc.enable()
     gc.freeze()  # they stay until the process ends
-    return found
+    return rows_by_name
 
 
 @cache
@@ -46,8 +46,8 @@ def give_rows(patch: pytest.MonkeyPatch) -> None:
 
     def read(store: Store, damaged: Damaged = refuse) -> Iterator[tuple[str, Row]]:
         assert store == STORE
-        return iter(found)
+        return iter(committed)
 
-    found = named_rows()
+    committed = named_rows()
     patch.setenv("HASHBENCH_RESULTS", str(STORE.folder))
     patch.setattr(Store, "named_rows", read)

@@ -57,8 +57,8 @@ def tiny(folder: Path, kind: str, keys: str = "", cells: str = CELLS) -> FigureS
 
 def cell_at(figure: FigureSpec, row: str, column: str) -> Cell:
     """The one cell at this place."""
-    (found,) = (cell for cell in figure.cells if (cell.row, cell.column) == (row, column))
-    return found
+    (only,) = (cell for cell in figure.cells if (cell.row, cell.column) == (row, column))
+    return only
 
 
 def row_of(figure: FigureSpec, row: str, column: str, seed: int = 0, **means: float) -> Row:

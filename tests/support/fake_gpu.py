@@ -20,11 +20,11 @@ class OnTheCpu(TorchDispatchMode):
         self.operations: set[str] = set()
 
     def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = operation(*args, **(kwargs or {}))
-        values, _ = tree_flatten((args, kwargs, made))
+        result = operation(*args, **(kwargs or {}))
+        values, _ = tree_flatten((args, kwargs, result))
         if any(isinstance(value, Tensor) and value.device.type == "cpu" and value.ndim for value in values):
             self.operations.add(str(operation))
-        return made
+        return result
 
 
 def fake_gpu() -> FakeTensorMode:

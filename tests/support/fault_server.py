@@ -1,6 +1,5 @@
 """Servers on loopback that do what servers do: cut, stall, lie about lengths, refuse, redirect, send something else."""
 
-import re
 import socketserver
 import threading
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ class Answer:
 
 @dataclass
 class Request:
-    """What was asked, and how many bytes of a body were sent."""
+    """The path and the headers of a request, and how many bytes of a body were sent."""
 
     path: str
     range: str | None
@@ -58,7 +57,8 @@ class FaultServer(ThreadingHTTPServer):
 
     def serve(self, path: str, body: bytes, *answers: Answer, always: Answer | None = None) -> str:
         """The address of a file."""
-        self.files[path], self.script[path] = body, list(answers)
+        self.files[path] = body
+        self.script[path] = list(answers)
         self.always[path] = always or Answer()
         return self.address(path)
 
@@ -86,11 +86,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer(answer, self.server.files.get(path, b""), request)
 
     def answer(self, answer: Answer, whole: bytes, request: Request):
-        body = whole if answer.body is None else answer.body
-        status, start = answer.status or 200, 0
-        asked = re.fullmatch(r"bytes=(\d+)-", request.range or "")
-        if status == 200 and asked and answer.ranges:
-            start = int(asked[1]) if answer.first_byte is None else answer.first_byte
+        body = whole
+        if answer.body is not None:
+            body = answer.body
+        status = answer.status or 200
+        start = 0
+        if status == 200 and request.range and answer.ranges:
+            start = int(request.range.removeprefix("bytes=").removesuffix("-"))
+            if answer.first_byte is not None:
+                start = answer.first_byte
             status = 206 if start < len(body) else 416
         request.status = status
         self.send_response(status)
@@ -148,7 +152,10 @@ class FtpServer(socketserver.ThreadingTCPServer):
 
     def __init__(self, path: str, body: bytes, *cuts: int, resumes: bool = True, welcome_lines: int = 1):
         super().__init__(("127.0.0.1", 0), _FtpHandler)
-        self.path, self.body, self.cuts, self.resumes = path, body, list(cuts), resumes
+        self.path = path
+        self.body = body
+        self.cuts = list(cuts)
+        self.resumes = resumes
         self.starts: list[int] = []
         self.welcome_lines = welcome_lines
 

@@ -9,7 +9,9 @@ from hashbench import steps as s
 from hashbench.contract import BinaryHasher
 from hashbench.steps import Step, Steps
 
-D, BITS, ANCHORS = 12, 6, 5
+D = 12
+BITS = 6
+ANCHORS = 5
 
 
 class OfSteps(BinaryHasher):

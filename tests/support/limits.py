@@ -12,7 +12,8 @@ def file_size_limit(size_bytes: int) -> Iterator[None]:
 
     Python writes no bytecode either: it would cut the file off at the limit without an error, and later imports fail.
     """
-    (soft, hard), writes = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writes = sys.dont_write_bytecode
     sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
     try:

@@ -34,7 +34,10 @@ def _literals() -> dict[bytes, int]:
 
 def compress(data: bytes, max_bits: int = 16, *, clear_every: int = 0) -> bytes:
     """``data`` as a .Z file in block mode; the table is emptied after every ``clear_every`` codes (0: never)."""
-    codes, table, text, n_codes = _Codes(max_bits), _literals(), b"", 0
+    codes = _Codes(max_bits)
+    table = _literals()
+    text = b""
+    n_codes = 0
     for at in range(len(data)):
         byte = data[at : at + 1]
         if text + byte in table:
@@ -51,7 +54,8 @@ def compress(data: bytes, max_bits: int = 16, *, clear_every: int = 0) -> bytes:
             codes.put(table[text])
             codes.put(CLEAR)
             codes.widen(9)
-            table, text = _literals(), b""
+            table = _literals()
+            text = b""
     if text:
         codes.put(table[text])
     codes.end_group(pad=False)

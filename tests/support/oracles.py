@@ -39,10 +39,10 @@ def orders(distances: Sequence[int], levels: Sequence[int]) -> list[Order]:
     groups = [
         tuple(sorted(v for d, v in zip(distances, levels, strict=True) if d == at)) for at in sorted(set(distances))
     ]
-    found: list[Order] = [()]
+    all_orders: list[Order] = [()]
     for group in groups:
-        found = [head + tail for head in found for tail in _arrangements(group)]
-    return found
+        all_orders = [head + tail for head in all_orders for tail in _arrangements(group)]
+    return all_orders
 
 
 @lru_cache(maxsize=4096)
@@ -142,17 +142,20 @@ def area(curves: Sequence[list[tuple[float, float]]]) -> float:
         (math.fsum(precision for precision, _ in at) / len(at), math.fsum(recall for _, recall in at) / len(at))
         for at in zip(*curves, strict=True)
     ]
-    total, (last_precision, last_recall) = 0.0, (points[0][0], 0.0)
+    total = 0.0
+    last_precision = points[0][0]
+    last_recall = 0.0
     for precision, recall in points:
         total += (recall - last_recall) * (precision + last_precision) / 2
-        last_precision, last_recall = precision, recall
+        last_precision = precision
+        last_recall = recall
     return total
 
 
 def reciprocal_rank(order: Order, k: int | None = None) -> Fraction:
     """1 / (the rank of the first relevant item); 0 where it comes after rank k."""
-    found = [t for t, level in enumerate(order[:k], 1) if level > 0]
-    return Fraction(1, found[0]) if found else Fraction(0)
+    ranks = [t for t, level in enumerate(order[:k], 1) if level > 0]
+    return Fraction(1, ranks[0]) if ranks else Fraction(0)
 
 
 def f1(order: Order, k: int) -> Fraction:

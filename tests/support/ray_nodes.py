@@ -60,8 +60,8 @@ class Nodes:
 
     def workers(self, node: int) -> list[int]:
         """The processes that execute a task on the node now."""
-        found = descendants(self.nodes[node].pid)
-        return [process for process in found if _command(process).startswith(b"ray::_on_node")]
+        processes = descendants(self.nodes[node].pid)
+        return [process for process in processes if _command(process).startswith(b"ray::_on_node")]
 
     def kill(self, node: int) -> None:
         """Ends all processes of a node at once, as a machine that loses its power."""
@@ -73,12 +73,12 @@ class Nodes:
 
 def descendants(process: int) -> list[int]:
     """The process and all that it started."""
-    found = [process]
+    processes = [process]
     for child in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError):
             if int(child.read_text().rpartition(")")[2].split()[1]) == process:
-                found += descendants(int(child.parent.name))
-    return found
+                processes += descendants(int(child.parent.name))
+    return processes
 
 
 def _command(process: int) -> bytes:

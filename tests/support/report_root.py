@@ -78,7 +78,7 @@ def report_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def tiny_row(method: str, bits: int, seed: int = 0, status: str = "ok", **means: float) -> Row:
     """The row of a run that fills a cell of ``tiny``."""
-    cell = next(each for each in spec.load("tiny").cells if (each.method, each.settings["bits"]) == (method, bits))
+    cell = next(cell for cell in spec.load("tiny").cells if (cell.method, cell.settings["bits"]) == (method, bits))
     changes: dict[str, Any] = {"hardware": MACHINE, "versions": {"python": "3.11.7"}}
     changes |= {"code": Code(version="0.1.0", commit="0123456789abcdef", dirty=True)}
     changes |= {"seconds": Seconds(train=3600 + seed, encode=0.25, score=0.5)}

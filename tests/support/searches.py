@@ -32,15 +32,15 @@ def changed_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def question(methods: Sequence[str] = ("itq", "lsh"), datasets: Sequence[str] = ("digits",), **more: Any) -> Question:
     """What a search on the digits would ask."""
-    given = {"protocol": "s1", "left_out": {name: ["s1"] for name in datasets}, "settings": {"bits": 16}}
-    return parse(Question, {**given, "spaces": {name: SPACES[name] for name in methods}, **more}, "test")
+    values = {"protocol": "s1", "left_out": {name: ["s1"] for name in datasets}, "settings": {"bits": 16}}
+    return parse(Question, {**values, "spaces": {name: SPACES[name] for name in methods}, **more}, "test")
 
 
 def trial(method: str, number: int, ap: float | None, study: int = 0, **more: Any) -> Trial:
     """One line of a search."""
-    asked = question()
-    of_space = points(asked.spaces[method], number, method)
-    searched: dict[str, Setting] = of_space[-1] if number != DEFAULTS else asked.defaults(method)
+    asks = question()
+    of_space = points(asks.spaces[method], number, method)
+    searched: dict[str, Setting] = of_space[-1] if number != DEFAULTS else asks.defaults(method)
     ended = {"reason": "it diverged"} if ap is None else {"ap": ap}
     names = {"method": method, "trial": number, "dataset": "digits", "study": study, "run": f"{method}-{number}"}
     return Trial.model_validate({**names, "searched": searched, **ended, **more})

@@ -37,26 +37,27 @@ def filtered(image: np.ndarray) -> np.ndarray:
     side = len(image)
     n = side + 2 * EXTENSION
     spectrum = fft2(np.pad(image, EXTENSION, "symmetric"))
-    found = []
+    answers = []
     for transfer in gabors(n):
         answer = np.abs(ifft2(spectrum * transfer))[EXTENSION : n - EXTENSION, EXTENSION : n - EXTENSION]
-        found.append(blocks(answer).ravel(order="F"))
-    return np.concatenate(found)
+        answers.append(blocks(answer).ravel(order="F"))
+    return np.concatenate(answers)
 
 
 def gabors(n: int) -> list[np.ndarray]:
     fx, fy = np.meshgrid(np.arange(n) - n / 2, np.arange(n) - n / 2)
     radius = fftshift(np.sqrt(fx**2 + fy**2))
     angle = fftshift(np.angle(fx + 1j * fy))
-    found = []
+    transfers = []
     for scale in range(1, SCALES + 1):
         for orientation in range(1, ORIENTATIONS + 1):
-            width, peak = 0.35, 0.3 / 1.85 ** (scale - 1)
-            sharpness, turn = 16 * ORIENTATIONS**2 / 32**2, np.pi / ORIENTATIONS * (orientation - 1)
-            t = angle + turn
+            width = 0.35
+            peak = 0.3 / 1.85 ** (scale - 1)
+            sharpness = 16 * ORIENTATIONS**2 / 32**2
+            t = angle + np.pi / ORIENTATIONS * (orientation - 1)
             t = t + 2 * np.pi * (t < -np.pi) - 2 * np.pi * (t > np.pi)
-            found.append(np.exp(-10 * width * (radius / n / peak - 1) ** 2 - 2 * sharpness * np.pi * t**2))
-    return found
+            transfers.append(np.exp(-10 * width * (radius / n / peak - 1) ** 2 - 2 * sharpness * np.pi * t**2))
+    return transfers
 
 
 def blocks(answer: np.ndarray) -> np.ndarray:

@@ -28,8 +28,8 @@ class Embedding(TrainingSettings):
 
 def settings(**changes: Any) -> DeepSettings:
     """Those of TALR-AP on the digits, small."""
-    given = {"bits": 6, "epochs": 3, "batch_size": 20, **changes}
-    chosen = Run.resolve("digits", "s1", "talr_ap", given).settings
+    values = {"bits": 6, "epochs": 3, "batch_size": 20, **changes}
+    chosen = Run.resolve("digits", "s1", "talr_ap", values).settings
     assert isinstance(chosen, DeepSettings)
     return chosen
 
@@ -44,12 +44,18 @@ def examples(folder: Path, shape: tuple[int, ...] = (8, 8, 1), **changes: Any) -
     """Sixty-one images of five classes, one class being larger than the others."""
     folder.mkdir(parents=True, exist_ok=True)
     items = np.random.default_rng(0).integers(0, 17, (61, *shape), np.uint8)
-    given: dict[str, Any] = {"items": items, "labels": np.arange(61) % CLASSES, "value_max": 16.0, "seed": 1, **changes}
-    return TrainingData(folder=folder, device="cpu", checkpoint_every_s=0, **given)
+    values: dict[str, Any] = {
+        "items": items,
+        "labels": np.arange(61) % CLASSES,
+        "value_max": 16.0,
+        "seed": 1,
+        **changes,
+    }
+    return TrainingData(folder=folder, device="cpu", checkpoint_every_s=0, **values)
 
 
 class Spread(RowObjective):
-    """Makes inner products 1 within a class and 0 across; keeps the rows that it was given."""
+    """Makes inner products 1 within a class and 0 across; keeps the rows that it was values."""
 
     labels: Tensor
 
@@ -61,13 +67,13 @@ class Spread(RowObjective):
     def forward(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
         """The mean squared difference from that."""
         self.seen.append(rows)
-        given = self.labels[rows]
-        same = (given[:, None] == given).double()
+        labels = self.labels[rows]
+        same = (labels[:, None] == labels).double()
         wide = activations.double()
         return (wide @ wide.T - same).square().mean()
 
 
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
-    """Whether both hold the same weights, bit for bit."""
+    """True where both hold the same weights, bit for bit."""
     state = other.state_dict()
     return all(torch.equal(values, state[name]) for name, values in one.state_dict().items())

@@ -38,7 +38,5 @@ def expected_speed_up(d: int, k: int) -> float:
     bucket. For k = 1 no codes do better; for larger k those can whose items share all of their buckets or none.
     Binomials are whole numbers, and the only rounding is that of the result.
     """
-    if not 1 <= k <= d:
-        raise ValueError(f"k = {k} of {d} buckets: k from 1 to {d} is expected")
     every = comb(d, k)
     return every / (every - comb(d - k, k))

@@ -25,8 +25,8 @@ def texts(folder: Path) -> dict[str, str]:
 
 def content(folder: Path, name: str) -> dict[str, Any]:
     """The JSON object of a row."""
-    found: dict[str, Any] = json.loads(texts(folder)[name])
-    return found
+    row: dict[str, Any] = json.loads(texts(folder)[name])
+    return row
 
 
 def replace(folder: Path, name: str, text: str) -> str:
@@ -34,7 +34,7 @@ def replace(folder: Path, name: str, text: str) -> str:
     (line,) = [line for line in Store(folder).lines() if line.name == name]
     lines = line.path.read_text().splitlines()
     lines[line.number - 1] = text
-    line.path.write_text("".join(f"{each}\n" for each in lines))
+    line.path.write_text("".join(f"{line_text}\n" for line_text in lines))
     return line.place
 
 

@@ -37,15 +37,14 @@ note = "made by the tests"
 
 def parts(n_queries: int, n_train: int, n: int) -> str:
     """The protocol s1 whose first items are queries; the others are the database, and the first of those trained on."""
-    first, end = n_queries, n_queries + n_train
     return f"""
 [protocols.s1]
 draw = "parts"
 title = "{n_queries} queries"
 citation = "none"
-query = [0, {first}]
-database = [{first}, {n}]
-train = [{first}, {end}]
+query = [0, {n_queries}]
+database = [{n_queries}, {n}]
+train = [{n_queries}, {n_queries + n_train}]
 """
 
 
@@ -60,14 +59,23 @@ def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, n
     (root / "datasets").mkdir(parents=True, exist_ok=True)
     if not (root / "experiments").exists():
         (root / "experiments").symlink_to(Path(__file__).resolve().parent.parent.parent / "experiments")
-    is_image = items.ndim == 4
+    kind = "features"
+    value_max = ""
+    if items.ndim == 4:
+        kind = "images"
+        value_max = "value_max = 255"
+    n_classes = int(labels.max(initial=0)) + 1
+    kind_of_labels = "class"
+    if labels.ndim == 2:
+        n_classes = labels.shape[1]
+        kind_of_labels = "multi" if n_classes else "none"
     text = CARD.format(
-        kind="images" if is_image else "features",
+        kind=kind,
+        value_max=value_max,
         shape=list(items.shape[1:]),
-        value_max="value_max = 255" if is_image else "",
         n=len(items),
-        n_classes=int(labels.max()) + 1 if labels.ndim == 1 else labels.shape[1],
-        labels="class" if labels.ndim == 1 else "multi" if labels.shape[1] else "none",
+        n_classes=n_classes,
+        labels=kind_of_labels,
     )
     (root / "datasets" / f"{name}.toml").write_text(text + protocols)
     os.environ["HASHBENCH_ROOT"] = str(root)  # tests/conftest.py puts it back

@@ -23,11 +23,12 @@ class Terminal:
             return (terminal.read(100_000) or b"").decode()
 
     def until(self, pattern: str) -> str:
-        """What is shown once ``pattern`` is found in it; an empty string if it never is.
+        """The text that is shown once ``pattern`` is found in it; an empty string if it never is.
 
         The kernel may hand on what was written in parts, a moment later.
         """
-        shown, deadline = "", time.monotonic() + 10
+        shown = ""
+        deadline = time.monotonic() + 10
         while time.monotonic() < deadline:
             shown += self.shown()
             if re.search(pattern, shown):

@@ -17,11 +17,11 @@ class Watched(TorchDispatchMode):
         self.operations: set[str] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        sizes = [leaf.numel() for leaf in tree_leaves(made) if isinstance(leaf, Tensor)]
+        result = func(*args, **(kwargs or {}))
+        sizes = [leaf.numel() for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]
         self.largest = max([self.largest, *sizes])
         self.operations.add(func.overloadpacket.__name__)
-        return made
+        return result
 
 
 def watch(scalar: Callable[[], Tensor]) -> Watched:

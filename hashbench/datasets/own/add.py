@@ -204,11 +204,8 @@ def _neighbours(card: Card, data: OwnData, items: Items) -> StoredNeighbours | N
     queries = StoredRows(items, chosen.query_ids)
     database = StoredRows(items, chosen.database_ids)
     if data.neighbours is not None:
-        stored_ids = data.neighbours.ids
-        ids = stored_ids.whole()
-        nearest = neighbours.verified_neighbours(stored_ids.where, ids, queries, database, rule.metric)
-        if (stated := data.neighbours.distances) is not None:
-            neighbours.check_distances(stated.where, stated.whole(), ids, queries, database, rule.metric)
+        ids = data.neighbours.whole()
+        nearest = neighbours.verified_neighbours(data.neighbours.where, ids, queries, database, rule.metric)
         if nearest.ids.shape[1] == neighbours.depth_of(rule, database.shape[0]):
             return nearest
     with retold(lambda fault: f"{data.paths[0]}: {fault}", HashbenchError):

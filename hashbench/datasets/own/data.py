@@ -74,7 +74,9 @@ class OwnLabels:
 
     def name(self, label: int) -> str:
         """The name of a class or label, or its number."""
-        return self.names[label] if self.names else str(label)
+        if not self.names:
+            return str(label)
+        return self.names[label]
 
 
 class Spread:
@@ -110,21 +112,6 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class NeighbourArrays:
-    """The nearest items of the queries as a file has them: rows of the database [q, k], and maybe their distances."""
-
-    ids: StoredArray
-    distances: StoredArray | None
-
-    def note(self, n_queries: int) -> str:
-        """The note that says how many queries were compared with computed neighbours."""
-        note = f"{self.ids.where}: neighbours of {min(CHECKED, n_queries):,} of {n_queries:,} queries were checked"
-        if self.distances is None:
-            return note
-        return f"{note}, with their distances"
-
-
-@dataclass(frozen=True, eq=False)
 class OwnData:
     """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
 
@@ -140,14 +127,15 @@ class OwnData:
     n_queries: int = 0
     spread: Spread = field(default_factory=Spread)  # of features, complete when they were stored
     metric: Metric | None = None  # of vectors without labels, whose nearest are relevant
-    neighbours: NeighbourArrays | None = None
+    neighbours: StoredArray | None = None  # rows of the database [q, k], as a file has them
 
     @property
     def notes(self) -> list[str]:
         """The choices that were made, and what is odd, a line each."""
         notes = [*self.labels.notes, *self.spread.notes(str(self.paths[0]))]
         if self.neighbours is not None:
-            notes.append(self.neighbours.note(self.n_queries))
+            n = self.n_queries
+            notes.append(f"{self.neighbours.where}: neighbours of {min(CHECKED, n):,} of {n:,} queries were checked")
         return notes
 
     @property
@@ -179,73 +167,66 @@ class Rule:
     query_ids: str | None = None  # a file
 
     def __post_init__(self) -> None:
-        if self._of_all and {self.queries_per_class, self.train_per_class} != {None}:
+        if self._of_all and self._by_class:
             raise HashbenchError("numbers a class (--queries-per-class, --train-per-class) or of all items: not both")
 
     @property
     def _of_all(self) -> bool:
         return {self.queries, self.train} != {None}
 
+    @property
+    def _by_class(self) -> bool:
+        return {self.queries_per_class, self.train_per_class} != {None}
+
     def protocol(self, data: OwnData) -> dict[str, Any]:
         """The table of the card that declares the protocol; by default a tenth of a class, or of all, are queries."""
-        labels = data.labels
-        if data.metric is not None:
-            return self._of_vectors(data, data.metric)
-        if self.query_ids is not None or data.n_queries:
-            return self._with_known_queries(data)
-        if self._of_all or (labels.is_multi and self.queries_per_class is self.train_per_class is None):
-            queries = self._queries_of(data.n_items)
-            train = self.train or 0
-            per_group = ""
-            drawn: dict[str, Any] = {"draw": "random", "queries": queries, "train": train}
-        else:
-            queries = self.queries_per_class or _tenth(labels)
-            train = self.train_per_class or 0
-            group = "label" if labels.is_multi else "class"
-            per_group = f" a {group}"
-            drawn = {"draw": f"per_{group}", f"queries_per_{group}": queries, f"train_per_{group}": train}
-        trained = WHOLE_DATABASE
-        if train:
-            trained = f"{train:,} training items{per_group} in the database"
-        return {**drawn, "title": f"{queries:,} queries{per_group}; {trained}", "seed": self.seed}
-
-    def _queries_of(self, n_items: int) -> int:
-        return self.queries or min(MOST_QUERIES, max(1, n_items // 10))
-
-    def _of_vectors(self, data: OwnData, metric: Metric) -> dict[str, Any]:
-        """The protocol of vectors without labels: the nearest items of the database are relevant to a query."""
-        if {self.queries_per_class, self.train_per_class} != {None}:
+        if data.metric is not None and self._by_class:
             raise HashbenchError("--queries-per-class, --train-per-class: the vectors have no classes: --queries N")
         if self.query_ids is not None or data.n_queries:
             protocol = self._with_known_queries(data)
-            n_queries = data.n_queries or len(protocol["query_ids"])
-        else:
-            n_queries = self._queries_of(data.n_items)
+        elif data.metric is not None or self._of_all or (data.labels.is_multi and not self._by_class):
+            queries = self.queries or min(MOST_QUERIES, max(1, data.n_items // 10))
             train = self.train or 0
-            if not train and data.n_items - n_queries > MOST_TRAINED:
+            if data.metric is not None and not train and data.n_items - queries > MOST_TRAINED:
                 train = MOST_TRAINED
-            trained = WHOLE_DATABASE
-            if train:
-                trained = f"{train:,} items of the database are trained on"
-            title = f"{n_queries:,} queries; {trained}"
-            protocol = {"draw": "random", "queries": n_queries, "train": train, "seed": self.seed, "title": title}
+            protocol = self._drawn(queries, train)
+        else:
+            group = "label" if data.labels.is_multi else "class"
+            protocol = self._drawn(self.queries_per_class or _tenth(data.labels), self.train_per_class or 0, group)
+        if data.metric is None:
+            return protocol
+        n_queries = data.n_queries or protocol.get("queries") or len(protocol["query_ids"])
         k = max(1, min(K_NEAREST, data.n_items - n_queries))
-        relevant = f"relevant are the {k} nearest by {metric}"
-        relevance = {"kind": "neighbours", "k": k, "metric": metric}
-        return {**protocol, "title": f"{protocol['title']}; {relevant}", "relevance": relevance}
+        title = f"{protocol['title']}; relevant are the {k} nearest by {data.metric}"
+        return {**protocol, "title": title, "relevance": {"kind": "neighbours", "k": k, "metric": data.metric}}
+
+    def _drawn(self, queries: int, train: int, group: str = "") -> dict[str, Any]:
+        """The protocol of queries and training items (0: the database) drawn from each group, or from all items."""
+        per_group = ""
+        sizes = {"queries": queries, "train": train}
+        draw = "random"
+        if group:
+            per_group = f" a {group}"
+            sizes = {f"{role}_per_{group}": n for role, n in sizes.items()}
+            draw = f"per_{group}"
+        trained = WHOLE_DATABASE
+        if train:
+            trained = f"{train:,} training items{per_group} in the database"
+        return {"draw": draw, **sizes, "seed": self.seed, "title": f"{queries:,} queries{per_group}; {trained}"}
 
     def _with_known_queries(self, data: OwnData) -> dict[str, Any]:
         """The protocol whose queries the data have, or a file of ids; all others are the database, and trained on."""
         if self != Rule(query_ids=self.query_ids) or (self.query_ids is not None and data.n_queries):
             raise HashbenchError("the queries are given: no other option draws queries or training items")
-        n = data.n_items
-        title = "{:,} queries, which are given; the whole database is trained on"
         if self.query_ids is None:
-            rest = [0, n - data.n_queries]
-            ranges = {"query": [rest[1], n], "database": rest, "train": rest}
-            return {"draw": "parts", **ranges, "title": title.format(data.n_queries)}
-        ids = _read_ids(Path(self.query_ids), data)
-        return {"draw": "listed", "query_ids": ids, "title": title.format(len(ids))}
+            n_queries = data.n_queries
+            rest = [0, data.n_items - n_queries]
+            protocol = {"draw": "parts", "query": [rest[1], data.n_items], "database": rest, "train": rest}
+        else:
+            ids = _read_ids(Path(self.query_ids), data)
+            n_queries = len(ids)
+            protocol = {"draw": "listed", "query_ids": ids}
+        return {**protocol, "title": f"{n_queries:,} queries, which are given; {WHOLE_DATABASE}"}
 
 
 def _read_ids(path: Path, data: OwnData) -> list[int]:

@@ -22,16 +22,8 @@ from hashbench.steps import LARGEST
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-ITEMS = (
-    "items",
-    "images",
-    "data",
-    "features",
-    "x",
-    "vectors",
-    "embeddings",
-    "emb",
-)  # names that are recognised, in any case
+# names that are recognised, in any case
+ITEMS = ("items", "images", "data", "features", "x", "vectors", "embeddings", "emb")
 LABELS = ("labels", "label", "targets", "target", "classes", "y")
 # items and labels of a training set, which is the database, and of a test set, which are the queries
 SPLITS = (("train", "train_labels"), ("test", "test_labels")), (("x_train", "y_train"), ("x_test", "y_test"))
@@ -203,8 +195,8 @@ def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) ->
     items = np.concatenate(features)
     n_queries = sum(map(len, features[1:]))
     raw = _joined(str(paths[-1]), [part[2] for part in parts])
-    found = read_labels(str(paths[0]), raw, len(items), names)
-    return OwnData(paths, items.shape[1:], found, lambda: iter([items]), n_queries=n_queries)
+    own_labels = read_labels(str(paths[0]), raw, len(items), names)
+    return OwnData(paths, items.shape[1:], own_labels, lambda: iter([items]), n_queries=n_queries)
 
 
 def _text(path: Path, labels: str | None, header: bool | None) -> tuple[NDArray[np.float32], list[str], NDArray[Any]]:
@@ -214,15 +206,19 @@ def _text(path: Path, labels: str | None, header: bool | None) -> tuple[NDArray[
     if len(chosen) == len(first):
         raise HashbenchError(f"{path}: {len(first)} column: columns of numbers and one of labels are expected")
     features, cells = quietly(str(path), lambda: _table(path, separator, len(first), chosen, has_header), "no table")
-    raw: NDArray[Any] = cells[:, 0] if len(chosen) == 1 else cells.astype(np.float64)
-    return features, [first[column] for column in chosen] if has_header else [], raw
+    names = []
+    if has_header:
+        names = [first[column] for column in chosen]
+    if len(chosen) == 1:
+        return features, names, cells[:, 0]
+    return features, names, cells.astype(np.float64)
 
 
 def _first_row(path: Path) -> tuple[str, list[str]]:
     """The separator and the cells of the first row."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         line = file.readline()
-    separator = next((each for each in "\t,;" if each in line), ",")
+    separator = next((sign for sign in "\t,;" if sign in line), ",")
     cells = next(csv.reader([line], delimiter=separator), [])
     if not cells:
         raise HashbenchError(f"{path}: an empty file")
@@ -230,19 +226,23 @@ def _first_row(path: Path) -> tuple[str, list[str]]:
 
 
 def _label_columns(path: Path, names: list[str], labels: str | None, header: bool | None) -> tuple[list[int], bool]:
-    """The columns of the labels, and whether the first row holds names."""
+    """The columns of the labels, and True where the first row holds the ``names``."""
+    if header is False:
+        names = [""] * len(names)
     if labels is not None:
-        asked = [name.strip() for name in labels.split(",")]
-        if twice := next((name for name in asked if asked.count(name) > 1), None):
+        chosen = [name.strip() for name in labels.split(",")]
+        if twice := next((name for name in chosen if chosen.count(name) > 1), None):
             raise HashbenchError(f"--labels {printable(labels)}: {printable(twice)} is named twice: once is expected")
-        for name in asked:
-            if header is False or name not in names:
-                raise HashbenchError(f"{path}: {unknown('column', name, names if header is not False else ())}")
-        return [names.index(name) for name in asked], True
+        for name in chosen:
+            if name not in names:
+                raise HashbenchError(f"{path}: {unknown('column', name, filter(None, names))}")
+        return [names.index(name) for name in chosen], True
     known = [column for column, name in enumerate(names) if name.lower() in LABELS]
-    if len(known) == 1 and header is not False:
+    if len(known) == 1:
         return known, True
-    return [len(names) - 1], not all(map(_is_number, names[:-1])) if header is None else header
+    if header is None:
+        header = not all(map(_is_number, names[:-1]))
+    return [len(names) - 1], header
 
 
 def _is_number(cell: str) -> bool:
@@ -281,13 +281,14 @@ def _numbers_and_labels(
     with np.errstate(over="ignore"):
         features = numbers.apply(pd.to_numeric, errors="coerce").to_numpy(np.float32)
     is_usable = np.abs(features) <= LARGEST  # NaN is not
-    faults = np.argwhere(~is_usable), np.argwhere(rows[labels].isna().to_numpy())
-    for found, columns in zip(faults, (list(numbers.columns), labels), strict=True):
-        if found.size:
-            row = int(found[0][0])
-            column = columns[int(found[0][1])]
+    for is_wrong, columns in ((~is_usable, list(numbers.columns)), (rows[labels].isna().to_numpy(), labels)):
+        if is_wrong.any():
+            row, place = np.argwhere(is_wrong)[0]
+            column = columns[place]
             where = f"{path}: line {rows.index[row] + 1 + header}, column {column + 1}"
             cell = rows.iat[row, column]  # NaN, a float, if it is missing
-            given = printable(cell) if isinstance(cell, str) and cell else "nothing"
-            raise HashbenchError(f"{where}: {given}: a finite number, not beyond {LARGEST:g}, or a label is expected")
+            content = "nothing"
+            if isinstance(cell, str) and cell:
+                content = printable(cell)
+            raise HashbenchError(f"{where}: {content}: a finite number, not beyond {LARGEST:g}, or a label is expected")
     return features, rows[labels].to_numpy(np.str_)

@@ -2,6 +2,7 @@
 
 import shlex
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,9 @@ def card_of_file(path: Path) -> tuple[Card, list[str] | None]:
         name = canonical(path.stem)
         raise HashbenchError(f"{path}: it has labels: hashbench dataset add {name} {path}, then bench {name}")
     if (card := _made_from(path)) is not None:
-        _require_same(card, data, path)
+        if not _is_stored(card, data):
+            fault = f"it has changed since it was added as {printable(card.name)}"
+            raise HashbenchError(f"{path}: {fault}: {card.how_to_get}")
         return card, None
     stem = canonical(path.stem)
     if stem in card_files():
@@ -49,14 +52,8 @@ def _made_from(path: Path) -> Card | None:
     return next((card for card in cards if card.made_from == made_from), None)
 
 
-def _require_same(card: Card, data: OwnData, path: Path) -> None:
-    """Raises HashbenchError unless the stored items are those of the file."""
-    if not _is_stored(card, data):
-        fault = f"it has changed since it was added as {printable(card.name)}"
-        raise HashbenchError(f"{path}: {fault}: {card.how_to_get}")
-
-
 def _is_stored(card: Card, data: OwnData) -> bool:
+    """True where the stored items are those of the file."""
     stored = store.open_dataset(card).items
     if card.labels != "none" or data.n_items != len(stored) or data.shape != stored.shape[1:]:
         return False
@@ -73,12 +70,11 @@ def file_to_encode(card: Card) -> Path | None:
     words = shlex.split(card.made_from)
     if not words:
         return None
-    path = Path(words[0])
-    try:
-        items, _ = find(path)
-    except HashbenchError:
-        return None
-    return path if items.shape[1:] == tuple(card.item_shape) else None
+    with suppress(HashbenchError):
+        items, _ = find(Path(words[0]))
+        if items.shape[1:] == tuple(card.item_shape):
+            return Path(words[0])
+    return None
 
 
 def with_k(card: Card, name: str, k: int) -> str:

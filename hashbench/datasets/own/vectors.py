@@ -1,7 +1,6 @@
 """Vectors without labels in a file of the user: those that are nearest to a query are relevant to it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -10,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import Arrays, StoredArray, attributes_of, parted
+from hashbench.codes.files import StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
 from hashbench.datasets.own import texts
-from hashbench.datasets.own.data import FileOptions, NeighbourArrays, OwnData, OwnLabels, Spread
+from hashbench.datasets.own.data import FileOptions, OwnData, OwnLabels, Spread
 from hashbench.datasets.own.expected import divided, norms_of
 from hashbench.datasets.own.files import ITEMS, key_of
 from hashbench.datasets.own.vector_files import arrays_of, vector_columns
@@ -79,10 +78,8 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
             f"{stored[-1].where}: queries of {stored[-1].shape[1]:,} numbers, and the database has {d:,}"
         )
     if neighbours is not None and not n_queries:
-        raise HashbenchError(f"{neighbours.ids.where}: neighbours of queries that are not given: --queries FILE")
+        raise HashbenchError(f"{neighbours.where}: neighbours of queries that are not given: --queries FILE")
     metric, reason = _metric(stored, options.metric, attributes)
-    if neighbours is not None and metric != DISTANCES.get(attributes.get("distance", metric).lower()):
-        neighbours = replace(neighbours, distances=None)  # they are by another metric
     note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
     spread = VectorSpread(n_queries)
     blocks = [partial(_blocks, vectors, metric, spread) for vectors in stored]
@@ -100,13 +97,13 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
 
 def _arrays(
     paths: Sequence[Path], options: FileOptions
-) -> tuple[list[StoredArray], NeighbourArrays | None, dict[str, str]]:
+) -> tuple[list[StoredArray], StoredArray | None, dict[str, str]]:
     """The vectors (of the database and, if there are any, of the queries), their neighbours, and attributes."""
     neighbours = None
     if options.neighbours is not None:
         path, key = parted(options.neighbours)
         arrays = arrays_of(path)
-        neighbours = _neighbours(arrays, key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY"))
+        neighbours = arrays[key_of(path, arrays, key, NEIGHBOURS, f"say --neighbours {path}:KEY")]()
     if options.embed is not None:
         texts_of_files = [texts.read(path, options.items) for path in paths]
         embedder = texts.Embedder(options.embed)
@@ -120,7 +117,7 @@ def _arrays(
     else:
         stored = [_vectors_in(path, options.items) for path in paths]
     if neighbours is None and len(stored) == 2 and len(paths) == 1:
-        neighbours = next((_neighbours(arrays, by_name[key]) for key in NEIGHBOURS if key in by_name), None)
+        neighbours = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
     attributes = {}
     if paths[0].suffix.lower() in (".h5", ".hdf5"):
         attributes = attributes_of(paths[0])
@@ -133,12 +130,6 @@ def _vectors_in(path: Path, key: str | None) -> StoredArray:
     if key is None and len(columns) == 1:
         key = columns[0]
     return arrays[key_of(path, arrays, key, ITEMS, "say --items KEY")]()
-
-
-def _neighbours(arrays: Arrays, key: str) -> NeighbourArrays:
-    """The neighbours called ``key``, with their distances if the file has them."""
-    distances = next((array() for name, array in arrays.items() if name.lower() == "distances"), None)
-    return NeighbourArrays(arrays[key](), distances)
 
 
 def _require_vectors(stored: StoredArray) -> None:

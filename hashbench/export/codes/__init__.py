@@ -19,7 +19,6 @@ from hashbench.export.codes._target import Target, table_of
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.files import all_or_none, atomic, require_new, require_writable, write_text
 from hashbench.foundation.progress import note
-from hashbench.runs.command import PROGRAM
 from hashbench.runs.data import split_of
 from hashbench.runs.guard import codes_file
 from hashbench.runs.row import Row
@@ -36,7 +35,9 @@ TARGETS = {
     "sqlite-vec": sqlite_vec.TARGET,
     "usearch": usearch.TARGET,
 }
-README, IDS, NAMES = "README.md", "ids.npy", "names.npy"
+README = "README.md"
+IDS = "ids.npy"
+NAMES = "names.npy"
 TEXT = """# $n codes of $bits bits for $target
 
 Written by hashbench $version from $title.
@@ -80,9 +81,7 @@ class Database:
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # file name -> an array [n] about the items
 
 
-def export_codes(
-    source: str, target: str, folder: Path, *, explicit: Explicit, program: Sequence[str] = PROGRAM
-) -> list[Path]:
+def export_codes(source: str, target: str, folder: Path, *, explicit: Explicit, program: Sequence[str]) -> list[Path]:
     """Writes the codes of the database of ``source``, a run or FILE[:KEY], for ``target``; returns the files.
 
     ``program`` are the first words of a command that an error names. HashbenchError for an unknown target, a missing
@@ -98,8 +97,7 @@ def export_codes(
         database, notes = _of_run(row, codes_file(row, store, program), explicit)
     else:
         codes, notes = load_database(source, explicit=explicit)
-        beside = _beside(path, len(codes)) if path.is_file() else {}
-        database = Database(codes, f"`{source}`", path.stem, beside=beside)
+        database = Database(codes, f"`{source}`", path.stem, beside=_beside(path, len(codes)))
     for line in notes:
         note(f"note: {line}")
     return write_codes(database, target, folder)
@@ -124,13 +122,16 @@ def _of_run(row: Row, path: Path, explicit: Explicit) -> tuple[Database, list[st
 
 def _beside(path: Path, n_items: int) -> dict[str, NDArray[Any]]:
     """The ids and the names of the items of the database in the file at ``path``, where it has them."""
-    found = {IDS: ids_in(path, n_items), NAMES: names_in(path, n_items)}
-    return {file: array for file, array in found.items() if array is not None}
+    if not path.is_file():
+        return {}
+    arrays = {IDS: ids_in(path, n_items), NAMES: names_in(path, n_items)}
+    return {file: array for file, array in arrays.items() if array is not None}
 
 
 def write_codes(database: Database, name: str, folder: Path) -> list[Path]:
     """Writes the codes for the target called ``name``, and a README, into ``folder``: all of it or nothing."""
-    target, is_new = TARGETS[name], not folder.exists()
+    target = TARGETS[name]
+    is_new = not folder.exists()
     paths = [folder / target.file, folder / README, *(folder / file for file in database.beside)]
     require_writable(folder, instead="--out")
     try:
@@ -151,11 +152,14 @@ def write_codes(database: Database, name: str, folder: Path) -> list[Path]:
 
 def readme(database: Database, name: str) -> str:
     """The text of the README: what the file is, how bits lie in it, and a search by the target's own library."""
-    target, codes = TARGETS[name], database.codes
+    target = TARGETS[name]
+    codes = database.codes
     stored_bits = 8 * -(-codes.n_bits // 8)
     form = "Each bit is a character, and nothing is padded."
     if target.padded:
-        form = PACKED if codes.n_bits == stored_bits else PACKED + PADDED
+        form = PACKED
+        if codes.n_bits < stored_bits:
+            form += PADDED
     facts = {
         "bits": codes.n_bits,
         "stored_bits": stored_bits,

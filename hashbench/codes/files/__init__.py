@@ -1,7 +1,7 @@
 """Reads codes and labels from the files of ``save`` and of other code: a module a format, see docs/code-formats.md."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -158,11 +158,11 @@ def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes
     beside = {name: array() for name, array in arrays_in(path).items() if name in (N_BITS, LAYOUT)}
     stored = array_at(place, "database_codes", "it as")
     _refuse_vectors(stored)
-    n_bits = _n_bits([stored], beside.get(N_BITS), explicit)
+    n_bits = _n_bits(beside.get(N_BITS), explicit)
     layout = explicit.layout or _layout(beside.get(LAYOUT))
     codes = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
     database, notes = _codes.read_database(codes, explicit.bit_order)
-    return database, [*_notes_of_texts({"database_codes": stored}, codes.n_bits), *codes.notes[:1], *notes]
+    return database, [*codes.notes[:1], *notes]
 
 
 def _refuse_vectors(stored: StoredArray) -> None:
@@ -303,9 +303,9 @@ def _open(
     for what, place in zip(("codes", "labels"), training or (), strict=False):
         roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}", paths)
         where += f", --train-{what} {place} as database_{what}"
-    n_bits = _n_bits([roles[role] for role in CODE_ROLES], arrays.get(N_BITS), explicit)
+    n_bits = _n_bits(arrays.get(N_BITS), explicit)
     codes = arrange(where, roles, n_bits, explicit.layout or _layout(arrays.get(LAYOUT)))
-    notes = [*_notes_of_texts(roles, codes.n_bits), *codes.notes]
+    notes = list(codes.notes)
     if codes.transposed:
         notes.append(f"{where}: codes are bits x items")
     if any(labels.transposed for labels in codes.labels):
@@ -321,18 +321,13 @@ def _paths(sources: Sources) -> list[Path]:
     return list(sources)
 
 
-def _n_bits(codes: Sequence[StoredArray], beside: StoredArray | None, explicit: Explicit) -> int | None:
-    """The code length that the user, the array ``beside`` the codes or the format of their file says; else None."""
+def _n_bits(beside: StoredArray | None, explicit: Explicit) -> int | None:
+    """The code length that the user or the array ``beside`` the codes says; else None."""
     if explicit.bits is not None:
         return explicit.bits
     if beside is not None:
         return _check_bits(beside.where, beside.integer())
-    return next((stored.packed_bits for stored in codes if stored.packed_bits is not None), None)
-
-
-def _notes_of_texts(roles: Mapping[str, StoredArray], n_bits: int) -> list[str]:
-    texts = [stored for role, stored in roles.items() if role in CODE_ROLES and is_text(stored)]
-    return [f"{stored.where}: texts of hexadecimal digits or of 0 and 1, read as {n_bits} bits" for stored in texts]
+    return None
 
 
 def _check_bits(name: str, n_bits: int) -> int:

@@ -30,7 +30,7 @@ pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SHARDS = 6
-EVAL = ["eval", "queries.npz", "--shards", "db-*.npz", "--json"]
+EVAL = ["eval-shards", "queries.npz", "--shards", "db-*.npz", "--json"]
 AGAIN = re.compile(r"^note: db-\d\.npz: .*: it is tried again$", re.MULTILINE)
 
 

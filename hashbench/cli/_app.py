@@ -216,8 +216,9 @@ def _text_of(error: typer.TyperException) -> str:
     text = error.format_message().replace("Value error, ", "")
     name = str(getattr(error, "option_name", ""))
     command = getattr(getattr(error, "ctx", None), "command", None)
-    if name in GONE.get(getattr(command, "name", ""), ()):
-        return f"{name} is gone: {GONE[command.name][name]}"
+    gone = GONE.get(getattr(command, "name", ""), {})
+    if name in gone:
+        return f"{name} is gone: {gone[name]}"
     options = [option for param in getattr(command, "params", ()) for option in param.opts]
     if not (hasattr(error, "possibilities") and "--set" in options and name.startswith("--")):
         return text

@@ -65,7 +65,7 @@ def command(
         raise HashbenchError("--append needs --counts FILE, which holds the shards that are finished")
     metrics = Metrics.parse(metric or DEFAULT)
     places = places_of(array, ["query_codes", "query_labels"])
-    if not files and not places:
+    if not files and "query_codes" not in places:
         raise HashbenchError("no queries: name a file or folder of codes, or their arrays with --array")
     source = Source(tuple(files or ()), Explicit(places, bits, bit_order, layout), usable(device))
     parts = shards_of(shards, shard_labels, counts)
@@ -75,7 +75,7 @@ def command(
         _interrupts.say_that_it_continues()
     total, query = count_shards(source, parts, counts=counts, append=append, jobs=jobs, address=ray)
     evaluation = Evaluation(
-        ", ".join([*map(str, files or [places["query_codes"]]), shards]),
+        ", ".join([*(map(str, files) if files else [places["query_codes"]]), shards]),
         total.evidence.scores(metrics, ties=ties, empty=empty),
         total.evidence,
         query,

@@ -16,11 +16,6 @@ POSITIVE = (
     "sides of 0, as of tanh, or 0 and 1, or -1 and +1"
 )
 
-OF_TEXTS = (
-    "of texts of 0 and 1 numpy.array([list(text) for text in numpy.asarray(codes).astype(str)], float), of hexadecimal "
-    "ones packed bytes: numpy.array([list(bytes.fromhex(text)) for text in codes], numpy.uint8), with bits=N, --bits N"
-)
-
 
 class CodeValues:
     """The values of the codes called ``where``, counted block by block: those that are 0, negative and so on."""
@@ -78,4 +73,10 @@ def interpret(sides: Sequence[CodeValues]) -> list[str]:
 def not_numeric(where: str, dtype: str, kind: str = "") -> HashbenchError:
     """The error for a type that is no number; for the ``kind`` of codes, with what makes numbers of them."""
     fault = f"{where}: {dtype} is not numeric: numbers are expected"
-    return HashbenchError(f"{fault}: {OF_TEXTS}" if kind in ("U", "S", "O") else fault)
+    rows = {"U": "numpy.asarray(codes)", "S": "numpy.asarray(codes).astype(str)", "O": "numpy.asarray(codes)"}
+    if kind not in rows:
+        return HashbenchError(fault)
+    hexadecimal = "numpy.array([list(bytes.fromhex(text)) for text in codes], numpy.uint8) and bits=N, --bits N"
+    return HashbenchError(
+        f"{fault}: codes = numpy.array([list(row) for row in {rows[kind]}], float)  # hexadecimal: {hexadecimal}"
+    )

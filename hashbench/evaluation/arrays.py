@@ -64,8 +64,6 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[A
 
 def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrder | None) -> list[AnyCodes]:
     """The codes of queries and database; bytes are read in ``order``, or in the one in which their padding is clear."""
-    if order not in (None, "big", "little"):
-        raise HashbenchError(f"bit_order={order!r}: big (numpy.packbits) or little (faiss) is expected")
     packed = [side for side in sides if isinstance(side, np.ndarray)]
     if not packed or bits is None:
         return [side for side in sides if not isinstance(side, np.ndarray)]

@@ -78,7 +78,7 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
     scores = scorer.scores()
     items = saved if isinstance(saved, SavedCodes) else None
     evaluation = Evaluation(
-        ", ".join(map(str, paths or [request.explicit.places[role] for role in files.CODE_ROLES])),
+        ", ".join(map(str, paths)) or ", ".join(request.explicit.places[role] for role in files.CODE_ROLES),
         scores,
         scorer.evidence(),
         saved.query,

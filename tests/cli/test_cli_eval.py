@@ -297,8 +297,8 @@ def test_what_needs_the_items_holds_a_large_database_in_memory(
     monkeypatch.chdir(tmp_path)
     with np.load(streamable) as archive:
         np.savez(streamable, ones=np.ones(12), **archive)
-    whole = report(str(streamable), "--metric", "ap_worst,ap_best")
-    assert whole.splitlines()[:3] == report(str(streamable), "--metric", "ap_worst,ap_best", *option).splitlines()[:3]
+    monkeypatch.setattr("hashbench.codes.files.CodeStream.pieces", lambda self: pytest.fail("read in pieces"))
+    assert "300 items" in report(str(streamable), "--metric", "ap", *option)
 
 
 def test_a_fault_at_the_end_of_a_stream_leaves_no_number(
@@ -389,7 +389,10 @@ main(["eval", *sys.argv[2:]])
 @pytest.mark.parametrize("held_bytes", [0, 1000])
 def test_scoring_needs_none_of_the_heavy_libraries(file: Path, held_bytes: int) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, str(held_bytes), file, "--json"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", BLOCKED, str(held_bytes), file, "--as", "sklearn", "--json"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["metrics"]["ap"]["mean"] == pytest.approx(0.75)

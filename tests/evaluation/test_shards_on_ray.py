@@ -90,15 +90,6 @@ def test_two_nodes_count_what_one_process_counts(
         assert not list(started.work_folder(node).glob("shards/*/*"))  # no copy is left
 
 
-def test_a_wrong_shard_is_one_line(started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    """The one that a single process prints."""
-    np.savez("db-3.npz", **{**np.load("db-3.npz"), "database_labels": np.full((503, 3), 7)})
-    said = [call(capsys, *EVAL, *more) for more in ((), ("--ray", started.address))]
-    assert [code for code, _, _ in said] == [2, 2]
-    lines = [errors.splitlines()[-1] for _, _, errors in said]
-    assert lines[1] == lines[0] and lines[0].startswith("error: db-3.npz: ")
-
-
 @pytest.mark.ray
 def test_a_wrong_address_is_one_line(alone: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     code, out, errors = call(capsys, *EVAL, "--ray", "127.0.0.1:1", "--counts", "sum.npz")

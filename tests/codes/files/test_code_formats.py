@@ -1,6 +1,5 @@
 """Every format, value, layout and naming that codes come in gives the same codes and the same relevance."""
 
-import re
 import subprocess
 import sys
 import zipfile
@@ -133,7 +132,7 @@ def test_signed_bytes_are_packed_bytes_less_128(tmp_path: Path, write: Any, n_bi
     assert np.array_equal(np.vstack([read.query.bits(), read.database.bits()]), bits)
     assert sum("int8, read as packed bytes less 128" in note for note in read.notes) == 2
     assert (
-        len(files.load(write(tmp_path / "codes", arrays(lambda bits: bits.astype(np.int8)))).notes) == 0
+        len(files.load(write(tmp_path / "plain", arrays(lambda bits: bits.astype(np.int8)))).notes) == 0
     )  # plain 0 and 1
 
 
@@ -143,22 +142,6 @@ def test_signed_bytes_score_as_their_bits() -> None:
     signed = [(np.packbits(side, axis=1).astype(int) - 128).astype(np.int8) for side in bits]
     assert hashbench.score(*signed, *IDS, "ap", bits=64).to_dict() == expected
     assert hashbench.score(*map(torch.from_numpy, signed), *IDS, "ap", bits=64).to_dict() == expected
-
-
-@pytest.mark.parametrize("kind", [str, bytes, object])
-def test_texts_are_refused_with_the_lines_that_convert_them(tmp_path: Path, kind: type) -> None:
-    bits = np.random.default_rng(3).integers(0, 2, (4, 64), np.uint8)
-    digits = np.array(["".join(map(str, row)) for row in bits]).astype(kind)
-    with pytest.raises(HashbenchError) as caught:
-        hashbench.score(digits, digits, IDS[0], IDS[0], "ap", exclude_self=False)
-    of_digits, of_hexadecimal = re.findall(r"numpy\.array\(.*?(?:float|uint8)\)", str(caught.value))
-    assert np.array_equal(eval(of_digits, {"numpy": np, "codes": digits}), bits)
-    texts = [np.packbits(row).tobytes().hex() for row in bits]
-    packed = eval(of_hexadecimal, {"numpy": np, "codes": texts})
-    assert np.array_equal(packed, np.packbits(bits, axis=1))
-    if kind is not object:
-        with pytest.raises(HashbenchError, match=r"query_codes: .* is not numeric: .*fromhex"):
-            files.load(npz(tmp_path / "codes", arrays(query_codes=digits, database_codes=digits)))
 
 
 @given(shape=st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9)), turn=st.booleans())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Option
 
@@ -10,21 +10,18 @@ from hashbench.cli._options import READING
 from hashbench.foundation.errors import HashbenchError, unknown
 
 MetricNames = Annotated[
-    list[str] | None,
-    Option("--metric", metavar="NAME", help='Metrics, such as ap,map@1000 or "recall@1,5"; repeatable.'),
+    list[str] | None, Option("--metric", metavar="NAME", help="Such as ap,map@1000,recall@1,5; repeatable.")
 ]
-PerQuery = Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file with one line per query.")]
-Curves = Annotated[Path | None, Option(metavar="FOLDER", help="Write curves of precision and recall: CSV and PNG.")]
-Pairs = Annotated[
-    float | None,
-    Option(min=0, max=1, metavar="PRECISION", help="Score pairs by Hamming radius; find that of this precision."),
+Empty = Annotated[
+    Literal["skip", "zero"],
+    Option(metavar="skip|zero", help="Queries without a relevant item."),
 ]
-CountDevice = Annotated[str, Option(help="Where it counts: auto, cpu, cuda or cuda:N. auto: a GPU if it takes long.")]
+Pairs = Annotated[float | None, Option(min=0, max=1, metavar="PRECISION", help="Also score pairs by radius.")]
+PerQuery = Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file, a line a query.")]
+Curves = Annotated[Path | None, Option(metavar="FOLDER", help="Write curves as CSV and PNG.")]
 Arrays = Annotated[
     list[str] | None,
-    Option(
-        metavar="NAME=FILE:KEY", help="Where an array is, such as query-codes; repeatable.", rich_help_panel=READING
-    ),
+    Option(metavar="NAME=FILE:KEY", help="Of query-codes and others; repeatable.", rich_help_panel=READING),
 ]
 
 

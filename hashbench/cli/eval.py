@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from hashbench.cli._options import BitOrder, Bits, Layout, given
-from hashbench.cli._scoring import Arrays, CountDevice, Curves, MetricNames, Pairs, PerQuery, places_of
+from hashbench.cli._options import BitOrder, Bits, Device, Layout, given
+from hashbench.cli._scoring import Arrays, Curves, Empty, MetricNames, Pairs, PerQuery, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.codes.files import CODE_ROLES, IDS, LABEL_ROLES, Explicit
 from hashbench.evaluation.report import sheet_of, sheet_of_files, write_files
@@ -24,43 +24,33 @@ def command(
     metric: MetricNames = None,
     ties: Annotated[
         Literal["expected", "order", "best", "worst"],
-        Option(help="Tied items: the mean over all orders, the database's order, relevant items first or last."),
+        Option(metavar="RULE", help="Tied items: expected, order, best or worst."),
     ] = "expected",
     as_: Annotated[
-        list[str] | None,
-        Option("--as", metavar="CODE_BASE", help="Also print what other code does: hashbench list conventions."),
+        list[str] | None, Option("--as", metavar="CODE_BASE", help="Also print what that code does: list conventions.")
     ] = None,
-    empty: Annotated[
-        Literal["skip", "zero"],
-        Option(help="Queries without a relevant item: not in the means, or 0."),
-    ] = "skip",
-    exclude_self: Annotated[
-        bool, Option("--exclude-self", help="Leave a query that is a database item out of its own ranking.")
-    ] = False,
+    empty: Empty = "skip",
+    exclude_self: Annotated[bool, Option("--exclude-self", help="Leave a query out of its own ranking.")] = False,
     neighbours: Annotated[
-        str | None, Option(metavar="FILE[:KEY]", help="Rows of the nearest items, relevant in place of labels.")
+        str | None, Option(metavar="FILE[:KEY]", help="Rows that are relevant in place of labels.")
     ] = None,
-    k: Annotated[int | None, Option("--k", min=1, help="So many neighbours are relevant. [default: 10]")] = None,
+    k: Annotated[int | None, Option("--k", metavar="N", min=1, help="So many of the neighbours are relevant.")] = None,
     weights: Annotated[
-        str | None, Option(metavar="[FILE:]KEY", help="Rank by weights of the bits, or activations of the queries.")
+        str | None, Option(metavar="[FILE:]KEY", help="Rank by weights of the bits, or activations.")
     ] = None,
     pairs: Pairs = None,
     per_query: PerQuery = None,
     curves: Curves = None,
-    trec: Annotated[
-        Path | None, Option(metavar="FOLDER", help="Write run.txt and qrels.txt in TREC's formats.")
-    ] = None,
-    device: CountDevice = "auto",
+    trec: Annotated[Path | None, Option(metavar="FOLDER", help="Write run.txt and qrels.txt of TREC.")] = None,
+    device: Device = "auto",
     array: Arrays = None,
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
 ) -> Sheet:
-    """Compute metrics of saved codes, exactly under ties.
+    """Compute metrics of saved codes, exactly under ties; of several files in one table.
 
-    Codes are read from .npz, .npy, .mat, .h5 and .pt files, or packed bytes; in a folder, files are found by the names
-    that other hashing code uses. Several files, each with all it needs, are scored into one table. The report shows
-    each metric with its range over the orders of tied items, and diagnostics of the codes.
+    Codes are in .npz, .npy, .mat, .h5 and .pt files, or in a folder, under the names that other hashing code uses.
     """
     paths = files or []
     names = [*CODE_ROLES, *IDS]

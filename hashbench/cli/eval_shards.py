@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from hashbench.cli import _interrupts
-from hashbench.cli._options import BitOrder, Bits, Layout
-from hashbench.cli._scoring import Arrays, CountDevice, Curves, MetricNames, Pairs, PerQuery, places_of
+from hashbench.cli._options import BitOrder, Bits, Device, Layout
+from hashbench.cli._scoring import Arrays, Curves, Empty, MetricNames, Pairs, PerQuery, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.codes.files import Explicit
 from hashbench.evaluation.count_shards import count_shards
@@ -32,13 +32,9 @@ def command(
     ] = None,
     metric: MetricNames = None,
     ties: Annotated[
-        Literal["expected", "best", "worst"],
-        Option(help="Tied items: the mean over all orders, relevant items first or last."),
+        Literal["expected", "best", "worst"], Option(metavar="RULE", help="Tied items: expected, best or worst.")
     ] = "expected",
-    empty: Annotated[
-        Literal["skip", "zero"],
-        Option(help="Queries without a relevant item: not in the means, or 0."),
-    ] = "skip",
+    empty: Empty = "skip",
     pairs: Pairs = None,
     per_query: PerQuery = None,
     curves: Curves = None,
@@ -48,7 +44,7 @@ def command(
         Path | None, Option(metavar="FILE.npz", help="Keep the sum of the finished shards, to continue from it.")
     ] = None,
     append: Annotated[bool, Option("--append", help="Add the shards, all of them new, to --counts.")] = False,
-    device: CountDevice = "auto",
+    device: Device = "auto",
     array: Arrays = None,
     bits: Bits = None,
     bit_order: BitOrder = None,

@@ -57,9 +57,9 @@ def fastest(folder: Path, options: list[str]) -> float:
 
 
 def scored(folder: Path, options: list[str]) -> float:
-    """The wall-clock seconds of `hashbench eval --shards`."""
+    """The wall-clock seconds of `hashbench eval-shards`."""
     patterns = ["--shards", str(folder / "codes-*.npy"), "--shard-labels", str(folder / "labels-*.npy")]
-    command = [sys.executable, "-m", "hashbench", "eval", str(folder / "queries.npz"), *patterns, *options]
+    command = [sys.executable, "-m", "hashbench", "eval-shards", str(folder / "queries.npz"), *patterns, *options]
     started = time.perf_counter()
     done = subprocess.run(  # noqa: S603
         [*command, "--counts", str(folder / "sum.npz")], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False

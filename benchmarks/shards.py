@@ -3,7 +3,7 @@
 Run `python benchmarks/shards.py`: 1,000 queries against 1 million and 10 million codes of 64 bits with planted classes,
 written to a temporary folder as packed .npy pieces of a million items. `--items 10000000 100000000` takes others: the
 projection is a line through the first and the last. A hundred million items need 0.9 GB on the disk. A child process
-scores, as `hashbench eval --shards` does; its peak memory is recorded beside that of a child that scores one small
+scores, as `hashbench eval-shards` does; its peak memory is recorded beside that of a child that scores one small
 piece. Writes results/benchmarks/scale-shards-MACHINE.json.
 """
 
@@ -82,9 +82,18 @@ def measured(items: int, queries: int, jobs: int, folder: Path | None) -> Found:
 
 
 def scored(folder: Path, jobs: int) -> tuple[float, float, float]:
-    """The (wall-clock seconds, CPU seconds, peak MiB) of `hashbench eval --shards`, imports and digests included."""
+    """The (wall-clock seconds, CPU seconds, peak MiB) of `hashbench eval-shards`, imports and digests included."""
     patterns = ["--shards", str(folder / "codes-*.npy"), "--shard-labels", str(folder / "labels-*.npy")]
-    command = [sys.executable, "-m", "hashbench", "eval", str(folder / "queries.npz"), *patterns, "--jobs", str(jobs)]
+    command = [
+        sys.executable,
+        "-m",
+        "hashbench",
+        "eval-shards",
+        str(folder / "queries.npz"),
+        *patterns,
+        "--jobs",
+        str(jobs),
+    ]
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", LAUNCHER, *command, "--counts", str(folder / "sum.npz")], capture_output=True, check=True
     )

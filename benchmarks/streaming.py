@@ -46,13 +46,12 @@ class Case:
     bits: int
     packed: bool = False
     suffix: str = ".h5"
-    options: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """The fields that are written to the results."""
         kind = f"{self.bits} bits, {'packed ' if self.packed else ''}{self.suffix}"
-        return " ".join([f"{self.queries:,} x {self.items:,} x {kind}", *self.options])
+        return f"{self.queries:,} x {self.items:,} x {kind}"
 
     @property
     def width(self) -> int:
@@ -119,9 +118,9 @@ class Found:
         )
 
 
-def scored(path: Path, options: tuple[str, ...] = ()) -> tuple[float, float, float]:
+def scored(path: Path) -> tuple[float, float, float]:
     """The (wall-clock seconds, CPU seconds, peak MiB) of `hashbench eval`."""
-    command = [sys.executable, "-m", "hashbench", "eval", str(path), *options]
+    command = [sys.executable, "-m", "hashbench", "eval", str(path)]
     done = subprocess.run([sys.executable, "-c", LAUNCHER, *command], capture_output=True, check=True)  # noqa: S603
     status, wall_s, cpu_s, peak_mib = json.loads(done.stdout)
     if status:
@@ -136,7 +135,7 @@ def measured(case: Case, folder: Path | None) -> Found:
         imports_mib = scored(small)[2]
         path = case.write(Path(temporary))
         packed_mib = (case.queries + case.items) * -(-case.bits // 64) * 8 / 2**20
-        found = Found(*scored(path, case.options), imports_mib, packed_mib, path.stat().st_size / 2**20)
+        found = Found(*scored(path), imports_mib, packed_mib, path.stat().st_size / 2**20)
     print(f"{case.name}: {found}", flush=True)
     return found
 
@@ -153,7 +152,6 @@ USUAL = (
     Case(100, 10_000_000, 64),
     Case(100, 10_000_000, 512, packed=True),
     Case(10_000, 1_000_000, 64, suffix=".npz"),
-    Case(10_000, 1_000_000, 64, suffix=".npz", options=("--stream",)),
 )
 
 

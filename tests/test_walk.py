@@ -59,7 +59,7 @@ LEFT_OUT = {
     "hashbench features cifar10 --model resnet18 --weights mine.pth": OWN,
     "hashbench results import codes.npz --method my-csq --dataset cifar10 --protocol s1 --bits 32 --seed 0": OWN,
     "hashbench tune itq ksh lsh digits --bits 32 --trials 24 --studies 3 --jobs 2": HOURS,
-    "hashbench eval queries.npz --shards 'pieces/db-*.h5' --ray auto --counts counts.npz": CLUSTER,
+    "hashbench eval-shards queries.npz --shards 'pieces/db-*.h5' --ray auto --counts counts.npz": CLUSTER,
     "hashbench train talr-ap digits --protocol s1 --bits 32 --model small_cnn --eval-every 5": HOURS,
     f"{CIFAR10} --model small_cnn": HOURS,
     f"{CIFAR10} --model small_cnn --again": HOURS,
@@ -81,8 +81,8 @@ LEFT_OUT = {
     "hashbench train skip-pca digits --protocol s1 --bits 16": OWN,  # test_outside_packages runs it
     "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
     "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,
-    "hashbench eval queries.npz --shards 'pieces/db-*.h5' --jobs 4 --counts counts.npz": OWN,
-    "hashbench eval queries.npz --shards 'pieces/codes-*.npy' --shard-labels 'pieces/labels-*.npy' --bits 64": OWN,
+    "hashbench eval-shards queries.npz --shards 'pieces/db-*.h5' --jobs 4 --counts counts.npz": OWN,
+    "hashbench eval-shards queries.npz --shards 'codes-*.npy' --shard-labels 'labels-*.npy' --bits 64": OWN,
 }
 NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
     "hashbench split cifar100 --protocol sparse_hash --check": "cifar100",

@@ -16,6 +16,7 @@ from typer.core import CompletionItem, TyperCommand, TyperGroup  # type: ignore[
 from hashbench import __version__
 from hashbench.cli import _interrupts, _output
 from hashbench.cli._command import Commands
+from hashbench.cli._gone import GONE
 from hashbench.cli._terminal import ends_with_what_was_left_out
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.progress import QUIET
@@ -38,6 +39,7 @@ COMMANDS = {
     "search": "Find the items nearest to queries, or draw the images of a run.",
     "export": "Write the hash function of a run, or codes, for other systems.",
     "eval": "Score saved codes; ties are treated exactly.",
+    "eval-shards": "Score saved codes whose database is in several files.",
     "compare": "Compare two codes or two runs, query by query.",
     "run": "Train and score the missing cells of tables.",
     "status": "Show what is done, missing or failed, of all tables or of one.",
@@ -214,6 +216,9 @@ def _text_of(error: typer.TyperException) -> str:
     text = error.format_message().replace("Value error, ", "")
     name = str(getattr(error, "option_name", ""))
     command = getattr(getattr(error, "ctx", None), "command", None)
+    gone = GONE.get(getattr(command, "name", ""), {})
+    if name in gone:
+        return f"{name} is gone: {gone[name]}"
     options = [option for param in getattr(command, "params", ()) for option in param.opts]
     if not (hasattr(error, "possibilities") and "--set" in options and name.startswith("--")):
         return text

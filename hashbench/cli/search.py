@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, program
+from hashbench.cli._scoring import Arrays, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
 from hashbench.codes import Codes, binarize, search
@@ -41,8 +42,7 @@ def command(
     top: Annotated[int, Option(min=1, help="Number of items to find for each query.")] = 10,
     queries: Annotated[int | None, Option(min=1, help="So many queries, spread evenly. Default: all.")] = None,
     as_json: AsJson = False,
-    query_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the queries.")] = None,
-    database_codes: Annotated[str | None, Option(metavar="FILE[:KEY]", help="The codes of the database.")] = None,
+    array: Arrays = None,
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
@@ -54,7 +54,8 @@ def command(
     queries, where --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. A
     run also takes your own images, or other items as its data set has them, as the queries.
     """
-    explicit = Explicit(query_codes, database_codes, bits=bits, bit_order=bit_order, layout=layout)
+    places = places_of(array, ["query_codes", "database_codes"])
+    explicit = Explicit(places, bits, bit_order, layout)
     file = _codes_file(source, explicit)
     if out is not None and out.suffix != ".npz":
         raise HashbenchError(f"{out}: ids and distances are written to an .npz: name a FILE.npz")
@@ -73,7 +74,7 @@ def command(
     nearest = search.search(query, database, top, queries)
     if out is not None:
         write_arrays(out, **nearest.arrays)
-    name = ", ".join(map(str, sources or (query_codes, database_codes)))
+    name = ", ".join(map(str, sources or places.values()))
     searched = nearest.arrays["queries"]
     if names:
         names = [names[row] for row in searched]
@@ -90,14 +91,16 @@ def _codes_file(source: str | None, explicit: Explicit) -> Path | None:
     """The file of codes that is meant; None if ``source`` is a run."""
     if source is not None:
         return file_meant(source)
-    if explicit.query_codes is None or explicit.database_codes is None:
-        raise HashbenchError("nothing to search: name a run or codes, or use --query-codes and --database-codes")
-    return Path(explicit.query_codes)
+    if len(explicit.places) < 2:
+        raise HashbenchError(
+            "nothing to search: name a run or codes, or both query-codes and database-codes by --array"
+        )
+    return Path(explicit.places["query_codes"])
 
 
 def _load(sources: list[Path], explicit: Explicit, outputs: list[Path]) -> tuple[Codes, Codes]:
     """The codes of queries and database, once it is sure that the outputs can be written."""
-    named = [parted(place)[0] for place in (explicit.query_codes, explicit.database_codes) if place is not None]
+    named = [parted(place)[0] for place in explicit.places.values()]
     require_apart([*sources, *named], outputs)
     for path in outputs:
         require_output(path)

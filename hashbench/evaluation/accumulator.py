@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hashbench.codes.values import CodeValues, interpret
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder, Bytes
 from hashbench.evaluation.scorer import DEFAULT, score
-from hashbench.evaluation.scores import Empty, Scores, checked
+from hashbench.evaluation.scores import Empty, Scores
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram.counting import AnyCodes, on_cpu
@@ -44,11 +45,11 @@ class ScoreAccumulator:
         empty: Empty = "skip",
         exclude_self: Any = False,
     ) -> None:
-        checked(ties, empty)
         names = Metrics.parse(metrics).names  # a wrong name is said before the first batch
-        self._device, self._bits, self._bit_order = device, bits, bit_order
-        self._options: dict[str, Any] = {"metrics": names, "ties": ties, "weights": weights, "empty": empty}
-        self._options["exclude_self"] = exclude_self
+        self._score = partial(score, metrics=names, ties=ties, weights=weights, empty=empty, exclude_self=exclude_self)
+        self._device = device
+        self._bits = bits
+        self._bit_order = bit_order
         self.reset()
 
     def reset(self) -> None:
@@ -64,8 +65,11 @@ class ScoreAccumulator:
         database_labels: Any = None,
     ) -> None:
         """Adds a batch of queries, of the database, or of both; a wrong one raises HashbenchError and adds nothing."""
-        given = {"query": (query_codes, query_labels), "database": (database_codes, database_labels)}
-        read = {side: self._read(side, *each) for side, each in given.items() if any(one is not None for one in each)}
+        both = {"query": (query_codes, query_labels), "database": (database_codes, database_labels)}
+        read = {}
+        for side, (codes, labels) in both.items():
+            if codes is not None or labels is not None:
+                read[side] = self._read(side, codes, labels)
         if not read:
             raise HashbenchError("nothing to add: query_codes and query_labels, or database_codes and database_labels")
         self._updates.append(read)  # all or, after an interrupt, nothing
@@ -80,8 +84,8 @@ class ScoreAccumulator:
         codes = [_joined([codes for codes, _, _ in batches]) for batches in sides]
         labels = [np.concatenate([labels for _, labels, _ in batches]) for batches in sides]
         query, database = arrays.unpacked(codes, self._bits, self._bit_order)
-        device = for_arrays(self._device, *(getattr(each, "words", None) for each in (query, database)))
-        return score(query, database, labels[0], labels[1], device=device, **self._options)
+        device = for_arrays(self._device, getattr(query, "words", None), getattr(database, "words", None))
+        return self._score(query, database, *labels, device=device)
 
     def _batches(self, side: str) -> list[Batch]:
         return [update[side] for update in self._updates if side in update]
@@ -91,23 +95,28 @@ class ScoreAccumulator:
         if codes is None or labels is None:
             raise HashbenchError(f"{side}_codes and {side}_labels: a batch needs both")
         batch, values = arrays.read_codes(f"{side}_codes", codes, for_arrays(self._device, codes), self._bits)
-        of = arrays.read_labels(f"{side}_labels", labels)
-        if len(of) != len(batch):
-            raise HashbenchError(f"{side}_labels: {len(of)} rows, {side}_codes has {len(batch)}: one each")
-        first = next((update[side] for update in self._updates if side in update), None)
-        if first is not None:
-            for what, kind, before in zip(("codes", "labels"), _kinds(batch, of), _kinds(*first[:2]), strict=True):
-                if kind != before:
-                    raise HashbenchError(f"{side}_{what}: a batch of {kind} after batches of {before}: all must agree")
-        return batch, of, values
+        batch_labels = arrays.read_labels(f"{side}_labels", labels)
+        if len(batch_labels) != len(batch):
+            raise HashbenchError(f"{side}_labels: {len(batch_labels)} rows, {side}_codes has {len(batch)}: one each")
+        for codes_before, labels_before, _ in self._batches(side)[:1]:
+            _require_like(f"{side}_codes", _kind_of_codes(batch), _kind_of_codes(codes_before))
+            _require_like(f"{side}_labels", _kind_of_labels(batch_labels), _kind_of_labels(labels_before))
+        return batch, batch_labels, values
 
 
-def _kinds(codes: AnyCodes | Bytes, labels: NDArray[Any]) -> tuple[str, str]:
-    """Of the codes and of the labels: all batches of a side must have the same."""
-    of_codes = f"{codes.shape[1]} packed bytes" if isinstance(codes, np.ndarray) else f"{codes.n_bits} bits"
+def _require_like(name: str, kind: str, before: str) -> None:
+    if kind != before:
+        raise HashbenchError(f"{name}: a batch of {kind} after batches of {before}: all must agree")
+
+
+def _kind_of_codes(codes: AnyCodes | Bytes) -> str:
+    return f"{codes.shape[1]} packed bytes" if isinstance(codes, np.ndarray) else f"{codes.n_bits} bits"
+
+
+def _kind_of_labels(labels: NDArray[Any]) -> str:
     if labels.ndim == 2:
-        return of_codes, f"{labels.shape[1]} columns of labels"
-    return of_codes, "names of classes" if labels.dtype.kind == "U" else "class ids"
+        return f"{labels.shape[1]} columns of labels"
+    return "names of classes" if labels.dtype.kind == "U" else "class ids"
 
 
 def _joined(batches: Sequence[AnyCodes | Bytes]) -> AnyCodes | Bytes:

@@ -45,6 +45,11 @@ def curves_of(counted: Histogram) -> list[Curve]:
     ]
 
 
+def curve_of_pairs(pairs: curves.Curve) -> Curve:
+    """The shares of pairs by Hamming radius, drawn as precision against recall."""
+    return Curve("pairs", pairs, tuple(pairs), "recall", "precision", "Pairs within each Hamming radius", "recall")
+
+
 def figure_of_curves(counted: Histogram) -> "Figure":
     """Precision against recall, and precision of the first N; HashbenchError if no query has a relevant item."""
     with own_style(STYLE):
@@ -55,36 +60,6 @@ def write_picture(path: Path, curve: Curve) -> None:
     """Writes the curve as a PNG."""
     with own_style(STYLE):
         _drawn([curve]).savefig(path, format="png", metadata={"Software": None})
-
-
-def write_picture_of_pairs(path: Path, pairs: "curves.Curve", precision: float | None, radius: int | None) -> None:
-    """Writes the shares of pairs by Hamming radius as a PNG.
-
-    A line marks the largest ``radius`` of the wished ``precision``, if there is one.
-    """
-    from matplotlib.figure import Figure
-
-    width, height = SIZE_IN
-    with own_style(STYLE):
-        figure = Figure(figsize=(2 * width, height), dpi=DPI, layout="constrained")
-        shares, errors = figure.subplots(1, 2)
-        for name, colour in (("precision", COLOUR), ("recall", "#D55E00"), ("f1", "#009E73")):
-            shares.plot(pairs["radius"], pairs[name], color=colour, linewidth=1.4, label=name.replace("f1", "F1"))
-        shares.set(ylim=(0, 1), ylabel="share")
-        shares.legend(frameon=False)
-        errors.plot(pairs["radius"], pairs["false_positive_rate"], color=COLOUR, linewidth=1.4)
-        errors.set(ylabel="false positive rate")
-        if (pairs["false_positive_rate"] > 0).any():
-            errors.set_yscale("log")
-        for axes in (shares, errors):
-            axes.set(xlabel="Hamming radius", xlim=(0, pairs["radius"][-1]))
-            axes.grid(alpha=0.3)
-            if radius is not None:
-                axes.axvline(radius, color="#777777", linewidth=1, linestyle="--")
-        if radius is not None:
-            errors.set_title(f"Dashed: radius {radius}, the largest of precision {precision:g}", loc="left")
-        shares.set_title("Pairs within a Hamming radius, taken for relevant", loc="left")
-        figure.savefig(path, format="png", metadata={"Software": None})
 
 
 @contextmanager

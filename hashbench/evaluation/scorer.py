@@ -11,10 +11,10 @@ from hashbench.codes.values import interpret
 from hashbench.evaluation import arrays
 from hashbench.evaluation.arrays import BitOrder
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.evaluation.scores import Empty, Evidence, Scores, checked
+from hashbench.evaluation.scores import Empty, Evidence, Scores
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import ranking, self_pairs, ties
+from hashbench.histogram import Histogram, ranking, self_pairs, ties
 from hashbench.histogram.counting import AnyCodes, counter, on_cpu
 from hashbench.histogram.counts import Ints
 from hashbench.histogram.device import for_arrays, for_pairs
@@ -66,15 +66,24 @@ class Scorer:
     ) -> None:
         if weights is not None:
             metrics.refuse_radii("weighted distances do")
-        self.query, self.metrics, self.ties, self.empty, self.weights = query, metrics, ties, empty, weights
-        self._n_expected, self._progress, self._must_be_same = n_items, progress, exclude_self is True
-        self.own = (
-            exclude_self if not isinstance(exclude_self, bool) else np.arange(len(query)) if exclude_self else None
-        )
+        self.query = query
+        self.metrics = metrics
+        self.ties = ties
+        self.empty = empty
+        self.weights = weights
+        self.own: Ints | None = None
+        if exclude_self is True:
+            self.own = np.arange(len(query))
+        elif exclude_self is not False:
+            self.own = exclude_self
+        self._must_be_same = exclude_self is True
+        self._n_expected = n_items
+        self._progress = progress
         self._needs_whole = ties == "order" or weights is not None
         self._whole: tuple[AnyCodes, PairRelevance] | None = None
         self._counter = counter(query, device=device, n_items=n_items) if weights is None or inspect else None
-        self._tally, self._without_class = Tally(query.shape[1]) if inspect else None, (0, 0)
+        self._tally = Tally(query.shape[1]) if inspect else None
+        self._without_class = (0, 0)
         self._pairs = SelfPairs(on_cpu(query), self.own) if inspect or self.own is not None else None
         self._evidence: Evidence | None = None
 
@@ -84,22 +93,35 @@ class Scorer:
         saved: "SavedCodes | CodeStream",
         metrics: Metrics = Metrics(),  # noqa: B008
         *,
+        ties: Policy = "expected",
+        empty: Empty = "skip",
         exclude_self: bool = False,
+        weights: NDArray[Any] | None = None,
         device: str = "auto",
         progress: bool = True,
-        **options: Any,
     ) -> "Scorer":
         """The scorer of saved codes, counted and inspected; with ``exclude_self`` a query is found by its id or row."""
         rows = saved.rows_in_database() if exclude_self else None
-        by_row, n_queries = exclude_self and rows is None, len(saved.query)
-        chosen = for_pairs(device, n_queries * saved.n_database, saved.query.n_bits)
-        options |= {"device": chosen, "n_items": saved.n_database, "inspect": True, "progress": progress}
-        if not by_row or n_queries == saved.n_database:
-            scorer = cls(saved.query, metrics, exclude_self=by_row if rows is None else rows, **options)
-            scorer.add_pieces(saved.pieces())
-            if not by_row or scorer.is_same:
-                return scorer
-        raise HashbenchError(NO_OWN_ROWS)
+        n_queries = len(saved.query)
+        by_row = exclude_self and rows is None
+        if by_row and n_queries != saved.n_database:
+            raise HashbenchError(NO_OWN_ROWS)
+        scorer = cls(
+            saved.query,
+            metrics,
+            ties=ties,
+            empty=empty,
+            exclude_self=by_row if rows is None else rows,
+            weights=weights,
+            device=for_pairs(device, n_queries * saved.n_database, saved.query.n_bits),
+            n_items=saved.n_database,
+            inspect=True,
+            progress=progress,
+        )
+        scorer.add_pieces(saved.pieces())
+        if by_row and not scorer.is_same:
+            raise HashbenchError(NO_OWN_ROWS)
+        return scorer
 
     def add(self, codes: AnyCodes, relevance: PairRelevance) -> None:
         """Counts a piece of the database: packed codes, and the relevance of all queries to them."""
@@ -114,18 +136,21 @@ class Scorer:
 
     @property
     def is_same(self) -> bool:
-        """Whether the database is the queries themselves, in their order, as far as it was compared."""
+        """True where the database is the queries themselves, in their order, as far as it was compared."""
         return self._pairs is not None and self._pairs.is_same
 
     def evidence(self) -> Evidence:
-        """What was counted; raises HashbenchError if ``exclude_self`` is True and the database is not the queries."""
+        """The evidence; raises HashbenchError if ``exclude_self`` is True and the database is not the queries."""
         self._require_same()
         if self._evidence is None:
             assert self._counter is not None, "weighted scores need no histogram"
-            counted, n_items = self._counter.histogram(), self._counter.n_items
-            counted = counted if self._pairs is None else self._pairs.left_out(counted)
+            counted = self._counter.histogram()
+            if self._pairs is not None:
+                counted = self._pairs.left_out(counted)
             n_excluded = 0 if self.own is None else int((self.own >= 0).sum())
-            self._evidence = Evidence(counted, n_items, self._tally, self._without_class, self.is_same, n_excluded)
+            self._evidence = Evidence(
+                counted, self._counter.n_items, self._tally, self._without_class, self.is_same, n_excluded
+            )
         return self._evidence
 
     def scores(self) -> Scores:
@@ -135,17 +160,20 @@ class Scorer:
             return self.evidence().scores(self.metrics, ties=self.ties, empty=self.empty)
         if self._whole is None:
             raise HashbenchError("nothing to score: no piece of a database")
-        query, database, relevance = on_cpu(self.query), on_cpu(self._whole[0]), self._whole[1]
+        query = on_cpu(self.query)
+        database = on_cpu(self._whole[0])
+        relevance = self._whole[1]
+        histogram = None
         if self.weights is None:
-            ordered = ties.in_order(ranking.hamming(query, database), relevance, own=self.own)
-            found = evaluate_with_extremes(self.evidence().histogram, self.metrics, self.ties, ordered)
+            distances = ranking.hamming(query, database)
+            histogram = self.evidence().histogram
+            ranked: Histogram | ranking.Rankings = histogram
         else:
             distances = ranking.weighted_hamming(query, database, self.weights)
             ranked = ranking.Rankings(distances, relevance, self._progress, self.own)
-            by_weights = ties.in_order(distances, relevance, own=self.own) if self.ties == "order" else None
-            found = evaluate_with_extremes(ranked, self.metrics, self.ties, by_weights)
-        counted = self.evidence().histogram if self.weights is None else None
-        return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, found, counted)
+        ordered = ties.in_order(distances, relevance, own=self.own) if self.ties == "order" else None
+        values = evaluate_with_extremes(ranked, self.metrics, self.ties, ordered)
+        return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, values, histogram)
 
     def _inspected(self, piece: tuple[AnyCodes, PairRelevance]) -> tuple[AnyCodes, PairRelevance]:
         """The piece, of which is kept what its codes and labels tell, and all of it where items are ranked."""
@@ -155,12 +183,12 @@ class Scorer:
                 raise HashbenchError("ties='order' and weights need the whole database in one piece")
             self._whole = piece
         if self._pairs is not None:
-            codes, relevance = on_cpu(piece[0]), piece[1]
-            self._pairs.add(codes, relevance)
+            codes = on_cpu(piece[0])
+            self._pairs.add(codes, piece[1])
             if self._tally is not None:
                 self._tally.add(codes)
-                queries, items = relevance.without_class()
-                self._without_class = queries, self._without_class[1] + items
+                queries, items = piece[1].without_class()
+                self._without_class = (queries, self._without_class[1] + items)
         return piece
 
     def _require_same(self) -> None:
@@ -190,7 +218,7 @@ def score(
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations on both sides of
     0; a value > 0 is bit 1. Probabilities and other whole numbers are refused. With ``bits`` they may also be packed,
     uint8 or int8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or ``little`` (faiss), where the padding
-    does not show it. Texts [n] are hexadecimal. Labels are class ids [n], negative for no class, names of
+    does not show it. Labels are class ids [n], negative for no class, names of
     classes [n], or multi-hot [n, labels] of 0 and 1. Levels of relevance, whole numbers from 0, are ``query_labels``
     [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. In place of
     labels ``neighbours`` [queries, k] are the rows of the relevant items in the database, the k nearest by floats, with
@@ -223,32 +251,37 @@ def score(
     """
     if (query_labels is None) == (neighbours is None) or not (neighbours is None or database_labels is None):
         raise HashbenchError(LABELS_OR_NEIGHBOURS)
-    policy = checked(ties, empty)
-    wanted = None if metrics is None else Metrics.parse(metrics)
-    chosen = for_arrays(device, query_codes, database_codes)
-    given = {"query_codes": query_codes, "database_codes": database_codes}
-    read = [arrays.read_codes(name, codes, chosen, bits) for name, codes in given.items()]
+    device = for_arrays(device, query_codes, database_codes)
+    unread = {"query_codes": query_codes, "database_codes": database_codes}
+    read = [arrays.read_codes(name, codes, device, bits) for name, codes in unread.items()]
     interpret([values for _, values in read])
     query, database = arrays.unpacked([codes for codes, _ in read], bits, bit_order)
     relevance: PairRelevance
     default: tuple[str, ...] = DEFAULT if weights is None else DEFAULT_WEIGHTED
     if neighbours is None:
-        of_query = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
-        of_database = None if database_labels is None else arrays.read_labels("database_labels", database_labels)
-        relevance = arrays.relevance(of_query, of_database)
+        labels = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
+        others = None if database_labels is None else arrays.read_labels("database_labels", database_labels)
+        relevance = arrays.relevance(labels, others)
     else:
-        ids = neighbour_lists.checked_ids(
-            "neighbours", arrays.numbers("neighbours", neighbours), len(query), len(database)
+        rows = arrays.numbers("neighbours", neighbours)
+        relevance = NeighbourRelevance(
+            neighbour_lists.checked_ids("neighbours", rows, len(query), len(database)), len(database)
         )
-        relevance, default = NeighbourRelevance(ids, len(database)), neighbour_lists.default_metrics(ids.shape[1])
-    wanted = wanted or Metrics.parse(default)
+        default = neighbour_lists.default_metrics(relevance.ids.shape[1])
     own: bool | Ints = exclude_self is True
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)
         own = self_pairs.checked("exclude_self", rows, len(query), len(database))
-    by = None if weights is None else arrays.numbers("weights", weights)
-    options: dict[str, Any] = {"ties": policy, "empty": empty, "exclude_self": own, "weights": by}
-    scorer = Scorer(query, wanted, device=chosen, n_items=len(database), **options)
+    scorer = Scorer(
+        query,
+        Metrics.parse(default if metrics is None else metrics) or Metrics.parse(default),
+        ties=ties,
+        empty=empty,
+        exclude_self=own,
+        weights=None if weights is None else arrays.numbers("weights", weights),
+        device=device,
+        n_items=len(database),
+    )
     scorer.add(database, relevance)
     scores = scorer.scores()
     if exclude_self is None and query_codes is database_codes:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.evaluation.diagnostics import Tally
-from hashbench.foundation.errors import HashbenchError, retold, unknown
+from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.histogram.ties import Policy
 from hashbench.metrics import Metrics, MetricValue, NamedMetric, PerQuery, evaluate_with_extremes, shown, summarise
@@ -16,7 +16,6 @@ from hashbench.showing.inks.text import PlainText
 from hashbench.showing.sheet import Cell, Grid, Number, Range
 
 if TYPE_CHECKING:
-    import pandas
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
@@ -76,15 +75,6 @@ class Scores(Mapping[str, float | None]):
         """Everything but the values of each query, as numbers, texts and None: ``json.dumps`` takes it as it is."""
         sizes = {"n_queries": self.n_queries, "n_database": self.n_database, "n_bits": self.n_bits}
         return {**sizes, "ties": self.ties, "empty": self.empty, "metrics": {name: self.row(name) for name in self}}
-
-    def to_frame(self) -> "pandas.DataFrame":
-        """A pandas DataFrame with a row for each metric, named by the index; a value that is missing is NaN."""
-        with retold("to_frame: pandas is not installed: pip install pandas, or use to_dict()".format, ImportError):
-            import pandas
-        rows = [self.row(name) for name in self]
-        columns = ["mean", "std", "worst", "best", "n_queries", "n_empty"]
-        frame = pandas.DataFrame(rows, index=pandas.Index(list(self), name="metric"), columns=columns)
-        return frame.astype(dict.fromkeys(columns[:4], "float64"))
 
     def plot(self) -> "Figure":
         """Precision against recall and precision of the first N, as ``hashbench eval --curves`` draws them.
@@ -154,14 +144,6 @@ class Evidence:
         """The evidence whose ``arrays`` these are."""
         tally = Tally.of_arrays(arrays)
         return Evidence(Histogram(arrays["counts"], arrays["levels"]), tally.n_items, tally, without_class)
-
-
-def checked(policy: str, empty: str) -> Policy:
-    """The policy; raises HashbenchError if one of the two does not exist."""
-    for name, value, known in (("value of empty", empty, get_args(Empty)), ("tie policy", policy, get_args(Policy))):
-        if value not in known:
-            raise unknown(name, value, known)
-    return cast(Policy, policy)
 
 
 def grid_of(scores: Scores) -> Grid:

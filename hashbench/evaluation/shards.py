@@ -18,8 +18,6 @@ from hashbench.foundation.errors import HashbenchError, quietly, retold
 from hashbench.foundation.files import file_sha256, matching, natural, resolved
 from hashbench.jobs.task import DriverFile, Input, Task
 
-Opened = SavedCodes | CodeStream
-
 
 @dataclass(frozen=True)
 class Place:
@@ -60,22 +58,24 @@ class Shard:
 
 def shards_of(codes: str, labels: str | None = None, besides: Path | None = None) -> list[Shard]:
     """The shards of ``PATTERN`` or ``PATTERN:KEY`` but ``besides``, by name; ``labels`` names other files of labels."""
-    of_codes = _places("--shards", codes, besides)
+    places_of_codes = _places("--shards", codes, besides)
     if labels is None:
-        return [Shard(place, Place(place.path)) for place in of_codes]
-    of_labels = _places("--shard-labels", labels, besides)
-    if len(of_codes) != len(of_labels):
-        given = f"--shards {codes}: {len(of_codes)} files, --shard-labels {labels}: {len(of_labels)}"
-        raise HashbenchError(f"{given}: a file of labels for each file of codes is expected")
-    return [Shard(*both) for both in zip(of_codes, of_labels, strict=True)]
+        return [Shard(place, Place(place.path)) for place in places_of_codes]
+    places_of_labels = _places("--shard-labels", labels, besides)
+    if len(places_of_codes) != len(places_of_labels):
+        both = f"--shards {codes}: {len(places_of_codes)} files, --shard-labels {labels}: {len(places_of_labels)}"
+        raise HashbenchError(f"{both}: a file of labels for each file of codes is expected")
+    return list(map(Shard, places_of_codes, places_of_labels))
 
 
 def _places(option: str, pattern: str, besides: Path | None) -> list[Place]:
-    left_out, (before, _, key) = None if besides is None else resolved(besides), pattern.rpartition(":")
-    for files, of_files in ((pattern, None), (before, key)):
-        found = matching(str(Path(files).expanduser())) if files else []
-        if found := [path for path in found if resolved(path) != left_out]:
-            return [Place(path, of_files) for path in sorted(found, key=natural)]
+    left_out = None if besides is None else resolved(besides)
+    before, _, key_after = pattern.rpartition(":")
+    for names, key in ((pattern, None), (before, key_after)):
+        paths = matching(str(Path(names).expanduser())) if names else []
+        paths = [path for path in paths if resolved(path) != left_out]
+        if paths:
+            return [Place(path, key) for path in sorted(paths, key=natural)]
     raise HashbenchError(f"{option} {pattern}: no such file: a quoted pattern is expected, such as 'pieces/db-*.h5'")
 
 
@@ -85,14 +85,13 @@ class Source:
 
     files: tuple[Path, ...]
     explicit: Explicit
-    streamed: bool | None = None  # None: where the file can be read item by item
     device: str = "auto"
 
-    def opened(self, shard: Shard) -> Opened:
+    def opened(self, shard: Shard) -> SavedCodes | CodeStream:
         """The queries, and the shard as their database."""
         with shard.named_in_errors():
-            options = {"explicit": self._beside(shard)[0], "streamed": self.streamed}
-            return saved_files.opened(self.files, held_bytes=0, with_ids=False, **options)  # type: ignore[arg-type]
+            explicit, _ = self._beside(shard)
+            return saved_files.opened(self.files, explicit=explicit, held_bytes=0, with_ids=False)
 
     def content_of(self, shard: Shard) -> Entry:
         """The entry of a shard that is not counted: its size by its headers, and the digests of its files."""
@@ -101,55 +100,51 @@ class Source:
             n_items, n_bits = saved_files.shape_of(self.files, explicit=explicit)
             stated = _stated(shard, "n_bits")
             if stated is not None and stated.shape in ((), (1,), (1, 1)) and stated.small().ravel()[0] != n_bits:
-                said = stated.small().ravel()[0]
-                raise HashbenchError(f"{stated.where} is {said}, but the codes are read as {n_bits} bits")
+                stated_bits = stated.small().ravel()[0]
+                raise HashbenchError(f"{stated.where} is {stated_bits}, but the codes are read as {n_bits} bits")
             sha256 = [quietly(str(path), partial(file_sha256, path)) for path in shard.paths]
-            name = str(shard)
-            return Entry(file=name, sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])
+            return Entry(file=str(shard), sha256=sha256, keys=keys, items=n_items, without_class=[0, 0], notes=[])
 
     def in_files(self) -> "Source":
         """The same source, where folders are given by their files, and arrays by the paths of these and keys."""
-        files = tuple(path for each in self.files for path in saved_files.files_of(each))
-        return self._with(files, {role: str(Place(*saved_files.parted(at))) for role, at in self._named.items()})
+        files = tuple(path for source in self.files for path in saved_files.files_of(source))
+        places = {role: str(Place(*saved_files.parted(place))) for role, place in self.explicit.places.items()}
+        return replace(self, files=files, explicit=replace(self.explicit, places=places))
 
     @property
     def paths(self) -> list[Path]:
         """The files that hold the queries."""
-        return [*self.files, *(saved_files.parted(at)[0] for at in self._named.values())]
+        return [*self.files, *(saved_files.parted(place)[0] for place in self.explicit.places.values())]
 
-    def moved(self, places: Mapping[Path, Path]) -> "Source":
+    def moved(self, new_paths: Mapping[Path, Path]) -> "Source":
         """The same source with each of its files in another place."""
-        named = {}
-        for role, at in self._named.items():
+        places = {}
+        for role, place in self.explicit.places.items():
             # FILE or FILE:KEY: whether a colon is part of the name, only the driver can see
-            name = max((path for path in places if f"{at}:".startswith(f"{path}:")), key=lambda path: len(str(path)))
-            named[role] = f"{places[name]}{at.removeprefix(str(name))}"
-        return self._with(tuple(places[path] for path in self.files), named)
-
-    @property
-    def _named(self) -> dict[str, str]:
-        """Where the arrays of the queries are, as far as the user named them."""
-        named = {role: getattr(self.explicit, role) for role in ("query_codes", "query_labels")}
-        return {role: at for role, at in named.items() if at is not None}
-
-    def _with(self, files: tuple[Path, ...], named: Mapping[str, str]) -> "Source":
-        return replace(self, files=files, explicit=replace(self.explicit, **named))  # type: ignore[arg-type]
+            names = [path for path in new_paths if f"{place}:".startswith(f"{path}:")]
+            name = max(names, key=lambda path: len(str(path)))
+            places[role] = f"{new_paths[name]}{place.removeprefix(str(name))}"
+        files = tuple(new_paths[path] for path in self.files)
+        return replace(self, files=files, explicit=replace(self.explicit, places=places))
 
     def _beside(self, shard: Shard) -> tuple[Explicit, list[str]]:
         """What the user said of the files, with the shard as the database; and the keys of its two arrays."""
-        codes = saved_files.array_at(str(shard.codes), "database_codes", "--shards")
-        labels = saved_files.array_at(str(shard.labels), "database_labels", "--shard-labels")
+        codes = saved_files.array_at(str(shard.codes), "database_codes", "--shards ")
+        labels = saved_files.array_at(str(shard.labels), "database_labels", "--shard-labels ")
         if codes.where == labels.where:
             advice = "name the labels with --shard-labels"
             raise HashbenchError(f"{codes.where}: one array cannot be both codes and labels: {advice}")
+        layout = self.explicit.layout
         stated = _stated(shard, "layout")
-        layout = str(stated.small().item()) if stated is not None and stated.shape == () else None
-        both = ((shard.codes, codes), (shard.labels, labels))
-        of_codes, of_labels = (f"{place.path}:{array.name}" for place, array in both)
-        found = replace(self.explicit, database_codes=of_codes, database_labels=of_labels)
-        # an .npy has no key: there ``name`` is the name of the file
-        keys = ["" if array.where == str(place.path) else array.name for place, array in both]
-        return replace(found, layout=self.explicit.layout or layout), keys  # type: ignore[arg-type]
+        if layout is None and stated is not None and stated.shape == ():
+            layout = str(stated.small().item())  # type: ignore[assignment]  # one of them, or refused
+        places = dict(self.explicit.places)
+        keys = []
+        for role, place, array in (("database_codes", shard.codes, codes), ("database_labels", shard.labels, labels)):
+            places[role] = f"{place.path}:{array.name}"
+            # an .npy has no key: there ``name`` is the name of the file
+            keys.append("" if array.where == str(place.path) else array.name)
+        return replace(self.explicit, places=places, layout=layout), keys
 
 
 def _stated(shard: Shard, name: str) -> StoredArray | None:
@@ -175,8 +170,8 @@ class CountTask(Task):
         saved = self.source.opened(self.shard)
         with self.shard.named_in_errors():
             evidence = Scorer.of_saved(saved, device=self.source.device, progress=False).evidence()
-        found = {"without_class": list(evidence.without_class), "notes": list(saved.notes)}
-        return Total(evidence, query_sha256(saved), (self.content.model_copy(update=found),))
+        counted = {"without_class": list(evidence.without_class), "notes": list(saved.notes)}
+        return Total(evidence, query_sha256(saved), (self.content.model_copy(update=counted),))
 
     def for_node(self) -> "CountTask":
         """The same task; it sees its own GPU alone, or without --device its core."""
@@ -185,16 +180,18 @@ class CountTask(Task):
 
     def inputs(self) -> list[Input]:
         """The files of the queries, which a node keeps, and those of the shard."""
-        queries = [(path, DriverFile.at(path)) for path in dict.fromkeys(self.source.in_files().paths)]
-        found = [Input(path, file, f"queries/{file.sha256}/{path.name}") for path, file in queries]
+        inputs = []
+        for path in dict.fromkeys(self.source.in_files().paths):
+            file = DriverFile.at(path)
+            inputs.append(Input(path, file, f"queries/{file.sha256}/{path.name}"))
         for path, sha256 in zip(self.shard.paths, self.content.sha256, strict=True):
             place = f"{folder_on_node(self.content.sha256)}/{sha256}/{path.name}"
-            found.append(Input(path, DriverFile(path.resolve(), path.stat().st_size, sha256), place, is_kept=False))
-        return found
+            inputs.append(Input(path, DriverFile(path.resolve(), path.stat().st_size, sha256), place, is_kept=False))
+        return inputs
 
     def run_on_node(self, folder: Path, places: Mapping[Path, Path]) -> Total:  # noqa: ARG002
         """The same total from the files in their ``places``; notes and errors name the files as the driver does."""
-        shard = Shard(*(replace(place, path=places[place.path]) for place in (self.shard.codes, self.shard.labels)))
+        codes, labels = (replace(place, path=places[place.path]) for place in (self.shard.codes, self.shard.labels))
 
         def named(text: str) -> str:
             for name, place in places.items():
@@ -202,7 +199,7 @@ class CountTask(Task):
             return text
 
         with retold(named, HashbenchError):
-            total = CountTask(self.source.moved(places), shard, self.content).run()
+            total = CountTask(self.source.moved(places), Shard(codes, labels), self.content).run()
         (entry,) = total.entries
         return replace(total, entries=(entry.model_copy(update={"notes": [named(note) for note in entry.notes]}),))
 
@@ -212,7 +209,7 @@ def folder_on_node(sha256: Sequence[str]) -> str:
     return f"shards/{hashlib.sha256(' '.join(sha256).encode()).hexdigest()}"
 
 
-def query_sha256(saved: Opened) -> str:
+def query_sha256(saved: SavedCodes | CodeStream) -> str:
     """The digest of the codes and the labels of the queries, however they are stored."""
     labels = saved.query_labels
     if labels.ndim == 2 and not (labels.sum(axis=1, dtype=np.int64) > 1).any():

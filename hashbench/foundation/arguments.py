@@ -72,7 +72,7 @@ def _fits(value: Any, kind: Any) -> bool:
     if get_origin(kind) is Sequence:
         return isinstance(value, list) and all(isinstance(item, get_args(kind)) for item in value)
     if get_origin(kind) is Literal:
-        return isinstance(value, str)  # the function itself says which texts it knows
+        return isinstance(value, str) and value in get_args(kind)
     if isinstance(value, bool):
         return kind not in TYPES or kind is bool  # True is no number
     return isinstance(value, TYPES.get(kind, object))

@@ -6,16 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import typer
 from support.small_pieces import small_pieces
 from typer.testing import CliRunner
 
 import hashbench
-from hashbench.cli.eval import command
+from hashbench.cli._app import app
 from hashbench.foundation.errors import HashbenchError
-
-app = typer.Typer()
-app.command()(command)
 
 N, N_BITS = 60, 10
 NOTE = "note: every query is an item of the database and its own neighbour: --exclude-self leaves it out\n"
@@ -47,7 +43,7 @@ def save(path: Path, rows: np.ndarray, ids: Any = None, multi_hot: bool = False,
 
 
 def run(*arguments: object) -> Any:
-    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    result = CliRunner().invoke(app, ["eval", *map(str, arguments)])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
@@ -63,32 +59,39 @@ def in_many_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     small_pieces(monkeypatch, slab_bytes=200, items=16)
 
 
-WAYS = pytest.mark.parametrize("way", ["--stream", "--no-stream"])
+@pytest.fixture(params=["streamed", "whole"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database is read in pieces, or held in memory."""
+    if request.param == "streamed":
+        monkeypatch.setattr("hashbench.codes.files.HELD_BYTES", 0)
+
+
+WAYS = pytest.mark.usefixtures("way")
 
 
 @WAYS
 @pytest.mark.parametrize("multi_hot", [False, True])
-def test_the_same_items_need_no_ids(tmp_path: Path, way: str, multi_hot: bool) -> None:
+def test_the_same_items_need_no_ids(tmp_path: Path, multi_hot: bool) -> None:
     path = save(tmp_path / "codes.npz", np.arange(N), multi_hot=multi_hot)
     codes, labels = arrays(multi_hot)
     for ties in ("expected", "best"):
         names = METRICS.replace(",pr_area", "") if ties == "best" else METRICS
         truth = hashbench.score(codes, codes, labels, labels, names, ties, exclude_self=True)  # type: ignore[arg-type]
-        found = means(path, way, "--exclude-self", "--metric", names, "--ties", ties)
+        found = means(path, "--exclude-self", "--metric", names, "--ties", ties)
         assert found == dict(truth)
-    assert found != means(path, way, "--metric", names, "--ties", "best")
+    assert found != means(path, "--metric", names, "--ties", "best")
 
 
 @WAYS
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
-def test_ids_say_which_item_a_query_is(tmp_path: Path, way: str, kind: str) -> None:
+def test_ids_say_which_item_a_query_is(tmp_path: Path, kind: str) -> None:
     rows = np.array([40, 3, 59, 3, 17])
     ids = np.arange(N) * 7 + 1000
     path = save(tmp_path / "codes.npz", rows, ids if kind == "numbers" else np.array([f"image {i}" for i in ids]))
     codes, labels = arrays()
     truth = hashbench.score(codes[rows], codes, labels[rows], labels, METRICS, exclude_self=rows)
-    assert means(path, way, "--exclude-self", "--metric", METRICS) == dict(truth)
-    shown = run(path, way, "--exclude-self").stdout.splitlines()
+    assert means(path, "--exclude-self", "--metric", METRICS) == dict(truth)
+    shown = run(path, "--exclude-self").stdout.splitlines()
     assert "5 queries are left out of their own ranking" in shown
 
 
@@ -112,7 +115,7 @@ def test_ids_can_be_in_files_of_their_own(tmp_path: Path) -> None:
     path = save(tmp_path / "codes.npz", rows)
     np.save(tmp_path / "q.npy", rows)
     np.savez(tmp_path / "ids.npz", database_ids=np.arange(N), other=np.zeros(3))
-    options = ["--query-ids", tmp_path / "q.npy", "--database-ids", tmp_path / "ids.npz"]
+    options = ["--array", f"query-ids={tmp_path / 'q.npy'}", "--array", f"database-ids={tmp_path / 'ids.npz'}"]
     codes, labels = arrays()
     truth = hashbench.score(codes[rows], codes, labels[rows], labels, "ap", exclude_self=rows)
     assert means(path, "--exclude-self", "--metric", "ap", *options) == dict(truth)
@@ -138,78 +141,75 @@ def test_trec_files_hold_no_query_as_its_own_item(tmp_path: Path) -> None:
     codes, labels = np.array([[0, 0], [0, 0], [0, 1]], np.uint8), np.array([1, 1, 1])
     path = tmp_path / "codes.npz"
     np.savez(path, **sides(codes, labels, rows), query_ids=rows, database_ids=np.arange(3))
-    out = {name: tmp_path / name for name in ("run", "qrels")}
-    run(path, "--exclude-self", "--trec-run", out["run"], "--qrels", out["qrels"], "--trec-depth", 2)
+    run(path, "--exclude-self", "--trec", tmp_path / "trec")
     lines = ["q0 Q0 d0 1 2", "q0 Q0 d2 2 1", "q1 Q0 d1 1 2", "q1 Q0 d2 2 1"]
-    assert out["run"].read_text() == "".join(f"{line} hashbench\n" for line in lines)
-    assert out["qrels"].read_text() == "q0 0 d0 1\nq0 0 d2 1\nq1 0 d1 1\nq1 0 d2 1\n"
-    run(path, "--exclude-self", "--trec-run", out["run"], "--trec-depth", 1)
-    assert out["run"].read_text() == "q0 Q0 d0 1 2 hashbench\nq1 Q0 d1 1 2 hashbench\n"
+    assert (tmp_path / "trec" / "run.txt").read_text() == "".join(f"{line} hashbench\n" for line in lines)
+    assert (tmp_path / "trec" / "qrels.txt").read_text() == "q0 0 d0 1\nq0 0 d2 1\nq1 0 d1 1\nq1 0 d2 1\n"
 
 
 @WAYS
-def test_a_note_says_that_it_may_be_meant(tmp_path: Path, way: str) -> None:
+def test_a_note_says_that_it_may_be_meant(tmp_path: Path) -> None:
     same = save(tmp_path / "same.npz", np.arange(N))
     by_ids = save(tmp_path / "ids.npz", np.array([4, 2, 9]), np.arange(N))
     part = save(tmp_path / "part.npz", np.array([4, 2, 9]))
-    assert NOTE in run(same, way).stderr
-    assert NOTE in run(by_ids, way).stderr
-    assert run(part, way).stderr == ""
+    assert NOTE in run(same).stderr
+    assert NOTE in run(by_ids).stderr
+    assert run(part).stderr == ""
     for path in (same, by_ids):
-        assert run(path, way, "--exclude-self").stderr == ""
+        assert run(path, "--exclude-self").stderr == ""
 
 
 def test_a_note_says_that_nothing_is_left_out(tmp_path: Path) -> None:
     path = save(tmp_path / "codes.npz", np.array([4, 2]), np.arange(N))
     np.save(tmp_path / "others.npy", np.array([1000, 1001]))
-    shown = run(path, "--exclude-self", "--query-ids", tmp_path / "others.npy")
+    shown = run(path, "--exclude-self", "--array", f"query-ids={tmp_path / 'others.npy'}")
     assert shown.stderr == "note: --exclude-self: no query is in the database, by the ids\n"
     assert "left out of their own" not in shown.stdout
 
 
 @WAYS
 @pytest.mark.parametrize("what", ["part", "order", "labels"])
-def test_without_ids_other_items_are_refused(tmp_path: Path, way: str, what: str) -> None:
+def test_without_ids_other_items_are_refused(tmp_path: Path, what: str) -> None:
     codes, labels = arrays()
     rows = {"part": np.arange(N - 1), "order": np.arange(N)[::-1], "labels": np.arange(N)}[what]
     of_query = (labels + 1 if what == "labels" else labels)[rows]
     path = tmp_path / "codes.npz"
     np.savez(path, query_codes=codes[rows], query_labels=of_query, database_codes=codes, database_labels=labels)
     with pytest.raises(HashbenchError, match="--exclude-self: nothing says which database item a query is") as caught:
-        run(path, way, "--exclude-self", "--csv", tmp_path / "out.csv")
+        run(path, "--exclude-self", "--per-query", tmp_path / "out.csv")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out.csv").exists()
 
 
 @WAYS
-def test_an_id_of_two_items_is_refused(tmp_path: Path, way: str) -> None:
+def test_an_id_of_two_items_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "codes.npz", np.array([5, 20]), np.where(np.arange(N) == 50, 20, np.arange(N)))
     with pytest.raises(HashbenchError, match="database_ids: the id of a query is there twice"):
-        run(path, way, "--exclude-self")
-    assert "2 queries are in the database" in run(path, way).stdout  # as before
+        run(path, "--exclude-self")
+    assert "2 queries are in the database" in run(path).stdout  # as before
 
 
 def test_ids_of_two_kinds_are_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "codes.npz", np.array([5, 20]), np.arange(N))
     np.save(tmp_path / "q.npy", np.array(["5", "20"]))
     with pytest.raises(HashbenchError, match="database_ids: integers beside texts in the other ids"):
-        run(path, "--exclude-self", "--query-ids", tmp_path / "q.npy")
+        run(path, "--exclude-self", "--array", f"query-ids={tmp_path / 'q.npy'}")
 
 
 @WAYS
-def test_texts_and_bytes_are_the_same_ids(tmp_path: Path, way: str) -> None:
+def test_texts_and_bytes_are_the_same_ids(tmp_path: Path) -> None:
     rows, ids = np.array([40, 3]), np.array([f"bild {i}é" for i in range(N)])
     path = save(tmp_path / "codes.npz", rows, ids)
     np.save(tmp_path / "q.npy", np.array([text.encode() for text in ids[rows]]))
-    printed = json.loads(run(path, way, "--exclude-self", "--query-ids", tmp_path / "q.npy", "--json").stdout)
+    printed = json.loads(run(path, "--exclude-self", "--array", f"query-ids={tmp_path / 'q.npy'}", "--json").stdout)
     assert (printed["excluded_self"], printed["leak"]["ids_in_database"]) == (2, 2)
 
 
 def test_ids_of_one_side_are_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "codes.npz", np.array([5, 20]))
     np.save(tmp_path / "q.npy", np.array([5, 20]))
-    with pytest.raises(HashbenchError, match="--query-ids and --database-ids go together: only query_ids is there"):
-        run(path, "--query-ids", tmp_path / "q.npy")
+    with pytest.raises(HashbenchError, match="query_ids and database_ids go together: only query_ids is there"):
+        run(path, "--array", f"query-ids={tmp_path / 'q.npy'}")
 
 
 def test_other_code_counts_a_query_so_as_is_refused(tmp_path: Path) -> None:
@@ -232,16 +232,16 @@ def test_a_query_without_its_twin_is_no_leak(tmp_path: Path) -> None:
 
 
 @WAYS
-def test_items_without_a_class_are_counted(tmp_path: Path, way: str) -> None:
+def test_items_without_a_class_are_counted(tmp_path: Path) -> None:
     codes, labels = arrays()
     path = save(tmp_path / "codes.npz", np.arange(20))
     n_queries, n_items = int((labels[:20] < 0).sum()), int((labels < 0).sum())
     assert n_queries and n_items
-    shown = " ".join(run(path, way).stdout.split())
+    shown = " ".join(run(path).stdout.split())
     line = f"{n_queries} queries and {n_items} items have no class: a negative class id, or no label"
     assert f"find nothing within Hamming radius 2 {line} codes " in shown
-    assert json.loads(run(path, way, "--json").stdout)["without_class"] == {"queries": n_queries, "database": n_items}
+    assert json.loads(run(path, "--json").stdout)["without_class"] == {"queries": n_queries, "database": n_items}
     hot = (arrays(multi_hot=True)[1] * (np.arange(N) != 3)[:, None])[:, :2]
     np.savez(path, query_codes=codes, query_labels=hot, database_codes=codes, database_labels=hot)
     empty = int((~hot.any(axis=1)).sum())
-    assert f"{empty} queries and {empty} items have no class" in run(path, way).stdout
+    assert f"{empty} queries and {empty} items have no class" in run(path).stdout

@@ -1,4 +1,4 @@
-"""``hashbench eval --shards``: the report of one file, from many; kept, continued, added to; and what is refused."""
+"""``hashbench eval-shards``: the report of one file, from many; kept, continued, added to; and what is refused."""
 
 import gc
 import json
@@ -65,9 +65,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Call:
-    """``hashbench eval queries.npz --shards db-*.npz`` with more arguments; the last --shards counts."""
+    """``hashbench eval-shards queries.npz --shards db-*.npz`` with more arguments; the last --shards counts."""
     capsys.readouterr()
-    return lambda *more: call(capsys, "eval", "queries.npz", "--shards", "db-*.npz", *more)
+    return lambda *more: call(capsys, "eval-shards", "queries.npz", "--shards", "db-*.npz", *more)
 
 
 def of_json(printed: tuple[int, str, str]) -> dict[str, Any]:
@@ -107,14 +107,13 @@ def test_every_kind_of_labels_and_every_output_is_the_same(
     np.savez("whole.npz", **arrays)
     pieces(folder, arrays)
     options = ["--metric", "ap,ndcg@10,precision@r2,recall@5", "--empty", "zero", "--ties", "worst", "--json"]
-    outputs = [["--csv", f"{name}.csv", "--per-query", f"{name}-queries.csv"] for name in ("one", "many")]
+    outputs = [["--per-query", f"{name}.csv"] for name in ("one", "many")]
     one = of_json(call(capsys, "eval", "whole.npz", *options, *outputs[0]))
     # the queries are those of a file that holds a database, too
-    many = of_json(call(capsys, "eval", "whole.npz", "--shards", "db-*.npz", *options, *outputs[1]))
+    many = of_json(call(capsys, "eval-shards", "whole.npz", "--shards", "db-*.npz", *options, *outputs[1]))
     assert many == one
-    for kind_of in ("", "-queries"):
-        assert Path(f"many{kind_of}.csv").read_text() == Path(f"one{kind_of}.csv").read_text()
-    assert len(Path("many.csv").read_text().splitlines()) == 5
+    assert Path("many.csv").read_text() == Path("one.csv").read_text()
+    assert len(Path("many.csv").read_text().splitlines()) == 21
 
 
 def test_workers_give_the_same(run: Call, whole: dict[str, Any]) -> None:
@@ -235,7 +234,7 @@ if __name__ == "__main__":
 
 def test_a_killed_driver_continues_and_leaves_no_worker(folder: Path, run: Call, whole: dict[str, Any]) -> None:
     Path("hangs.py").write_text(HANGS)
-    command = [sys.executable, "hangs.py", "eval", "queries.npz", "--shards", "db-*.npz", "--counts", "sum.npz"]
+    command = [sys.executable, "hangs.py", "eval-shards", "queries.npz", "--shards", "db-*.npz", "--counts", "sum.npz"]
     paths = os.pathsep.join(str(Path(__file__).parents[up]) for up in (1, 2))
     with subprocess.Popen(
         [*command, "--jobs", "2"],
@@ -256,7 +255,7 @@ def test_a_killed_driver_continues_and_leaves_no_worker(folder: Path, run: Call,
 
 @pytest.mark.slow  # tests/jobs/test_follow.py kills workers, and the workers above count shards
 def test_a_killed_worker_costs_nothing(folder: Path, whole: dict[str, Any]) -> None:
-    command = [sys.executable, "-m", "hashbench", "eval", "queries.npz", "--shards", "db-*.npz", "--json"]
+    command = [sys.executable, "-m", "hashbench", "eval-shards", "queries.npz", "--shards", "db-*.npz", "--json"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen([*command, "--jobs", "2"], text=True, **pipes) as driver:
         children = Path(f"/proc/{driver.pid}/task/{driver.pid}/children")
@@ -415,22 +414,15 @@ def test_a_full_disk_leaves_the_file_as_it_was(run: Call) -> None:
 def test_what_does_not_go_together_is_refused(run: Call) -> None:
     before = sorted(path.name for path in Path.cwd().iterdir())
     for options, line in [
-        (["--as", "talr"], "--as cannot be combined with --shards, which counts"),
-        (["--ties", "order"], "--ties order cannot be combined"),
-        (["--trec-run", "t", "--qrels", "q"], "--trec-run, --qrels cannot be combined"),
-        (["--weights", "w", "--metric", "ap"], "--weights cannot be combined"),
-        (["--exclude-self"], "--exclude-self cannot be combined"),
-        (["--train-codes", "x.npy", "--train-labels", "y.npy"], "--train-codes cannot be combined"),
-        (
-            ["--database-codes", "x.npy"],
-            "--database-codes cannot be combined with --shards: the shards are the database",
-        ),
-        (["--query-ids", "x.npy"], "--query-ids cannot be combined with --shards"),
+        (["--ties", "order"], "Invalid value for '--ties': 'order' is not one of"),
+        (["--array", "database-codes=x.npy"], "--array database-codes=x.npy: unknown array 'database-codes': did you"),
+        (["--array", "query-codes"], "--array query-codes: NAME=FILE:KEY is expected, as in --array query-codes=run"),
+        (["--exclude-self"], "No such option: --exclude-self"),
         (["--append"], "--append needs --counts FILE, which holds the shards that are finished"),
         (["--append", "--counts", "no.npz"], "--append: no.npz: no such file: leave --append out to begin one"),
         (["--counts", "no.h5"], "--counts no.h5: a file that ends in .npz is expected"),
-        (["--csv", "db-9.npz"], "db-9.npz: is one of the shards: name another file to be written"),
-        (["--csv", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
+        (["--per-query", "db-9.npz"], "db-9.npz: named twice"),
+        (["--per-query", "a.npz", "--counts", "a.npz"], "a.npz: named twice"),
         (
             ["--ray", "auto", "--jobs", "2"],
             "--jobs cannot be combined with --ray: the cluster counts as many as fit",
@@ -442,10 +434,13 @@ def test_what_does_not_go_together_is_refused(run: Call) -> None:
         assert sorted(path.name for path in Path.cwd().iterdir() if not path.name.endswith(".lock")) == before
 
 
-def test_options_of_shards_need_shards(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for option in [("--jobs", "2"), ("--ray", "auto"), ("--counts", "c.npz"), ("--append",), ("--shard-labels", "x")]:
-        line = refused(call(capsys, "eval", "whole.npz", *option))
-        assert line == f"{option[0]} needs --shards 'PATTERN', the files of the database"
+def test_options_that_are_gone_name_what_is_in_their_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for option, line in [
+        ("--shards", "--shards is gone: hashbench eval-shards counts a database in several files (hashbench eval -h)"),
+        ("--query-codes", "--query-codes is gone: --array query-codes=FILE:KEY (hashbench eval -h)"),
+        ("--csv", "--csv is gone: --format csv > FILE (hashbench eval -h)"),
+    ]:
+        assert refused(call(capsys, "eval", "whole.npz", option, "x")) == line
 
 
 def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -517,7 +512,7 @@ def test_shards_whose_packed_bits_begin_at_different_ends_are_refused(run: Call,
         "db-9.npz: the queries are read in another way than with db-8.npz, perhaps because bits are packed in another "
         "order: give --bit-order big or --bit-order little for all"
     )
-    assert status("eval", "queries.npz", "--shards", "db-8.npz") == 0
+    assert status("eval-shards", "queries.npz", "--shards", "db-8.npz") == 0
 
 
 def test_shards_that_cannot_be_read_item_by_item_are_loaded(run: Call, whole: dict[str, Any]) -> None:

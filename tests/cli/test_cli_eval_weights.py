@@ -6,20 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from support import oracles
 from typer.testing import CliRunner
 
 import hashbench
-from hashbench.cli.eval import command
+from hashbench.cli._app import app
 from hashbench.codes import files, pack
 from hashbench.codes.files import BIT_WEIGHTS, SavedCodes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import ranking
 from hashbench.relevance.labels import ClassRelevance
-
-app = typer.Typer()
-app.command()(command)
 
 WEIGHTS = np.array([4.0, 1.0, 1.0])
 QUERY = np.array([[0, 0, 0]], np.uint8)
@@ -43,7 +39,7 @@ def test_weights_rank_the_database(file: Path, tmp_path: Path) -> None:
     other = tmp_path / "weights.npy"
     np.save(other, WEIGHTS * 7)
     for place in (BIT_WEIGHTS, f"{file}:{BIT_WEIGHTS}", str(other)):
-        shown = CliRunner().invoke(app, [str(file), "--weights", place, "--metric", "ap", "--json"])
+        shown = CliRunner().invoke(app, ["eval", str(file), "--weights", place, "--metric", "ap", "--json"])
         assert shown.exit_code == 0, shown.output
         assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == pytest.approx(truth)
     scores = hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"], weights=WEIGHTS)
@@ -57,14 +53,14 @@ def test_activations_of_the_queries_rank_by_the_asymmetric_distance(file: Path, 
     relevance = ClassRelevance(np.array([0, 1]), LABELS)
     saved = SavedCodes(pack(activations > 0), pack(DATABASE), relevance, beside={"query_activations": activations})
     files.save(file, saved)
-    shown = CliRunner().invoke(app, [str(file), "--weights", "query_activations", "--metric", "ap", "--json"])
+    shown = CliRunner().invoke(app, ["eval", str(file), "--weights", "query_activations", "--metric", "ap", "--json"])
     assert shown.exit_code == 0, shown.output
     scores = hashbench.score(activations, DATABASE, [0, 1], LABELS, ["ap"], weights=np.abs(activations))
     # -<z, b> is -2.25 + 4, 2.75, -2.25, ... of query 0: items 2, 3, 0, 1; of query 1: items 1, 3, 2, 0
     by_hand = ((1 / 2 + 2 / 4) / 2 + (1 / 3 + 2 / 4) / 2) / 2
     assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == scores["ap"] == pytest.approx(by_hand)
     files.save(file, replace(saved, beside={"query_activations": -activations}))
-    shown = CliRunner().invoke(app, [str(file), "--weights", "query_activations"])
+    shown = CliRunner().invoke(app, ["eval", str(file), "--weights", "query_activations"])
     assert (shown.exit_code, str(shown.exception)) == (
         1,
         f"{file}: query_activations: the signs of the activations are not the codes of the queries",
@@ -77,7 +73,7 @@ def test_decimal_weights_of_any_type_tie_as_decimals(dtype: type, file: Path, tm
     codes = SavedCodes(pack(QUERY), pack(DATABASE[[0, 3]]), ClassRelevance(np.array([0]), np.array([0, 1])))
     files.save(file, codes)
     options = ["--weights", str(tmp_path / "weights.npy"), "--metric", "ap", "--json"]
-    shown = CliRunner().invoke(app, [str(file), *options], catch_exceptions=False)
+    shown = CliRunner().invoke(app, ["eval", str(file), *options], catch_exceptions=False)
     assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == 0.75
 
 
@@ -100,7 +96,7 @@ def test_weights_that_are_none_are_one_line(place: str, said: str, file: Path) -
     with np.load(file) as archive:
         np.savez(file, negative=np.array([-1.0, 0, 1]), **archive)
     with pytest.raises(HashbenchError, match=said) as refused:
-        CliRunner().invoke(app, [str(file), "--weights", place], catch_exceptions=False)
+        CliRunner().invoke(app, ["eval", str(file), "--weights", place], catch_exceptions=False)
     assert "\n" not in str(refused.value)
 
 
@@ -109,12 +105,11 @@ def test_weights_that_are_none_are_one_line(place: str, said: str, file: Path) -
     [
         (["--metric", "precision@r2"], "needs Hamming radii"),
         (["--as", "sklearn"], "--as cannot be combined with --weights"),
-        (["--stream"], "--weights cannot be combined with a database"),
     ],
 )
 def test_what_knows_hamming_distances_only_is_refused(options: list[str], said: str, file: Path) -> None:
     with pytest.raises(HashbenchError, match=said):
-        CliRunner().invoke(app, [str(file), "--weights", BIT_WEIGHTS, *options], catch_exceptions=False)
+        CliRunner().invoke(app, ["eval", str(file), "--weights", BIT_WEIGHTS, *options], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(("ties", "passes"), [("expected", 1), ("best", 1), ("order", 1)])

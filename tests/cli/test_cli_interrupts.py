@@ -198,7 +198,7 @@ def test_a_few_moments_of_a_short_command(arguments: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_many_moments(codes: str, tmp_path: Path) -> None:
-    run_at_moments(["eval", codes, "--csv", str(tmp_path / "out.csv"), "--curves", str(tmp_path)], 3.0, 40)
+    run_at_moments(["eval", codes, "--per-query", str(tmp_path / "out.csv"), "--curves", str(tmp_path)], 3.0, 40)
     run_at_moments(["list", "methods"], 0.6, 20)
     run_at_moments(["--help"], 0.4, 20)
     run_at_moments(["train", "mihash", "digits", "--protocol", "s1", "--bits", "8", "--set", "epochs=3"], 6.0, 20)

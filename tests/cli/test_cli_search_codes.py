@@ -99,7 +99,7 @@ def test_many_queries_without_a_number_are_summed_up(
 def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "q.npy", np.packbits(QUERY, axis=1))
     np.save(tmp_path / "d.npy", np.packbits(DATABASE, axis=1))
-    files = "--query-codes", tmp_path / "q.npy", "--database-codes", tmp_path / "d.npy"
+    files = "--array", f"query-codes={tmp_path}/q.npy", "--array", f"database-codes={tmp_path}/d.npy"
     code, printed, _ = call(capsys, "search", *files, "--bits", 32, "--bit-order", "big", "--json")
     assert (code, json.loads(printed)["ids"]) == (0, exact(10, "items"))
 
@@ -115,8 +115,8 @@ def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path
         ),
         (["no/such.npz"], "no/such.npz: no such file"),
         (["none.npy"], "none.npy: no such file"),
-        ([], "nothing to search: name a run or codes, or use --query-codes and --database-codes"),
-        (["--query-codes", "{codes}"], "nothing to search: name a run or codes"),
+        ([], "nothing to search: name a run or codes, or both query-codes and database-codes by --array"),
+        (["--array", "query-codes={codes}"], "nothing to search: name a run or codes"),
     ],
 )
 def test_a_wrong_question_is_one_line(

@@ -45,9 +45,9 @@ def test_the_help_of_every_command_fits_80_columns_and_has_a_short_option(
 def test_the_help_of_eval_shows_what_people_use_before_the_groups(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["eval", "--help"])
-    first, _, groups = capsys.readouterr().out.partition("\nOptions:")[2].partition("\nTREC files:")
-    assert all(f"  --{name} " in first for name in ("metric", "ties", "exclude-self", "json", "device"))
-    assert all(f"  --{name} " in groups for name in ("qrels", "bits", "weights", "shards")) and "-h, --help" in first
+    first, _, groups = capsys.readouterr().out.partition("\nOptions:")[2].partition("\nHow files are read:")
+    assert all(f"  --{name} " in first for name in ("metric", "ties", "exclude-self", "weights", "device"))
+    assert all(f"  --{name} " in groups for name in ("array", "bits")) and "-h, --help" in first
 
 
 def test_quiet_is_in_the_environment_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:

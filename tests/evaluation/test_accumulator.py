@@ -66,14 +66,6 @@ def test_compute_may_come_in_between_and_reset_forgets() -> None:
     assert fed(accumulator, *example())["ap"] == hashbench.score(*example(), "ap")["ap"]
 
 
-@pytest.mark.parametrize("labels", ["names", "multi-hot"])
-def test_labels_of_every_kind(labels: str) -> None:
-    query, database, of, others = example()
-    kinds = {"names": np.array(["cat", "dog", "a horse"]), "multi-hot": np.array([[1, 0], [0, 1], [1, 1]])}
-    given = query, database, kinds[labels][of], kinds[labels][others]
-    assert fed(hashbench.ScoreAccumulator("ndcg"), *given).to_dict() == hashbench.score(*given, "ndcg").to_dict()
-
-
 def test_packed_codes_show_their_bit_order_only_together() -> None:
     query, database, *labels = example()
     query[:4, 19], database[:9, 19] = -1, -1  # of these batches alone both orders could be right

@@ -19,22 +19,6 @@ def random_bits(n: int, n_bits: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 2, (n, n_bits), np.uint8)
 
 
-def test_dead_and_duplicate_bits_are_found_by_number() -> None:
-    bits = random_bits(100, 70)
-    bits[:, 3], bits[:, 66] = 0, 1
-    bits[:, 40] = bits[:, 2]
-    bits[:, 69] = 1 - bits[:, 2]
-    found = diagnose(pack(bits))
-    assert found.dead == (3, 66)
-    assert found.duplicates == ((40, 2), (69, 2))
-    np.testing.assert_allclose(found.ones, bits.mean(axis=0))
-
-
-def test_random_bits_are_neither_dead_nor_duplicate() -> None:
-    found = diagnose(pack(random_bits(200, 64)))
-    assert (found.dead, found.duplicates, found.n_distinct) == ((), (), 200)
-
-
 @given(
     seed=st.integers(0, 1000),
     n_bits=st.sampled_from([1, 9, 64, 130]),
@@ -71,13 +55,6 @@ def test_sums_of_more_ones_than_a_byte_holds() -> None:
     assert found.ones.tolist() == [1, 1, 1]
 
 
-@given(st.integers(0, 1000), st.sampled_from([1, 3, 64, 65, 130]), st.integers(1, 40))
-def test_distinct_codes_are_those_of_a_set(seed: int, n_bits: int, n: int) -> None:
-    patterns = random_bits(4, n_bits, seed)
-    bits = patterns[np.random.default_rng(seed).integers(0, 4, n)]
-    assert diagnose(pack(bits)).n_distinct == len(set(map(bytes, bits)))
-
-
 @given(st.permutations(range(11)), st.integers(1, 11), st.integers(1, 11), st.sampled_from([1, 2]))
 def test_beyond_the_limit_nothing_is_counted_whatever_the_pieces(
     order: list[int], size: int, block: int, n_words: int
@@ -103,11 +80,6 @@ def test_the_limit_is_that_of_the_diagnostics(monkeypatch: pytest.MonkeyPatch) -
 def test_nothing_has_no_codes() -> None:
     found = diagnose(pack(np.zeros((0, 2), np.uint8)))
     assert (found.n_items, found.n_distinct, found.dead) == (0, 0, (0, 1))
-
-
-def test_one_code_has_only_dead_bits() -> None:
-    found = diagnose(pack(np.array([[0, 1]], np.uint8)))
-    assert (found.n_distinct, found.dead, found.duplicates) == (1, (0, 1), ())
 
 
 def test_queries_that_meet_nothing_are_counted() -> None:

@@ -86,16 +86,6 @@ def test_metrics_over_all_queries_see_the_smaller_databases() -> None:
         np.testing.assert_array_equal(found.per_query(name), values)
 
 
-def test_multi_hot_labels() -> None:
-    codes, _ = itself()
-    labels = np.random.default_rng(0).integers(0, 2, (12, 4))
-    found = hashbench.score(codes, codes, labels, labels, "ndcg", exclude_self=True)
-    for q in range(12):
-        kept = np.arange(12) != q
-        truth = hashbench.score(codes[q : q + 1], codes[kept], labels[q : q + 1], labels[kept], "ndcg")
-        assert found.per_query("ndcg")[q] == pytest.approx(truth.per_query("ndcg")[0], nan_ok=True)
-
-
 def test_the_same_array_for_both_is_warned_of_unless_one_decides() -> None:
     codes, labels = itself()
     with pytest.warns(UserWarning, match="query_codes is database_codes: each item counts as its own nearest"):

@@ -24,19 +24,6 @@ def drawn(seed: int = 0) -> tuple[np.ndarray, ...]:
     return (*codes, *(rng.integers(0, 2, (n, 4), np.uint8) for n in (5, 40)))
 
 
-def test_levels_of_pairs_are_scored_as_the_enumeration_does() -> None:
-    rng = np.random.default_rng(3)
-    query, database = rng.integers(0, 2, (4, 3)), rng.integers(0, 2, (6, 3))
-    level = rng.choice([0, 1, 4], (4, 6))
-    level[:, 0] = 4
-    scores = hashbench.score(query, database, level, None, "ap,ndcg")
-    for q, one in enumerate(query):
-        distances = (one != database).sum(axis=1).tolist()
-        for name, measure in {"ap": oracles.average_precision, "ndcg": oracles.ndcg}.items():
-            truth = oracles.expected(measure, distances, level[q].tolist())  # type: ignore[arg-type]
-            assert scores.per_query(name)[q] == pytest.approx(truth, abs=1e-14)
-
-
 @pytest.mark.parametrize("ties", POLICIES)
 @pytest.mark.parametrize(
     "options", [{}, {"weights": [3, 1, 1, 2, 2, 1]}, {"exclude_self": np.array([4, -1, 0, 39, 7])}]

@@ -90,12 +90,6 @@ def test_a_query_without_a_value_in_one_is_left_out_of_both() -> None:
     assert compare_paired(a, b) == kept and kept.n_queries == 3 * 48
 
 
-def test_stored_in_half_the_bits_the_difference_is_the_same_to_four_digits() -> None:
-    a, b = two_methods(5, 1000)
-    stored = compare_paired([of.astype(np.float16) for of in a], [of.astype(np.float16) for of in b])
-    assert stored.difference == pytest.approx(compare_paired(a, b).difference, abs=2e-5)
-
-
 @pytest.mark.parametrize("n_splits", [1, 5])
 @pytest.mark.parametrize("rounding", [0.0, 1e-15])
 def test_equal_scores_have_difference_0_and_p_1(n_splits: int, rounding: float) -> None:
@@ -153,11 +147,6 @@ def test_the_blocks_do_not_change_the_samples(monkeypatch: pytest.MonkeyPatch) -
     whole: Paired = compare_paired(a, b)
     monkeypatch.setattr(paired, "BLOCK", 1000)
     assert compare_paired(a, b) == whole
-
-
-def test_holms_golden_example() -> None:
-    """Holm (1979): the smallest of four is multiplied by 4, the next by 3; a larger p never becomes the smaller one."""
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7))

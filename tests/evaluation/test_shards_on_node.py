@@ -100,7 +100,7 @@ def test_queries_are_found_however_they_are_named(kept: Path) -> None:
     Path("folder").mkdir()
     Path("folder/codes.npz").write_bytes(Path("q.npz").read_bytes())
     np.savez("a:b.npz", x=arrays["query_codes"], y=arrays["query_labels"])
-    by_key = Explicit("./a:b.npz:x", query_labels="a:b.npz:y", layout="items-by-bits")
+    by_key = Explicit({"query_codes": "./a:b.npz:x", "query_labels": "a:b.npz:y"}, layout="items-by-bits")
     for of in (Source((Path("folder"),), source().explicit), Source((), by_key)):
         away, read, names = elsewhere(task(of))
         assert_equal(run_on_this_node(away, read), count(of).run())

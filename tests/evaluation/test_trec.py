@@ -51,9 +51,8 @@ def average_precision(ranking: list[str], relevant: dict[str, int]) -> float:
 def test_ap_of_the_files_is_ap_in_database_order(codes: CodeSet, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("trec")
     query, database = pack(codes.query), pack(codes.database)
-    trec.write_run(folder / "run", query, database)
-    trec.write_qrels(folder / "qrels", codes.relevance)
-    run, qrels = read_run(folder / "run"), read_qrels(folder / "qrels")
+    trec.write_trec(folder, query, database, codes.relevance)
+    run, qrels = read_run(folder / "run.txt"), read_qrels(folder / "qrels.txt")
     counted = count(query, database, codes.relevance)
     in_order = ties.in_order(hamming(query, database), codes.relevance)
     ordered = metrics.evaluate_with_extremes(counted, Metrics.parse(["ap"]), "order", in_order)["ap"].values
@@ -64,26 +63,25 @@ def test_ap_of_the_files_is_ap_in_database_order(codes: CodeSet, tmp_path_factor
         np.testing.assert_allclose(ordered[q], expected, atol=1e-12)
 
 
-def test_the_level_is_the_number_of_shared_labels(tmp_path: Path) -> None:
-    labels = from_labels(np.array([[1, 1, 0]], np.uint8), np.array([[1, 1, 1], [0, 0, 1], [0, 1, 0]], np.uint8))
-    trec.write_qrels(tmp_path / "qrels", labels)
-    assert (tmp_path / "qrels").read_text() == "q0 0 d0 2\nq0 0 d2 1\n"
-
-
-def test_depth_keeps_the_nearest_and_of_the_tied_the_first(tmp_path: Path) -> None:
+def test_depth_keeps_the_nearest_and_of_the_tied_the_first_and_levels_are_shared_labels(tmp_path: Path) -> None:
     database = np.array([[1, 1], [0, 1], [1, 0], [0, 1], *[[1, 1]] * 7], np.uint8)
-    trec.write_run(tmp_path / "run", pack(np.zeros((1, 2), np.uint8)), pack(database), depth=2)
-    assert (tmp_path / "run").read_text() == "q0 Q0 d01 1 1 hashbench\nq0 Q0 d02 2 1 hashbench\n"
+    labels = from_labels(np.array([[1, 1]], np.uint8), database)
+    trec.write_trec(tmp_path, pack(np.zeros((1, 2), np.uint8)), pack(database), labels, depth=2)
+    assert (tmp_path / "run.txt").read_text() == "q0 Q0 d01 1 1 hashbench\nq0 Q0 d02 2 1 hashbench\n"
+    assert (tmp_path / "qrels.txt").read_text().splitlines()[:4] == [
+        "q0 0 d00 2",
+        "q0 0 d01 1",
+        "q0 0 d02 1",
+        "q0 0 d03 1",
+    ]
 
 
 def test_pieces_of_the_database_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     query, database = (pack(rng.integers(0, 2, (n, 6), np.uint8)) for n in (5, 100))
     labels = from_labels(rng.integers(0, 3, 5), rng.integers(0, 3, 100))
-    trec.write_run(tmp_path / "whole", query, database, depth=20)
-    trec.write_qrels(tmp_path / "whole.qrels", labels)
+    trec.write_trec(tmp_path / "whole", query, database, labels)
     monkeypatch.setattr(trec, "DATABASE_BLOCK", 7)
-    trec.write_run(tmp_path / "pieces", query, database, depth=20)
-    trec.write_qrels(tmp_path / "pieces.qrels", labels)
-    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert (tmp_path / "pieces.qrels").read_bytes() == (tmp_path / "whole.qrels").read_bytes()
+    trec.write_trec(tmp_path / "pieces", query, database, labels)
+    for name in ("run.txt", "qrels.txt"):
+        assert (tmp_path / "pieces" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

@@ -73,6 +73,25 @@ def h5(path: Path, arrays: Arrays) -> Path:
     return path.with_suffix(".h5")
 
 
+def mat_73(path: Path, arrays: Arrays) -> Path:
+    """As MATLAB writes v7.3: HDF5 behind a block of text, matrices transposed, their class beside them; in chunks."""
+    with h5py.File(path.with_suffix(".mat"), "w", userblock_size=512) as file:
+        for name, array in arrays.items():
+            dataset = file.create_dataset(name, data=np.atleast_2d(array).T, chunks=np.ndim(array) > 0 or None)
+            kinds = {"u": "uint8", "b": "logical"}
+            dataset.attrs["MATLAB_class"] = np.bytes_(kinds.get(np.asarray(array).dtype.kind, "double"))
+    with path.with_suffix(".mat").open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(128))
+    return path.with_suffix(".mat")
+
+
+def pt(path: Path, arrays: Arrays) -> Path:
+    import torch
+
+    torch.save({name: torch.tensor(array) for name, array in arrays.items()}, path.with_suffix(".pt"))
+    return path.with_suffix(".pt")
+
+
 FILES: tuple[Writer, ...] = (npz, npz_deflated, mat, mat_deflated, h5)
 EVERY: tuple[Writer, ...] = (*FILES, npy)
 

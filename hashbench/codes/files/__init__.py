@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ from hashbench.codes.files._find import (
 from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import checked_ids as checked_item_ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
-from hashbench.codes.files._layout import CODE_ROLES, LAYOUTS, arrange, is_text
+from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES, LAYOUTS, arrange, is_text
 from hashbench.codes.files._saved import CodeStream, SavedCodes, UnreadCodes, regrouped
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
@@ -38,7 +38,10 @@ from hashbench.relevance.neighbours import NeighbourRelevance, checked_ids
 
 __all__ = [
     "BIT_WEIGHTS",
+    "CODE_ROLES",
     "FORMATS",
+    "IDS",
+    "LABEL_ROLES",
     "NAMINGS",
     "QUERY_ACTIVATIONS",
     "SUFFIXES",
@@ -48,9 +51,14 @@ __all__ = [
     "Ids",
     "SavedCodes",
     "StoredArray",
-]
-__all__ += ["array_at", "arrays_in", "attributes_of", "file_meant", "files_of", "ids_in", "is_whole", "load"]
-__all__ += [
+    "array_at",
+    "arrays_in",
+    "attributes_of",
+    "file_meant",
+    "files_of",
+    "ids_in",
+    "is_whole",
+    "load",
     "load_codes",
     "load_database",
     "load_ids",
@@ -78,15 +86,10 @@ Sources = Path | Sequence[Path]
 class Explicit:
     """The user's description of the files, used in place of what names, lengths and padding suggest."""
 
-    query_codes: str | None = None  # FILE or FILE:KEY, as the other arrays and the ids
-    database_codes: str | None = None
-    query_labels: str | None = None
-    database_labels: str | None = None
+    places: Mapping[str, str] = field(default_factory=dict)  # of arrays by role: FILE, FILE:KEY, or KEY of a source
     bits: int | None = None  # of packed codes
     bit_order: Literal["big", "little"] | None = None  # the bit of a byte that comes first: little in faiss
     layout: Literal["items-by-bits", "bits-by-items"] | None = None
-    query_ids: str | None = None
-    database_ids: str | None = None
 
     def __post_init__(self) -> None:
         if self.bits is not None:
@@ -94,11 +97,6 @@ class Explicit:
         for option, value, known in (("bit-order", self.bit_order, BIT_ORDERS), ("layout", self.layout, LAYOUTS)):
             if value not in (None, *known):
                 raise HashbenchError(f"--{option} {value}: one of {', '.join(known)}")
-
-    @property
-    def names_no_array(self) -> bool:
-        """True where all arrays are to be found by their names."""
-        return all(getattr(self, role) is None for role in (*ROLES, *IDS))
 
 
 def is_whole(source: Path, with_labels: bool = True) -> bool:
@@ -156,13 +154,13 @@ def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes
         _, database, notes = load_codes(path, explicit=explicit)
         return database, notes
     beside = {name: array() for name, array in arrays_in(path).items() if name in (N_BITS, LAYOUT)}
-    stored = array_at(place, "database_codes", "it as")
+    stored = array_at(place, "database_codes", "it as ")
     _refuse_vectors(stored)
-    n_bits = _n_bits([stored], beside.get(N_BITS), explicit)
+    n_bits = _n_bits(beside.get(N_BITS), explicit)
     layout = explicit.layout or _layout(beside.get(LAYOUT))
     codes = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
     database, notes = _codes.read_database(codes, explicit.bit_order)
-    return database, [*_notes_of_texts({"database_codes": stored}, codes.n_bits), *codes.notes[:1], *notes]
+    return database, [*codes.notes[:1], *notes]
 
 
 def _refuse_vectors(stored: StoredArray) -> None:
@@ -211,7 +209,7 @@ def load_with_neighbours(
     neighbour, the nearest first, -1 for none. ``k`` None is 10, or all where there are fewer.
     """
     saved = _open(sources, explicit, with_labels=False)
-    stored = array_at(place, "neighbours", "--neighbours", _paths(sources))
+    stored = array_at(place, "neighbours", "--neighbours ", _paths(sources))
     if k is not None and len(stored.shape) == 2 and k > stored.shape[1] > 0:
         raise HashbenchError(f"--k {k}: {stored.where} has {stored.shape[1]} neighbours of each query")
     query, database, notes = _codes.read(saved.codes, explicit.bit_order)
@@ -233,7 +231,7 @@ def weights_at(place: str, sources: Sequence[Path], query: Codes) -> NDArray[Any
     Activations [q, n_bits], of which ``query`` are the signs, give weights [q, n_bits]: their absolute values.
     """
     n_bits = query.n_bits
-    stored = array_at(place, BIT_WEIGHTS, "--weights", sources)
+    stored = array_at(place, BIT_WEIGHTS, "--weights ", sources)
     if stored.shape == (len(query), n_bits) and len(query) > 1 and stored.dtype.kind == "f":
         with retold(lambda fault: f"{stored.where}: {fault}", HashbenchError):
             return magnitudes(stored.whole(), query)
@@ -249,13 +247,11 @@ def opened(
     sources: Sources = (),
     *,
     explicit: Explicit = Explicit(),
-    streamed: bool | None = None,  # None: where the database takes more than ``held_bytes``
-    training: tuple[str, str] | None = None,  # codes and labels that are read in place of the database
-    held_bytes: int | None = None,  # None: ``HELD_BYTES``
+    held_bytes: float | None = None,  # None: ``HELD_BYTES``
     with_ids: bool = True,
 ) -> SavedCodes | CodeStream:
-    """Reads as ``load`` does, or, if ``streamed``, leaves the database to be read piece by piece, if its file can."""
-    saved = _open(sources, explicit, training, with_ids=with_ids)
+    """Reads as ``load`` does, but leaves a database of more than ``held_bytes`` to be read piece by piece."""
+    saved = _open(sources, explicit, with_ids=with_ids)
     database = saved.codes.database
     labels = saved.codes.labels[1]
     # in memory: packed codes, and labels of eight bytes a class id or one byte a label
@@ -264,12 +260,12 @@ def opened(
     n_bytes = database.shape[0] * (code_bytes + label_bytes)
     if held_bytes is None:
         held_bytes = HELD_BYTES
-    is_large = streamed is None and n_bytes > held_bytes
-    if streamed or (is_large and database.by_rows):
+    if n_bytes <= held_bytes:
+        return saved.load()
+    if database.by_rows:
         return saved.stream()
-    if is_large:
-        note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
-        saved.notes.append(note)
+    note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
+    saved.notes.append(note)
     return saved.load()
 
 
@@ -282,35 +278,27 @@ def shape_of(sources: Sources, *, explicit: Explicit) -> tuple[int, int]:
 def _open(
     sources: Sources,
     explicit: Explicit,
-    training: tuple[str, str] | None = None,
     *,
     with_ids: bool = True,
     with_labels: bool = True,
 ) -> UnreadCodes:
     paths = _paths(sources)
-    needed: tuple[str, ...] = CODE_ROLES
-    may_be_named: tuple[str, ...] = CODE_ROLES
-    if with_labels:
-        needed = ROLES
-        may_be_named = (*ROLES, *IDS)
-    arrays = find(paths, {role: getattr(explicit, role) for role in may_be_named}, needed)
+    needed = ROLES if with_labels else CODE_ROLES
+    arrays = find(paths, explicit.places, needed)
     where = ", ".join(map(str, paths)) or arrays["query_codes"].where
     ids = [arrays.get(name) for name in IDS]
-    if with_labels and (explicit.query_ids or explicit.database_ids) and None in ids:
+    if explicit.places.keys() & set(IDS) and None in ids:
         only = IDS[ids[0] is None]
-        raise HashbenchError(f"{where}: --query-ids and --database-ids go together: only {only} is there")
+        raise HashbenchError(f"{where}: query_ids and database_ids go together: only {only} is there")
     roles = {role: arrays[role] for role in needed}
-    for what, place in zip(("codes", "labels"), training or (), strict=False):
-        roles[f"database_{what}"] = array_at(place, f"database_{what}", f"--train-{what}", paths)
-        where += f", --train-{what} {place} as database_{what}"
-    n_bits = _n_bits([roles[role] for role in CODE_ROLES], arrays.get(N_BITS), explicit)
+    n_bits = _n_bits(arrays.get(N_BITS), explicit)
     codes = arrange(where, roles, n_bits, explicit.layout or _layout(arrays.get(LAYOUT)))
-    notes = [*_notes_of_texts(roles, codes.n_bits), *codes.notes]
+    notes = list(codes.notes)
     if codes.transposed:
         notes.append(f"{where}: codes are bits x items")
     if any(labels.transposed for labels in codes.labels):
         notes.append(f"{where}: labels are labels x items")
-    if training is not None or not with_ids:
+    if not with_ids:
         ids = [None, None]
     return UnreadCodes(codes, ids, notes, explicit.bit_order)
 
@@ -321,18 +309,13 @@ def _paths(sources: Sources) -> list[Path]:
     return list(sources)
 
 
-def _n_bits(codes: Sequence[StoredArray], beside: StoredArray | None, explicit: Explicit) -> int | None:
-    """The code length that the user, the array ``beside`` the codes or the format of their file says; else None."""
+def _n_bits(beside: StoredArray | None, explicit: Explicit) -> int | None:
+    """The code length that the user or the array ``beside`` the codes says; else None."""
     if explicit.bits is not None:
         return explicit.bits
     if beside is not None:
         return _check_bits(beside.where, beside.integer())
-    return next((stored.packed_bits for stored in codes if stored.packed_bits is not None), None)
-
-
-def _notes_of_texts(roles: Mapping[str, StoredArray], n_bits: int) -> list[str]:
-    texts = [stored for role, stored in roles.items() if role in CODE_ROLES and is_text(stored)]
-    return [f"{stored.where}: texts of hexadecimal digits or of 0 and 1, read as {n_bits} bits" for stored in texts]
+    return None
 
 
 def _check_bits(name: str, n_bits: int) -> int:

@@ -6,13 +6,14 @@ from functools import partial
 from itertools import chain, product
 from pathlib import Path
 
-from hashbench.codes.files import faiss, h5, mat, npy, npz, pt, txt, vecs
+from hashbench.codes.files import h5, mat, npy, npz, pt, vecs
 from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 
-FORMATS = {"faiss": faiss, "h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt, "txt": txt}
-SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth", ".txt", ".faiss")  # of files of codes
+FORMATS = {"h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt}
+SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes
+NAME_EACH = "name each array, as in --array query-codes=FILE:KEY"
 # arrays that may be beside the codes
 N_BITS = "n_bits"
 LAYOUT = "layout"
@@ -100,14 +101,11 @@ def _format(path: Path) -> str:
             return name
     if path.suffix in pt.SUFFIXES:
         return "pt"
-    raise HashbenchError(
-        f"{path}: not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file: it begins like none of them"
-    )
+    raise HashbenchError(f"{path}: not a readable .npz, .npy, .mat, .h5 or .pt file: it begins like none of them")
 
 
-def find(sources: Sequence[Path], explicit: Mapping[str, str | None], roles: Sequence[str]) -> dict[str, StoredArray]:
-    """The arrays of ``roles`` as ``explicit`` says, else by name in ``sources``; and code length, layout and ids."""
-    places = {role: place for role, place in explicit.items() if place is not None}
+def find(sources: Sequence[Path], places: Mapping[str, str], roles: Sequence[str]) -> dict[str, StoredArray]:
+    """The arrays of ``roles`` in their ``places``, else by name in ``sources``; and code length, layout and ids."""
     beside = [*sources, *(path for path, _ in map(parted, places.values()) if path.is_file())]
     explicit_arrays = {role: array_at(place, role, beside=beside) for role, place in places.items()}
     needed = [role for role in roles if role not in explicit_arrays]
@@ -140,8 +138,8 @@ def array_at(place: str, role: str, option: str | None = None, beside: Sequence[
             names_of_role.update(*(naming.names(role) for naming in NAMINGS))
         fitting = [name for name in arrays if name in names_of_role]
     if len(fitting) != 1:
-        option = option or f"--{role.replace('_', '-')}"
-        raise HashbenchError(f"{path}: which array is it? say {option} {path}:KEY; it holds {_some(arrays)}")
+        option = option or f"--array {role.replace('_', '-')}="
+        raise HashbenchError(f"{path}: which array is it? say {option}{path}:KEY; it holds {_listed(arrays)}")
     return arrays[fitting[0]]()
 
 
@@ -180,8 +178,7 @@ def files_of(source: Path) -> list[Path]:
     if len(containers) == 1:
         return containers
     known = "as a known code base names codes, such as tst_binary.npy or database_code.npy"
-    advice = "name the files with --query-codes, --database-codes and so on"
-    raise HashbenchError(f"{source}: no file in it is named {known}: {advice}")
+    raise HashbenchError(f"{source}: no file in it is named {known}: {NAME_EACH}")
 
 
 def _known_end(stem: str) -> str | None:
@@ -200,8 +197,7 @@ def _one_namespace(files: Mapping[str, Arrays]) -> Arrays:
             if len(arrays) == 1 and key == Path(file).stem:
                 name = _known_end(key) or key
             if name in names and name in KNOWN:
-                advice = "name the files of one run, or each array with --query-codes, --database-codes and so on"
-                raise HashbenchError(f"{file}: {name} is in {names[name][0]} too: {advice}")
+                raise HashbenchError(f"{file}: {name} is in {names[name][0]} too: {NAME_EACH}")
             names[name] = file, one
     return {name: one for name, (_, one) in names.items()}
 
@@ -220,8 +216,7 @@ def _guess(where: str, names: Arrays, needed: Sequence[str]) -> dict[str, str]:
         names_of_roles = tuple(_named(where, naming, role, names) for role in needed)
         origins[names_of_roles] = naming.origin
     if len(origins) > 1:
-        which = "say which with --query-codes, --database-codes and so on"
-        raise HashbenchError(f"{where}: these names are used by {' and by '.join(origins.values())}: {which}")
+        raise HashbenchError(f"{where}: these names are used by {' and by '.join(origins.values())}: {NAME_EACH}")
     (names_of_roles,) = origins
     return dict(zip(needed, names_of_roles, strict=True))
 
@@ -234,8 +229,7 @@ def _lacking(naming: Naming, needed: Sequence[str], names: Arrays) -> list[str]:
 def _named(where: str, naming: Naming, role: str, names: Arrays) -> str:
     present = [name for name in naming.names(role) if name in names]
     if len(present) > 1:
-        which = f"{' and '.join(present)} could all be {role}"
-        raise HashbenchError(f"{where}: {which}: say which with --{role.replace('_', '-')}")
+        raise HashbenchError(f"{where}: {' and '.join(present)} could all be {role}: {NAME_EACH}")
     return present[0]
 
 
@@ -244,11 +238,11 @@ def _missing(
 ) -> HashbenchError:
     roles = ROLES if set(needed) - set(CODE_ROLES) else CODE_ROLES
     expected = ", ".join(naming.names(role)[0] for role in roles)
-    option = f"--{missing.replace('_', '-')} FILE:KEY; there is {_some(names)}"
+    option = f"--array {missing.replace('_', '-')}=FILE:KEY; there is {_listed(names)}"
     return HashbenchError(f"{where or 'codes'}: {missing} is missing: {expected} are expected, or {option}")
 
 
-def _some(names: Iterable[str]) -> str:
+def _listed(names: Iterable[str]) -> str:
     shown = sorted(map(printable, names))
     if len(shown) > 12:
         shown[12:] = ["..."]

@@ -14,7 +14,6 @@ from hashbench.codes.files._layout import StoredCodes, is_packed
 from hashbench.codes.files._stored import StoredArray
 from hashbench.codes.packed import Codes, block_items
 from hashbench.codes.values import interpret
-from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import LabelRelevance, Labels
 from hashbench.relevance.neighbours import NeighbourRelevance
 
@@ -152,13 +151,9 @@ class UnreadCodes:
         return _whole_ids(query_ids, codes.query.shape[0]), _whole_ids(database_ids, codes.database.shape[0])
 
     def stream(self) -> CodeStream:
-        """The queries in memory; raises HashbenchError where the file does not store the database item by item."""
+        """The queries in memory, and the database, which its file stores item by item, to be read."""
         codes = self.codes
         n_bits = codes.n_bits
-        if not codes.database.by_rows:
-            why = "it cannot be read item by item, as the bits of an item are far apart"
-            advice = "save items x bits as .npz, .npy or HDF5; this file cannot be combined with --stream"
-            raise HashbenchError(f"{codes.database.where}: {why}: {advice}")
         packer = Packer(codes.query, n_bits)
         rows = packer.whole()
         last_byte = packer.last_byte(rows)

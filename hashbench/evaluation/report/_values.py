@@ -1,19 +1,21 @@
 """The report for programs: values for JSON, records for CSV of a metric or a query each, curves as CSV and pictures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hashbench.evaluation import trec
 from hashbench.evaluation.conventions import CONVENTIONS, Values
-from hashbench.evaluation.curves import curves_of, write_picture, write_picture_of_pairs
+from hashbench.evaluation.curves import curve_of_pairs, curves_of, write_picture
 from hashbench.evaluation.diagnostics import CodeDiagnostics
 from hashbench.evaluation.report._evaluation import Evaluation
 from hashbench.evaluation.scores import Scores
 from hashbench.foundation.files import all_or_none, atomic, csv_text, write_text
-from hashbench.histogram import Histogram
+from hashbench.metrics import Metrics
 from hashbench.showing.sheet import Grid, records
 
 COLUMNS = ("metric", "ties", "mean", "std", "worst", "best", "n_queries", "n_empty")
@@ -83,42 +85,45 @@ def _lines(scores: Scores) -> Iterator[list[Any]]:
         yield [line[column] for column in COLUMNS]
 
 
-def write_per_query(path: Path, scores: Scores, counted: Histogram) -> None:
-    """Writes one line per query to ``path``: its number of relevant items and its metrics, blank if left out."""
-    values = [scores.per_query(name) for name in scores]
-    columns = [map(_blank_nan, metric.tolist()) for metric in values]
-    rows = zip(range(scores.n_queries), counted.n_relevant.tolist(), *columns, strict=True)
-    _write(path, ("query", "n_relevant", *scores), rows)
+def write_files(
+    found: Evaluation, *, per_query: Path | None, curves: Path | None, trec_folder: Path | None = None
+) -> None:
+    """Writes the files that are asked for, all or none."""
+    with all_or_none():
+        if per_query is not None:
+            _write_per_query(per_query, found)
+        if curves is not None:
+            _write_curves(curves, found)
+        if trec_folder is not None:
+            assert found.items is not None, "TREC files need the items"
+            depth = max(trec.DEPTH, *(metric.rank or 0 for metric in Metrics.parse(found.scores)))
+            items = found.items
+            trec.write_trec(trec_folder, items.query, items.database, items.relevance, depth=depth, own=found.own)
+
+
+def _write_per_query(path: Path, found: Evaluation) -> None:
+    """Writes a line for each query: its number of relevant items and its metrics, blank where it is left out."""
+    scores = found.scores
+    columns = {"query": np.arange(scores.n_queries), "n_relevant": found.evidence.histogram.n_relevant}
+    _write(path, {**columns, **{name: scores.per_query(name) for name in scores}})
+
+
+def _write_curves(folder: Path, found: Evaluation) -> None:
+    """Writes curves as .csv and .png; raises HashbenchError if no query has a relevant item."""
+    curves = curves_of(found.evidence.histogram)
+    if found.pairs is not None:
+        curves.append(curve_of_pairs(found.pairs))
+    for curve in curves:
+        _write(folder / f"{curve.name}.csv", {column: curve.values[column] for column in curve.columns})
+        with atomic(folder / f"{curve.name}.png") as temporary:
+            write_picture(temporary, curve)
+
+
+def _write(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+    values = (map(_blank_nan, column.tolist()) for column in columns.values())
+    write_text(path, csv_text(columns, zip(*values, strict=True)))
 
 
 def _blank_nan(value: float) -> float | None:
     """The value of a CSV file's cell: None, which is blank, for NaN."""
     return None if np.isnan(value) else value
-
-
-def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    write_text(path, csv_text(header, rows))
-
-
-def write_pairs(folder: Path, found: Evaluation) -> None:
-    """Writes pairs.csv, a line a radius, and pairs.png; nothing where pairs are not reported."""
-    if found.pairs is None:
-        return
-    columns = (map(_blank_nan, values.tolist()) for values in found.pairs.values())
-    _write(folder / "pairs.csv", list(found.pairs), zip(*columns, strict=True))
-    with atomic(folder / "pairs.png") as temporary:
-        write_picture_of_pairs(temporary, found.pairs, found.pair_precision, found.pair_radius)
-
-
-def write_curves(folder: Path, counted: Histogram) -> list[Path]:
-    """Writes three curves as .csv and .png, all or none; raises HashbenchError if no query has a relevant item."""
-    written: list[Path] = []
-    with all_or_none():
-        for curve in curves_of(counted):
-            data, picture = folder / f"{curve.name}.csv", folder / f"{curve.name}.png"
-            columns = (map(_blank_nan, curve.values[column].tolist()) for column in curve.columns)
-            _write(data, curve.columns, zip(*columns, strict=True))
-            with atomic(picture) as temporary:
-                write_picture(temporary, curve)
-            written += [data, picture]
-    return written

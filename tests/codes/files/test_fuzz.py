@@ -42,36 +42,16 @@ def h5_names(path: Path, arrays: dict[str, Any]) -> Path:
     return path.with_suffix(".h5")
 
 
-def mat_73(path: Path, arrays: dict[str, Any]) -> Path:
-    """As MATLAB writes v7.3: HDF5 of transposed matrices, each with its class."""
-    with h5py.File(path.with_suffix(".mat"), "w", userblock_size=512) as file:
-        for name, array in arrays.items():
-            file.create_dataset(name, data=np.atleast_2d(array).T, compression="gzip")
-            file[name].attrs["MATLAB_class"] = np.bytes_("double")
-    return path.with_suffix(".mat")
-
-
-def pt(path: Path, arrays: dict[str, Any]) -> Path:
-    import torch
-
-    torch.save({name: torch.from_numpy(array) for name, array in arrays.items()}, path.with_suffix(".pt"))
-    return path.with_suffix(".pt")
-
-
-def npy(path: Path, arrays: dict[str, Any]) -> Path:
-    return damaged_codes.npy(path, arrays)
-
-
 WRITERS: tuple[Callable[[Path, dict[str, Any]], Path], ...] = (
     damaged_codes.npz,
     damaged_codes.npz_deflated,
-    npy,
+    damaged_codes.npy,
     damaged_codes.mat,
     damaged_codes.mat_deflated,
     damaged_codes.h5,
     h5_names,
-    mat_73,
-    pt,
+    damaged_codes.mat_73,
+    damaged_codes.pt,
 )
 
 

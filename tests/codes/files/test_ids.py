@@ -1,6 +1,5 @@
 """Ids of items are compared exactly: integers of any type and size, texts and bytes, in any number of pieces."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,14 +8,10 @@ import pytest
 import scipy.io
 from hypothesis import given
 from hypothesis import strategies as st
-from support.command_line import status
 
 from hashbench.codes import files, pack
 from hashbench.codes.files import SavedCodes, rows_of_ids
-from hashbench.evaluation.compare import Side, compare
 from hashbench.foundation.errors import HashbenchError
-from hashbench.histogram import count
-from hashbench.metrics import Metrics
 from hashbench.relevance.labels import ClassRelevance
 
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i8", ">u8"]
@@ -77,42 +72,6 @@ def test_integers_are_no_texts() -> None:
         saved.rows_in_database()
 
 
-def large(more: int, types: tuple[str, str], path: Path) -> Path:
-    """Codes whose ids are beyond 2^53 and far apart: 20 queries and 60 items, whose ids are larger by ``more``."""
-    rng = np.random.default_rng(0)
-    codes = [pack(rng.integers(0, 2, (n, 12)) > 0) for n in (20, 60)]
-    relevance = ClassRelevance(rng.integers(0, 3, 20), rng.integers(0, 3, 60))
-    ids = [np.arange(n, dtype=dtype) * 1024 + (1 << 60) for n, dtype in zip((20, 60), types, strict=True)]
-    ids[1] += ids[1].dtype.type(more)
-    files.save(path, SavedCodes(*codes, relevance, query_ids=ids[0], database_ids=ids[1]))
-    return path
-
-
-@pytest.mark.parametrize("types", [("i8", "u8"), ("u8", "i8"), ("u8", "u8")])
-@pytest.mark.parametrize(("more", "n_shared"), [(1, 0), (10 * 1024, 10), (0, 20)])
-def test_exclude_self_and_the_leak_do_not_depend_on_the_type(
-    types: tuple[str, str], more: int, n_shared: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    reports = []
-    for dtypes in (("i8", "i8"), types):
-        assert status("eval", str(large(more, dtypes, tmp_path / "codes.npz")), "--exclude-self", "--json") == 0
-        reports.append(json.loads(capsys.readouterr().out))
-    assert reports[0]["metrics"] == reports[1]["metrics"]
-    assert [report["leak"]["ids_in_database"] for report in reports] == [n_shared] * 2
-    assert [report["excluded_self"] for report in reports] == [n_shared] * 2
-
-
-def test_the_queries_of_two_files_are_the_same_whatever_their_type() -> None:
-    rng = np.random.default_rng(0)
-    codes = pack(rng.integers(0, 2, (30, 8)) > 0)
-    relevance = ClassRelevance(*[rng.integers(0, 3, 30)] * 2)
-    sides = [
-        Side("a", count(codes, codes, relevance), np.arange(30, dtype=dtype) + (1 << 60)) for dtype in ("i8", "u8")
-    ]
-    comparison = compare(*sides, Metrics.parse("ap"), samples=50, interval=0.95)
-    assert (comparison.same_by, comparison.metrics["ap"].difference) == ("their ids", 0.0)
-
-
 @pytest.mark.parametrize("convert", [np.int32, np.float64, lambda ids: ids[:, None]])
 def test_ids_of_matlab_are_read_in_any_direction(convert: Callable[..., np.ndarray], tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
@@ -125,7 +84,7 @@ def test_ids_of_matlab_are_read_in_any_direction(convert: Callable[..., np.ndarr
     saved = files.load(tmp_path / "codes.mat")
     assert saved.query_ids.tolist() == [7, 3]
     assert saved.rows_in_database().tolist() == [-1, 3]
-    assert files.opened(tmp_path / "codes.mat", streamed=False).ids_in_database() == 1
+    assert files.opened(tmp_path / "codes.mat").ids_in_database() == 1
 
 
 def test_ids_that_are_no_whole_numbers_are_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from support.damaged_codes import Arrays, Writer, npy, npz
 from support.small_pieces import small_pieces
 from support.together import together
 
@@ -25,44 +26,24 @@ CODES = {f"{side}_codes": rng.integers(0, 2, (n, 12), np.uint8) for side, n in (
 LABELS = {"query_labels": NAMES[QUERY_IDS], "database_labels": np.append(NAMES[DATABASE_IDS[:-1]], "owl")}
 
 
-def npz(folder: Path) -> Path:
-    np.savez(folder / "codes.npz", **CODES, **LABELS)
-    return folder / "codes.npz"
+def encoded(texts: np.ndarray) -> np.ndarray:
+    return np.strings.encode(texts, "utf-8")
 
 
-def npz_of_bytes(folder: Path) -> Path:
-    encoded = {name: np.array([text.encode() for text in texts]) for name, texts in LABELS.items()}
-    np.savez(folder / "codes.npz", **CODES, **encoded)
-    return folder / "codes.npz"
+def h5(path: Path, content: Arrays) -> Path:
+    with h5py.File(path.with_suffix(".h5"), "w") as file:
+        file.update(content)
+    return path.with_suffix(".h5")
 
 
-def npz_columns(folder: Path) -> Path:
-    np.savez(folder / "codes.npz", **CODES, **{name: texts[:, None] for name, texts in LABELS.items()})
-    return folder / "codes.npz"
-
-
-def npy(folder: Path) -> Path:
-    for name, array in (CODES | LABELS).items():
-        np.save(folder / f"{name}.npy", array)
-    return folder
-
-
-def h5(folder: Path) -> Path:
-    with h5py.File(folder / "codes.h5", "w") as file:
-        for name, array in CODES.items():
-            file[name] = array
-        for name, texts in LABELS.items():
-            file.create_dataset(name, data=texts.astype(object), dtype=h5py.string_dtype())
-    return folder / "codes.h5"
-
-
-def h5_fixed(folder: Path) -> Path:
-    with h5py.File(folder / "codes.h5", "w") as file:
-        for name, array in CODES.items():
-            file[name] = array
-        for name, texts in LABELS.items():
-            file[name] = np.array([text.encode() for text in texts])
-    return folder / "codes.h5"
+WAYS = [
+    (npz, np.array),
+    (npz, encoded),
+    (npz, lambda texts: texts[:, None]),
+    (npy, np.array),
+    (h5, lambda texts: texts.astype(object)),
+    (h5, encoded),
+]
 
 
 def levels(relevance: LabelRelevance) -> np.ndarray:
@@ -72,13 +53,13 @@ def levels(relevance: LabelRelevance) -> np.ndarray:
 TRUTH = (LABELS["query_labels"][:, None] == LABELS["database_labels"]) & (LABELS["query_labels"] != "")[:, None]
 
 
-@together("written", [npz, npz_of_bytes, npz_columns, npy, h5, h5_fixed])
+@together(("write", "change"), WAYS)
 def test_names_are_read_as_classes(
-    written: Callable[[Path], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Writer, change: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_pieces(monkeypatch, slab_bytes=100, items=16)
-    path = written(tmp_path)
-    loaded, streamed = (files.opened(path, streamed=streamed) for streamed in (False, True))
+    path = write(tmp_path / "codes", CODES | {name: change(texts) for name, texts in LABELS.items()})
+    loaded, streamed = (files.opened(path, held_bytes=held_bytes) for held_bytes in (1 << 20, 0))
     assert isinstance(loaded, SavedCodes) and isinstance(streamed, CodeStream)
     np.testing.assert_array_equal(levels(loaded.relevance), TRUTH)
     pieces = [levels(relevance) for _, relevance in streamed.pieces()]
@@ -107,9 +88,9 @@ def test_names_that_are_none_are_said_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_text_that_is_no_name_is_refused(tmp_path: Path) -> None:
-    path = h5(tmp_path)
-    with h5py.File(path, "a") as file:
-        file["query_labels"][0] = "x" * 5000
+    texts = LABELS["query_labels"].astype(object)
+    texts[0] = "x" * 5000
+    path = h5(tmp_path / "codes", CODES | {"query_labels": texts, "database_labels": np.full(40, "cat", object)})
     with pytest.raises(
         HashbenchError, match="query_labels: cannot be read: a text of 5000 characters: names have at most 1000"
     ):
@@ -117,17 +98,16 @@ def test_a_text_that_is_no_name_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
-    path = npz(tmp_path)
+    path = npz(tmp_path / "codes", CODES | LABELS)
     np.save(tmp_path / "other.npy", np.zeros((9, 12), np.uint8))
     with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
         warnings.simplefilter("ignore")  # zipfile warns of the second
         archive.write(tmp_path / "other.npy", "query_codes.npy")
-    for streamed in (False, True):
-        with pytest.raises(HashbenchError) as caught:
-            files.opened(path, streamed=streamed)
-        assert str(caught.value) == (
-            f"{path}: query_codes is in it twice, and which one is meant cannot be known: save it once"
-        )
+    with pytest.raises(HashbenchError) as caught:
+        files.load(path)
+    assert str(caught.value) == (
+        f"{path}: query_codes is in it twice, and which one is meant cannot be known: save it once"
+    )
 
 
 def test_names_that_share_a_part_are_one_class_each_and_a_note_says_so(tmp_path: Path) -> None:
@@ -141,8 +121,8 @@ def test_names_that_share_a_part_are_one_class_each_and_a_note_says_so(tmp_path:
     np.savez(tmp_path / "codes.npz", **arrays)
     explicit = files.Explicit(layout="items-by-bits")
     note = f"{tmp_path}/codes.npz: query_labels: names such as sky cat are read as one class each; for several labels"
-    for streamed in (False, True):
-        saved = files.opened(tmp_path / "codes.npz", explicit=explicit, streamed=streamed)
+    for held_bytes in (1 << 20, 0):
+        saved = files.opened(tmp_path / "codes.npz", explicit=explicit, held_bytes=held_bytes)
         relevant = np.concatenate([relevance.block(slice(None), slice(None)) for _, relevance in saved.pieces()])
         assert relevant.tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
         assert [line.startswith(note) for line in saved.notes] == [True]

@@ -1,13 +1,11 @@
 """The codes file: what it may hold, and what is said about anything else."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
 from support.together import together
 
@@ -61,36 +59,9 @@ def test_the_file_holds_bytes_of_0_and_1_items_by_bits(tmp_path: Path) -> None:
         assert np.array_equal(archive["database_labels"], IDS[1])
 
 
-@together("kind", [np.uint8, np.bool_, np.int64, np.float32, np.float64])
-def test_0_and_1_of_any_numeric_type(tmp_path: Path, kind: type) -> None:
-    assert np.array_equal(loaded(tmp_path, query_codes=QUERY.astype(kind)).query.bits(), QUERY)
-
-
-@together("kind", [np.int8, np.int64, np.float32])
-def test_minus_1_and_plus_1(tmp_path: Path, kind: type) -> None:
-    signed = 2 * QUERY.astype(kind) - 1
-    assert np.array_equal(loaded(tmp_path, query_codes=signed).query.bits(), QUERY)
-
-
-@given(n_bits=st.integers(1, 70), seed=st.integers(0, 2**32 - 1))
-def test_packed_codes_are_the_bits_they_pack(n_bits: int, seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
-    bits = np.random.default_rng(seed).integers(0, 2, (8, n_bits), np.uint8)
-    packed = np.packbits(bits, axis=1)
-    content = {"query_codes": packed[:3], "database_codes": packed[3:], "n_bits": np.array(n_bits)}
-    read = loaded(tmp_path_factory.mktemp("packed"), **content)
-    assert np.array_equal(read.query.bits(), bits[:3])
-    assert np.array_equal(read.database.bits(), bits[3:])
-
-
 def test_n_bits_beside_codes_that_are_not_packed(tmp_path: Path) -> None:
     assert np.array_equal(loaded(tmp_path, n_bits=np.array([12])).query.bits(), QUERY)
     assert np.array_equal(loaded(tmp_path, n_bits=12, query_codes=2.0 * QUERY - 1).query.bits(), QUERY)
-
-
-def test_labels_as_a_column_and_as_whole_floats_are_ids(tmp_path: Path) -> None:
-    read = loaded(tmp_path, query_labels=IDS[0][:, None].astype(np.float64))
-    assert isinstance(read.relevance, ClassRelevance)
-    assert read.relevance.query_labels.tolist() == [0, 1, 2]
 
 
 def test_multi_hot_labels_count_what_is_shared(tmp_path: Path) -> None:
@@ -193,63 +164,3 @@ def test_a_faulty_array_is_named_in_one_line(tmp_path: Path, content: Arrays, sa
     assert str(caught.value).startswith(f"{path}: ")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-200])
-
-
-def damaged(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[150:160] = bytes(value ^ 0xFF for value in content[150:160])
-    path.write_bytes(content)
-
-
-def text(path: Path) -> None:
-    path.write_text("<!DOCTYPE html><html>not found</html>")
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def one_array(path: Path) -> None:
-    with path.open("wb") as file:
-        np.save(file, QUERY)
-
-
-def pickled(path: Path) -> None:
-    path.write_bytes(b"\x80\x04N.")
-
-
-def folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
-def missing(path: Path) -> None:
-    path.unlink()
-
-
-@together("spoil", [truncated, damaged, text, empty, one_array, pickled, folder, missing])
-def test_a_file_that_is_none_is_named_in_one_line(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
-    path = written(tmp_path, arrays())
-    spoil(path)
-    with pytest.raises(HashbenchError) as caught:
-        files.load(path)
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "\n" not in str(caught.value)
-
-
-@given(at=st.integers(0, 1500), value=st.integers(0, 255))
-def test_one_wrong_byte_gives_codes_or_a_hashbench_error(
-    at: int, value: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = written(tmp_path_factory.mktemp("byte"), arrays())
-    content = bytearray(path.read_bytes())
-    content[at % len(content)] = value
-    path.write_bytes(content)
-    try:
-        files.load(path)
-    except HashbenchError as error:
-        assert "\n" not in str(error)

@@ -1,0 +1,145 @@
+"""Scores saved codes: what ``hashbench eval`` computes of the files that it is given."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hashbench import histogram
+from hashbench.codes import files
+from hashbench.codes.files import CodeStream, Explicit, SavedCodes
+from hashbench.evaluation import diagnostics
+from hashbench.evaluation.conventions import CONVENTIONS, Values
+from hashbench.evaluation.report import Evaluation
+from hashbench.evaluation.scorer import DEFAULT, DEFAULT_WEIGHTED, Scorer
+from hashbench.evaluation.scores import Empty
+from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.registry import canonical
+from hashbench.histogram.device import for_pairs
+from hashbench.histogram.ties import Policy
+from hashbench.metrics import Metrics
+from hashbench.relevance.neighbours import default_metrics
+
+TRAINING = ("train_codes", "train_labels")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is computed of saved codes, and how their files are read."""
+
+    metrics: Metrics  # none of them: those that are usual for codes, weighted codes or neighbours
+    ties: Policy = "expected"
+    empty: Empty = "skip"
+    exclude_self: bool = False
+    weights: str | None = None  # where they are: FILE, FILE:KEY or KEY
+    neighbours: str | None = None  # the same
+    k: int | None = None  # of the neighbours
+    conventions: Sequence[str] = ()
+    pair_precision: float | None = None
+    needs_items: bool = False  # a database of any size is held in memory, as for conventions, weights and an order
+    explicit: Explicit = field(default_factory=Explicit)
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in self.conventions:
+            CONVENTIONS.get(name)  # an unknown one is refused before anything is counted
+        if self.k is not None and self.neighbours is None:
+            raise HashbenchError("--k needs --neighbours FILE:KEY, the nearest items of each query")
+        if len(self.training) == 1:
+            raise HashbenchError("the training items: --array train-codes and --array train-labels go together")
+
+    @property
+    def training(self) -> dict[str, str]:
+        """The places of codes and labels of training items, by role; empty without them."""
+        return {role: place for role, place in self.explicit.places.items() if role in TRAINING}
+
+
+def are_scored_one_by_one(paths: Sequence[Path], request: Request) -> bool:
+    """Whether each of several paths holds all that is scored; else they hold parts of one set of codes."""
+    needs_labels = request.neighbours is None
+    return len(paths) > 1 and not request.explicit.places and all(files.is_whole(path, needs_labels) for path in paths)
+
+
+def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
+    """The evaluation of the codes in ``paths``, which are one set."""
+    saved = _opened(paths, request)
+    weights = None
+    if request.weights is not None:
+        weights = files.weights_at(request.weights, paths, saved.query)
+    scorer = Scorer.of_saved(
+        saved,
+        request.metrics or _usual_metrics(saved, is_weighted=weights is not None),
+        ties=request.ties,
+        empty=request.empty,
+        exclude_self=request.exclude_self,
+        weights=weights,
+        device=request.device,
+    )
+    scores = scorer.scores()
+    items = saved if isinstance(saved, SavedCodes) else None
+    evaluation = Evaluation(
+        ", ".join(map(str, paths)) or ", ".join(request.explicit.places[role] for role in files.CODE_ROLES),
+        scores,
+        scorer.evidence(),
+        saved.query,
+        items,
+        scorer.own,
+        ids_in_database=saved.ids_in_database(),
+        twins_in_training=_twins_in_training(paths, request),
+        conventions={} if items is None else _values_of_conventions(request.conventions, items, scorer.metrics),
+        notes=saved.notes,
+        pair_precision=request.pair_precision,
+    )
+    return replace(evaluation, hints=tuple(_hints(evaluation, request)))
+
+
+def _opened(paths: Sequence[Path], request: Request) -> SavedCodes | CodeStream:
+    if request.neighbours is not None:
+        return files.load_with_neighbours(paths, request.neighbours, k=request.k, explicit=request.explicit)
+    needs_items = request.needs_items or request.conventions or request.weights or request.ties == "order"
+    return files.opened(paths, explicit=request.explicit, held_bytes=math.inf if needs_items else None)
+
+
+def _usual_metrics(saved: SavedCodes | CodeStream, *, is_weighted: bool) -> Metrics:
+    if isinstance(saved, SavedCodes) and saved.n_neighbours is not None:
+        return Metrics.parse(default_metrics(saved.n_neighbours or 1))
+    return Metrics.parse(DEFAULT_WEIGHTED if is_weighted else DEFAULT)
+
+
+def _values_of_conventions(names: Sequence[str], items: SavedCodes, metrics: Metrics) -> dict[str, Values]:
+    """The values of each convention at the ranks of the metrics, else of the whole ranking; it may refuse a cutoff."""
+    ranks = [metric.rank for metric in metrics if metric.name.cutoff is None or metric.rank is not None]
+    values_by_name: dict[str, Values] = {}
+    for name in map(canonical, names):
+        values: Values = {}
+        for rank in dict.fromkeys(ranks) or [None]:
+            values |= CONVENTIONS.get(name).evaluate(items.query, items.database, items.relevance, cutoff=rank)
+        values_by_name[name] = values
+    return values_by_name
+
+
+def _twins_in_training(paths: Sequence[Path], request: Request) -> int | None:
+    """The number of queries that have the code and a label of a training item; None without training items."""
+    if not request.training:
+        return None
+    codes, labels = (request.training[role] for role in TRAINING)
+    places = {**request.explicit.places, "database_codes": codes, "database_labels": labels}
+    with retold(lambda fault: f"train-codes {codes}: {fault}", HashbenchError):
+        training = files.opened(paths, explicit=replace(request.explicit, places=places), with_ids=False)
+        n_items = training.n_database
+        device = for_pairs(request.device, len(training.query) * n_items, training.query.n_bits)
+        counted = histogram.count_blocks(
+            training.query, training.pieces(), n_items=n_items, device=device, progress=True
+        )
+    return diagnostics.diagnose_queries(counted).twins
+
+
+def _hints(evaluation: Evaluation, request: Request) -> Iterator[str]:
+    """A hint if ``exclude_self`` looks as if it were meant, or if it leaves nothing out."""
+    evidence = evaluation.evidence
+    n_queries = len(evaluation.query)
+    if request.exclude_self:
+        if not evidence.n_excluded:
+            yield "--exclude-self: no query is in the database, by the ids"
+    elif n_queries > 1 and (evidence.is_same or evaluation.ids_in_database == n_queries):
+        yield "every query is an item of the database and its own neighbour: --exclude-self leaves it out"

@@ -1,10 +1,11 @@
 """A run in slices on two machines, and one that is killed twenty times, beside the undisturbed run: equal to the bit?
 
 Run `python benchmarks/killed.py`: two sparse hashes and their base network at the budget `smoke` on CIFAR-100, which
-must be here (`hashbench download cifar100`). First in one call; then in slices of 20 seconds, after each of which the packed
-state is carried to the other of two folders of results; then with `kill -9` at 20 moments: after any time, while a
-checkpoint is written, while the state is packed, and while it is taken up. Words after the options name another table,
-as for `hashbench run`. Takes ten minutes of an idle core. Writes results/benchmarks/killed-MACHINE.json.
+must be here (`hashbench download cifar100`). First in one call; then in slices of 20 seconds, after each of which the
+packed state is carried to the other of two folders of results; then with `kill -9` at 20 moments: after any time,
+while a checkpoint is written, while the state is packed, and while it is taken up. Words after the options name
+another table, as for `hashbench run`. Takes ten minutes of an idle core. Writes results/benchmarks/killed-
+MACHINE.json.
 """
 
 import argparse

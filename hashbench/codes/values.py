@@ -76,7 +76,4 @@ def not_numeric(where: str, dtype: str, kind: str = "") -> HashbenchError:
     rows = {"U": "numpy.asarray(codes)", "S": "numpy.asarray(codes).astype(str)", "O": "numpy.asarray(codes)"}
     if kind not in rows:
         return HashbenchError(fault)
-    hexadecimal = "numpy.array([list(bytes.fromhex(text)) for text in codes], numpy.uint8) and bits=N, --bits N"
-    return HashbenchError(
-        f"{fault}: codes = numpy.array([list(row) for row in {rows[kind]}], float)  # hexadecimal: {hexadecimal}"
-    )
+    return HashbenchError(f"{fault}: codes = numpy.array([list(row) for row in {rows[kind]}], float)")

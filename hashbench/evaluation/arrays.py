@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, pack
+from hashbench.codes.hexadecimal import bits_of, n_bits_of
 from hashbench.codes.packed import bit_order_of, from_bytes, unsigned
 from hashbench.codes.values import CodeValues, not_numeric
 from hashbench.foundation.array_like import as_array, require_values
@@ -51,6 +52,11 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[A
 
         require_values(name, values)
         return _of_length(name, torch_kernel.pack(values, seen), bits), seen
+    texts = _texts(name, values)
+    if texts is not None:
+        n_characters = int(np.strings.str_len(texts).max())
+        n_bits = n_bits_of(name, [texts], n_characters, bits)
+        return pack(bits_of(name, texts, n_characters, n_bits)), seen
     array = numbers(name, values, are_codes=True)
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
@@ -126,6 +132,16 @@ def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevanc
     index = np.zeros((len(level), n_classes + 1), np.uint16)
     index[:, :-1] = (np.cumsum(n_with > 0) - 1).astype(np.uint16)[level]
     return GradedRelevance(levels, index, np.arange(n_classes) if classes is None else np.maximum(classes, -1))
+
+
+def _texts(name: str, values: Any) -> NDArray[Any] | None:
+    """The texts [n] in ``values``, one for each item; None for anything else."""
+    array = None if hasattr(values, "detach") else as_array(name, values)
+    if array is None or array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
+        return None
+    if array.dtype.kind != "O":
+        return array
+    return array.astype(np.str_) if all(isinstance(value, str) for value in array) else None
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:

@@ -218,7 +218,7 @@ def score(
     Codes are NumPy arrays or torch tensors, [n, bits]: 0 and 1, -1 and +1, bool, or real activations on both sides of
     0; a value > 0 is bit 1. Probabilities and other whole numbers are refused. With ``bits`` they may also be packed,
     uint8 or int8[n, ceil(bits / 8)]; ``bit_order`` is ``big`` (numpy.packbits) or ``little`` (faiss), where the padding
-    does not show it. Labels are class ids [n], negative for no class, names of
+    does not show it. Texts [n] are hexadecimal. Labels are class ids [n], negative for no class, names of
     classes [n], or multi-hot [n, labels] of 0 and 1. Levels of relevance, whole numbers from 0, are ``query_labels``
     [queries, classes] beside class ids of the database, or [queries, items] with ``database_labels`` None. In place of
     labels ``neighbours`` [queries, k] are the rows of the relevant items in the database, the k nearest by floats, with

@@ -77,7 +77,7 @@ def test_what_is_not_items_is_refused_in_one_line(tmp_path):
     refused(tmp_path / "objects.npy", "a pickle, which can run code")
     refused(tmp_path / "words.npy", "items must be numbers")
     refused(tmp_path / "nan.npy", "not finite")
-    refused(tmp_path / "text.npy", "not a readable .npz, .npy, .mat, .h5 or .pt file")
+    refused(tmp_path / "text.npy", "not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file")
     refused(tmp_path / "short.npy", "cannot be read")
     refused(tmp_path / "other.h5", "which array is it? call it items; it holds a, b")
     refused(tmp_path / "labels.npz", "labels of shape (2,) for 5 items")

@@ -156,11 +156,11 @@ def load_database(place: str, *, explicit: Explicit = Explicit()) -> tuple[Codes
     beside = {name: array() for name, array in arrays_in(path).items() if name in (N_BITS, LAYOUT)}
     stored = array_at(place, "database_codes", "it as ")
     _refuse_vectors(stored)
-    n_bits = _n_bits(beside.get(N_BITS), explicit)
+    n_bits = _n_bits([stored], beside.get(N_BITS), explicit)
     layout = explicit.layout or _layout(beside.get(LAYOUT))
     codes = arrange(stored.where, dict.fromkeys(CODE_ROLES, stored), n_bits, layout)
     database, notes = _codes.read_database(codes, explicit.bit_order)
-    return database, [*codes.notes[:1], *notes]
+    return database, [*_notes_of_texts({"database_codes": stored}, codes.n_bits), *codes.notes[:1], *notes]
 
 
 def _refuse_vectors(stored: StoredArray) -> None:
@@ -291,9 +291,9 @@ def _open(
         only = IDS[ids[0] is None]
         raise HashbenchError(f"{where}: query_ids and database_ids go together: only {only} is there")
     roles = {role: arrays[role] for role in needed}
-    n_bits = _n_bits(arrays.get(N_BITS), explicit)
+    n_bits = _n_bits([roles[role] for role in CODE_ROLES], arrays.get(N_BITS), explicit)
     codes = arrange(where, roles, n_bits, explicit.layout or _layout(arrays.get(LAYOUT)))
-    notes = list(codes.notes)
+    notes = [*_notes_of_texts(roles, codes.n_bits), *codes.notes]
     if codes.transposed:
         notes.append(f"{where}: codes are bits x items")
     if any(labels.transposed for labels in codes.labels):
@@ -309,13 +309,18 @@ def _paths(sources: Sources) -> list[Path]:
     return list(sources)
 
 
-def _n_bits(beside: StoredArray | None, explicit: Explicit) -> int | None:
-    """The code length that the user or the array ``beside`` the codes says; else None."""
+def _n_bits(codes: Sequence[StoredArray], beside: StoredArray | None, explicit: Explicit) -> int | None:
+    """The code length that the user, the array ``beside`` the codes or the format of their file says; else None."""
     if explicit.bits is not None:
         return explicit.bits
     if beside is not None:
         return _check_bits(beside.where, beside.integer())
-    return None
+    return next((stored.packed_bits for stored in codes if stored.packed_bits is not None), None)
+
+
+def _notes_of_texts(roles: Mapping[str, StoredArray], n_bits: int) -> list[str]:
+    texts = [stored for role, stored in roles.items() if role in CODE_ROLES and is_text(stored)]
+    return [f"{stored.where}: texts of hexadecimal digits or of 0 and 1, read as {n_bits} bits" for stored in texts]
 
 
 def _check_bits(name: str, n_bits: int) -> int:

@@ -6,13 +6,13 @@ from functools import partial
 from itertools import chain, product
 from pathlib import Path
 
-from hashbench.codes.files import h5, mat, npy, npz, pt, vecs
+from hashbench.codes.files import faiss, h5, mat, npy, npz, pt, txt, vecs
 from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 
-FORMATS = {"h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt}
-SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth")  # of files of codes
+FORMATS = {"faiss": faiss, "h5": h5, "mat": mat, "npy": npy, "npz": npz, "pt": pt, "txt": txt}
+SUFFIXES = (".npz", ".npy", ".mat", ".h5", ".hdf5", ".pt", ".pth", ".txt", ".faiss")  # of files of codes
 NAME_EACH = "name each array, as in --array query-codes=FILE:KEY"
 # arrays that may be beside the codes
 N_BITS = "n_bits"
@@ -101,7 +101,9 @@ def _format(path: Path) -> str:
             return name
     if path.suffix in pt.SUFFIXES:
         return "pt"
-    raise HashbenchError(f"{path}: not a readable .npz, .npy, .mat, .h5 or .pt file: it begins like none of them")
+    raise HashbenchError(
+        f"{path}: not a readable .npz, .npy, .mat, .h5, .pt, .txt or .faiss file: it begins like none of them"
+    )
 
 
 def find(sources: Sequence[Path], places: Mapping[str, str], roles: Sequence[str]) -> dict[str, StoredArray]:

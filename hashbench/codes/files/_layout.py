@@ -1,13 +1,17 @@
 """Finds which axis of codes and labels counts the items, by the lengths that must agree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hashbench.codes.files._stored import Read, StoredArray
+from hashbench.codes.hexadecimal import bits_of, n_bits_of
 from hashbench.codes.packed import MAX_BITS, unsigned
 from hashbench.codes.values import not_numeric
 from hashbench.foundation.errors import HashbenchError, printable
@@ -50,6 +54,10 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     Without ``layout`` codes may be items x bits or bits x items; labels are ids ([n], [n, 1] or [1, n]) or one column
     (or row) a label. Raises HashbenchError where no layout fits; where two fit, the error asks for ``--layout``.
     """
+    texts = {role: _of_texts(roles[role], n_bits) for role in CODE_ROLES if is_text(roles[role])}
+    if texts or any(roles[role].packed_bits is not None for role in CODE_ROLES):
+        layout = LAYOUTS[0]  # a text is an item, and so is a row of faiss
+    roles = {**roles, **texts}
     for role, stored in roles.items():
         _check_shape(role, stored)
     labels = [roles[role] for role in LABEL_ROLES if role in roles]
@@ -114,7 +122,7 @@ def _arrangements(
     for side, stored in enumerate(codes):
         if stored.dtype == np.int8 and is_packed(stored, bits[side]):
             notes.append(f"{stored.where}: {SIGNED}")
-            codes[side] = _unsigned(stored)
+            codes[side] = _changed(stored, unsigned, stored.file_shape, np.uint8)
     labels = [roles[role] for role in LABEL_ROLES if role in roles]
     choices = map(_label_choices, labels, CODE_ROLES, codes)
     pairs = [pair for pair in product(*choices) if _are_of_one_form(pair)]
@@ -151,14 +159,32 @@ def is_packed(stored: StoredArray, n_bits: int) -> bool:
     return is_bytes and stored.shape[1] == -(-n_bits // 8)
 
 
-def _unsigned(stored: StoredArray) -> StoredArray:
-    """``stored`` with 128 added to each byte when it is read."""
+def _of_texts(stored: StoredArray, n_bits: int | None) -> StoredArray:
+    """The bits [n, bits] of texts of hexadecimal digits, or of 0 and 1 where ``n_bits`` says so."""
+    if stored.shape not in ((prod(stored.shape),), (prod(stored.shape), 1)):
+        return stored  # and the check of shapes says what is wrong
+    character = np.dtype((stored.dtype.kind, 1))
+    n_characters = stored.dtype.itemsize // character.itemsize
+    n_bits = n_bits_of(stored.where, (slab for _, slab in stored.slabs()), n_characters, n_bits)
 
-    def reading(read: Read) -> Read:
-        return lambda n: map(unsigned, read(n))
+    def bits(texts: NDArray[Any]) -> NDArray[np.uint8]:
+        return bits_of(stored.where, texts.ravel(), n_characters, n_bits)
 
-    columns = None if stored.read_columns is None else reading(stored.read_columns)
-    return replace(stored, dtype=np.dtype(np.uint8), read=reading(stored.read), read_columns=columns)
+    return replace(_changed(stored, bits, (prod(stored.shape), n_bits), np.uint8), is_transposed=False)
+
+
+def _changed(
+    stored: StoredArray, change: Callable[[NDArray[Any]], NDArray[Any]], shape: tuple[int, ...], dtype: Any
+) -> StoredArray:
+    """``stored`` with each part of it changed when it is read."""
+
+    def changing(read: Read, n: int) -> Iterator[NDArray[Any]]:
+        return map(change, read(n))
+
+    changed = replace(stored, file_shape=shape, dtype=np.dtype(dtype), read=partial(changing, stored.read))
+    if stored.read_columns is None:
+        return changed
+    return replace(changed, read_columns=partial(changing, stored.read_columns))
 
 
 def _label_choices(labels: StoredArray, role: str, codes: StoredArray) -> list[StoredLabels]:

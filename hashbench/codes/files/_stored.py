@@ -28,6 +28,7 @@ class StoredArray:
     read: Read  # so many rows at a time
     is_transposed: bool = False
     read_columns: Read | None = None  # in a format that can
+    packed_bits: int | None = None  # of an item of packed codes, in a format that holds nothing else
 
     @property
     def shape(self) -> tuple[int, ...]:

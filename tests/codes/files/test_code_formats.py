@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import scipy.io
@@ -20,6 +21,7 @@ from support.together import together
 import hashbench
 from hashbench.codes import files
 from hashbench.codes.files import FORMATS, NAMINGS, Explicit, SavedCodes
+from hashbench.codes.files import txt as txt_reader
 from hashbench.foundation.errors import HashbenchError
 
 rng = np.random.default_rng(3)
@@ -50,7 +52,7 @@ def assert_right(read: SavedCodes, ids: tuple[np.ndarray, np.ndarray] = IDS) -> 
 
 
 def test_the_formats_are_the_files_of_the_package() -> None:
-    assert list(FORMATS) == ["h5", "mat", "npy", "npz", "pt"]
+    assert list(FORMATS) == ["faiss", "h5", "mat", "npy", "npz", "pt", "txt"]
 
 
 @together("turn", [False, True], ids=["items-by-bits", "bits-by-items"])
@@ -136,12 +138,111 @@ def test_signed_bytes_are_packed_bytes_less_128(tmp_path: Path, write: Any, n_bi
     )  # plain 0 and 1
 
 
-def test_signed_bytes_score_as_their_bits() -> None:
+def hexadecimal(bits: np.ndarray) -> np.ndarray:
+    """The texts of imagehash and PDQ."""
+    return np.array([np.packbits(row).tobytes().hex() for row in bits])
+
+
+def txt(path: Path, content: Arrays) -> list[Path]:
+    for name in ("query_codes", "database_codes"):
+        path.with_name(f"{name}.txt").write_text("\n".join(content.pop(name)) + "\n")
+    return [path.with_name("query_codes.txt"), path.with_name("database_codes.txt"), npz(path, content)]
+
+
+def h5_texts(path: Path, content: Arrays) -> Path:
+    with h5py.File(path.with_suffix(".h5"), "w") as file:
+        for name, array in content.items():
+            file[name] = list(map(str, array)) if array.dtype.kind == "U" else array
+    return path.with_suffix(".h5")
+
+
+@together("write", [npz, h5_texts, npy, txt])
+@together("change", [hexadecimal, lambda bits: np.strings.upper(hexadecimal(bits)), lambda bits: bits])
+@together("said", [None, 64])
+def test_texts_are_hexadecimal_digits(tmp_path: Path, write: Any, change: Any, said: int | None) -> None:
+    bits = np.random.default_rng(3).integers(0, 2, (34, 64), np.uint8)
+    texts = change(bits)
+    texts = texts if texts.ndim == 1 else np.array(["".join(map(str, row)) for row in texts])
+    place = write(tmp_path / "codes", arrays(query_codes=texts[:4], database_codes=texts[4:]))
+    if said is None and change(bits).ndim == 2:
+        with pytest.raises(
+            HashbenchError, match="texts of 0 and 1 could be 64 bits, or 256 as hexadecimal digits: say"
+        ):
+            files.load(place)
+        return
+    read = files.load(place, explicit=Explicit(bits=said))
+    assert np.array_equal(np.vstack([read.query.bits(), read.database.bits()]), bits)
+    assert sum("texts of hexadecimal digits or of 0 and 1, read as 64 bits" in note for note in read.notes) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"ff00\n\na0b0\n", "line 2: an empty line: hexadecimal digits alone are expected on each line"),
+        (b"ff00\na0b0 0000\n", "line 2: a0b0 0000: hexadecimal digits alone are expected on each line"),
+        (b"ff00\na0b0\nten\n", "line 3: ten: hexadecimal digits alone are expected on each line"),
+    ],
+)
+def test_each_line_of_a_txt_is_an_item(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "query_codes.txt"
+    path.write_bytes(b"ffff\n" * 3000 + content)
+    with pytest.raises(HashbenchError) as caught:
+        txt_reader.arrays(path)["query_codes"]()
+    number, _, rest = says.removeprefix("line ").partition(":")
+    assert str(caught.value) == f"{path}: line {3000 + int(number)}:{rest}"
+    for sound in (b"ff00", b"\xef\xbb\xbfff00\r\na0b0\r\n\n", b"ff00 \na0b0\t \r\n"):
+        path.write_bytes(sound)
+        assert txt_reader.recognises(sound)
+        assert txt_reader.arrays(path)["query_codes"]().whole()[0] == b"ff00"
+
+
+@pytest.mark.parametrize(
+    ("texts", "bits", "says"),
+    [
+        (["ff00", "ff", "a0b0", "0000"], None, "'ff' is not of 4 characters, as another is: all must agree"),
+        (["ff00", "fg00", "a0b0", "0000"], None, "'fg00': hexadecimal digits are expected in texts of codes"),
+        (["ff00", "fé00", "a0b0", "0000"], None, "other characters than 0 to 9 and a to f"),
+        (["ff00", "f000", "a0b0", "0000"], 4, "'ff00': 4 characters 0 and 1 are expected in texts of codes"),
+        (["fff0", "ff08", "a0b0", "0000"], 12, "'ff08': bits beyond n_bits = 12 are set: the last ones must be 0"),
+        (["ff00", "f000", "a0b0", "0000"], 8, "hold 16 bits as hexadecimal digits, or 4 as 0 and 1, not 8"),
+    ],
+)
+def test_texts_that_are_no_codes_are_one_line(tmp_path: Path, texts: list[str], bits: int | None, says: str) -> None:
+    with pytest.raises(HashbenchError) as in_file:
+        both = {"query_codes": np.array(texts), "database_codes": np.array([*texts, *texts])}
+        files.load(npz(tmp_path / "codes", arrays(**both, database_labels=np.arange(8))), explicit=Explicit(bits=bits))
+    with pytest.raises(HashbenchError) as in_python:
+        hashbench.score(texts, texts, IDS[0], IDS[0], "ap", bits=bits, exclude_self=False)
+    for caught in (in_file, in_python):
+        assert says in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("n_bits", "n_characters"), [(12, 3), (12, 4), (10, 3), (10, 4), (64, 16), (3, 1), (3, 2)])
+def test_texts_may_be_padded(tmp_path: Path, n_bits: int, n_characters: int) -> None:
+    bits = np.random.default_rng(5).integers(0, 2, (34, n_bits), np.uint8)
+    texts = np.array([text[:n_characters] for text in hexadecimal(bits)])
+    content = arrays(query_codes=texts[:4], database_codes=texts[4:])
+    read = files.load(npz(tmp_path / "codes", content), explicit=Explicit(bits=n_bits))
+    assert np.array_equal(np.vstack([read.query.bits(), read.database.bits()]), bits)
+    database, _ = files.load_database(f"{tmp_path / 'codes.npz'}:database_codes", explicit=Explicit(bits=n_bits))
+    assert np.array_equal(database.bits(), bits[4:])
+
+
+def test_texts_are_items_where_arrays_could_be_read_both_ways(tmp_path: Path) -> None:
+    texts = hexadecimal(np.eye(64, dtype=np.uint8)[:4])
+    query, database, _ = files.load_codes(npz(tmp_path / "codes", {"query_codes": texts, "database_codes": texts}))
+    assert (query.shape, database.shape) == ((4, 64), (4, 64))
+
+
+def test_texts_and_signed_bytes_score_as_their_bits() -> None:
     bits = [np.random.default_rng(n).integers(0, 2, (n, 64), np.uint8) for n in (4, 30)]
     expected = hashbench.score(*bits, *IDS, "ap").to_dict()
     signed = [(np.packbits(side, axis=1).astype(int) - 128).astype(np.int8) for side in bits]
     assert hashbench.score(*signed, *IDS, "ap", bits=64).to_dict() == expected
     assert hashbench.score(*map(torch.from_numpy, signed), *IDS, "ap", bits=64).to_dict() == expected
+    for form in (list, np.array, lambda texts: np.array(texts, object)):
+        assert hashbench.score(*(form(hexadecimal(side).tolist()) for side in bits), *IDS, "ap").to_dict() == expected
 
 
 @given(shape=st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 9)), turn=st.booleans())

@@ -57,7 +57,7 @@ GROUPS = {
     "results": "List, import, merge and tidy the stored rows.",
 }
 SHORT_HELP = {**COMMANDS, **GROUPS}
-INKS: dict[str, Format] = {"table": "markdown", "leaderboard": "markdown", "tune": "markdown", "figure": "csv"}
+INKS: dict[str, Format] = {**dict.fromkeys(("table", "leaderboard", "tune", "bench"), "markdown"), "figure": "csv"}
 
 
 class LoadedCommands(Mapping[str, Any]):

@@ -125,7 +125,7 @@ def compare(
         write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, lines)))
     written = [paths.shown(stem.with_suffix(suffix)) for suffix in (".md", ".csv", ".png")]
     fault = CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
-    return Answer(sheet, ["", *written, "", answer], fault if failures else None)
+    return Answer(sheet, ["", *written, "", answer], fault if failures else None, ink="text")
 
 
 def warnings_of(comparison: Comparison) -> list[str]:

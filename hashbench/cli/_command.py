@@ -24,14 +24,16 @@ AsJson = Annotated[bool, Option("--json", help="The same as --format json.", ric
 class Answer:
     """A sheet, and what its command says besides.
 
-    ``after`` are lines below the sheet, such as the files that were written: on stderr where the output is for
-    programs. ``error`` is raised when all is printed; the title is a heading of ``level``.
+    ``after`` are lines below the sheet, such as the files that were written: on stderr where a format for programs is
+    asked for. ``error`` is raised when all is printed. The title is a heading of ``level``, and ``ink`` is the format
+    where it is not that of the command.
     """
 
     sheet: Sheet
     after: Sequence[str] = ()
     error: HashbenchError | None = None
     level: int = 2
+    ink: Format | None = None
 
 
 class Command(TyperCommand):
@@ -80,9 +82,10 @@ def printing(command: Callable[..., Any], ink: Format = "text") -> Callable[...,
         if returned is None:
             return
         answer = returned if isinstance(returned, Answer) else Answer(returned)
-        print_sheet(answer.sheet, output, as_json=as_json, level=answer.level)
+        shown = answer.ink if answer.ink is not None and output == ink else output
+        print_sheet(answer.sheet, shown, as_json=as_json, level=answer.level)
         for line in answer.after:
-            echo(line, err=as_json or output not in FOR_PEOPLE)
+            echo(line, err=as_json or output not in {*FOR_PEOPLE, ink})
         if answer.error is not None:
             raise answer.error
 

@@ -33,7 +33,9 @@ def width() -> int:
 
 def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False, level: int = 2) -> None:
     """Prints the sheet in a format, as wide as the terminal; ``as_json`` as JSON."""
-    echo(write(sheet, "json" if as_json else output, width=width(), level=level), nl=False)
+    text = write(sheet, "json" if as_json else output, width=width(), level=level)
+    if text.strip():
+        echo(text, nl=False)
 
 
 def wrapped(lead: str, text: str) -> Iterator[str]:

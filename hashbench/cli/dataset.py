@@ -16,7 +16,7 @@ from hashbench.datasets.store import path_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
-from hashbench.showing.sheet import Sheet, facts
+from hashbench.showing.sheet import Code, Sheet, Text, facts
 
 app = Commands()
 MOST_CLASSES = 10  # that are shown
@@ -127,7 +127,7 @@ def _whole_folder(network: str | None) -> str | None:
     return f"{kind}{colon}{Path(folder).resolve()}" if folder and Path(folder).is_dir() else network
 
 
-def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, str]]:
+def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, Text]]:
     ((protocol, rule),) = card.protocols.items()
     shape, kind = card.item_shape, "images" if data.is_images else "features"
     yield card.name, f"{card.n_items:,} {kind} of {' x '.join(map(str, shape))}"
@@ -140,10 +140,10 @@ def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, str]]:
         yield "labels" if data.labels.is_multi else "classes", f"{card.n_classes:,}: {classes}"
     sizes = f"{rule.n_queries:,} queries, {rule.n_database:,} in the database, {rule.n_train:,} to train"
     yield "protocol", f"{protocol}: {rule.title}: {sizes}"
-    yield "data", str(path_of(card))
-    yield "card", f"{paths.own_cards() / card.name}.toml"
+    yield "data", (Code(str(path_of(card))),)
+    yield "card", (Code(f"{paths.own_cards() / card.name}.toml"),)
     train = f"hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(shape))}"
-    yield "next", f"hashbench bench {card.name}" if card.labels == "none" else train
+    yield "next", (Code(f"hashbench bench {card.name}" if card.labels == "none" else train),)
 
 
 @app.command("remove", short_help="Remove a data set that was added.")

@@ -28,7 +28,6 @@ from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan
 from hashbench.runs.settings import FORM, recipes
 from hashbench.runs.space import same_points
-from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
 from hashbench.tables.spec import shown_protocols
 from hashbench.tuning.choice import Choice, choices
@@ -72,7 +71,7 @@ def command(
     metric: _options.Metric = "ap",
     write: Annotated[bool, Option("--write", help="Write what was chosen into the recipe.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the trials that are missing and exit.")] = False,
-) -> Answer | Sheet:
+) -> Answer:
     """Search the settings of methods: the same number of trials for each, from the space that its file declares.
 
     Trial 0 of a method has our defaults. The first 24 others lie anywhere in its space, the next ones around the best
@@ -107,7 +106,7 @@ def command(
     n_done = n_ended(search, methods, trials, studies, retry=retry_failed)
     note(f"{n_all} runs of {len(methods)} x {trials} trials, {n_done} done, {n_all - n_done} to do{equal}")
     if dry_run:
-        return lines(runs, lambda: {"runs": runs})
+        return Answer(lines(runs, lambda: {"runs": runs}), ink="text")
     plan = Plan(jobs, None if timeout is None else 60 * timeout, ray=ray)
     with bar("tune", "run", n_all - n_done) as shown:
         while todo:

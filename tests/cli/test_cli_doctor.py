@@ -25,7 +25,7 @@ def doctor(capsys):
         with pytest.raises(SystemExit) as done:
             main(["doctor", *arguments])
         out, err = capsys.readouterr()
-        assert err == ""
+        assert (err == "") == (done.value.code == 0)
         if "--json" in arguments:
             return done.value.code, json.loads(out)
         wrapped = [line for line in out.splitlines() if not line.endswith("free)")]  # the paths of folders are not cut

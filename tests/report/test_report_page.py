@@ -289,7 +289,7 @@ def test_an_interrupt_leaves_the_old_page(capsys: pytest.CaptureFixture[str], mo
     def interrupted(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(page_module, "render", interrupted)
+    monkeypatch.setattr("hashbench.cli.report.render", interrupted)
     assert call(capsys, "report")[0] == 130
     folder = Store.default().folder
     assert (folder / "report.html").read_text(encoding="utf-8") == before

@@ -1,11 +1,11 @@
-"""Rows of others before they are merged, scored again: those of a bundle by the data that are here."""
+"""Rows of others, scored again and merged: those of a bundle by the data that are here."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from hashbench.bundle import archive, state
+from hashbench.bundle import archive, pack, state
 from hashbench.bundle.verify import NotHere, Report, RunCheck, score_again, score_stored
 from hashbench.contract import CODES
 from hashbench.datasets.card import load_card
@@ -17,11 +17,13 @@ from hashbench.foundation.config import digest
 from hashbench.foundation.errors import CheckFailed, HashbenchError, printable, retold
 from hashbench.methods import METHODS
 from hashbench.relevance.labels import Relevance
+from hashbench.runs import query_scores
 from hashbench.runs.data import compared
 from hashbench.runs.diff import store_at
+from hashbench.runs.merge import Merged, MergeOutcome, merge
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
-from hashbench.runs.store import Store
+from hashbench.runs.store import Damaged, Store
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,49 @@ def source_at(path: Path) -> Iterator[Source]:
             yield Source(path, Store(folder), is_packed_state=True)
     else:
         yield Source(path, store_at(path))
+
+
+@dataclass
+class Received:
+    """What became of the rows of others, and what came with them."""
+
+    rows: list[Merged] = field(default_factory=list)
+    evidence: list[Path] = field(default_factory=list)  # the files of histograms that are kept
+    not_scored: list[str] = field(default_factory=list)  # runs beside which there is nothing to score
+    taken_up: dict[str, bool] = field(default_factory=dict)  # by run, whether its working state came further than here
+
+
+def receive(
+    folders: list[Path], into: Store, damaged: Damaged, say: Callable[[str], object], *, dry_run: bool
+) -> Received:
+    """The rows of results folders, bundles and packed states, merged ``into`` a store unless ``dry_run``.
+
+    A new row is scored again from the files beside it; ``damaged`` gets the error of one that has another value.
+    """
+    received = Received()
+    not_scored: list[str] = []
+    with ExitStack() as open_until_merged:
+        sources = [open_until_merged.enter_context(source_at(path)) for path in folders]
+        source_of = {source.store.folder: source for source in sources}
+
+        def verify(row: Row, store: Store) -> Row:
+            row, is_scored = source_of[store.folder].scored(row, say)
+            if not is_scored:
+                not_scored.append(row.run)
+            return row
+
+        for source in sources:
+            if source.is_packed_state:
+                received.taken_up |= state.take_up(source.store, into, dry_run=dry_run)
+        stores = [source.store for source in sources]
+        received.rows = merge(stores, into, damaged, dry_run=dry_run, verify=verify)
+        for source in () if dry_run else sources:
+            query_scores.merge(source.store, into)
+            if source.is_bundle:
+                received.evidence += pack.collect((merged.row for merged in received.rows), source.store, say, into)
+    new = {merged.row.run for merged in received.rows if merged.outcome in MergeOutcome.written()}
+    received.not_scored = [run for run in not_scored if run in new]
+    return received
 
 
 def protocol_here(row: Row) -> tuple[Split, Relevance]:

@@ -14,18 +14,14 @@ ESCAPES = {code: f"\\u{code:04x}" for code in HIDDEN}
 PLAIN = {"±": "+-", "‡": "#", "†": "^", "≠": "!", "≤": "<=", "≥": ">=", "×": "x", "→": "->", "²": "2"}
 PLAIN |= dict.fromkeys("█▉▊▋▌▍▎▏", "#")  # of progress bars
 REPLACE = "hashbench-replace"  # the name by which codecs know ``_replaced``
-COLOUR = r"\x1b\[\d{0,2}m"  # of the signs of hashbench status
-MOVE = r"\r|\x1b\[A"  # as progress bars do
+MOVE = re.compile(r"(\r|\x1b\[A)")  # as progress bars do
 
 
 class Output(io.TextIOWrapper):
-    """A stream of text on which ``HIDDEN`` characters are written as escapes, all but ``COLOUR`` and ``MOVE``.
+    """A stream of text on which ``HIDDEN`` characters are written as escapes.
 
-    What comes from rows, files and labels is cleaned here, once. On standard output nothing moves the cursor. Signs
-    that ``charset`` lacks are written as others.
+    What comes from rows, files and labels is cleaned here, once. Signs that ``charset`` lacks are written as others.
     """
-
-    kept = re.compile(f"({COLOUR})")
 
     def __init__(self, buffer: BinaryIO, charset: str, *, line_buffering: bool = False) -> None:
         # ASCII is UTF-8, and says so: typer's echo writes UTF-8 past a stream that says that it is ASCII
@@ -34,17 +30,22 @@ class Output(io.TextIOWrapper):
         self.charset = charset
 
     def write(self, text: str) -> int:
-        if not text.isprintable():
-            texts = self.kept.split(text)
-            texts[::2] = [each.translate(ESCAPES) for each in texts[::2]]
-            text = "".join(texts)
-        return super().write(text.encode(self.charset, REPLACE).decode(self.charset))
+        clean = text if text.isprintable() else self.cleaned(text)
+        return super().write(clean.encode(self.charset, REPLACE).decode(self.charset))
+
+    def cleaned(self, text: str) -> str:
+        """The text with escapes in place of ``HIDDEN`` characters."""
+        return text.translate(ESCAPES)
 
 
 class ErrorOutput(Output):
-    """Standard error, on which progress bars are drawn."""
+    """Standard error, on which progress bars move the cursor."""
 
-    kept = re.compile(f"({COLOUR}|{MOVE})")
+    def cleaned(self, text: str) -> str:
+        """As of ``Output``, but for ``MOVE``."""
+        parts = MOVE.split(text)
+        parts[::2] = map(super().cleaned, parts[::2])
+        return "".join(parts)
 
 
 def output(number: int, old: TextIO | None) -> Output:

@@ -1,20 +1,18 @@
 """``hashbench index`` builds an index of sparse codes and searches it."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from typer import Argument, Option, echo
+from typer import Argument, Option
 
 from hashbench.cli._command import Commands, lines
-from hashbench.cli._options import AsJson
 from hashbench.foundation.errors import HashbenchError, retold
 from hashbench.foundation.files import require_apart, require_output, write_arrays
 from hashbench.foundation.progress import bar
 from hashbench.metrics.suf import speed_up
-from hashbench.showing.sheet import Sheet
+from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
 from hashbench.sparse import index, index_file, search
 from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_codes, read_matrix
 from hashbench.sparse.index import Index, embeddings_sha256
@@ -54,7 +52,6 @@ def query(
     file: Annotated[Path, Argument(metavar="INDEX", help="The file of an index.")],
     queries: Annotated[Path, Argument(metavar="QUERIES", help="File with activations [q, d] and embeddings [q, m].")],
     top: Annotated[int, Option(min=1, help="Number of items to find for each query.")] = 10,
-    as_json: AsJson = False,
     out: Annotated[Path | None, Option(metavar="FILE.npz", help="Also write the arrays that --json has.")] = None,
     exclude_self: Annotated[
         bool, Option("--exclude-self", help="The queries are the indexed items: leave each one itself out.")
@@ -62,7 +59,7 @@ def query(
     codes: Annotated[Path | None, Option(metavar="FILE", help="Stop if the index is of other codes.")] = None,
     embeddings: Annotated[Path | None, Option(metavar="FILE", help="Stop if it is of other embeddings.")] = None,
     verify: Annotated[bool, Option("--verify", help="Check the index against its checksum.")] = False,
-) -> None:
+) -> Sheet:
     """Print the nearest items of each query, by Euclidean distance, among the items in the buckets that it opens.
 
     A query opens the buckets of its k largest activations. While these hold fewer than --top items, it opens the bucket
@@ -91,11 +88,7 @@ def query(
         "suf": speed_up(nearest.n_candidates, n_items - exclude_self),
         "n_opened_more": int((nearest.n_opened > index.codes.k).sum()),
     }
-    if as_json:
-        arrays = {name: array.tolist() for name, array in nearest._asdict().items()}
-        echo(json.dumps(report | arrays))
-    else:
-        echo("\n".join(_lines(report, nearest)))
+    return _sheet_of(report, nearest)
 
 
 def _require_built_for(file: Path, index: Index, codes: Path | None, embeddings: Path | None) -> None:
@@ -111,11 +104,28 @@ def _in_words(sizes: dict[str, Any]) -> str:
     return f"{sizes['n_items']:,} items in {buckets}, embeddings of width {sizes['width']}"
 
 
-def _lines(report: dict[str, Any], found: SearchResult) -> Iterator[str]:
-    yield f"{report['index']}: {_in_words(report)}"
+def _sheet_of(report: dict[str, Any], result: SearchResult) -> Sheet:
+    """The items of each query, and the SUF of all."""
+    arrays = {name: array.tolist() for name, array in result._asdict().items()}
     candidates = f"{report['mean_candidates']:,.1f} candidates a query, SUF {report['suf']:.2f}"
-    yield f"{report['n_queries']:,} queries: {candidates}; {report['n_opened_more']:,} opened more than {report['k']}"
-    yield "query  candidates  items (distance)"
-    for q, (ids, distances, n) in enumerate(zip(found.ids, found.distances, found.n_candidates, strict=True)):
-        nearest = "  ".join(f"{item} ({distance:.4g})" for item, distance in zip(ids, distances, strict=True))
-        yield f"{q:5}  {n:10}  {nearest}"
+    opened = f"{report['n_opened_more']:,} opened more than {report['k']}"
+    queries = list(zip(result.ids, result.distances, arrays["n_candidates"], strict=True))
+    rows: list[tuple[Cell, ...]] = []
+    for query, (ids, distances, n_candidates) in enumerate(queries):
+        nearest = ", ".join(f"{item} ({distance:.4g})" for item, distance in zip(ids, distances, strict=True))
+        rows.append((str(query), n_candidates, (Code(nearest),)))
+
+    def items() -> Iterator[tuple[Value, ...]]:
+        for query, (ids, distances, _) in enumerate(queries):
+            for rank, (item, distance) in enumerate(zip(ids, distances, strict=True), 1):
+                yield query, rank, int(item), float(distance)
+
+    return Sheet(
+        texts=[
+            (Code(f"{report['index']}: {_in_words(report)}"),),
+            f"{report['n_queries']:,} queries: {candidates}; {opened}",
+        ],
+        grids=[Grid(rows, ("query", "candidates", "items (distance)"))],
+        values=lambda: report | arrays,
+        records=lambda: records(("query", "rank", "item", "distance"), items()),
+    )

@@ -2,19 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Context, Option
 
 from hashbench.bundle import pack, state
-from hashbench.bundle.receive import source_at
+from hashbench.bundle.receive import Received, receive
 from hashbench.cli._command import Answer, Commands, lines
 from hashbench.cli._options import (
-    AsJson,
     BitOrder,
     Layout,
     OfDataset,
@@ -24,7 +22,7 @@ from hashbench.cli._options import (
     SplitSeed,
 )
 from hashbench.cli._row_text import answer_of_row
-from hashbench.cli._terminal import json_text, leave_out, rows_read
+from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.cli.catalogue import complete, grids_of, run_entry
 from hashbench.cli.show import command as show_entry
 from hashbench.codes.files import Explicit
@@ -32,15 +30,13 @@ from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, CheckFailed, counted, printable
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical
-from hashbench.runs import query_scores
 from hashbench.runs.imported import import_codes
-from hashbench.runs.merge import Merged, MergeOutcome
-from hashbench.runs.merge import merge as merged
-from hashbench.runs.prune import useless
-from hashbench.runs.row import IMPORTED, Row
+from hashbench.runs.merge import MergeOutcome
+from hashbench.runs.prune import Useless, useless
+from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
-from hashbench.showing.sheet import Sheet
+from hashbench.showing.sheet import Grid, Sheet, Value, records
 from hashbench.tables.spec import load
 
 app = Commands()
@@ -79,8 +75,7 @@ def merge(
         list[Path], Argument(metavar="FOLDER...", help="Results folders of other machines; packed states; bundles.")
     ],
     dry_run: Annotated[bool, Option("--dry-run", help="Say what would be done, and write nothing.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Sheet:
     """Copy the rows of other results folders, such as those of other machines, into this one.
 
     No row is changed or lost. A row of a run that is here with other values is kept beside it, under the name of the
@@ -99,58 +94,52 @@ def merge(
     1 if they give another value. The rows beside which there is nothing to score are named.
     """
     into = Store.default()
-    kept = list[Path]()
-    not_scored = list[str]()
-    with ExitStack() as open_until_merged:
-        sources = [open_until_merged.enter_context(source_at(path)) for path in folders]
-        source_of = {source.store.folder: source for source in sources}
-
-        def verify(row: Row, store: Store) -> Row:
-            row, is_scored = source_of[store.folder].scored(row, note)
-            if not is_scored:
-                not_scored.append(row.run)
-            return row
-
-        taken: dict[str, bool] = {}
-        for source in sources:
-            if source.is_packed_state:
-                taken |= state.take_up(source.store, into, dry_run=dry_run)
-        done = merged([source.store for source in sources], into, leave_out, dry_run=dry_run, verify=verify)
-        for source in () if dry_run else sources:
-            query_scores.merge(source.store, into)
-            if source.is_bundle:
-                kept += pack.collect((each.row for each in done), source.store, note, into)
-    new = {each.row.run for each in done if each.outcome in MergeOutcome.written()}
-    not_scored = [run for run in not_scored if run in new]
-    if as_json:
-        rows = [
-            {"run": each.row.run, "outcome": each.outcome.name, "row": paths.shown(each.path), "name": each.name}
-            for each in done
-        ]
-        values = {"into": str(into.folder), "written": not dry_run, "rows": rows, "evidence": [*map(str, kept)]}
-        echo(json_text({**values, "not_scored": not_scored, "taken_up": [run for run in taken if taken[run]]}))
-    else:
-        echo("\n".join([*_merge_lines(done, into, dry_run=dry_run), *_lines_beside(taken, kept, not_scored, into)]))
+    received = receive(folders, into, leave_out, note, dry_run=dry_run)
+    return _sheet_of_merged(received, into, dry_run=dry_run)
 
 
-def _lines_beside(taken: dict[str, bool], kept: list[Path], not_scored: list[str], into: Store) -> Iterator[str]:
-    if taken:
-        n_taken = sum(taken.values())
-        here = f"; of {len(taken) - n_taken:,} as much or more is here" if n_taken < len(taken) else ""
-        yield f"  the working state of {counted(n_taken, 'run')} taken up{here}"
-    if kept:
-        yield f"  {len(kept):,} histograms kept in {paths.shown(into.folder / 'evidence')}"
-    if not_scored:
-        some = ", ".join(map(shown, not_scored[:FEW])) + (", ... (--json has all)" if not_scored[FEW:] else "")
-        yield f"  {len(not_scored):,} not scored again, for neither counts nor codes are beside them: {some}"
-
-
-def _merge_lines(done: list[Merged], into: Store, *, dry_run: bool) -> Iterator[str]:
-    yield from (f"{shown(each.name)}: {each.outcome}" for each in done if each.outcome is MergeOutcome.beside)
-    counts = Counter(each.outcome for each in done)
+def _sheet_of_merged(received: Received, into: Store, *, dry_run: bool) -> Sheet:
+    """How many rows had each outcome, those that are beside another one, and what came with them."""
+    rows = [
+        {"run": merged.row.run, "outcome": merged.outcome.name, "row": paths.shown(merged.path), "name": merged.name}
+        for merged in received.rows
+    ]
+    values = {
+        **{"into": str(into.folder), "written": not dry_run, "rows": rows},
+        "evidence": [*map(str, received.evidence)],
+        "not_scored": received.not_scored,
+        "taken_up": [run for run, is_taken in received.taken_up.items() if is_taken],
+    }
+    counts = Counter(merged.outcome for merged in received.rows)
+    lines = [f"{counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome]]
+    lines += _lines_beside(received, into)
+    beside = [merged.name for merged in received.rows if merged.outcome is MergeOutcome.beside]
     verb = "would be merged (--dry-run)" if dry_run else "merged"
-    yield f"{paths.shown(into.folder)}: {counted(len(done), 'row')} {verb}"
-    yield from (f"  {counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome])
+    total = f"{paths.shown(into.folder)}: {counted(len(received.rows), 'row')} {verb}"
+    return Sheet(
+        texts=[] if lines else [total],
+        grids=[
+            Grid([(f"{shown(name)}: {MergeOutcome.beside}",) for name in beside]),
+            Grid([(line,) for line in lines], title=total),
+        ],
+        values=lambda: values,
+        records=lambda: records(("run", "outcome", "row", "name"), (row.values() for row in rows)),
+    )
+
+
+def _lines_beside(received: Received, into: Store) -> Iterator[str]:
+    if received.taken_up:
+        n_taken = sum(received.taken_up.values())
+        n_left = len(received.taken_up) - n_taken
+        here = f"; of {n_left:,} as much or more is here" if n_left else ""
+        yield f"the working state of {counted(n_taken, 'run')} taken up{here}"
+    if received.evidence:
+        yield f"{len(received.evidence):,} histograms kept in {paths.shown(into.folder / 'evidence')}"
+    if received.not_scored:
+        first = ", ".join(map(shown, received.not_scored[:FEW]))
+        more = ", ... (--json has all)" if received.not_scored[FEW:] else ""
+        why = "neither counts nor codes are beside them"
+        yield f"{len(received.not_scored):,} not scored again, for {why}: {first}{more}"
 
 
 @app.command("pack-state", short_help="Pack runs, finished or not, for another machine.")
@@ -223,34 +212,39 @@ def collect(
 def prune(
     only: Annotated[list[Prunable] | None, Option(help="Only rows, or folders, of this kind; repeatable.")] = None,
     yes: Annotated[bool, Option("--yes", help="Remove them; without it they are only listed.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """List, or remove with --yes, what is of no use: failed rows, damaged rows, folders that no run continues from.
 
     A good row is never removed, nor a row of another schema version, nor what a process works on at the moment, nor
     the folder of a run that was interrupted: hashbench list runs has the command that continues it.
     """
     store = rows_read()
-    found = [each for each in useless(store, leave_out) if not only or each.kind in only]
-    listed = [each for each in found if each.remove(store)] if yes else found
-    n_damaged = sum(each.kind == "damaged" for each in found)
-    if as_json:
-        runs = [{} if each.line is None else {"run": each.line.name} for each in listed]
-        named = [{"kind": each.kind, "path": str(each.path), "why": each.why} for each in listed]
-        values = [{**of, **run} for of, run in zip(named, runs, strict=True)]
-        echo(json_text({"removed": yes, "found": values}))
-        _require_none_damaged(0 if yes else n_damaged)
-        return
-    for each in listed:
-        place = paths.shown(each.path) + ("" if each.line is None else f": {each.line.name}")
-        echo(f"{'removed' if yes else 'would remove'} {shown(place)}: {each.kind}: {shown(each.why)}")
-    if not found:
-        echo(f"{paths.shown(store.folder)}: nothing to remove")
-    elif not yes:
-        echo(f"{len(found):,} to remove: --yes removes them")
-        _require_none_damaged(n_damaged)
+    chosen = [thing for thing in useless(store, leave_out) if not only or thing.kind in only]
+    listed = [thing for thing in chosen if thing.remove(store)] if yes else chosen
+    sheet = _sheet_of_useless(listed, len(chosen), store, is_removed=yes)
+    n_damaged = sum(thing.kind == "damaged" for thing in chosen)
+    remedy = "hashbench results prune --only damaged --yes removes them"
+    error = CheckFailed(f"{counted(n_damaged, 'row')} damaged: {remedy}")
+    return Answer(sheet, error=error if n_damaged and not yes else None)
 
 
-def _require_none_damaged(n: int) -> None:
-    if n:
-        raise CheckFailed(f"{counted(n, 'row')} damaged: hashbench results prune --only damaged --yes removes them")
+def _sheet_of_useless(listed: list[Useless], n_chosen: int, store: Store, *, is_removed: bool) -> Sheet:
+    """A line for each row or folder that is removed, or that would be."""
+    lines = []
+    for thing in listed:
+        place = paths.shown(thing.path) + ("" if thing.line is None else f": {thing.line.name}")
+        lines.append(f"{'removed' if is_removed else 'would remove'} {shown(place)}: {thing.kind}: {shown(thing.why)}")
+    if not n_chosen:
+        lines = [f"{paths.shown(store.folder)}: nothing to remove"]
+    elif not is_removed:
+        lines.append(f"{n_chosen:,} to remove: --yes removes them")
+    values: list[dict[str, Value]] = []
+    for thing in listed:
+        named = {} if thing.line is None else {"run": thing.line.name}
+        values.append({"kind": thing.kind, "path": str(thing.path), "why": thing.why, **named})
+    columns = ("kind", "path", "why", "run")
+    return Sheet(
+        grids=[Grid([(line,) for line in lines])],
+        values=lambda: {"removed": is_removed, "found": values},
+        records=lambda: records(columns, (map(value.get, columns) for value in values)),
+    )

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from typing import Annotated
 
-from typer import Argument, Exit, Option, echo
+from typer import Argument, Exit, Option
 
 from hashbench import figures
 from hashbench.cli import _interrupts
@@ -22,6 +22,7 @@ from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Outcome, Plan, run_all
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Code, Grid, Sheet, records
 from hashbench.tables import cell_runs
 from hashbench.tables.cell import Cell
 
@@ -60,7 +61,7 @@ def command(
     cores: Annotated[int, Option(min=1, help="Cores of each run on the Ray cluster.")] = 1,
     memory: Annotated[float, Option(min=0, metavar="GIB", help="Memory of a run on Ray; 0: not reserved.")] = 0,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the missing runs and how long they take.")] = False,
-) -> None:
+) -> Sheet | None:
     """Train and score every cell of the tables that is not measured yet.
 
     All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. In a table whose
@@ -109,8 +110,7 @@ def command(
     waiting = {str(run.name) for run, _ in not_tried}
     ready = [run for run in todo if str(run.name) not in waiting]
     if dry_run:
-        _dry_run(todo, store, jobs)
-        return
+        return _planned(todo, store, jobs)
     failed = [(run, "it failed in an earlier call") for run in left]
     n_left = 0
     try:
@@ -128,6 +128,7 @@ def command(
         for path in [path for spec in specs for path in cell_runs.keep_query_scores(spec, store)]:
             note(f"the scores of each query in {paths.shown(path)}")
     _end(n_left, failed, not_tried, len(wanted))
+    return None
 
 
 def _end(n_left: int, failed: list[tuple[Run, str]], not_tried: list[tuple[Run, str]], n_runs: int) -> None:
@@ -181,15 +182,22 @@ def _not_tried(todo: list[Run], *, dry_run: bool) -> list[tuple[Run, str]]:
     return not_tried
 
 
-def _dry_run(todo: list[Run], store: Store, jobs: int) -> None:
+def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
+    """The names of the runs; a note says how long they take."""
     past = Past.of(store.rows(damaged=lambda _: None))
-    for run in todo:
-        echo(str(run.name))
-    known = [each for each in map(past.of_run, todo) if each is not None]
+    known = [seconds for seconds in map(past.of_run, todo) if seconds is not None]
+    together = None
     if known:
         together = max(sum(known) / min(jobs or available_cores(), len(todo)), *known)
         unknown = f", and {len(todo) - len(known)} runs that no past row tells about" if len(known) < len(todo) else ""
         note(f"{_about(together)}, by past rows on the machines that made them{unknown}")
+    names = [str(run.name) for run in todo]
+    values = {"runs": names, "seconds": together, "runs_of_unknown_duration": len(todo) - len(known)}
+    return Sheet(
+        grids=[Grid([((Code(name),),) for name in names])],
+        values=lambda: values,
+        records=lambda: records(["run"], ([name] for name in names)),
+    )
 
 
 def _about(seconds: float) -> str:

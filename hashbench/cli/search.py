@@ -1,13 +1,12 @@
 """``hashbench search`` finds the items nearest to queries, in saved codes or in the codes of a run."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Context, Option
 
-from hashbench.cli._options import AsJson, BitOrder, Bits, Device, Layout, program
+from hashbench.cli._options import BitOrder, Bits, Device, Layout, program
 from hashbench.cli._scoring import Arrays, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
@@ -22,6 +21,7 @@ from hashbench.runs.data import own_rows
 from hashbench.runs.guard import codes_file, load_hasher
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
+from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
 
 LINES = 10  # of more queries there is a line each only if their number was asked for
 
@@ -41,13 +41,12 @@ def command(
     out: Annotated[Path | None, Option(metavar="FILE.npz", help="Also write ids and distances.")] = None,
     top: Annotated[int, Option(min=1, help="Number of items to find for each query.")] = 10,
     queries: Annotated[int | None, Option(min=1, help="So many queries, spread evenly. Default: all.")] = None,
-    as_json: AsJson = False,
     array: Arrays = None,
     bits: Bits = None,
     bit_order: BitOrder = None,
     layout: Layout = None,
     device: Device = "auto",
-) -> None:
+) -> Sheet:
     """Find the items that are nearest to queries by Hamming distance.
 
     It prints ids and distances: an id is the row of an item in the codes of the database, from 0. Of more than ten
@@ -75,16 +74,8 @@ def command(
     if out is not None:
         write_arrays(out, **nearest.arrays)
     name = ", ".join(map(str, sources or places.values()))
-    searched = nearest.arrays["queries"]
-    if names:
-        names = [names[row] for row in searched]
-    if as_json:
-        values = {"codes": name, **nearest.summary, **({"names": names} if names else {})}
-        echo(json.dumps(values | {key: array.tolist() for key, array in nearest.arrays.items()}))
-    elif queries is not None or items is not None or len(searched) <= LINES:
-        echo("\n".join(_line_a_query(name, nearest, names or [str(row) for row in searched])))
-    else:
-        echo("\n".join(_line_a_rank(name, nearest)))
+    is_short = queries is not None or items is not None or len(nearest.arrays["queries"]) <= LINES
+    return _sheet_of(name, nearest, names, is_short=is_short)
 
 
 def _codes_file(source: str | None, explicit: Explicit) -> Path | None:
@@ -118,30 +109,44 @@ def _encoded(context: Context, name: str, items: Path, device: str) -> tuple[Cod
     return binarize(hasher.encode(own_rows(run, own.items, device).whole())), own.names
 
 
-def _heading(name: str, result: SearchResult) -> Iterator[str]:
-    """Two lines: what was searched, and how."""
-    summary = result.summary
-    yield f"{name}: {summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits"
+def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: bool) -> Sheet:
+    """The items of each query, by the ``names`` of the items if they have any; or the distances of all queries."""
+    summary, arrays = result.summary, {name: array.tolist() for name, array in result.arrays.items()}
     n_cut_ties, seconds = summary["n_cut_ties"], summary["search_s"]
-    yield f"exhaustive: {n_cut_ties:,} queries have more items as near as the last one shown; {seconds:.3g} s"
+    texts = [
+        f"{source}: {summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits",
+        f"exhaustive: {n_cut_ties:,} queries have more items as near as the last one shown; {seconds:.3g} s",
+    ]
+    labels = [names[row] if names else str(row) for row in arrays["queries"]]
+    more = {"names": labels} if names else {}
+
+    def lines() -> Iterator[tuple[Value, ...]]:
+        for label, ids, distances in zip(labels, arrays["ids"], arrays["distances"], strict=True):
+            for rank, (item, distance) in enumerate(zip(ids, distances, strict=True), 1):
+                yield label, rank, item, distance
+
+    return Sheet(
+        texts=[(Code(text),) for text in texts],
+        grids=[_items_of_queries(labels, result) if is_short else _distances_of_ranks(result)],
+        notes=[] if is_short else ["--queries N prints the items of N queries, --out FILE.npz keeps those of all"],
+        values=lambda: {"codes": source, **summary, **more, **arrays},
+        records=lambda: records(("query", "rank", "item", "distance"), lines()),
+    )
 
 
-def _line_a_query(name: str, result: SearchResult, queries: Sequence[str]) -> Iterator[str]:
-    yield from _heading(name, result)
-    width = max(map(len, ["query", *queries]))
-    yield f"{'query':{width}}  items (distance)"
-    arrays = result.arrays
-    for query, ids, distances in zip(queries, arrays["ids"], arrays["distances"], strict=True):
+def _items_of_queries(labels: list[str], result: SearchResult) -> Grid:
+    rows = []
+    for label, ids, distances in zip(labels, result.arrays["ids"], result.arrays["distances"], strict=True):
         items = (f"{item} ({distance})" for item, distance in zip(ids, distances, strict=True))
-        yield f"{query:>{width}}  {'  '.join(items)}"
+        rows.append((label, (Code(", ".join(items)),)))  # on one line, however long
+    return Grid(rows, ("query", "items (distance)"))
 
 
-def _line_a_rank(name: str, result: SearchResult) -> Iterator[str]:
-    yield from _heading(name, result)
-    yield "rank  distance: smallest, median, largest over the queries"
+def _distances_of_ranks(result: SearchResult) -> Grid:
+    """The distances of the first item, of the one in the middle, and of the last, over the queries."""
     top = result.summary["top"]
+    rows: list[tuple[Cell, ...]] = []
     for rank in sorted({1, (1 + top) // 2, top}):
         distances = sorted(result.arrays["distances"][:, rank - 1].tolist())
-        median = distances[(len(distances) - 1) // 2]
-        yield f"{rank:4}  {distances[0]}, {median}, {distances[-1]}"
-    yield "--queries N prints the items of N queries, --out FILE.npz keeps those of all"
+        rows.append((str(rank), distances[0], distances[(len(distances) - 1) // 2], distances[-1]))
+    return Grid(rows, ("rank", "smallest distance", "median", "largest"))

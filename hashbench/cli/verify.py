@@ -5,20 +5,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, echo
+from typer import Argument, Option
 
 from hashbench.bundle.archive import Manifest
 from hashbench.bundle.verify import Report, verify
-from hashbench.cli._options import AsJson
-from hashbench.cli._terminal import json_text
+from hashbench.cli._command import Answer, lines
 from hashbench.foundation.errors import CheckFailed, counted, printable
 
 
 def command(
     bundle: Annotated[Path, Argument(help="The archive that hashbench bundle wrote.")],
     rows_only: Annotated[bool, Option("--rows-only", help="Accept a bundle of which no run can be scored.")] = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Answer:
     """Check a bundle: compute every metric again from the packed histograms and codes, and compare it with its row.
 
     Checksums, names and digests of rows, histograms, codes and id lists are checked. Nothing of the archive is trusted,
@@ -27,11 +25,13 @@ def command(
     """
     manifest, report = verify(bundle)
     values = {"bundle": str(bundle), "table": manifest.table, **asdict(report)}
-    echo(json_text(values) if as_json else "\n".join(_lines(manifest, report, rows_only=rows_only)))
+    error = None
     if n := len(report.differences):
-        raise CheckFailed(f"{bundle}: {counted(n, 'difference')}")
-    if len(report.not_scored) == report.n_runs and not rows_only:
-        raise CheckFailed(f"{bundle}: no run was scored again: pack histograms or codes with the rows, or --rows-only")
+        error = CheckFailed(f"{bundle}: {counted(n, 'difference')}")
+    elif len(report.not_scored) == report.n_runs and not rows_only:
+        remedy = "pack histograms or codes with the rows, or --rows-only"
+        error = CheckFailed(f"{bundle}: no run was scored again: {remedy}")
+    return Answer(lines(_lines(manifest, report, rows_only=rows_only), lambda: values), error=error)
 
 
 def _lines(manifest: Manifest, report: Report, *, rows_only: bool) -> Iterator[str]:

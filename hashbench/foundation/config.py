@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import lzma
 import math
 import tomllib
 from collections.abc import Callable, Mapping
@@ -36,14 +37,16 @@ _loaded: dict[tuple[type[BaseModel], str], Any] = {}  # by the text of the file
 
 
 def read_text(path: Path, what: str, remedy: str = "", *, errors: str = "strict") -> str:
-    """The text of a file; raises FileNotFoundError, and HashbenchError that it is not a readable ``what``."""
+    """The text of a file, which may be packed by xz; raises FileNotFoundError, or HashbenchError: no ``what``."""
     try:
         if path.exists() and not path.is_file():
             raise ValueError("it is a folder, a pipe or a device")  # noqa: TRY301  (a pipe would be waited for)
+        if path.suffix == ".xz":
+            return lzma.decompress(path.read_bytes()).decode(errors=errors)
         return path.read_text(encoding="utf-8", errors=errors)
     except FileNotFoundError:
         raise
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, lzma.LZMAError) as error:
         raise HashbenchError(f"{path}: not a readable {what}: {one_line(error)}{remedy}") from None
 
 

@@ -13,7 +13,12 @@ def imported(name: str) -> ModuleType:
     A module of Python's own or of a library that is cut short stays half imported: every later use of it would fail.
     The command line has a handler of Ctrl-C of its own, which waits too.
     """
-    if name in sys.modules or not _takes_interrupts():
+    whole = sys.modules.get(name)
+    if whole is not None and not getattr(
+        whole.__spec__, "_initializing", False
+    ):  # import_module takes ten times as long
+        return whole
+    if whole is not None or not _takes_interrupts():
         return import_module(name)
     interrupts: list[int] = []
 

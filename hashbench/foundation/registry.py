@@ -4,7 +4,7 @@ import pkgutil
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
@@ -22,6 +22,7 @@ T = TypeVar("T")
 Broken = Callable[[HashbenchError], object]  # called with the error of an entry that cannot be loaded
 
 
+@lru_cache(maxsize=10_000)
 def canonical(name: str) -> str:
     """The name as it is spelled in files and rows: lower case, ``_`` for ``-``."""
     return name.strip().lower().replace("-", "_")

@@ -1,6 +1,7 @@
 """Encoders: one file for each architecture, which exports MODEL; networks of torchvision and timm have their names."""
 
 import re
+from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,7 @@ def whole_network(name: str) -> str:
     return _cut.parts(canonical_model(name))[0]
 
 
+@lru_cache(maxsize=10_000)
 def at_any_size(name: str) -> str:
     """The name without the side of images in pixels: the same for a network at all sizes."""
     return re.sub(r"_\d+px", "", canonical_model(name))

@@ -4,18 +4,19 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from hashbench.foundation.config import Setting
+from hashbench.runs.brief import Brief
 from hashbench.runs.row import Row
 from hashbench.runs.run import Run
 
 LIKE = ("model", "features")  # a network of ImageNet says nothing of how long a linear one takes
 CODE_SIZE = ("bits", "d", "k")  # the settings that give the size of a code
-Figure = Callable[[Row], float | None]  # a number of a row, such as its seconds
+R = TypeVar("R", Row, Brief)
 
 
-def seconds_of(row: Row) -> float | None:
+def seconds_of(row: Row | Brief) -> float | None:
     """The seconds to train, encode and score; None of a row that has none."""
     taken = row.seconds
     return None if taken is None else taken.train + taken.encode + taken.score
@@ -28,7 +29,7 @@ class Past:
     medians: Mapping[tuple[Any, ...], float]
 
     @staticmethod
-    def of(rows: Iterable[Row], figure: Figure = seconds_of) -> "Past":
+    def of(rows: Iterable[R], figure: Callable[[R], float | None] = seconds_of) -> "Past":
         """The medians over all successful ``rows``, on whatever machines, that have the ``figure``."""
         values_by_key: dict[tuple[Any, ...], list[float]] = defaultdict(list)
         for row in rows:

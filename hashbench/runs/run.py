@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NoReturn
 
 from hashbench.contract import PIXELS, BitSettings, CodeSettings
@@ -18,6 +19,7 @@ from hashbench.methods import METHODS, Method
 from hashbench.metrics import Metrics
 from hashbench.models import MODELS, canonical_model
 from hashbench.runs import settings as settings_files
+from hashbench.runs.brief import Brief
 from hashbench.runs.row import IMPORTED, Row, provider_of
 from hashbench.runs.settings import Sourced
 
@@ -82,7 +84,7 @@ class RunName:
         """Digest of ``config``: the same for all seeds of one cell of a table."""
         return digest(self.config)
 
-    @property
+    @cached_property
     def config_hash(self) -> str:
         """Digest of ``config`` and seed."""
         return digest({**self.config, "seed": self.seed})
@@ -203,7 +205,9 @@ class Run:
             return _of_config(row.config, row, row.settings, card)
 
     def with_seed(self, seed: int) -> "Run":
-        """The run with the same settings, on the same split, and another seed."""
+        """The run with the same settings, on the same split, and this seed."""
+        if seed == self.name.seed:
+            return self
         name = replace(self.name, seed=seed)
         if self.base is None:
             return replace(self, name=name)
@@ -226,7 +230,7 @@ class Run:
             metrics.refuse_radii(f"the asymmetric distances of {self.name.method} do")
         return replace(self, metrics=tuple(metrics.names))
 
-    def is_filled_by(self, row: Row) -> bool:
+    def is_filled_by(self, row: Row | Brief) -> bool:
         """Whether its successful ``row`` has all searches that are asked for, and metrics that no histogram gives."""
         if not (self.asymmetric or self.method.main_search == "asymmetric"):
             return True

@@ -1,9 +1,9 @@
 """The store of results: rows as JSON lines, a file for each protocol, and a folder for each run; light to import."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from hashbench.foundation.errors import CheckFailed, HashbenchError, retold, unk
 from hashbench.foundation.files import all_or_none, holder_in, is_locked, locked, remove_parts, write_holder, write_text
 from hashbench.foundation.once import once
 from hashbench.foundation.registry import Broken, each_usable, refuse
+from hashbench.runs import blocks
 
 if TYPE_CHECKING:
     from hashbench.histogram import Histogram
@@ -34,7 +35,13 @@ class Line:
     path: Path
     number: int
     name: str
-    text: str
+    stored: str  # as the file has it
+    blocks: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)  # of the file
+
+    @property
+    def text(self) -> str:
+        """The whole row."""
+        return blocks.whole(self.stored, self.blocks)
 
     @property
     def place(self) -> str:
@@ -54,16 +61,23 @@ class Line:
 
 
 def lines_in(text: str, path: Path) -> list[Line]:
-    """The lines of a file of rows, in their order."""
+    """The rows of a file, in their order."""
+    numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    blocks_of_file = dict(filter(None, (blocks.read_block(line) for _, line in numbered)))
     lines: list[Line] = []
-    known: set[str] = set()  # names, and whole lines: two branches in git may have added the same one
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.strip() and line not in known:
-            start = _NAME.match(line)
-            name = f"line {number}" if start is None else start[1]
-            name = repeat_name(name, line) if name in known else name
-            known |= {name, line}
-            lines.append(Line(path, number, name, line))
+    lines_by_run: dict[str, list[Line]] = {}
+    for number, stored in numbered:
+        if blocks.read_block(stored) is not None:
+            continue
+        start = _NAME.match(stored)
+        line = Line(path, number, f"line {number}" if start is None else start[1], stored, blocks_of_file)
+        lines_of_run = lines_by_run.setdefault(line.name, [])
+        if any(line.text == known.text for known in lines_of_run):  # two branches in git may have added the same row
+            continue
+        if lines_of_run:
+            line = replace(line, name=repeat_name(line.name, stored))
+        lines_of_run.append(line)
+        lines.append(line)
     return lines
 
 
@@ -221,7 +235,7 @@ class Store:
                 for path, lines in lines_of.items():
                     if lines and lines != before[path]:
                         lines.sort(key=lambda line: line.name)  # a run comes before the further rows of it
-                        write_text(path, "".join(f"{line.text}\n" for line in lines))
+                        write_text(path, blocks.text_of_file(line.text for line in lines))
             for path, lines in lines_of.items():
                 if before[path] and not lines:
                     path.unlink()

@@ -45,7 +45,7 @@ class Cell(Strict):
     citation: str  # key of the paper that printed the value
     printed_as: PrintedAs
 
-    @property
+    @cached_property
     def run_key(self) -> str:
         """The same text for two cells that need the same runs."""
         return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget, self.track])

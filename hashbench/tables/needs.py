@@ -1,13 +1,13 @@
 """What a table needs: data sets, weights and features, the hours of its runs by device, disk and memory."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hashbench.runs.command import command_of
 from hashbench.runs.needs import Need, needs_of
-from hashbench.runs.past import Figure, Past
+from hashbench.runs.past import Past
 from hashbench.runs.row import IMPORTED, Row
 from hashbench.runs.run import Run
 from hashbench.tables.cell_runs import cell_runs
@@ -99,7 +99,7 @@ def table_needs(spec: TableSpec, rows: Sequence[Row]) -> TableNeeds:
     )
 
 
-def _of_runs(runs: Sequence[Run], rows: Sequence[Row], figure: Figure) -> list[float]:
+def _of_runs(runs: Sequence[Run], rows: Sequence[Row], figure: Callable[[Row], float | None]) -> list[float]:
     """The figure of each run that past runs on its data set tell."""
     past = Past.of(rows, figure)
     told = (past.of_run(run, on_any_data=False) for run in runs)

@@ -1,13 +1,17 @@
-"""What is stored of the runs that a table needs, and how long the others will take, by the seconds of past runs."""
+"""What is stored of the runs that a table needs, how long the others will take, and both as a sheet."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from hashbench.runs.brief import Brief
+from hashbench.runs.interrupted import Interrupted
 from hashbench.runs.past import Past
 from hashbench.runs.row import IMPORTED, Row
 from hashbench.runs.run import Run
+from hashbench.showing.sheet import Cell as SheetCell
+from hashbench.showing.sheet import Code, Grid, Number, Sheet, Value, records
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import CellRuns, cell_runs
 from hashbench.tables.spec import TableSpec
@@ -16,6 +20,8 @@ UNKNOWN = "unknown"  # in place of hours
 
 
 State = Literal["done", "partly", "failed", "missing", "not available yet"]
+SIGNS: dict[State, str] = {"done": "#", "partly": "+", "failed": "x", "missing": ".", "not available yet": "-"}
+MOST_OF_HEADINGS = 48  # signs of all headings of a map; longer ones are numbers, and stand below it
 
 
 @dataclass(frozen=True)
@@ -81,7 +87,9 @@ class TableStatus:
         return "< 0.1" if 0 < self.hours_left < 0.05 else f"{self.hours_left:.1f}"
 
 
-def table_status(spec: TableSpec, stored: Mapping[str, Row], past: Past, seeds: int = 1) -> TableStatus:
+def table_status(
+    spec: TableSpec, stored: Mapping[str, Row] | Mapping[str, Brief], past: Past, seeds: int = 1
+) -> TableStatus:
     """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
     todo: list[Run] = []
     cells = {each.cell.run_key: _cell_status(each, stored, todo) for each in cell_runs(spec, seeds)}
@@ -89,7 +97,7 @@ def table_status(spec: TableSpec, stored: Mapping[str, Row], past: Past, seeds: 
     return TableStatus(spec, cells, sum(filter(None, seconds)) / 3600, seconds.count(None))
 
 
-def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -> CellStatus:
+def _cell_status(needed: CellRuns, stored: Mapping[str, Row] | Mapping[str, Brief], todo: list[Run]) -> CellStatus:
     """The status of a cell; its runs that are not done are added to ``todo``."""
     found = CellStatus(needed.cell, needed.unavailable)
     for run in needed.runs:
@@ -105,3 +113,84 @@ def _cell_status(needed: CellRuns, stored: Mapping[str, Row], todo: list[Run]) -
         else:
             found.failed[seed] = row.reason or "no reason given"
     return found
+
+
+def sheet_of(status: TableStatus, seeds: int, interrupted: Sequence[Interrupted]) -> Sheet:
+    """The map of each section of a table, a sign for each cell; the sum of its runs; and what was interrupted."""
+    totals = status.counts()
+    runs = f"{totals['done']} runs done, {totals['failed']} failed, {totals['missing']} missing"
+    cells = f"{status.cell_states()['done']} of {len(status.spec.cells)} cells measured"
+    hours = status.hours()
+    how = " (hashbench speed measures a run)" if hours == UNKNOWN else ""
+    total = f"{runs}; {cells}, {totals['unavailable']} not available yet; hours left: {hours}{how}"
+    sections: dict[str, dict[str, dict[str, CellStatus]]] = {}
+    for cell in status.spec.cells:
+        row = sections.setdefault(cell.section, {}).setdefault(cell.row, {})
+        row[cell.column] = status.cells[cell.run_key]
+    legend = Grid([[", ".join(f"{sign} {state}" for state, sign in SIGNS.items())]])
+    values = {
+        **status.as_json(seeds),
+        "cells": [cell.as_json() for cell in status.cells.values()],
+        "interrupted": [asdict(run) for run in interrupted],
+    }
+    return Sheet(
+        texts=[f"{status.spec.name}: {total}"],
+        grids=[*(_map(title, rows) for title, rows in sections.items()), legend, _continued(interrupted)],
+        values=lambda: values,
+        records=lambda: records(("section", "row", "column", "state"), _states(sections)),
+    )
+
+
+def overview(tables: Sequence[TableStatus], seeds: int, interrupted: Sequence[Interrupted]) -> Sheet:
+    """A row for each table, with the numbers of its runs; and what was interrupted."""
+    rows: list[list[SheetCell]] = []
+    for table in tables:
+        totals = table.counts()
+        n_runs = totals["done"] + totals["failed"] + totals["missing"]
+        done = Number(totals["done"], "d", after=f" of {n_runs}")
+        numbers = [totals["missing"], totals["failed"], totals["unavailable"]]
+        rows.append([table.spec.name, done, *numbers, table.hours()])
+    headings = ("table", "runs done", "missing", "failed", "cells not yet", "hours left")
+    values = [table.as_json(seeds) for table in tables]
+    return Sheet(
+        grids=[Grid(rows, headings), _continued(interrupted)],
+        values=lambda: {"tables": values, "interrupted": [asdict(run) for run in interrupted]},
+        records=lambda: records(values[0] if values else ["table"], (table.values() for table in values)),
+    )
+
+
+def _continued(interrupted: Sequence[Interrupted]) -> Grid:
+    return Grid([[(Code(run.line),)] for run in interrupted])
+
+
+def _states(sections: Mapping[str, Mapping[str, Mapping[str, CellStatus]]]) -> Iterator[tuple[Value, ...]]:
+    for section, rows in sections.items():
+        for row, cells in rows.items():
+            for column, cell in cells.items():
+                yield section, row, column, cell.state
+
+
+def _map(title: str, rows: Mapping[str, Mapping[str, CellStatus]]) -> Grid:
+    """A section: the signs of each row, how many of its cells are measured, and why the others are not."""
+    columns = list(dict.fromkeys(column for cells in rows.values() for column in cells))
+    headings = columns
+    if sum(map(len, columns)) > MOST_OF_HEADINGS:
+        headings = [str(number) for number in range(1, len(columns) + 1)]
+    lines: list[list[SheetCell]] = []
+    for label, cells in rows.items():
+        signs = [SIGNS[cells[column].state] if column in cells else None for column in columns]
+        lines.append([label, *signs, _measured(list(cells.values()))])
+    if headings != columns:
+        legend = ", ".join(f"{number} {column}" for number, column in zip(headings, columns, strict=True))
+        title = f"{title} ({legend})" if title else legend
+    return Grid(lines, ["", *headings, "measured"], title)
+
+
+def _measured(cells: Sequence[CellStatus]) -> str:
+    """How many of the cells have all their runs, and why the others have not."""
+    parts = [f"{sum(cell.state == 'done' for cell in cells)} of {len(cells)}"]
+    failures = {failure for cell in cells for failure in cell.failed.items()}
+    in_order = sorted(failures, key=lambda failure: (isinstance(failure[0], str), failure))
+    parts += [f"seed {seed} failed: {reason}" for seed, reason in in_order]
+    reasons = dict.fromkeys(cell.unavailable for cell in cells if cell.unavailable is not None)
+    return "; ".join([*parts, *(f"not available yet: {reason}" for reason in reasons)])

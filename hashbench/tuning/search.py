@@ -206,7 +206,7 @@ class Trial(Strict):
 
 @dataclass(frozen=True)
 class Search:
-    """A search by its name, and the trials that have ended; its file is ``results/tune/NAME.jsonl``."""
+    """A search by its name, and the trials that have ended; its file is ``results/tune/NAME.jsonl``, or that .xz."""
 
     name: str
     question: Question
@@ -283,10 +283,14 @@ def title_of(metric: str) -> str:
 
 
 def path_of(name: str) -> Path:
-    """The file of the search called ``name``."""
-    return paths.results() / FOLDER / f"{name}.jsonl"
+    """The file of the search called ``name``: JSON lines, or, where it was packed by xz, the packed ones."""
+    plain = paths.results() / FOLDER / f"{name}.jsonl"
+    packed = plain.with_name(f"{plain.name}.xz")
+    return packed if packed.is_file() and not plain.is_file() else plain
 
 
 def names() -> list[str]:
     """The searches whose files are here, sorted."""
-    return sorted(path.stem for path in path_of("*").parent.glob("[!.]*.jsonl"))
+    folder = paths.results() / FOLDER
+    files = [*folder.glob("[!.]*.jsonl"), *folder.glob("[!.]*.jsonl.xz")]
+    return sorted({path.name.removesuffix(".xz").removesuffix(".jsonl") for path in files})

@@ -24,7 +24,7 @@ def named(name: str) -> Sheet:
 
 def write(name: str) -> Path:
     """Writes what was chosen as Markdown beside the search called ``name``; the path."""
-    path = path_of(name).with_suffix(".md")
+    path = path_of(name).with_name(f"{name}.md")
     write_text(path, ink.write(named(name), "markdown", level=1))
     return path
 

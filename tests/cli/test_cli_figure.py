@@ -131,7 +131,7 @@ def test_run_and_status_take_the_cells_of_a_figure(capsys: pytest.CaptureFixture
     assert code == 0
     assert [name.rsplit("-", 2)[0] for name in out.splitlines()] == ["digits-s1-lsh-12b", "digits-s1-lsh-24b"]
     code, out, _ = call(capsys, "status", "blank")
-    assert (code, out.splitlines()[-1].split(";")[0]) == (0, "blank: 0 runs done, 0 failed, 2 missing")
+    assert (code, out.splitlines()[0].split(";")[0]) == (0, "blank: 0 runs done, 0 failed, 2 missing")
     code, out, _ = call(capsys, "status")
     assert (code, [line.split()[0] for line in out.splitlines()]) == (0, ["table", "blank", "tiny"])
 

@@ -99,10 +99,16 @@ def test_query_prints_a_line_a_query(folder: Path) -> None:
     assert run("query", folder / "index.h5", folder / "queries.npz", "--top", 2).splitlines() == [
         f"{folder / 'index.h5'}: 4 items in 3 buckets, 1 an item, embeddings of width 1",
         "2 queries: 2.0 candidates a query, SUF 2.00; 1 opened more than 1",
+        "",
         "query  candidates  items (distance)",
-        "    0           2  1 (1)  0 (3)",
-        "    1           2  2 (2)  3 (6)",
+        "0               2  1 (1), 0 (3)",
+        "1               2  2 (2), 3 (6)",
     ]
+
+
+def test_query_as_csv_has_a_line_an_item(folder: Path) -> None:
+    printed = run("query", folder / "index.h5", folder / "queries.npz", "--top", 2, "--format", "csv")
+    assert printed.splitlines()[:3] == ["query,rank,item,distance", "0,1,1,1.000000", "0,2,0,3.000000"]
 
 
 def test_query_writes_arrays(folder: Path) -> None:

@@ -108,7 +108,7 @@ def test_merging_takes_further_searches_of_the_same_row(
     write(other, *more)
     lines = call(capsys, "results", "merge", other)[1].splitlines()
     assert lines.pop().startswith("  2 not scored again, for neither counts nor codes are beside them: digits-s1-itq-")
-    assert lines[2:] == [
+    assert lines[3:] == [
         "  1 copied in place of the same row with fewer searches",
         "  1 kept beside the row here, which has other values or fewer",
     ]
@@ -137,6 +137,7 @@ def test_merging_copies_and_keeps_what_conflicts(
     beside = repeat_name(conflict, theirs[conflict])
     printed = [
         f"{beside}: kept beside the row here, which has other values or fewer",
+        "",
         f"{results}: 6 rows would be merged (--dry-run)",
         "  1 copied",
         "  1 copied in place of a failed row",
@@ -150,7 +151,7 @@ def test_merging_copies_and_keeps_what_conflicts(
     assert (code, err, lines) == (0, "", printed)
     assert last.startswith("  3 not scored again, for neither counts nor codes are beside them: digits-s1-itq-")
     assert stored_rows.texts(results) == before
-    printed[1] = f"{results}: 6 rows merged"
+    printed[2] = f"{results}: 6 rows merged"
     assert call(capsys, "results", "merge", other)[1].splitlines() == [*printed, last]
     copied, replaced = (row(bits=bits).run for bits in (32, 48))
     assert stored_rows.texts(results) == {
@@ -175,7 +176,7 @@ def test_a_row_with_fewer_values_is_left_out_and_one_with_more_is_kept(
     write(results, more)
     write(other, fewer)
     assert "  1 left out: the row here has the same values" in call(capsys, "results", "merge", other)[1]
-    assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[1:] == [
+    assert call(capsys, "--results", other, "results", "merge", results)[1].splitlines()[2:] == [
         f"{other}: 1 row merged",
         "  1 kept beside the row here, which has other values or fewer",
         f"  1 not scored again, for neither counts nor codes are beside them: {more.run}",

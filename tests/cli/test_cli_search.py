@@ -49,12 +49,12 @@ def test_one_image_and_a_folder_are_queries_of_a_run(
     assert (one["names"], one["ids"]) == (["1.png"], [near])
     status, printed, _ = call(capsys, "search", run, own, "--top", 3)
     assert status == 0
-    lines = printed.splitlines()[3:]
+    lines = printed.splitlines()[4:]
     assert [line.split()[0] for line in lines] == ["0.png", "1.png"]
     assert [int(word) for word in lines[1].split()[1::2]] == near
     for n in range(2, 12):  # a folder of more than ten images has a line each too
         shutil.copy(own / "1.png", own / f"{n}.png")
-    assert len(call(capsys, "search", run, own)[1].splitlines()) == 3 + 12
+    assert len(call(capsys, "search", run, own)[1].splitlines()) == 4 + 12
     call(capsys, "search", run, own, "--top", 3, "--out", tmp_path / "near.npz")
     with np.load(tmp_path / "near.npz") as found:
         assert found["ids"][1].tolist() == near

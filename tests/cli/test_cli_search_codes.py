@@ -69,9 +69,9 @@ def test_the_text_has_a_line_a_query(capsys: pytest.CaptureFixture[str], codes: 
     assert lines[0] == f"{codes}: 3 queries, 360 items, 32 bits"
     assert lines[1].startswith("exhaustive: 3 queries have more items as near as the last one shown; ")
     ids = exact(2, "items")
-    assert lines[2:] == [
+    assert lines[3:] == [
         "query  items (distance)",
-        *(f"{q:5}  {ids[q][0]} (0)  {ids[q][1]} (0)" for q in (0, 2, 4)),
+        *(f"{q}      {ids[q][0]} (0), {ids[q][1]} (0)" for q in (0, 2, 4)),
     ]
 
 
@@ -79,21 +79,23 @@ def test_many_queries_without_a_number_are_summed_up(
     capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path
 ) -> None:
     """A few have a line each; of more the text has the distances over all queries, and the file each of them."""
-    assert len(call(capsys, "search", codes)[1].splitlines()) == 3 + 6
+    assert len(call(capsys, "search", codes)[1].splitlines()) == 4 + 6
     many = DATABASE[::9]
     np.savez(codes, query_codes=many, database_codes=DATABASE)
     distances = np.sort((many[:, None] != DATABASE[None]).sum(axis=2), axis=1)[:, :4]
     lines = call(capsys, "search", codes, "--top", 4, "--out", tmp_path / "near.npz")[1].splitlines()
     assert lines[0] == f"{codes}: 40 queries, 360 items, 32 bits"
-    assert lines[2:-1] == [
-        "rank  distance: smallest, median, largest over the queries",
-        *(f"{n:4}  {of.min()}, {np.sort(of)[19]}, {of.max()}" for n in (1, 2, 4) for of in [distances[:, n - 1]]),
+    assert lines[3] == "rank  smallest distance  median  largest"
+    assert [[int(word) for word in line.split()] for line in lines[4:-2]] == [
+        [n, of.min(), np.sort(of)[19], of.max()] for n in (1, 2, 4) for of in [distances[:, n - 1]]
     ]
-    assert lines[-1].startswith("--queries N ")
+    assert lines[-1].startswith("- --queries N ")
     with np.load(tmp_path / "near.npz") as archive:
         assert archive["distances"].tolist() == distances.tolist()
     assert len(json.loads(call(capsys, "search", codes, "--json")[1])["ids"]) == 40
-    assert len(call(capsys, "search", codes, "--queries", 20)[1].splitlines()) == 3 + 20
+    assert len(call(capsys, "search", codes, "--queries", 20)[1].splitlines()) == 4 + 20
+    lines = call(capsys, "search", codes, "--queries", 20, "--top", 2, "--format", "csv")[1].splitlines()
+    assert lines[0] == "query,rank,item,distance" and len(lines) == 1 + 2 * 20
 
 
 def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path, tmp_path: Path) -> None:

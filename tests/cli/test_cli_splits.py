@@ -92,17 +92,20 @@ def test_distinct_codes_are_shown_on_request(capsys: pytest.CaptureFixture[str],
 def test_status_counts_the_runs_of_each_split(capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "run", "tiny", "--splits", "2")
     assert call(capsys, "status", "tiny", "--splits", "2")[1].splitlines() == [
-        "       4 bits",
-        "  LSH    #     1 of 1 measured",
+        "tiny_splits2: 2 runs done, 0 failed, 0 missing; 1 of 1 cells measured, 0 not",
+        "available yet; hours left: 0.0",
+        "",
+        "     4 bits  measured",
+        "LSH  #       1 of 1",
+        "",
         "# done, + partly, x failed, . missing, - not available yet",
-        "tiny_splits2: 2 runs done, 0 failed, 0 missing; 1 of 1 cells measured, 0 not available yet; hours left: 0.0",
     ]
     found = json.loads(call(capsys, "status", "tiny", "--splits", "3", "--seeds", "2", "--json")[1])
     assert (found["splits"], found["seeds"], found["done"], found["missing"]) == (3, 2, 2, 4)
     (cell,) = found["cells"]
     assert cell["done"] == [0, "0 of split 1"]
     assert cell["missing"] == [1, "1 of split 1", "0 of split 2", "1 of split 2"]
-    assert "LSH    +     0 of 1 measured" in call(capsys, "status", "tiny", "--splits", "3")[1]
+    assert "LSH  +       0 of 1" in call(capsys, "status", "tiny", "--splits", "3")[1]
 
 
 def test_of_a_table_whose_repeats_are_splits_repeat_r_is_seed_r_on_split_r(

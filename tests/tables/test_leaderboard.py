@@ -26,6 +26,7 @@ from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.config import parse
 from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.row import Row
+from hashbench.runs.store import Store
 from hashbench.showing.ink import write
 from hashbench.tables import spec
 from hashbench.tables.cell import Cell, TableFile
@@ -111,12 +112,9 @@ def committed_panels() -> list[Panel]:
 def rows_by_cell() -> Mapping[str, list[dict[str, Any]]]:
     """The parts of the lines of results/rows that the slow script needs."""
     by_cell: dict[str, list[dict[str, Any]]] = {}
-    for path in sorted((REPOSITORY / "results" / "rows").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            by_cell.setdefault(row["cell_hash"], []).append(
-                {key: row[key] for key in ("seed", "split_seed", "searches")}
-            )
+    for line in Store(REPOSITORY / "results").lines():
+        row = json.loads(line.text)
+        by_cell.setdefault(row["cell_hash"], []).append({key: row[key] for key in ("seed", "split_seed", "searches")})
     return by_cell
 
 

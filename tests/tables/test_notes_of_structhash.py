@@ -7,6 +7,7 @@ from statistics import mean, stdev
 
 import pytest
 
+from hashbench.runs.store import read_lines
 from hashbench.tables import spec
 
 ROWS = Path(__file__).resolve().parents[2] / "results" / "rows"
@@ -32,8 +33,8 @@ NOTES = {  # the start of the note, and what it quotes of the NDCG in this order
 
 def measured(method: str, dataset: str, settings: dict[str, object], n_seeds: int, metric: str) -> list[float]:
     """The values at 64 bits, of the first seeds; a set that another table shows too has more."""
-    lines = (ROWS / f"{dataset}-structhash.jsonl").read_text().splitlines()
-    rows = [json.loads(line) for line in lines if f"-{method}-64b-" in line[:100]]
+    lines = read_lines(ROWS / f"{dataset}-structhash.jsonl")
+    rows = [json.loads(line.text) for line in lines if f"-{method}-64b-" in line.name]
     chosen = [row for row in rows if settings.items() <= row["config"]["settings"].items() and row["seed"] < n_seeds]
     assert sorted(row["seed"] for row in chosen) == [*range(n_seeds)]
     assert not any(row["code"]["dirty"] for row in chosen)

@@ -1,6 +1,7 @@
 """The file of a search: what is saved is read again, and a damaged line is one line."""
 
 import json
+import lzma
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,22 @@ def test_what_is_saved_is_read_again_and_its_lines_are_in_order() -> None:
     assert Search.load("smal") is None
     with pytest.raises(HashbenchError, match="unknown search 'smal': did you mean small"):
         Search.named("smal")
+
+
+def test_a_search_that_was_packed_goes_on_packed() -> None:
+    SMALL.save()
+    plain = path_of("small")
+    content = plain.read_bytes()
+    packed = plain.with_name("small.jsonl.xz")
+    packed.write_bytes(lzma.compress(content))
+    plain.unlink()
+    stored = Search.named("small")
+    assert (names(), stored) == (["small"], SMALL)
+    stored.save()
+    assert not plain.exists() and lzma.decompress(packed.read_bytes()) == content
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(HashbenchError, match=r"small\.jsonl\.xz: not a readable search"):
+        Search.load("small")
 
 
 def edited(**changes: Any) -> Callable[[list[str]], list[str]]:

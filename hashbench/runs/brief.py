@@ -1,0 +1,66 @@
+"""What the rows of a store say of their runs, read without the checks of a row: for lists of all there are."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from hashbench.runs.row import SCHEMA, Seconds, is_unedited
+from hashbench.runs.store import Line
+
+
+@dataclass(frozen=True)
+class Brief:
+    """The part of a row that says which run it is of, how it ended, and how long it took."""
+
+    line: Line
+    dataset: str
+    protocol: str
+    method: str
+    config: Mapping[str, Any]
+    status: str
+    reason: str | None
+    seconds: Seconds | None
+
+    @cached_property
+    def searches(self) -> Mapping[str, Mapping[str, Any]]:
+        """The metrics of each search by name."""
+        searches: dict[str, dict[str, Any]] = json.loads(self.line.text)["searches"]
+        return searches
+
+
+def brief_of(line: Line) -> Brief:
+    """The brief of a row; raises CheckFailed for an edited row, and OtherSchema."""
+    try:
+        content = json.loads(_without_searches(line.stored))
+        if is_unedited(line.text) and content["schema"] == SCHEMA:
+            seconds = content["seconds"]
+            return Brief(
+                line,
+                config=_config(line, content["config"]),
+                seconds=None if seconds is None else Seconds.model_construct(**seconds),
+                **{key: content[key] for key in ("dataset", "protocol", "method", "status", "reason")},
+            )
+    except (ValueError, KeyError, TypeError):
+        pass  # what is wrong is said by the checks of a row
+    line.row()
+    raise AssertionError(f"{line.place}: its row can be read, and its brief cannot")
+
+
+def _without_searches(text: str) -> str:
+    """The JSON of a row without half of it."""
+    before, _, rest = text.partition('"searches":')
+    _, _, after = rest.rpartition('"seconds":')
+    return f'{before}"seconds":{after}'
+
+
+def _config(line: Line, stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The configuration, as it stands in the row or in a block."""
+    return _parsed(line.blocks[stored["@"]]) if "@" in stored else stored
+
+
+@cache
+def _parsed(block: str) -> Mapping[str, Any]:
+    values: dict[str, Any] = json.loads(block)
+    return values

@@ -52,7 +52,7 @@ reproduce: $(READY) ## train what a table lacks, then print and write it: make r
 	$(BIN)/hashbench table $(TABLE) --write && exit $$trained
 
 paper-tables: $(READY) ## write all tables and figures from the stored results
-	$(BIN)/hashbench table --all --write --figures
+	$(BIN)/hashbench table --all --write
 
 report: $(READY) ## write one page with all tables, figures and what is missing
 	$(BIN)/hashbench report
@@ -60,7 +60,7 @@ report: $(READY) ## write one page with all tables, figures and what is missing
 # the pages of docs/settings: what the runs of the papers' tables are set to, beside what was released
 SETTINGS := talr_table1 talr_table2 talr_table3 talr_appendix_d $(addprefix sparse_hash_table,1 2 3 4 5)
 settings: $(READY) ## write the pages of the documentation that list the settings of the papers' tables
-	for table in $(SETTINGS); do $(BIN)/hashbench list settings --table $$table --format markdown > docs/settings/$$table.md; done
+	for table in $(SETTINGS); do $(BIN)/hashbench list settings $$table --format markdown > docs/settings/$$table.md; done
 
 docs: $(READY) ## build the documentation in docs/_build/html; a warning or a broken link fails
 	$(BIN)/python -m sphinx -b html -j auto -W --keep-going -q docs docs/_build/html

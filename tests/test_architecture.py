@@ -30,6 +30,7 @@ ORDER = [
     {"tables"},
     {"figures"},
     {"bundle", "report", "export"},
+    {"bench"},
     {"cli", "__main__", "__init__"},  # __init__ opens what is asked for, and nothing before
 ]
 PLACE = {folder: place for place, folders in enumerate(ORDER) for folder in folders}

@@ -77,4 +77,4 @@ def test_paper_tables_writes_tables_and_figures_and_fails_where_that_does(progra
     assert make(program, "paper-tables").returncode == 0
     (program.parent / "code-table").write_text("2")
     assert make(program, "paper-tables").returncode != 0
-    assert calls(program) == ["table --all --write --figures"] * 2
+    assert calls(program) == ["table --all --write"] * 2

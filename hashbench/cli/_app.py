@@ -16,7 +16,7 @@ from typer.core import CompletionItem, TyperCommand, TyperGroup  # type: ignore[
 from hashbench import __version__
 from hashbench.cli import _interrupts, _output
 from hashbench.cli._command import Commands
-from hashbench.cli._gone import GONE
+from hashbench.cli._moved import command_of_today
 from hashbench.cli._terminal import ends_with_what_was_left_out
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.progress import QUIET
@@ -53,10 +53,16 @@ COMMANDS = {
 }
 GROUPS = {
     "index": "Build an index of sparse codes, or search it.",
-    "dataset": "Add data of your own as a data set, or remove it.",
-    "results": "List, import, merge and tidy the stored rows.",
+    "dataset": "Add data of your own as a data set.",
+    "results": "Import, merge, pack and tidy stored rows.",
 }
 SHORT_HELP = {**COMMANDS, **GROUPS}
+SHARED = [  # the options of the application: a line for those that are alike
+    ("--root, --results, --data DIR", "Your own cards and settings; rows; data."),
+    ("--quiet, --debug", "No bars and notes; whole tracebacks."),
+    ("--install-completion", "Of names in the shell; or --show-completion."),
+    ("--version, -h, --help", "Show the version, or this message."),
+]
 INKS: dict[str, Format] = {**dict.fromkeys(("table", "leaderboard", "tune", "bench"), "markdown"), "figure": "csv"}
 
 
@@ -90,9 +96,17 @@ class LazyGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(SHORT_HELP)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Options"):
+            formatter.write_dl(SHARED)
+        self.format_commands(ctx, formatter)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(SHORT_HELP.items()))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        return super().resolve_command(ctx, command_of_today(args))
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         names = [name for name in SHORT_HELP if name.startswith(incomplete)]
@@ -137,10 +151,7 @@ def _shared(
         bool, Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Benchmark methods that learn to hash.
-
-    Scores are exact where items tie, and every number names the run that gave it.
-    """
+    """Benchmark methods that learn to hash. Scores are exact where items tie."""
     from hashbench.foundation.files import resolved
 
     # in the environment, so that worker processes see them too
@@ -216,9 +227,6 @@ def _text_of(error: typer.TyperException) -> str:
     text = error.format_message().replace("Value error, ", "")
     name = str(getattr(error, "option_name", ""))
     command = getattr(getattr(error, "ctx", None), "command", None)
-    gone = GONE.get(getattr(command, "name", ""), {})
-    if name in gone:
-        return f"{name} is gone: {gone[name]}"
     options = [option for param in getattr(command, "params", ()) for option in param.opts]
     if not (hasattr(error, "possibilities") and "--set" in options and name.startswith("--")):
         return text

@@ -1,5 +1,6 @@
 """A command as a form: what it returns is printed here, by the options --format and --json, which it does not name."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -9,14 +10,24 @@ from typing import Annotated, Any
 from typer import Option, Typer, echo
 from typer.core import TyperCommand
 
+from hashbench.cli._moved import options_of_today
 from hashbench.cli._terminal import print_sheet
 from hashbench.foundation.errors import HashbenchError
 from hashbench.showing.ink import Format
 from hashbench.showing.sheet import Code, Sheet
 
 PANEL = "Output"
+WORDS = {
+    "str": "NAME",
+    r"list\[str\]": "NAME",
+    "int": "N",
+    "float": "X",
+    "path": "PATH",
+}  # of the types of values in a help
+REMARKS = re.compile(r" *\[((?:default: |required|env var: |[^\]]*x[<>]).*)\]$")
 FOR_PEOPLE = ("text", "markdown")
-Output = Annotated[Format, Option("--format", help="The format in which it is printed.", rich_help_panel=PANEL)]
+FORMATS = "text, markdown, latex, html, csv, json"
+Output = Annotated[Format, Option("--format", metavar="FORMAT", help=FORMATS, rich_help_panel=PANEL)]
 AsJson = Annotated[bool, Option("--json", help="The same as --format json.", rich_help_panel=PANEL)]
 
 
@@ -39,16 +50,37 @@ class Answer:
 class Command(TyperCommand):
     """A command whose help shows its options in groups, those that ``rich_help_panel`` names after all others."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parses the arguments, with today's options in place of former ones."""
+        _, _, command = str(ctx.command_path).partition(" ")
+        return super().parse_args(ctx, options_of_today(command, args))
+
     def format_options(self, ctx: Any, formatter: Any) -> None:  # of click, or of the copy of it in Typer
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
-                first = "Arguments" if param.param_type_name == "argument" else "Options"
-                sections.setdefault(getattr(param, "rich_help_panel", None) or first, []).append(record)
+                is_argument = param.param_type_name == "argument"
+                panel = getattr(param, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
+                name, text = _short(*record)
+                sections.setdefault(panel, []).append((param.metavar or param.name if is_argument else name, text))
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+def _short(name: str, text: str) -> tuple[str, str]:
+    """A line of help with a word for the type of a value, and of the remarks at its end the default alone.
+
+    >>> _short("--seed <int range>", "Seed of the draw.  [default: 0; x>=0]")
+    ('--seed N', 'Seed of the draw.  [default: 0]')
+    """
+    for kind, word in WORDS.items():
+        name = re.sub(f"<{kind}( range)?>", word, name)
+    if found := REMARKS.search(text):
+        defaults = [remark for remark in found[1].split("; ") if remark.startswith("default: ")]
+        text = text[: found.start()] + (f"  [{defaults[0]}]" if defaults else "")
+    return name, text
 
 
 class Commands(Typer):

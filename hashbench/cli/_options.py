@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from typer import Argument, Context, Option
 
@@ -19,14 +19,14 @@ else:
 READING = "How files are read"
 
 DATASETS = complete("datasets")
-DATASET = "A data set; `hashbench list datasets` shows the names."
+DATASET = "A data set: hashbench list datasets."
 DatasetName = Annotated[str, Argument(help=DATASET, autocompletion=DATASETS)]
 Dataset = Annotated[Card, Argument(parser=card_of, metavar="DATASET", help=DATASET, autocompletion=DATASETS)]
 Datasets = Annotated[
     list[Card],
     Argument(parser=card_of, metavar="NAME...", help="Data sets: hashbench list datasets.", autocompletion=DATASETS),
 ]
-ProtocolName = Annotated[str | None, Option(help="A protocol of the data set; needed if it has several.")]
+ProtocolName = Annotated[str | None, Option(help="Needed if the data set has several.")]
 Metric = Annotated[
     str, Option(metavar="METRIC", help="What is compared, such as ndcg or recall@10: hashbench list metrics.")
 ]
@@ -45,42 +45,75 @@ Jobs = Annotated[
     int, Option(parser=_number_of_jobs, metavar="N|auto", help="Runs at the same time; auto: as many as fit.")
 ]
 Device = Annotated[str, Option(help="auto, cpu, cuda or cuda:N.")]
+TrainingDevice = Annotated[str, Option(help="auto, cpu, cpu:N (threads), cuda or cuda:N.")]
 Splits = Annotated[int, Option(min=1, help="Number of splits: the protocol's seed and the SPLITS - 1 seeds after it.")]
-SplitSeed = Annotated[
-    int | None, Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's own seed.")
-]
+SplitSeed = Annotated[int | None, Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's.")]
 TABLES = complete("tables", "figures")
-RunName = Annotated[str, Argument(help="A run, or the start of its name.", autocompletion=complete("runs"))]
 Budget = Annotated[str | None, Option(help="The runs at this budget of the methods, not at the table's own.")]
 Output = Annotated[Format, Option("--format", help="The format in which it is printed.")]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
-OfDataset = Annotated[str | None, Option(help="Only those of this data set.", autocompletion=DATASETS)]
-OfMethod = Annotated[str | None, Option(help="Only runs of this method.", autocompletion=complete("methods"))]
 
 # of train and pretrain
-RunSeed = Annotated[int, Option(help="Seed of all random choices in the run.")]
-Settings = Annotated[
-    list[str] | None, Option("--set", metavar="KEY=VALUE", help="Set a hyper-parameter; may be repeated.")
-]
-Threads = Annotated[
-    int, Option(min=1, help="Threads of PyTorch on a CPU: more are faster and round otherwise; the row has the number.")
-]
-CheckpointEvery = Annotated[float, Option(metavar="SECONDS", help="Time between two checkpoints.")]
-DryRun = Annotated[
-    bool, Option("--dry-run", help="Print the run's name and all its settings with their sources, and exit.")
-]
-RowAsJson = Annotated[bool, Option("--json", help="Print the row as one JSON object.")]
+RunSeed = Annotated[int, Option(help="Seed of all random choices.")]
+Settings = Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help="Set a hyper-parameter; repeatable.")]
+Precision = Annotated[str, Option(help="auto, float32 or bfloat16 (auto on a GPU).")]
+DryRun = Annotated[bool, Option("--dry-run", help="Print the settings with their sources, and exit.")]
 
 # how saved codes are to be read; None: as their shapes and names say
-Bits = Annotated[int | None, Option(min=1, help="The code length; needed for packed codes.", rich_help_panel=READING)]
-BitOrder = Annotated[
-    Literal["big", "little"] | None,
-    Option(help="Which bit of a packed byte is first: the highest (big) or lowest (little).", rich_help_panel=READING),
+CodesLayout = Annotated[
+    list[str] | None,
+    Option(
+        "--layout",
+        metavar="BITS,ORDER,ROWS",
+        help="How codes without a header are stored, as far as their shapes do not say it: the number of bits; which "
+        "bit of a byte is first, the highest (big) or lowest (little); and whether a row is an item (items-by-bits) or "
+        "a bit (bits-by-items). Such as 48,little.",
+        rich_help_panel=READING,
+    ),
 ]
-Layout = Annotated[
-    Literal["items-by-bits", "bits-by-items"] | None,
-    Option(help="Whether a row of the codes is an item or a bit.", rich_help_panel=READING),
-]
+BitOrderName = Literal["big", "little"]
+RowsName = Literal["items-by-bits", "bits-by-items"]
+BIT_ORDERS: dict[str, BitOrderName] = {"big": "big", "little": "little"}
+ROWS: dict[str, RowsName] = {"items-by-bits": "items-by-bits", "bits-by-items": "bits-by-items"}
+
+
+class StoredAs(NamedTuple):
+    """How codes without a header are stored; None: as their shapes and names say."""
+
+    bits: int | None = None
+    bit_order: BitOrderName | None = None
+    rows: RowsName | None = None
+
+
+def layout_of(texts: list[str] | None) -> StoredAs:
+    """What --layout says; several texts are read as one.
+
+    >>> layout_of(["48,little", "bits-by-items"])
+    StoredAs(bits=48, bit_order='little', rows='bits-by-items')
+    """
+    layout = StoredAs()
+    for text in ",".join(texts or []).split(",") if texts else []:
+        if re.fullmatch("[1-9][0-9]{0,5}", text):
+            layout = layout._replace(bits=int(text))
+        elif text in BIT_ORDERS:
+            layout = layout._replace(bit_order=BIT_ORDERS[text])
+        elif text in ROWS:
+            layout = layout._replace(rows=ROWS[text])
+        else:
+            expected = "a number of bits, big or little, items-by-bits or bits-by-items"
+            raise HashbenchError(f"--layout {printable(text)}: {expected} are expected, such as --layout 48,little")
+    return layout
+
+
+def device_and_threads(device: str) -> tuple[str, int]:
+    """The device that --device names, and the threads of PyTorch on it.
+
+    >>> device_and_threads("cpu:4"), device_and_threads("cuda:1")
+    (('cpu', 4), ('cuda:1', 1))
+    """
+    if re.fullmatch("cpu:[1-9][0-9]{0,3}", device):
+        return "cpu", int(device.removeprefix("cpu:"))
+    return device, 1
 
 
 def given(options: Mapping[str, object]) -> str:

@@ -31,6 +31,11 @@ class Entry:
     more: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def properties(self) -> dict[str, Any]:
+        """What the entry is chosen by: its settings among what is known of it."""
+        return {**self.more.get("settings", {}), **self.more}
+
+    @property
     def values(self) -> dict[str, Any]:
         """The entry as --json prints it."""
         group = {"group": self.group} if self.group else {}

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Argument, Context, Option
 
-from hashbench.cli._options import BitOrder, Bits, Layout, program
+from hashbench.cli._options import CodesLayout, layout_of, program
 from hashbench.cli._terminal import leave_out, print_notes, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.codes import files
@@ -19,18 +19,17 @@ from hashbench.evaluation.compare import Comparison, Side
 from hashbench.evaluation.paired import Paired, holm
 from hashbench.evaluation.scorer import Scorer
 from hashbench.foundation.errors import HashbenchError, printable, retold
-from hashbench.foundation.files import require_apart, require_output, write_text
 from hashbench.metrics import shown
 from hashbench.runs.command import train_command
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.showing.ink import write
 from hashbench.showing.sheet import Cell, Grid, Number, Range, Sheet, Value, records
 from hashbench.tables import spec
 from hashbench.tables.collect import collect
 from hashbench.tables.difference import claim, compare_scores
 
 SIGNED = "+.4f"  # of a difference
+INTERVAL = 0.95  # share of the samples inside the interval
 RECORDS = (
     *("metric", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "p"),
     *("p_holm", "n_splits", "n_queries"),
@@ -62,16 +61,13 @@ def command(
     ],
     metric: Annotated[list[str] | None, Option(help="Metrics, named as for hashbench eval; repeatable.")] = None,
     samples: Annotated[int, Option(min=100, max=10_000_000, help="Samples of the bootstrap.")] = 10_000,
-    interval: Annotated[float, Option(help="The share of samples inside the interval.")] = 0.95,
     top: Annotated[int, Option(min=0, help="The number of queries shown that differ most.")] = 5,
     exclude_self: Annotated[bool, Option("--exclude-self", help="Of saved codes, as in hashbench eval.")] = False,
     table: Annotated[
         str | None, Option(metavar="TABLE[/SECTION[/COLUMN]]", help="Compare rows of this table over all their splits.")
     ] = None,
-    bits: Bits = None,
-    bit_order: BitOrder = None,
-    layout: Layout = None,
-    csv: Annotated[Path | None, Option(metavar="FILE", help="Write a CSV file: a line a metric and pair.")] = None,
+    bits: Annotated[int | None, Option(min=1, help="The column of --table: its code length.")] = None,
+    layout: CodesLayout = None,
 ) -> Sheet:
     """Compare two or more codes of the same queries and database, or two or more rows of a table.
 
@@ -82,29 +78,24 @@ def command(
 
     Of more than two, each is compared with each, and Holm's correction of p is for the number of comparisons.
     """
-    if csv is not None:
-        require_apart([Path(name) for name in sides], [csv])
-        require_output(csv, "--csv")
-    if not 0 < interval < 1:
-        raise HashbenchError(f"--interval {interval:g}: more than 0 and less than 1 is expected, such as 0.95")
     if not 2 <= len(sides) <= len(ascii_uppercase):
         raise HashbenchError(f"{len(sides)} to compare: 2 to {len(ascii_uppercase)} codes, runs or rows are expected")
-    if table is not None and (metric or exclude_self or bit_order or layout):
+    if table is not None and (metric or exclude_self or layout):
         raise HashbenchError(
             "--table compares what the table shows: --metric and the options of saved codes cannot be used with it"
         )
-    options: dict[str, Any] = {"samples": samples, "interval": interval}
+    options: dict[str, Any] = {"samples": samples, "interval": INTERVAL}
     if table is not None:
         result = _compare_lines(table, sides, bits, options)
     else:
-        explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
+        if bits is not None:
+            raise HashbenchError(f"--bits is the column of --table; of saved codes: --layout {bits}")
+        stored = layout_of(layout)
+        explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
         given = [_side(name, explicit, exclude_self, program(context)) for name in sides]
         result = _compare_codes(given, metric, top, options)
         print_notes([note for each in given for note in each.notes])
-    sheet = replace(result.sheet, values=lambda: {**result.values, **options}, records=result.records)
-    if csv is not None:
-        write_text(csv, write(sheet, "csv"))
-    return sheet
+    return replace(result.sheet, values=lambda: {**result.values, **options}, records=result.records)
 
 
 @dataclass(frozen=True)

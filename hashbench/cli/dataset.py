@@ -1,5 +1,6 @@
-"""``hashbench dataset`` adds data of your own as a data set, or removes them."""
+"""``hashbench dataset add``: data of your own as a data set."""
 
+import re
 from collections.abc import Iterator
 from math import prod
 from pathlib import Path
@@ -7,10 +8,9 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from hashbench.cli._command import Commands, lines
+from hashbench.cli._command import Commands
 from hashbench.datasets.card import Card
 from hashbench.datasets.own import add as own
-from hashbench.datasets.own.add import remove as remove_data
 from hashbench.datasets.own.data import FileOptions, OwnData, Rule
 from hashbench.datasets.store import path_of
 from hashbench.foundation import paths
@@ -19,6 +19,7 @@ from hashbench.foundation.progress import note
 from hashbench.showing.sheet import Code, Sheet, Text, facts
 
 app = Commands()
+NUMBER = re.compile("(?P<n>[1-9][0-9]{0,9})(?P<of_class>/class)?")
 MOST_CLASSES = 10  # that are shown
 
 
@@ -37,12 +38,16 @@ def add(
         str | None, Option(metavar="KEY|FILE[:KEY]|COLUMN", help="The labels: an array, a file, or a column of a .csv.")
     ] = None,
     size: Annotated[int | None, Option(min=1, max=4096, metavar="N", help="Resize images to N x N pixels.")] = None,
-    queries_per_class: Annotated[int | None, Option(min=1, help="Queries a class. Default: a tenth, <= 100.")] = None,
-    train_per_class: Annotated[int | None, Option(min=1, help="Training items a class. Default: the database.")] = None,
     queries: Annotated[
-        str | None, Option(metavar="N|FILE", help="Queries drawn from all items, whatever their classes; or a file.")
+        str | None,
+        Option(
+            metavar="N|N/class|FILE",
+            help="Queries drawn from all items, or from each class; or a file of them. Default: a tenth, <= 100/class.",
+        ),
     ] = None,
-    train: Annotated[int | None, Option(min=1, help="Training items drawn from all items.")] = None,
+    train: Annotated[
+        str | None, Option(metavar="N|N/class", help="Training items, drawn so. Default: the whole database.")
+    ] = None,
     seed: Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of the draw.")] = 0,
     query_ids: Annotated[
         Path | None, Option(metavar="FILE", help="The queries: a row number, or an image's path, on each line.")
@@ -76,9 +81,13 @@ def add(
     (images, data, features, x) and labels (label, targets, classes, y) are found; name others with --items and
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
-    n_queries, query_path = _queries(queries, query_path)
+    if queries is not None and not NUMBER.fullmatch(queries):
+        query_path = _query_file(queries, query_path)
+        queries = None
+    n_queries, queries_per_class = _number("--queries", queries)
+    n_train, train_per_class = _number("--train", train)
     given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
-    rule = Rule(queries_per_class, train_per_class, n_queries, train, seed, given)
+    rule = Rule(queries_per_class, train_per_class, n_queries, n_train, seed, given)
     own.require_name(name, replace=replace)  # before the data are read
     options = FileOptions(
         items, _whole_path(labels), size, header, value_max, metric, _whole_path(neighbours), _whole_folder(embed)
@@ -98,17 +107,21 @@ def add(
     return Sheet(grids=[facts(dict(_facts(card, data)))])
 
 
-def _queries(queries: str | None, path: Path | None) -> tuple[int | None, Path | None]:
-    """The number of queries to draw, and the file or folder of the queries."""
-    if queries is None:
-        return None, path
-    if not queries.isdecimal():
-        if path is not None:
-            raise HashbenchError(f"--queries {queries}: the queries are in {path} already")
-        return None, Path(queries)
-    if int(queries) < 1:
-        raise HashbenchError(f"--queries {queries}: a number from 1, or a file of the queries, is expected")
-    return int(queries), path
+def _query_file(queries: str, path: Path | None) -> Path:
+    """The file of the queries that --queries names."""
+    if path is not None:
+        raise HashbenchError(f"--queries {queries}: the queries are in {path} already")
+    return Path(queries)
+
+
+def _number(option: str, text: str | None) -> tuple[int | None, int | None]:
+    """The number of items of all, and of each class, that an option says; one of them is None."""
+    if text is None:
+        return None, None
+    if not (found := NUMBER.fullmatch(text)):
+        raise HashbenchError(f"{option} {printable(text)}: a number from 1 is expected, such as 100 or 10/class")
+    n = int(found["n"])
+    return (None, n) if found["of_class"] else (n, None)
 
 
 def _whole_path(place: str | None) -> str | None:
@@ -144,10 +157,3 @@ def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, Text]]:
     yield "card", (Code(f"{paths.own_cards() / card.name}.toml"),)
     train = f"hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(shape))}"
     yield "next", (Code(f"hashbench bench {card.name}" if card.labels == "none" else train),)
-
-
-@app.command("remove", short_help="Remove a data set that was added.")
-def remove(name: Annotated[str, Argument(help="Name of a data set that `hashbench dataset add` made.")]) -> Sheet:
-    """Remove a data set that was added, with its features and splits. The rows of its runs remain."""
-    removed = [*map(str, remove_data(name))]
-    return lines([f"removed {path}" for path in removed], lambda: {"removed": removed})

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from typer import Argument, Option
 
-from hashbench.cli._options import BitOrder, Bits, Device, Layout, given
+from hashbench.cli._options import CodesLayout, Device, given, layout_of
 from hashbench.cli._scoring import Arrays, Curves, Empty, MetricNames, Pairs, PerQuery, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.codes.files import CODE_ROLES, IDS, LABEL_ROLES, Explicit
@@ -44,18 +44,18 @@ def command(
     trec: Annotated[Path | None, Option(metavar="FOLDER", help="Write run.txt and qrels.txt of TREC.")] = None,
     device: Device = "auto",
     array: Arrays = None,
-    bits: Bits = None,
-    bit_order: BitOrder = None,
-    layout: Layout = None,
+    layout: CodesLayout = None,
 ) -> Sheet:
     """Compute metrics of saved codes, exactly under ties; of several files in one table.
 
-    Codes are in .npz, .npy, .mat, .h5, .pt, .txt and .faiss files, or in a folder, under the names that other hashing code uses.
+    Codes are in .npz, .npy, .mat, .h5, .pt, .txt and .faiss files, or in a folder, under the names that other hashing
+    code uses.
     """
     paths = files or []
     names = [*CODE_ROLES, *IDS]
     if neighbours is None:
         names += [*LABEL_ROLES, *TRAINING]
+    stored = layout_of(layout)
     request = Request(
         Metrics.parse(metric or ()),
         ties=ties,
@@ -67,7 +67,7 @@ def command(
         conventions=as_ or [],
         pair_precision=pairs,
         needs_items=trec is not None,
-        explicit=Explicit(places_of(array, names), bits, bit_order, layout),
+        explicit=Explicit(places_of(array, names), stored.bits, stored.bit_order, stored.rows),
         device=usable(device),
     )
     if not paths and not request.explicit.places:

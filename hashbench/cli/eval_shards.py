@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from typer import Argument, Option
 
 from hashbench.cli import _interrupts
-from hashbench.cli._options import BitOrder, Bits, Device, Layout
+from hashbench.cli._options import CodesLayout, Device, layout_of
 from hashbench.cli._scoring import Arrays, Curves, Empty, MetricNames, Pairs, PerQuery, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.codes.files import Explicit
@@ -46,9 +46,7 @@ def command(
     append: Annotated[bool, Option("--append", help="Add the shards, all of them new, to --counts.")] = False,
     device: Device = "auto",
     array: Arrays = None,
-    bits: Bits = None,
-    bit_order: BitOrder = None,
-    layout: Layout = None,
+    layout: CodesLayout = None,
 ) -> Sheet:
     """Compute metrics of saved codes whose database is in several files, exactly as if it were one.
 
@@ -63,7 +61,9 @@ def command(
     places = places_of(array, ["query_codes", "query_labels"])
     if not files and "query_codes" not in places:
         raise HashbenchError("no queries: name a file or folder of codes, or their arrays with --array")
-    source = Source(tuple(files or ()), Explicit(places, bits, bit_order, layout), usable(device))
+    stored = layout_of(layout)
+    explicit = Explicit(places, stored.bits, stored.bit_order, stored.rows)
+    source = Source(tuple(files or ()), explicit, usable(device))
     parts = shards_of(shards, shard_labels, counts)
     outputs = [path for path in (per_query, counts) if path is not None]
     require_apart([*source.files, *(path for part in parts for path in part.paths)], outputs)

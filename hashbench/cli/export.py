@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Context, Option
 
 from hashbench.cli._command import lines
-from hashbench.cli._options import BitOrder, Bits, Layout, given, program
+from hashbench.cli._options import CodesLayout, layout_of, program
 from hashbench.cli.catalogue import complete
 from hashbench.codes.files import Explicit, parted
 from hashbench.export.codes import TARGETS, export_codes
@@ -39,9 +39,7 @@ def command(
     ],
     out: Annotated[Path | None, Option(metavar="FOLDER", help="A new folder. Default: RUN-FORM, here.")] = None,
     codes: Annotated[bool, Option("--codes", help="Write the codes of the database, not the hash function.")] = False,
-    bits: Bits = None,
-    bit_order: BitOrder = None,
-    layout: Layout = None,
+    layout: CodesLayout = None,
 ) -> Sheet:
     """Write the hash function of a run, or its codes, as files that need no hashbench.
 
@@ -55,9 +53,11 @@ def command(
     first = program(context)
     _require_run(source)
     if codes:
-        return _export_codes(source, to, out, Explicit(bits=bits, bit_order=bit_order, layout=layout), first)
-    if options := given({"bits": bits, "bit-order": bit_order, "layout": layout}):
-        raise HashbenchError(f"{options} describes codes in a file: it goes with --codes")
+        stored = layout_of(layout)
+        explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
+        return _export_codes(source, to, out, explicit, first)
+    if layout:
+        raise HashbenchError("--layout describes codes in a file: it goes with --codes")
     return _export_function(source, to, out, first)
 
 

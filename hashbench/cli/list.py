@@ -1,14 +1,16 @@
 """``hashbench list``: the entries of each kind."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._command import Answer
-from hashbench.cli._options import OfDataset, OfMethod, program
+from hashbench.cli._options import pairs_of, program
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.cli.catalogue import KINDS, complete, grids_of
+from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError, unknown
 from hashbench.foundation.registry import canonical
 from hashbench.runs.interrupted import Interrupted, interrupted
@@ -26,20 +28,29 @@ def _kinds(incomplete: str) -> list[str]:
 def command(
     context: Context,
     kind: Annotated[str | None, Argument(metavar="KIND", help=", ".join(KNOWN), autocompletion=_kinds)] = None,
-    dataset: OfDataset = None,
-    method: OfMethod = None,
-    table: Annotated[str | None, Option(help="Of list settings: the table.", autocompletion=complete("tables"))] = None,
+    table: Annotated[
+        str | None, Argument(metavar="[TABLE]", help="Of settings: the table.", autocompletion=complete("tables"))
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        Option(metavar="KEY=VALUE", help="Only runs or protocols of this dataset; runs also by method, bits, status."),
+    ] = None,
     bibtex: Annotated[bool, Option("--bibtex", help="Print the papers as BibTeX entries.")] = False,
 ) -> Sheet | Answer | None:
     """List the entries of a kind, or without KIND the kinds and how many entries each has.
 
     hashbench show NAME tells more of one entry. hashbench list papers --bibtex prints entries to copy. hashbench list
-    settings --table NAME prints the settings of a table's runs beside the settings that the authors released.
+    settings TABLE prints the settings of a table's runs beside the settings that the authors released.
+
+    hashbench list runs --only dataset=digits --only bits=32 lists some of the runs, by any of their settings; several
+    values of one key are alternatives.
     """
     if kind != "settings" and table is not None:
-        raise HashbenchError("--table can be used with hashbench list settings --table NAME only")
+        raise HashbenchError(f"{table}: only the settings are listed for a table: hashbench list settings {table}")
     if kind != "papers" and bibtex:
         raise HashbenchError("--bibtex can be used with hashbench list papers --bibtex only")
+    if only and kind not in ("runs", "protocols"):
+        raise HashbenchError("--only can be used with hashbench list runs and protocols only")
     if bibtex:
         echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(leave_out).items()))
         return None
@@ -47,7 +58,7 @@ def command(
         return Answer(_settings(table), level=1)
     if kind is None:
         return _overview()
-    return _entries(kind, {"dataset": dataset, "method": method}, program(context))
+    return _entries(kind, pairs_of(only or [], "--only", "bits=32"), program(context))
 
 
 def _overview() -> Sheet:
@@ -58,30 +69,34 @@ def _overview() -> Sheet:
     return Sheet(grids=[Grid(rows)], notes=notes, values=lambda: {"kinds": counts})
 
 
-def _entries(kind: str, only: dict[str, str | None], program: list[str]) -> Sheet:
+def _entries(kind: str, only: list[tuple[str, Setting]], program: list[str]) -> Sheet:
     if kind not in KINDS:
         raise unknown("kind", kind, KNOWN)
-    wanted = {key: canonical(value) for key, value in only.items() if value is not None}
-    for key, kinds in (("dataset", ("runs", "protocols")), ("method", ("runs",))):
-        if key in wanted and kind not in kinds:
-            raise HashbenchError(f"--{key} can be used with hashbench list {' and '.join(kinds)} only")
-    entries = [entry for entry in KINDS[kind].entries() if wanted.items() <= entry.more.items()]
-    cut_off = _interrupted(wanted, program) if kind == "runs" else []
+    wanted: dict[str, set[str]] = {}
+    for key, value in only:
+        wanted.setdefault(key, set()).add(canonical(str(value)))
+    listed = list(KINDS[kind].entries())
+    known = {key for entry in listed for key in entry.properties}
+    if listed and (wrong := wanted.keys() - known):
+        raise unknown("key of --only", min(wrong), known)
+    entries = [entry for entry in listed if _has(entry.properties, wanted)]
+    runs: list[Interrupted] = []
+    if kind == "runs":
+        runs = [run for run in interrupted(rows_read(), program) if _has(asdict(run), wanted)]
 
     def values() -> dict[str, Any]:
-        more = {"interrupted": [asdict(run) for run in cut_off]} if kind == "runs" else {}
+        more = {"interrupted": [asdict(run) for run in runs]} if kind == "runs" else {}
         return {kind: [entry.values for entry in entries], **more}
 
-    interrupted = Grid([((Code(run.line),),) for run in cut_off])
-    return Sheet(grids=[*grids_of(entries), interrupted], values=values)
+    return Sheet(grids=[*grids_of(entries), Grid([((Code(run.line),),) for run in runs])], values=values)
 
 
-def _interrupted(wanted: dict[str, str], program: list[str]) -> list[Interrupted]:
-    found = interrupted(rows_read(), program)
-    return [each for each in found if all(getattr(each, key) == value for key, value in wanted.items())]
+def _has(properties: Mapping[str, Any], wanted: Mapping[str, set[str]]) -> bool:
+    """Whether each key that is ``wanted`` has one of its values."""
+    return all(canonical(str(properties.get(key))) in values for key, values in wanted.items())
 
 
 def _settings(table: str | None) -> Sheet:
     if table is None:
-        raise HashbenchError("settings are listed for one table: --table NAME is needed (hashbench list tables)")
+        raise HashbenchError("settings are listed for one table: hashbench list settings TABLE (hashbench list tables)")
     return sheet_of_settings(spec.load(table))

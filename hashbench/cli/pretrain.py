@@ -6,7 +6,7 @@ from typer import Option
 
 from hashbench.cli import _interrupts, _options
 from hashbench.cli._command import Answer
-from hashbench.cli._options import Dataset, Device, ProtocolName
+from hashbench.cli._options import Dataset, ProtocolName
 from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.parallel import ComputeOptions
@@ -23,17 +23,11 @@ def command(
     dataset: Dataset,
     model: Annotated[str, Option(help="A network without official weights, such as resnet9; hashbench list models.")],
     width: Annotated[int | None, Option(min=1, help="Channels of the first layer. Default: the model's own.")] = None,
-    epochs: Annotated[int | None, Option(min=1, help="Passes over the training items. Default: 24.")] = None,
     seed: _options.RunSeed = 0,
     protocol: ProtocolName = None,
     settings: _options.Settings = None,
-    device: Device = "auto",
-    precision: Annotated[
-        str,
-        Option(help="auto (bfloat16 on a GPU, float32 on a CPU), float32 or bfloat16."),
-    ] = "auto",
-    threads: _options.Threads = 1,
-    checkpoint_every: _options.CheckpointEvery = 10.0,
+    device: _options.TrainingDevice = "auto",
+    precision: _options.Precision = "auto",
     dry_run: _options.DryRun = False,
 ) -> Sheet | Answer:
     """Train a network as a classifier on the training part of a data set, and keep its weights in the data folder.
@@ -45,18 +39,17 @@ def command(
     _interrupts.say_that_it_continues()
     require_torch()
     given = _options.parse_settings(settings or [])
-    for key in {"model", "width", "epochs", "classes"} & given.keys():
+    for key in {"model", "width", "classes"} & given.keys():
         remedy = "the data set has its number" if key == "classes" else f"use --{key}"
         raise HashbenchError(f"--set {key}=... cannot be used: {remedy}")
-    given = given | ({} if epochs is None else {"epochs": epochs})
     run = classifier_run(dataset, protocol, model, given, channels=width, seed=seed)
     store = Store.default()
     if dry_run:
         chosen = {"model", "classes", *given, *([] if width is None else ["width"])}
         shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}
         return sheet_of_settings(run, shown, stored_row(run, store))
-    compute = ComputeOptions(precision=precision, threads=threads)
-    options = Options(device=device, progress=True, checkpoint_every_s=checkpoint_every, compute=compute)
+    device, threads = _options.device_and_threads(device)
+    options = Options(device=device, progress=True, compute=ComputeOptions(precision=precision, threads=threads))
     done = pretrain(run, store, options)
     if done.weights is not None and done.weights.sha256 != done.row.artefacts.get("weights"):
         note("note: the row is of other weights: these were trained again, on another machine or by other code")

@@ -1,35 +1,30 @@
-"""``hashbench results``: lists, shows, imports, merges and tidies the stored rows."""
+"""``hashbench results``: imports, merges, packs and tidies stored rows."""
 
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from typer import Argument, Context, Option
+from typer import Argument, Option
 
-from hashbench.bundle import pack, state
+from hashbench.bundle import state
 from hashbench.bundle.receive import Received, receive
 from hashbench.cli._command import Answer, Commands, lines
 from hashbench.cli._options import (
-    BitOrder,
-    Layout,
-    OfDataset,
-    OfMethod,
+    CodesLayout,
     ProtocolName,
-    RunName,
     SplitSeed,
+    layout_of,
 )
 from hashbench.cli._row_text import answer_of_row
 from hashbench.cli._terminal import leave_out, rows_read
-from hashbench.cli.catalogue import complete, grids_of, run_entry
-from hashbench.cli.show import command as show_entry
+from hashbench.cli.catalogue import complete
 from hashbench.codes.files import Explicit
 from hashbench.foundation import paths
 from hashbench.foundation.errors import FEW, CheckFailed, counted, printable
 from hashbench.foundation.progress import note
-from hashbench.foundation.registry import canonical
 from hashbench.runs.imported import import_codes
 from hashbench.runs.merge import MergeOutcome
 from hashbench.runs.prune import Useless, useless
@@ -37,36 +32,10 @@ from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Grid, Sheet, Value, records
-from hashbench.tables.spec import load
 
 app = Commands()
 Prunable = StrEnum("Prunable", ["failed", "damaged", "folder"])  # as runs.prune.Useless.kind, which is imported later
 shown = partial(printable, most=300)  # a text of a row of another machine
-
-
-@app.command("list", short_help="List the stored rows.")
-def list_(
-    dataset: OfDataset = None,
-    protocol: Annotated[str | None, Option(help="Only runs under this protocol.")] = None,
-    method: OfMethod = None,
-    bits: Annotated[int | None, Option(min=1, help="Only runs with codes of this length.")] = None,
-    status: Annotated[Literal["ok", "failed"] | None, Option(help="Only runs that ended so.")] = None,
-) -> Sheet:
-    """List the stored rows, each with its first metric and its date."""
-    names = {"dataset": dataset, "protocol": protocol, "method": method, "status": status}
-    wanted = {key: canonical(value) for key, value in names.items() if value is not None}
-    entries = [
-        run_entry(shown(name), row)
-        for name, row in rows_read().named_rows(leave_out)
-        if all(getattr(row, key) == value for key, value in wanted.items()) and bits in (None, row.settings.get("bits"))
-    ]
-    return Sheet(grids=grids_of(entries), values=lambda: {"runs": [entry.values for entry in entries]})
-
-
-@app.command("show", short_help="Show one row.")
-def show(context: Context, run: RunName) -> Sheet:
-    """Show one row: its settings, scores, machine and commands. The same as hashbench show RUN --kind run."""
-    return show_entry(context, run, "run")
 
 
 @app.command("merge", short_help="Copy the rows of other folders into this one.")
@@ -176,8 +145,7 @@ def import_(
     ] = None,
     seed: Annotated[int, Option(min=0, help="The seed with which they were made.")] = 0,
     split: SplitSeed = None,
-    bit_order: BitOrder = None,
-    layout: Layout = None,
+    layout: CodesLayout = None,
 ) -> Answer:
     """Make a row of codes that other code made, scored as the codes of a run; hashbench marks it as imported.
 
@@ -187,25 +155,9 @@ def import_(
     store = Store.default()
     known: dict[str, int | str] = {"bits": bits, **({} if features is None else {"features": features})}
     run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
-    explicit = Explicit(bits=bits, bit_order=bit_order, layout=layout)
+    stored = layout_of(layout)
+    explicit = Explicit(bits=bits, bit_order=stored.bit_order, layout=stored.rows)
     return answer_of_row(import_codes(run, codes, explicit, store), None, store)
-
-
-@app.command("collect", short_help="Keep the histograms of a table's runs beside its rows.")
-def collect(
-    table: Annotated[str, Argument(help="See hashbench list tables.", autocompletion=complete("tables"))],
-) -> Sheet:
-    """Keep the histograms of a table's runs in results/evidence, small, so that they can be committed with the rows.
-
-    Only those in results/runs with the checksum of the row. hashbench bundle packs them where results/runs is not.
-    """
-    store = rows_read()
-    rows = pack.rows_of(load(table), store, None)
-    written = pack.collect(rows, store, note)
-    without = [row.run for row in rows if not all(path.is_file() for path in store.evidence(row).values())]
-    kept = f"{len(rows) - len(without):,} of {len(rows):,} runs have theirs in {paths.shown(store.folder)}/evidence"
-    values = {"written": [*map(str, written)], "without": without}
-    return lines([f"histograms written: {len(written):,}; {kept}"], lambda: values)
 
 
 @app.command("prune", short_help="Remove failed and damaged rows, and folders of no use.")

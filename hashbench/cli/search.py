@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option
 
-from hashbench.cli._options import BitOrder, Bits, Device, Layout, program
+from hashbench.cli._options import CodesLayout, Device, layout_of, program
 from hashbench.cli._scoring import Arrays, places_of
 from hashbench.cli._terminal import print_notes
 from hashbench.cli.catalogue import complete
@@ -42,9 +42,7 @@ def command(
     top: Annotated[int, Option(min=1, help="Number of items to find for each query.")] = 10,
     queries: Annotated[int | None, Option(min=1, help="So many queries, spread evenly. Default: all.")] = None,
     array: Arrays = None,
-    bits: Bits = None,
-    bit_order: BitOrder = None,
-    layout: Layout = None,
+    layout: CodesLayout = None,
     device: Device = "auto",
 ) -> Sheet:
     """Find the items that are nearest to queries by Hamming distance.
@@ -53,8 +51,9 @@ def command(
     queries, where --queries is not given, it prints a summary of the distances; --json and --out FILE.npz have all. A
     run also takes your own images, or other items as its data set has them, as the queries.
     """
+    stored = layout_of(layout)
     places = places_of(array, ["query_codes", "database_codes"])
-    explicit = Explicit(places, bits, bit_order, layout)
+    explicit = Explicit(places, stored.bits, stored.bit_order, stored.rows)
     file = _codes_file(source, explicit)
     if out is not None and out.suffix != ".npz":
         raise HashbenchError(f"{out}: ids and distances are written to an .npz: name a FILE.npz")

@@ -6,7 +6,7 @@ from typer import Argument, Option
 
 from hashbench.cli import _options
 from hashbench.cli._given_run import given_run
-from hashbench.cli._options import DatasetName, Device, ProtocolName
+from hashbench.cli._options import DatasetName, ProtocolName
 from hashbench.cli.catalogue import complete
 from hashbench.datasets.status import readable
 from hashbench.foundation import provenance
@@ -27,9 +27,8 @@ def command(
     settings: _options.Settings = None,
     budget: Annotated[str | None, Option(help="One of the method's budgets. Default: the first.")] = None,
     weights: Annotated[str | None, Option(metavar="none|FILE|NAME", help="Initial weights, as of train.")] = None,
-    device: Device = "auto",
-    precision: Annotated[str, Option(help="auto, float32 or bfloat16, as of train.")] = "auto",
-    threads: _options.Threads = 1,
+    device: _options.TrainingDevice = "auto",
+    precision: _options.Precision = "auto",
     seconds: Annotated[float, Option(min=0.1, metavar="S", help="How long steps are made.")] = 20.0,
 ) -> Sheet:
     """Measure how fast a run trains here, and say how many hours all of it takes; nothing is stored.
@@ -50,6 +49,7 @@ def command(
         budget=budget,
         split_seed=None,
     )
+    device, threads = _options.device_and_threads(device)
     compute = ComputeOptions(precision=precision, threads=threads)
     options = Options(device=device, compute=compute, weights=named.weights)
     speed = measure(named.run, Store.default(), options, seconds)

@@ -41,8 +41,7 @@ def command(
     distinct: Annotated[bool, Option("--distinct", help="Show beside each AP how many codes are distinct.")] = False,
     splits: Splits = 1,
     check: Annotated[bool, Option("--check", help="Exit 1 if a cell is outside its tolerance.")] = False,
-    write: Annotated[bool, Option("--write", help="Write results/tables/; --all: results/README.md too.")] = False,
-    with_figures: Annotated[bool, Option("--figures", help="With --all --write: write every figure too.")] = False,
+    write: Annotated[bool, Option("--write", help="Write results/tables/; --all: figures and README.md too.")] = False,
 ) -> Answer:
     r"""Render tables from the stored rows; a cell without a measurement is blank.
 
@@ -52,8 +51,6 @@ def command(
 
     Of a search of hashbench tune what was chosen is printed; as csv every trial.
     """
-    if with_figures and not (every and write):
-        raise HashbenchError("--figures needs --all and --write; hashbench figure draws single figures")
     names = requested(tables or [], every, spec.names, "table", "render")
     searches = [name for name in names_of_searches() if every or name in names]
     names = [name for name in names if name not in searches]
@@ -63,7 +60,7 @@ def command(
     written: list[Path] = []
     kept = written if write else None
     found = filled(names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table")
-    figures, undrawn = filled_figures(None, rows, store) if with_figures else ([], 0)
+    figures, undrawn = filled_figures(None, rows, store) if every and write else ([], 0)
     of_searches: list[Sheet] = []
     of_tables: list[Sheet] = []
     if not (every and write):

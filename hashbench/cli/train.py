@@ -8,7 +8,7 @@ from typer import Argument, Option
 from hashbench.cli import _interrupts, _options
 from hashbench.cli._command import Answer
 from hashbench.cli._given_run import given_run
-from hashbench.cli._options import DatasetName, Device, ProtocolName, SplitSeed
+from hashbench.cli._options import DatasetName, ProtocolName, SplitSeed, device_and_threads
 from hashbench.cli._row_text import answer_of_row, sheet_of_settings
 from hashbench.cli.catalogue import complete
 from hashbench.contract import PIXELS
@@ -35,53 +35,37 @@ def command(
     method: Annotated[str, Argument(help="See hashbench list methods.", autocompletion=complete("methods"))],
     dataset: DatasetName,
     protocol: ProtocolName = None,
-    bits: Annotated[int | None, Option(help="Code length. For sparse codes use --set d=D --set k=K instead.")] = None,
+    bits: Annotated[int | None, Option(help="Code length; of sparse codes --set d=D --set k=K.")] = None,
     seed: _options.RunSeed = 0,
     split: SplitSeed = None,
-    model: Annotated[str | None, Option(help="Encoder, such as linear or mlp; see hashbench list models.")] = None,
+    model: Annotated[str | None, Option(help="Encoder, such as linear: hashbench list models.")] = None,
     settings: _options.Settings = None,
     budget: Annotated[str | None, Option(help="One of the method's budgets. Default: the first.")] = None,
     weights: Annotated[
         str | None,
         Option(
             metavar="none|FILE|NAME",
-            help="Initial weights: none (random), a file, or a name of pretrain. Default: official.",
+            help="Initial weights; none: random. Default: official.",
         ),
     ] = None,
-    device: Device = "auto",
-    precision: Annotated[
-        str,
-        Option(help="auto (bfloat16 on a GPU, float32 on a CPU), float32 or bfloat16."),
-    ] = "auto",
-    threads: _options.Threads = 1,
-    checkpoint_every: _options.CheckpointEvery = 10.0,
+    device: _options.TrainingDevice = "auto",
+    precision: _options.Precision = "auto",
+    checkpoint_every: Annotated[float, Option(hidden=True)] = 10.0,  # seconds
     eval_every: Annotated[
         int,
-        Option(
-            min=0, metavar="N", help="Every N epochs, also score items that are not the queries. Default: 0, never."
-        ),
+        Option(min=0, metavar="N", help="Every N epochs show the AP of other items than queries."),
     ] = 0,
-    track: Annotated[
-        str | None, Option(metavar="TRACKER", help="Also log to tensorboard, wandb (offline) or mlflow; each an extra.")
-    ] = None,
+    track: Annotated[str | None, Option(metavar="TRACKER", help="Also log to tensorboard, wandb or mlflow.")] = None,
     asymmetric: Annotated[
-        bool, Option("--asymmetric", help="Also rank by the asymmetric distance: a query's activations against codes.")
+        bool, Option("--asymmetric", help="Also rank by activations of queries against codes.")
     ] = False,
-    again: Annotated[bool, Option("--again", help="Train a stored run too, and compare; its row stays.")] = False,
+    again: Annotated[bool, Option("--again", help="Train a stored run too, and compare with its row.")] = False,
     dry_run: _options.DryRun = False,
 ) -> Sheet | Answer:
     """Train a method on a data set, encode the data, score the codes and store the scores.
 
-    A run whose row is stored is not trained: the command prints the row. With --again it is trained, its codes and its
-    hasher are saved, and its scores are compared with those of the row, equal or not; with --json they are the object
-    {"again": ROW, "stored": ROW, "equal": {...}, "differences": {...}}.
-
-    After an interruption the same command continues from the last checkpoint. The run's folder holds metrics.jsonl, one
-    line for each epoch, and its curves, training.png.
-
-    --eval-every N shows how well the network ranks while it is trained, in the progress bar and in these files: the AP
-    of items of the database that are neither queries nor, where there are others, training items. The result of the run
-    is the same without it.
+    Of a run whose row is stored the row is printed. After an interruption the same command continues from the last
+    checkpoint. The run's folder in results/runs has its codes, a log of its epochs and their curves.
     """
     _interrupts.say_that_it_continues()
     named = given_run(
@@ -99,6 +83,7 @@ def command(
     run = named.run.with_asymmetric() if asymmetric else named.run
     given = named.settings
     _check_epochs(run, eval_every, track)
+    device, threads = device_and_threads(device)
     compute = parallel.ComputeOptions(precision, threads)
     options = Options(
         device,

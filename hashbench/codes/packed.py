@@ -96,7 +96,7 @@ def bit_order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None)
     clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}
     chosen = bit_order or next((order for order, fits in clear.items() if fits), None)
     if chosen is None or not clear[chosen]:
-        other = "" if bit_order else ", or say --bit-order little"
+        other = "" if bit_order else ", or say --layout little"
         advice = f"pack with numpy.packbits(bits, axis=1), highest bit first{other}"
         raise HashbenchError(f"{where}: bits beyond n_bits = {n_bits} are set: {advice}")
     return chosen

@@ -9,7 +9,7 @@ from hashbench.foundation.errors import HashbenchError
 
 WHOLE = (
     "whole numbers are 0 and 1, or -1 and +1: codes > 0 are the bits of others, and packed bytes need their length "
-    "(bits=N, --bits N)"
+    "(bits=N, --layout N)"
 )
 POSITIVE = (
     "but no value is below 0: probabilities have the bits codes > 0.5 and counts codes > 0; real values are on both "

@@ -92,7 +92,7 @@ def _counted(
             if counted.query_sha256 != digest:
                 other = f"the queries are read in another way than with {tasks[0].name}"
                 why = "perhaps because bits are packed in another order"
-                advice = "give --bit-order big or --bit-order little for all"
+                advice = "give --layout big or --layout little for all"
                 raise HashbenchError(f"{task.name}: {other}, {why}: {advice}")
             yield len(missing) - n_done, counted
             shown.update(task.content.items)

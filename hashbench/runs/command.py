@@ -60,8 +60,8 @@ def command_of(
             words += ["--features", str(given["features"])]
         return shlex.join([*words, *seed, *split])
     if run.method == CLASSIFIER:
-        words = [*program, "pretrain", run.dataset, *_of_classifier(run, given), *seed]
-        return shlex.join([*words, *_set(given, ("model", "width", "epochs", "classes")), *_computed_as(run)])
+        words = [*program, "pretrain", run.dataset, *_of_classifier(run), *seed]
+        return shlex.join([*words, *_set(given, ("model", "width", "classes")), *_computed_as(run)])
     words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol, *split]
     for key in OPTIONS:
         if key in given:
@@ -77,15 +77,13 @@ def command_of(
     return shlex.join(words)
 
 
-def _of_classifier(run: Row | RunName, given: Mapping[str, Setting]) -> list[str]:
+def _of_classifier(run: Row | RunName) -> list[str]:
     """The options of hashbench pretrain, but the seed and those of --set."""
     settings = run.config["settings"]
     words = ["--model", settings["model"], "--protocol", run.protocol]
     channels = MODELS.get(settings["model"]).channels
     if channels is not None:
         words += ["--width", str(round(settings.get("width", 1.0) * channels))]
-    if "epochs" in given:
-        words += ["--epochs", str(given["epochs"])]
     return words
 
 
@@ -94,13 +92,11 @@ def _computed_as(run: Row | RunName) -> list[str]:
     if not isinstance(run, Row) or run.arithmetic is None:
         return []
     device = str(run.hardware["device"])
-    words = ["--device", device]
     usual = "bfloat16" if device.startswith("cuda") else "float32"
+    threads = (run.threads or {}).get("openmp", 1)  # what older rows call torch was counted after Numba had changed it
+    words = ["--device", f"cpu:{threads}" if device == "cpu" and threads > 1 else device]
     if run.arithmetic.precision != usual:
         words += ["--precision", run.arithmetic.precision]
-    threads = (run.threads or {}).get("openmp", 1)  # what older rows call torch was counted after Numba had changed it
-    if device == "cpu" and threads > 1:
-        words += ["--threads", str(threads)]
     return words
 
 

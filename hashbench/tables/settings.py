@@ -98,7 +98,7 @@ def _introduction(name: str) -> Text:
         "The settings of the runs of the table ",
         Code(name),
         ", beside those that the authors printed or released. ",
-        Code(f"hashbench list settings --table {name}"),
+        Code(f"hashbench list settings {name}"),
         " prints them. Paper and code are the authors'; ours was chosen here. ",
         "A released value is given where it is not the one used; - means that none is known. ",
         "Settings at a default of the program are left out.",

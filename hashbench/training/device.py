@@ -86,7 +86,7 @@ def one_thread() -> Iterator[None]:
 
 
 def threads_for(encoder: nn.Module, batch_size: int) -> AbstractContextManager[None]:
-    """``one_thread`` if a step of ``encoder`` is small: with --threads its threads would mostly wait."""
+    """``one_thread`` if a step of ``encoder`` is small: with --device cpu:N its threads would mostly wait."""
     weights = [weight for weight in encoder.parameters() if weight.ndim > 1]
     has_convolution = any(weight.ndim > 2 for weight in weights)
     # small: without a convolution, and with weights that, times the batch, are at most SMALL

@@ -1,13 +1,16 @@
 """Writes what a search chose into a recipe: the lines of ``[methods.X]``, and no other line of the file."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_tables, toml_value
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.files import write_text
+from hashbench.foundation.progress import note
 from hashbench.runs.run import Run
 from hashbench.runs.settings import FORM, RECIPES, Recipe, Tuned, recipes, tuned_in
 from hashbench.training.settings import DeepSettings
@@ -82,3 +85,17 @@ def _inherited(tuned: Tuned | None, choice: Choice) -> list[str]:
     tables: dict[str, dict[str, Any]] = {key: each.model_dump(exclude_defaults=True) for key, each in others.items()}
     lines = [f"{key} = {toml_value(table)}" for key, table in tables.items()]
     return [*([f"why = {toml_value(tuned.why)}"] if lines and tuned and tuned.why else []), *lines]
+
+
+def put_into_recipe(name: str, choices: Sequence[Choice], search: str, *, write: bool) -> list[str]:
+    """The lines of the recipe called ``name`` that the choices change; with ``write`` its file is changed."""
+    path = recipe_path(name, to_write=write)
+    place = paths.shown(path)
+    before = path.read_text("utf-8")
+    after = with_choices(name, before, choices, search)
+    if write:
+        write_text(path, after)
+        note(f"written: {place}")
+    elif before != after:
+        note(f"not written: --write puts these values into {place}")
+    return [*unified_diff(before.splitlines(), after.splitlines(), place, place, n=1, lineterm="")]

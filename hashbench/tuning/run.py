@@ -1,6 +1,7 @@
 """Makes the trials of a search that are missing, as runs of a store of its own, of which only their lines stay."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 
@@ -9,6 +10,7 @@ from hashbench.features import path_of as features_path
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked, require_writable
+from hashbench.foundation.progress import bar, note
 from hashbench.runs.data import open_data, require_supervision
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan, run_all
@@ -133,3 +135,41 @@ def _require_data(runs: Sequence[Run], options: Options) -> None:
         require_supervision(run)
     for run in {run.name.dataset: run for run in runs}.values():
         open_data(run, options)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The trials of each method of a search, and in how many repeats the best of them are run."""
+
+    methods: Sequence[str]
+    trials: int
+    repeats: int = 3
+
+
+def missing_runs(search: Search, budget: Budget, *, retry: bool = False) -> list[str]:
+    """The names of the runs that the search needs next; a note says how many runs it has, and how many are done."""
+    todo = missing(search, budget.methods, budget.trials, budget.repeats, retry=retry)
+    runs = list(dict.fromkeys(trial.run for trial, _ in todo))
+    n_all = n_needed(search.question, budget.methods, budget.trials, budget.repeats)
+    n_done = n_ended(search, budget.methods, budget.trials, budget.repeats, retry=retry)
+    equal = f"; the next {len(todo)} are {len(runs)} runs: trials of equal settings are one"
+    note(
+        f"{n_all} runs of {len(budget.methods)} x {budget.trials} trials, {n_done} done, {n_all - n_done} to do"
+        f"{equal if len(runs) < len(todo) else ''}"
+    )
+    return runs
+
+
+def finish(search: Search, budget: Budget, options: Options, plan: Plan, *, retry: bool = False) -> Search:
+    """The search after all its missing trials were made; it is stored after each."""
+    todo = missing(search, budget.methods, budget.trials, budget.repeats, retry=retry)
+    n_all = n_needed(search.question, budget.methods, budget.trials, budget.repeats)
+    n_done = n_ended(search, budget.methods, budget.trials, budget.repeats, retry=retry)
+    with bar("tune", "run", n_all - n_done) as shown:
+        while todo:
+            for after_trial in made(search, todo, options, plan):
+                search = after_trial
+                shown.update()
+            todo = missing(search, budget.methods, budget.trials, budget.repeats, retry=False)
+    save_spaces(search)
+    return search

@@ -1,16 +1,20 @@
 """A search as a sheet: its choices, and in its records every trial."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hashbench.datasets.protocol import first_splits
+from hashbench.foundation.errors import CheckFailed
 from hashbench.foundation.files import write_text
+from hashbench.runs.command import command_of
+from hashbench.runs.run import Run
 from hashbench.runs.settings import method_file
 from hashbench.showing import ink
 from hashbench.showing.sheet import Cell, Grid, Number, Sheet
 from hashbench.tuning.choice import FINALISTS, Choice, choices, on_each_dataset
-from hashbench.tuning.search import Search, path_of
+from hashbench.tuning.search import Question, Search, path_of
 
 HEADINGS = ("of its studies", "trial", "failed", "chosen")
 ON_EACH = ("of its best trial there", "of the trial chosen", "of the one chosen on the others")
@@ -112,3 +116,24 @@ def _records(search: Search) -> Grid:
 def _cell(value: Any) -> Cell:
     """A value as it is stored: a number with all its digits."""
     return Number(value, "") if isinstance(value, float) else value
+
+
+def sheet_of_choices(search: Search, chosen: Sequence[Choice], commands: Sequence[str]) -> Sheet:
+    """The search as a sheet with commands to copy; its JSON has what was ``chosen``."""
+    values = {"search": search.name, "choices": [as_object(choice) for choice in chosen]}
+    return replace(sheet_of(search), commands=commands, values=lambda: values)
+
+
+def failure_of(chosen: Sequence[Choice]) -> CheckFailed | None:
+    """The error where every trial of a method failed."""
+    failed = [f"{choice.method}: {choice.failure}" for choice in chosen if choice.failure is not None]
+    return CheckFailed(f"every trial failed of {'; '.join(failed)}") if failed else None
+
+
+def commands_of(question: Question, chosen: Sequence[Choice]) -> Iterator[str]:
+    """The command that trains each method with what was chosen, on each data set."""
+    for choice in (choice for choice in chosen if choice.failure is None):
+        for dataset in question.left_out:
+            settings = {**question.given(choice.method, dataset), **choice.searched}
+            run = Run.resolve(dataset, question.protocol, choice.method, settings)
+            yield command_of(run.name, run.name.identity)

@@ -1,4 +1,4 @@
-"""``hashbench results collect``: the histograms of a table's runs travel with its rows, and score them in a clone."""
+"""The histograms of a table's runs travel with its rows, and score them in a clone."""
 
 import json
 import lzma
@@ -11,11 +11,14 @@ from support.bundles import names
 from support.command_line import call
 from support.small_root import REPOSITORY
 
+from hashbench.bundle import pack
+from hashbench.foundation import paths
 from hashbench.histogram import Histogram
 from hashbench.histogram.retrieval import Retrieval
 from hashbench.runs.guard import row_of
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
+from hashbench.tables.spec import load
 
 LSH, LSH1 = "digits-s1-lsh-12b-s0-b0b63c62f4", "digits-s1-lsh-12b-s1-7579a34798"
 
@@ -24,14 +27,20 @@ def stated(results: Path, run: str) -> str:
     return Store(results).named(run).artefacts["histogram"]
 
 
+def collect(results: Path, table: str = "digits") -> tuple[list[Path], list[str]]:
+    """The histograms that were kept beside the rows of a table, and what was said."""
+    store = Store(results)
+    said: list[str] = []
+    return pack.collect(pack.rows_of(load(table), store, None), store, said.append), said
+
+
 def test_a_clone_with_the_evidence_scores_its_rows_again(
     capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
 ) -> None:
-    code, out, error = call(capsys, "results", "collect", "digits")
+    written, said = collect(results)
     files = sorted((results / "evidence").rglob("*.xz"))
     size = sum(path.stat().st_size for path in files)
-    assert (code, error) == (0, "")
-    assert out == f"histograms written: 3; 3 of 3 runs have theirs in {results}/evidence\n"
+    assert (sorted(written), said) == (files, [])
     assert results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz" in files
     assert size < 0.7 * sum(path.stat().st_size for path in results.glob("runs/*/histogram.npz"))
 
@@ -46,10 +55,18 @@ def test_a_clone_with_the_evidence_scores_its_rows_again(
     assert (code, out.splitlines()[-1]) == (0, "no difference; 3 of 3 runs scored again")
 
 
-def test_collected_twice_nothing_is_written(capsys: pytest.CaptureFixture[str], results: Path) -> None:
-    assert call(capsys, "results", "collect", "digits")[0] == 0
-    found = json.loads(call(capsys, "results", "collect", "digits", "--json")[1])
-    assert found == {"written": [], "without": []}
+def test_collected_twice_nothing_is_written(results: Path) -> None:
+    assert len(collect(results)[0]) == 3
+    assert collect(results) == ([], [])
+
+
+def test_a_merged_bundle_keeps_the_histograms(
+    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
+) -> None:
+    """Also in the results that it was packed from."""
+    assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
+    assert "3 histograms kept in " in call(capsys, "results", "merge", tmp_path / "b.zip")[1]
+    assert collect(results) == ([], [])
 
 
 def test_a_histogram_of_another_training_is_not_kept(
@@ -59,35 +76,35 @@ def test_a_histogram_of_another_training_is_not_kept(
     other = results / "runs" / LSH / "histogram.npz"
     own = other.read_bytes()
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
-    code, out, error = call(capsys, "results", "collect", "digits")
-    assert code == 0 and out.startswith("histograms written: 2; ") and "; 2 of 3 runs have theirs in " in out
-    assert error == f"{LSH}: {other} is not kept: it is of another training than the row\n"
+    written, said = collect(results)
+    assert len(written) == 2
+    assert said == [f"{LSH}: {other} is not kept: it is of another training than the row"]
     other.write_bytes(own)
-    assert call(capsys, "results", "collect", "digits")[1].startswith("histograms written: 1; ")
+    assert len(collect(results)[0]) == 1
     shutil.copy(results / "runs" / LSH1 / "histogram.npz", other)
     assert call(capsys, "bundle", "digits", "-o", tmp_path / "b.zip")[0] == 0
     assert [name for name in names(tmp_path / "b.zip") if LSH in name] == [f"results/runs/{LSH}/histogram.npz"]
     assert call(capsys, "verify", tmp_path / "b.zip")[0] == 0
 
 
-def test_runs_with_one_histogram_share_a_file(
-    capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path
-) -> None:
+def test_runs_with_one_histogram_share_a_file(results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (REPOSITORY / "experiments" / "tables" / "digits.toml").read_text().replace('"itq"', '"pca_sign"')
     root = tmp_path / "root" / "experiments" / "tables"
     root.mkdir(parents=True)
     (root / "mine.toml").write_text(text)
     for seed in (0, 1):
         row_of(Run.resolve("digits", "s1", "pca_sign", {"bits": 12}, seed=seed), Store(results))
-    out = json.loads(call(capsys, "--root", tmp_path / "root", "results", "collect", "mine", "--json")[1])
-    assert (out["without"], len(out["written"])) == ([], 3)
+    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
+    paths.read_again()
+    written, said = collect(results, "mine")
+    assert (said, len(written)) == ([], 3)
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: b"", lambda data: data[:100] + data[101:]])
 def test_damaged_evidence_is_named(
     capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path, damage: object
 ) -> None:
-    assert call(capsys, "results", "collect", "digits")[0] == 0
+    collect(results)
     shutil.rmtree(results / "runs")
     path = results / "evidence" / "digits-s1" / f"{stated(results, LSH)}.npz.xz"
     path.write_bytes(damage(path.read_bytes()))  # type: ignore[operator]

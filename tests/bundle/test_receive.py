@@ -67,9 +67,9 @@ def test_rows_are_merged_with_their_maker_and_their_counts(
     own, merged = ({row.run: row for row in Store(folder).rows()} for folder in (trained, into))
     assert merged == {run: row.model_copy(update={"maker": MAKER}) for run, row in own.items()}
     assert all(Store(into).histogram(row) is not None for row in merged.values())
-    listed = call(capsys, "--results", into, "results", "list")[1]
+    listed = call(capsys, "--results", into, "list", "runs")[1]
     assert " ".join(listed.split()).count(f"by {MAKER}") == 3
-    sheet = " ".join(call(capsys, "--results", into, "results", "show", ITQ)[1].split())
+    sheet = " ".join(call(capsys, "--results", into, "show", ITQ)[1].split())
     assert f" by {MAKER} machine " in sheet
 
     before = tree(into)

@@ -77,10 +77,9 @@ def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
     n: int, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     paths = [codes(tmp_path / f"{name}.npz", seed) for seed, name in enumerate("abc"[:n])]
-    out = tmp_path / "compared.csv"
-    asked = "compare", *paths, "--metric", "ap,precision@10", "--json", "--samples", 500, "--csv", out
-    found = json.loads(call(capsys, *asked)[1])
-    lines = list(csv.DictReader(out.read_text().splitlines()))
+    asked = "compare", *paths, "--metric", "ap,precision@10", "--samples", 500
+    found = json.loads(call(capsys, *asked, "--json")[1])
+    lines = list(csv.DictReader(call(capsys, *asked, "--format", "csv")[1].splitlines()))
     named = {letter.lower(): str(path) for letter, path in zip("ABC", paths, strict=False)}
     comparisons = found.get("comparisons") or [{"a": "A", "b": "B", "metrics": found["metrics"]}]
     expected = [
@@ -103,29 +102,22 @@ def test_the_csv_has_a_line_for_each_metric_and_pair_as_json_has_them(
     assert len(lines) == 2 * n * (n - 1) // 2
 
 
-def test_the_csv_replaces_no_input(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
-    before = pair[0].read_bytes()
-    code, out, err = call(capsys, "compare", *pair, "--csv", pair[0])
-    assert (code, out, err.count("\n")) == (2, "", 1) and "named twice" in err
-    assert pair[0].read_bytes() == before
-
-
 def test_the_report_says_what_the_test_is_and_is_not(
     pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = call(capsys, "compare", *pair, "--interval", 0.9, "--top", 1, "--samples", 500)
+    code, out, err = call(capsys, "compare", *pair, "--top", 1, "--samples", 500)
     assert (code, err) == (0, "")
     sizes, sides, means, different, notes = out.split("\n\n")
     assert sizes == "40 queries, 200 items; the same queries by their labels"
     assert sides.split() == f"A {pair[0]}: 8 bits B {pair[1]}: 16 bits".split()
     heading, *rows = means.splitlines()
-    assert heading.split() == ["metric", "A", "B", "A", "-", "B", "90%", "interval", "p"]
+    assert heading.split() == ["metric", "A", "B", "A", "-", "B", "95%", "interval", "p"]
     assert [row.split()[0] for row in rows] == ["ap", "ndcg", "precision@r2"]
     title, heading, row = different.splitlines()
     assert title == "largest differences in ap, queries numbered from 0"
     assert heading.split() == ["query", "A", "B", "A", "-", "B"]
     assert re.fullmatch(r"  \d+ +0\.\d{4}  0\.\d{4}  [+-]0\.\d{4}", row)
-    how = "- interval (90%) and p: paired bootstrap over the queries, 500 samples; p is two-sided"
+    how = "- interval (95%) and p: paired bootstrap over the queries, 500 samples; p is two-sided"
     assert " ".join(notes.split()) == f"{how} - {OF_ONE_SPLIT}"
 
 
@@ -241,7 +233,9 @@ def test_a_set_against_itself_leaves_each_query_out(tmp_path: Path, capsys: pyte
         (["--metric", "pr_area"], "metric 'pr_area': its value for a query depends on the other queries, so queries"),
         (["--metric", "nddcg"], "unknown metric 'nddcg': did you mean ndcg"),
         (["--metric", "suf"], "metric 'suf' is computed from a bucket search"),
-        (["--interval", "1"], "--interval 1: more than 0 and less than 1 is expected, such as 0.95"),
+        (["--bits", "8"], "--bits is the column of --table; of saved codes: --layout 8"),
+        (["--layout", "48,middle"], "--layout middle: a number of bits, big or little, items-by-bits or bits-by-items"),
+        (["--csv", "x.csv"], "--csv of hashbench compare is gone: hashbench compare ... --format csv > "),
         (["--table", "digits", "--metric", "ap"], "--table compares what the table shows: --metric and the options of"),
         (["--samples", "0"], "Invalid value for '--samples': Input should be greater than or equal to 100 (hashbench"),
     ],
@@ -404,11 +398,11 @@ def test_rows_of_a_table_are_compared_over_all_their_splits(
     how = "- interval (95%) and p: paired bootstrap over splits and their queries, 10,000 samples; p is two-sided"
     claimed = claim("ITQ, ours", "LSH", found, found.p)
     assert " ".join(notes.split()) == f"{how} - {claimed}" and "2 splits, 1,000 queries" in claimed
-    values = json.loads(call(capsys, *asked, "--json", "--csv", tmp_path / "of.csv")[1])
+    values = json.loads(call(capsys, *asked, "--json")[1])
     (comparison,) = values["comparisons"]
     assert comparison["metrics"]["ap"] == {**vars(found), "p_holm": found.p}
     assert (values["table"], values["section"], values["column"]) == ("two", "first", "8 bits")
-    (line,) = csv.DictReader((tmp_path / "of.csv").read_text().splitlines())
+    (line,) = csv.DictReader(call(capsys, *asked, "--format", "csv")[1].splitlines())
     assert (line["a"], line["b"], line["n_splits"], line["n_queries"]) == ("ITQ, ours", "LSH", "2", "1000")
 
 

@@ -27,7 +27,6 @@ COMMANDS = [
     "list runs",
     "status",
     "status digits",
-    "results list",
     "show digits",
     "table digits",
     "leaderboard --verdicts",

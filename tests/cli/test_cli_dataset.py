@@ -22,6 +22,7 @@ from hashbench.datasets.card import cards, load_card
 from hashbench.datasets.own import add
 from hashbench.datasets.split import split
 from hashbench.foundation import paths
+from hashbench.foundation.errors import HashbenchError
 from hashbench.runs.store import Store
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -96,7 +97,7 @@ def test_a_folder_is_added_with_one_command(flowers: Path, hashbench: Call) -> N
 def test_then_everything_works_as_for_any_other_from_any_folder(
     flowers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashbench: Call
 ) -> None:
-    assert hashbench("dataset", "add", "flowers", flowers, "--queries-per-class", 3)[0] == 0
+    assert hashbench("dataset", "add", "flowers", flowers, "--queries", "3/class")[0] == 0
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     train = ("train", "itq", "flowers", "--protocol", "own", "--bits", 8, "--json")
@@ -242,7 +243,7 @@ def test_several_labels_are_kept_and_split_at_random_or_by_label(here: Path, has
     assert load_card("own").protocols["own"].draw == "random"
     code, out, _ = hashbench("train", "lsh", "own", "--protocol", "own", "--bits", 8)
     assert code == 0
-    options = ("--replace", "--queries-per-class", 2, "--train-per-class", 3)
+    options = ("--replace", "--queries", "2/class", "--train", "3/class")
     code, out, _ = hashbench("dataset", "add", "own", "file.npz", *options)
     assert code == 0 and "6 queries, 54 in the database, 9 to train" in " ".join(out.split())
     rows = "\n".join(",".join(map(str, [*row, *own])) for row, own in zip(FEATURES, labels, strict=True))
@@ -256,7 +257,7 @@ def test_the_protocol_is_as_asked_for(here: Path, hashbench: Call) -> None:
     file = write_npz(items=FEATURES, labels=IDS)
     drawn = {}
     for seed in (0, 1):
-        options = ("--queries-per-class", 4, "--train-per-class", 5, "--seed", seed, "--replace")
+        options = ("--queries", "4/class", "--train", "5/class", "--seed", seed, "--replace")
         assert hashbench("dataset", "add", "own", file, *options)[0] == 0
         rule = load_card("own").protocols["own"]
         assert (rule.seed, rule.n_queries, rule.n_database, rule.n_train) == (seed, 12, 48, 15)
@@ -296,7 +297,7 @@ def test_a_name_is_taken_or_odd(flowers: Path, hashbench: Call) -> None:
         code, _, err = hashbench("dataset", "add", "--", name, flowers)
         assert code == 2 and "not the name of a data set: letters, digits, - and _, a letter first" in err
     assert hashbench("dataset", "add", "own", flowers)[0] == 0
-    refused(hashbench, "own is there already: give --replace, or hashbench dataset remove own first", flowers)
+    refused(hashbench, "own is there already: --replace replaces it", flowers)
     (paths.data() / "photos").mkdir()
     (paths.data() / "photos" / "mine.jpg").write_text("the only copy")
     code, _, err = hashbench("dataset", "add", "photos", flowers)
@@ -363,16 +364,16 @@ def test_a_data_set_is_removed_and_nothing_else(flowers: Path, hashbench: Call) 
     hashbench("dataset", "add", "other", flowers)
     hashbench("features", "own", "--model", "pixels")
     hashbench("split", "own", "--protocol", "own")
-    code, out, err = hashbench("dataset", "remove", "OWN")
-    assert (code, err) == (0, "")
+    removed = add.remove("OWN")
     folder = paths.data() / "own"
     gone = [paths.data() / "cards" / "own.toml", folder / "own.h5", folder / "features", folder / "splits"]
-    assert out.splitlines() == [f"removed {path}" for path in gone]
+    assert removed == gone
     assert not folder.exists() and "own" not in cards() and store.verify(load_card("other")).name == "other"
     for name in ("digits", "own", "../other"):
-        code, out, err = hashbench("dataset", "remove", name)
-        assert (code, out) == (2, "")
-        assert err == f"error: {name}: not a data set that hashbench dataset add made; these are: other\n"
+        with pytest.raises(HashbenchError, match=rf"^{name}: not a data set that .* these are: other$"):
+            add.remove(name)
+    code, out, err = hashbench("dataset", "remove", "other")
+    assert (code, out) == (2, "") and err.startswith("error: hashbench dataset remove is gone: remove NAME/ and cards/")
 
 
 def test_a_folder_that_is_not_one_of_classes_is_refused(flowers: Path, hashbench: Call) -> None:
@@ -484,10 +485,10 @@ BAD = {
     "columns of 2": (lambda: write_npz(x=FEATURES, y=np.full((N, 2), 2)), (), "labels [n, 2] are 0 or 1"),
     "too many queries": (
         lambda: write_npz(x=FEATURES, y=IDS),
-        ("--queries-per-class", 20),
+        ("--queries", "20/class"),
         "class 0 has 20 items; 20 queries, 0 to train and the database need 21",
     ),
-    "both kinds": (lambda: write_npz(x=FEATURES, y=IDS), ("--queries", 3, "--train-per-class", 2), "not both"),
+    "both kinds": (lambda: write_npz(x=FEATURES, y=IDS), ("--queries", 3, "--train", "2/class"), "not both"),
     "size": (lambda: write_npz(x=FEATURES, y=IDS), ("--size", 8), "--size cannot be combined with a file of arrays"),
     "csv without numbers": (lambda: write_csv("", IDS), ("--no-header", "--labels", "x"), "unknown column 'x'"),
     "csv of a word": (

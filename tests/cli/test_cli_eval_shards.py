@@ -510,7 +510,7 @@ def test_shards_whose_packed_bits_begin_at_different_ends_are_refused(run: Call,
     line = refused(run("--shards", "db-[89].npz"))
     assert line == (
         "db-9.npz: the queries are read in another way than with db-8.npz, perhaps because bits are packed in another "
-        "order: give --bit-order big or --bit-order little for all"
+        "order: give --layout big or --layout little for all"
     )
     assert status("eval-shards", "queries.npz", "--shards", "db-8.npz") == 0
 

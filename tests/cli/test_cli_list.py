@@ -30,7 +30,7 @@ def test_bad_usage_exits_2_with_one_line(capsys: pytest.CaptureFixture[str]) -> 
         (("methods", "--bibtex"), "hashbench list papers --bibtex"),
         (("--bibtex",), "hashbench list papers --bibtex"),
         (("paper",), "unknown kind 'paper': did you mean papers"),
-        (("tables", "--method", "lsh"), "--method can be used with hashbench list runs only"),
+        (("tables", "--only", "method=lsh"), "--only can be used with hashbench list runs and protocols only"),
     ]:
         assert run("list", *arguments) == 2
         captured = capsys.readouterr()
@@ -76,13 +76,13 @@ def test_runs_are_listed_with_a_score_and_their_day(
     assert run("list", "runs") == 0
     assert capsys.readouterr().out == ""
     committed.give_rows(monkeypatch)
-    assert run("list", "runs", "--dataset", "cifar10", "--method", "talr-ndcg") == 0
+    assert run("list", "runs", "--only", "dataset=cifar10", "--only", "method=talr-ndcg") == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["cifar10-s1-talr_ndcg-32b-s2-a9fba354a6", "ap", "0.4874", "2026-11-21"] in lines
     assert all("-talr_ndcg-" in line[0] and line[0].startswith("cifar10-") for line in lines)
 
 
 def test_protocols_stand_under_their_data_set(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("list", "protocols", "--dataset", "digits") == 0
+    assert run("list", "protocols", "--only", "dataset=digits") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "digits" and lines[1].startswith("  s1  50 queries and 50 training images a class")

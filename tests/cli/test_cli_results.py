@@ -46,28 +46,34 @@ def test_rows_are_listed_and_chosen(results: Path, capsys: pytest.CaptureFixture
     rows = [row(), row(bits=24), row("itq"), row("itq", seed=1, status="failed")]
     write(results, *rows)
 
-    def listed(*options: object) -> list[str]:
-        code, out, err = call(capsys, "results", "list", *options, "--json")
+    def listed(*options: str) -> list[str]:
+        code, out, err = call(capsys, "list", "runs", *(f"--only={pair}" for pair in options), "--json")
         assert (code, err) == (0, "")
         return [each["name"] for each in json.loads(out)["runs"]]
 
     names = [each.run for each in rows]
     assert listed() == sorted(names)
-    assert listed("--method", "ITQ", "--status", "failed") == [names[3]]
-    assert listed("--bits", 12, "--status", "ok") == sorted([names[0], names[2]])
-    assert listed("--dataset", "digits", "--protocol", "s1", "--bits", 24) == [names[1]]
-    assert listed("--protocol", "s2") == []
-    assert call(capsys, "results", "list", "--bits", 24)[1] == f"{names[1]}  ap 0.5000 2000-01-01\n"
-    code, _, err = call(capsys, "results", "list", "--status", "bad")
-    assert code == 2 and err.count("\n") == 1
+    assert listed("method=ITQ", "status=failed") == [names[3]]
+    assert listed("bits=12", "status=ok") == sorted([names[0], names[2]])
+    assert listed("dataset=digits", "protocol=s1", "bits=24") == [names[1]]
+    assert listed("bits=12", "bits=24", "method=lsh") == sorted(names[:2])
+    assert listed("protocol=s2") == []
+    assert call(capsys, "list", "runs", "--only", "bits=24")[1] == f"{names[1]}  ap 0.5000  2000-01-01\n"
+    code, _, err = call(capsys, "list", "runs", "--only", "bit=24")
+    assert code == 2 and err.startswith("error: unknown key of --only 'bit': did you mean bits?")
 
 
-def test_a_row_is_shown_as_show_shows_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_former_commands_go_on_working_for_one_release(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(results, row())
-    for options in ([], ["--json"]):
-        shown = call(capsys, "results", "show", row().run[:-3], *options)
-        assert shown == call(capsys, "show", row().run, "--kind", "run", *options)
-        assert shown[0] == 0 and "lsh" in shown[1]
+    for former, today in (
+        (("results", "show", row().run), ("show", row().run)),
+        (("results", "list"), ("list", "runs")),
+    ):
+        code, out, err = call(capsys, *former)
+        assert (code, out) == call(capsys, *today)[:2]
+        assert err == f"note: hashbench {' '.join(former[:2])} is now hashbench {' '.join(today[: len(former) - 1])}\n"
+    code, out, err = call(capsys, "results", "collect", "digits")
+    assert (code, out, err.count("\n")) == (2, "", 1) and "is gone: hashbench bundle TABLE" in err
 
 
 def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
@@ -89,7 +95,7 @@ def test_a_row_that_cannot_be_read_is_one_line_and_the_rest_follows(
     left = "error: 1 left out: see the line above\n"
     for complaint, text in damages.items():
         place = damage(results, bad, text)
-        code, out, err = call(capsys, "--results", results, "results", "list")
+        code, out, err = call(capsys, "--results", results, "list", "runs")
         assert code == 1 and err.startswith(f"left out: {place}: {complaint}") and err.endswith(left)
         assert err.count("\n") == 2 and good.run in out
         code, out, err = call(capsys, "--results", other, "results", "merge", results)
@@ -228,7 +234,7 @@ def test_a_row_kept_beside_another_is_shown_by_its_whole_name(
     for shorter in (row().run, row().run[:-3]):
         found = json.loads(call(capsys, "show", shorter, "--json")[1])["run"]
         assert found["searches"]["database"]["ap"]["mean"] == 0.5
-    found = json.loads(call(capsys, "results", "show", beside, "--json")[1])["run"]
+    found = json.loads(call(capsys, "show", beside, "--json")[1])["run"]
     assert found["searches"]["database"]["ap"]["mean"] == 0.75 and Path(found["row"]).name == "digits-s1.jsonl"
 
 

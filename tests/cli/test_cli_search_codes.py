@@ -102,7 +102,7 @@ def test_two_files_without_a_key(capsys: pytest.CaptureFixture[str], codes: Path
     np.save(tmp_path / "q.npy", np.packbits(QUERY, axis=1))
     np.save(tmp_path / "d.npy", np.packbits(DATABASE, axis=1))
     files = "--array", f"query-codes={tmp_path}/q.npy", "--array", f"database-codes={tmp_path}/d.npy"
-    code, printed, _ = call(capsys, "search", *files, "--bits", 32, "--bit-order", "big", "--json")
+    code, printed, _ = call(capsys, "search", *files, "--layout", "32,big", "--json")
     assert (code, json.loads(printed)["ids"]) == (0, exact(10, "items"))
 
 

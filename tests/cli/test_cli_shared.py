@@ -63,7 +63,6 @@ READING = [
     ("status", "digits"),
     ("table", "digits", "--format", "csv"),
     ("report", "digits"),
-    ("results", "list"),
     ("show", "digits"),
     ("show", "digits-s1-lsh"),
 ]
@@ -96,7 +95,7 @@ def test_in_the_clone_no_note_says_which_rows_are_read(
     for option in ("HASHBENCH_ROOT", "HASHBENCH_RESULTS"):
         monkeypatch.delenv(option)
     monkeypatch.chdir(Path(__file__).parent)
-    assert call(capsys, "list", "runs", "--dataset", "digits")[2] == ""
+    assert call(capsys, "list", "runs", "--only", "dataset=digits")[2] == ""
 
 
 COMPLETED = {

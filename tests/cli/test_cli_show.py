@@ -220,7 +220,7 @@ def test_the_commands_work_when_they_are_pasted(
         assert commands and all(line.startswith(f"$ {first} ") for line in commands)
     assert run(*shared, "show", "cifar10", "--json") == 0
     assert json.loads(capsys.readouterr().out)["dataset"]["steps"][0].startswith(f"{first} download cifar10")
-    for command in ("show", name), ("results", "show", name):
+    for command in (("show", name),):
         assert run(*shared, *command, "--json") == 0
         assert json.loads(capsys.readouterr().out)["run"]["commands"][0].startswith(f"{first} train lsh digits ")
 

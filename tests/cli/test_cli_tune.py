@@ -20,7 +20,7 @@ from hashbench.foundation import paths
 from hashbench.runs.run import Run
 from hashbench.tuning.search import Search, path_of
 
-BOTH = ["tune", "lsh", "itq", "digits", "--bits", "16", "--trials", "2", "--studies", "1", "--name", "pair"]
+BOTH = ["tune", "lsh", "itq", "digits", "--bits", "16", "--trials", "2", "--repeats", "1", "--name", "pair"]
 BOTH += ["--set", "normalise=unit_norm"]
 OF_THE_MACHINE = ("seconds", "utc", "code", "processor")
 
@@ -114,7 +114,7 @@ def test_the_trials_that_are_missing_are_printed(made: Path, capsys: pytest.Capt
 
 def test_trials_of_equal_settings_are_printed_as_one_run(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = call(
-        capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--dry-run"
+        capsys, "tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--repeats", "1", "--dry-run"
     )
     assert status == 0 and "7 to do; the next 7 are 6 runs: trials of equal settings are one" in err
     assert len(set(out.splitlines())) == len(out.splitlines()) == 6
@@ -126,7 +126,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "ours.toml"
     head = 'title = "Ours"\nwhy = "a test"\nwhen = { dataset = "digits", model = "linear" }\nextends = "small_cnn"\n'
     recipe.write_text(head)
-    tune = ["tune", "itq", "lsh", "digits", "--recipe", "ours", "--bits", "80", "--trials", "1", "--studies", "1"]
+    tune = ["tune", "itq", "lsh", "digits", "--recipe", "ours", "--bits", "80", "--trials", "1", "--repeats", "1"]
     tune += ["--set", "normalise=channel_unit_norm"]
     status, out, err = call(capsys, *tune)
     assert status == 1 and "+[methods.lsh]\n+tuned = " in out and "+[methods.itq]" not in out
@@ -173,7 +173,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
 def test_a_wrong_request_is_one_line_and_leaves_nothing(
     capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
 ) -> None:
-    status, out, err = call(capsys, "tune", *arguments, "--trials", "1", "--studies", "1")
+    status, out, err = call(capsys, "tune", *arguments, "--trials", "1", "--repeats", "1")
     assert status == 2 and out == "" and complaint in err.splitlines()[-1], err
     assert err.splitlines()[-1].startswith("error: ") and len(err.splitlines()) <= 2
     assert not list(paths.results().rglob("*.jsonl"))
@@ -289,7 +289,7 @@ def test_a_choice_is_judged_by_the_last_ends_of_today(
 
 
 def test_trials_are_compared_by_any_metric(capsys: pytest.CaptureFixture[str]) -> None:
-    tune = ["tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--studies", "1", "--metric", "Precision@5"]
+    tune = ["tune", "lsh", "digits", "--bits", "8", "--trials", "6", "--repeats", "1", "--metric", "Precision@5"]
     status, out, _ = call(capsys, *tune)
     search = Search.named("digits_s1_8b_precision_5")
     trials = [each for (each,) in search.of_method("lsh").values()]

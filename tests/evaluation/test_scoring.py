@@ -226,7 +226,7 @@ CODES, IDS = np.eye(4), np.arange(4)
         ((CODES, CODES, IDS, IDS[:2]), "rows must match"),
         ((CODES[0], CODES, IDS, IDS), "query_codes: shape (4,) is not items x bits"),
         ((CODES * np.nan, CODES, IDS, IDS), "query_codes: not finite"),
-        ((CODES.astype(np.uint8) * 200, CODES, IDS, IDS), "packed bytes need their length (bits=N, --bits N)"),
+        ((CODES.astype(np.uint8) * 200, CODES, IDS, IDS), "packed bytes need their length (bits=N, --layout N)"),
         ((CODES.astype(str), CODES, IDS, IDS), "not numeric"),
         (([[0, 1], [1]], CODES, IDS, IDS), "query_codes: not an array"),
         ((CODES, CODES, IDS + 0.5, IDS), "query_labels: class ids"),

@@ -32,7 +32,7 @@ def test_only_what_changes_the_run_is_in_the_command() -> None:
     ("device", "threads", "precision", "words"),
     [
         ("cpu", {"blas": 1, "openmp": 1, "torch": 2}, "float32", "--device cpu"),  # torch was counted after Numba
-        ("cpu", {"blas": 1, "openmp": 2, "torch": 2}, "float32", "--device cpu --threads 2"),
+        ("cpu", {"blas": 1, "openmp": 2, "torch": 2}, "float32", "--device cpu:2"),
         ("cpu", None, "bfloat16", "--device cpu --precision bfloat16"),
         ("cuda", {"blas": 3, "openmp": 3, "torch": 3}, "bfloat16", "--device cuda"),
     ],

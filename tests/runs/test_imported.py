@@ -107,7 +107,7 @@ def test_codes_are_scored_as_those_of_a_run(
         assert made_by(row).startswith("codes made elsewhere, imported 2")
         assert Store(tmp_path / "results").named(row.run) == row
     assert len({row.cell_hash for row in rows}) == 1
-    listed = call(capsys, "results", "list", "--method", "my-csq")[1].splitlines()
+    listed = call(capsys, "list", "runs", "--only", "method=my-csq")[1].splitlines()
     assert len(listed) == 3
     assert all(line.endswith(" imported") for line in listed)
 
@@ -211,5 +211,5 @@ def test_a_row_of_a_table_of_features_compares_codes_of_these_features(
     assert f"$ {command}" in call(capsys, "show", rows[0].run)[1].splitlines()
     code, out, err = call(capsys, "show", "my-csq")
     assert (code, out) == (2, "")
-    assert "it names the method of 2 runs: hashbench results list --method my-csq" in err
+    assert "it names the method of 2 runs: hashbench list runs --only method=my-csq" in err
     assert "names the method" not in call(capsys, "show", "s1")[2]  # their protocol

@@ -84,12 +84,12 @@ def test_lists_and_status_have_it_and_prune_has_not(capsys: pytest.CaptureFixtur
     line = "interrupted at 50%: hashbench train talr_ap digits --protocol s1 --bits 12 continues"
     not_of_it = "interrupted at 0%: hashbench train itq digits --protocol s1 --bits 7 continues"
     assert call(capsys, "list", "runs")[1].splitlines() == [not_of_it, line]
-    assert call(capsys, "list", "runs", "--method", "talr-ap")[1].splitlines() == [line]
+    assert call(capsys, "list", "runs", "--only", "method=talr-ap")[1].splitlines() == [line]
     assert call(capsys, "status")[1].splitlines()[-2:] == [not_of_it, line]
     assert call(capsys, "status", "digits")[1].splitlines()[-1] == line
     command = line.removeprefix("interrupted at 50%: ").removesuffix(" continues")
     values = {"run": folder.name, "dataset": "digits", "method": "talr_ap", "share": 0.5, "command": command}
-    for asked in (("status", "digits"), ("list", "runs", "--method", "talr_ap")):
+    for asked in (("status", "digits"), ("list", "runs", "--only", "method=talr_ap")):
         assert json.loads(call(capsys, *asked, "--json")[1])["interrupted"] == [values]
     assert "nothing to remove" in call(capsys, "results", "prune", "--yes")[1]
     assert folder.is_dir()

@@ -23,7 +23,7 @@ from hashbench.training.optimiser import one_cycle
 from hashbench.training.weights import Layout
 
 CLASSES = 3
-COMMAND = ["pretrain", "toy", "--model", "resnet9", "--width", "4", "--epochs", "4", "--set", "batch_size=20"]
+COMMAND = ["pretrain", "toy", "--model", "resnet9", "--width", "4", "--set", "epochs=4", "--set", "batch_size=20"]
 
 
 @pytest.fixture

@@ -197,7 +197,7 @@ def test_the_page_of_the_docs_is_of_today(table: str) -> None:
 
 
 def test_settings_that_depend_on_the_bits_are_listed_with_the_bits(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = call(capsys, "list", "settings", "--table", "talr-table1")
+    status, out, _ = call(capsys, "list", "settings", "talr-table1")
     text = " ".join(out.split())
     assert status == 0
     assert "tanh_scale (24 bits) 25 50 code sigmf = 50: 2 sigmoid(50 x) - 1 =" in text
@@ -205,7 +205,7 @@ def test_settings_that_depend_on_the_bits_are_listed_with_the_bits(capsys: pytes
 
 
 def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = call(capsys, "list", "settings", "--table", "talr_appendix_d", "--json")
+    status, out, _ = call(capsys, "list", "settings", "talr_appendix_d", "--json")
     found = json.loads(out)
     assert status == 0
     assert found["table"] == "talr_appendix_d"
@@ -219,10 +219,13 @@ def test_settings_as_json_have_both_values(capsys: pytest.CaptureFixture[str]) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["settings"], "error: settings are listed for one table: --table NAME is needed (hashbench list tables)"),
         (
-            ["tables", "--table", "talr_table1"],
-            "error: --table can be used with hashbench list settings --table NAME only",
+            ["settings"],
+            "error: settings are listed for one table: hashbench list settings TABLE (hashbench list tables)",
+        ),
+        (
+            ["tables", "talr_table1"],
+            "error: talr_table1: only the settings are listed for a table: hashbench list settings talr_table1",
         ),
     ],
 )

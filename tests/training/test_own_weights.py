@@ -157,7 +157,10 @@ TRAIN = ["train", "talr-ap", "digits", "--bits", "8", "--model", "small_cnn", "-
 
 def test_the_cell_names_the_checksum(capsys: pytest.CaptureFixture[str]) -> None:
     made = [*TRAIN[:1], "classifier", "digits", "--model", "small_cnn", "--set", "classes=10", "--set", "epochs=1"]
-    assert call(capsys, "pretrain", "digits", "--model", "small_cnn", "--epochs", "1", "--precision", "float32")[0] == 0
+    assert (
+        call(capsys, "pretrain", "digits", "--model", "small_cnn", "--set", "epochs=1", "--precision", "float32")[0]
+        == 0
+    )
     assert call(capsys, *made)[0] == 0  # the same run: stored
     found = find("small_cnn-digits-s0")
     assert call(capsys, *TRAIN, "--weights", "small_cnn-digits-s0")[0] == 0

@@ -151,7 +151,7 @@ def test_show_and_list_settings_name_the_search(
     run = Run.resolve("digits", "s1", "dpsh", {"bits": 16})
     source = run.sources({"bits": 16})["eta"]
     assert source.value == 0.0125 and said in source.note
-    status, out, _ = call(capsys, "list", "settings", "--table", "digits")
+    status, out, _ = call(capsys, "list", "settings", "digits")
     assert status == 0 and said in out
     status, out, _ = call(capsys, "show", "dpsh")
     assert status == 0 and said in " ".join(out.split())

@@ -93,10 +93,10 @@ class Explicit:
 
     def __post_init__(self) -> None:
         if self.bits is not None:
-            _check_bits("--bits", self.bits)
-        for option, value, known in (("bit-order", self.bit_order, BIT_ORDERS), ("layout", self.layout, LAYOUTS)):
+            _check_bits("--layout", self.bits)
+        for value, known in ((self.bit_order, BIT_ORDERS), (self.layout, LAYOUTS)):
             if value not in (None, *known):
-                raise HashbenchError(f"--{option} {value}: one of {', '.join(known)}")
+                raise HashbenchError(f"--layout {value}: one of {', '.join(known)}")
 
 
 def is_whole(source: Path, with_labels: bool = True) -> bool:

@@ -98,7 +98,7 @@ def choose_order(codes: StoredCodes, last_byte: int, bit_order: str | None) -> t
     n_bits = codes.n_bits
     where = sides[0].where
     if bit_order is None and len(sides) == 1 and n_bits > 1:
-        raise HashbenchError(f"{where}: packed, beside codes that are not: say --bit-order big or --bit-order little")
+        raise HashbenchError(f"{where}: packed, beside codes that are not: say --layout big or --layout little")
     chosen = bit_order_of(where, n_bits, last_byte, bit_order)
     if bit_order is None and chosen == "little" and n_bits > 1:
         return chosen, [f"{where}: packed with the lowest bit first, as the clear padding shows"]

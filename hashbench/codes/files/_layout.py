@@ -81,7 +81,7 @@ def arrange(where: str, roles: Mapping[str, StoredArray], n_bits: int | None, la
     if len(possible) > 1:
         shapes = " and ".join(f"{role} {roles[role].shape}" for role in CODE_ROLES)
         ways = " or ".join(f"--layout {name}" for name in LAYOUTS)
-        raise HashbenchError(f"{where}: {shapes} can be read both ways: say {ways}, or --bits")
+        raise HashbenchError(f"{where}: {shapes} can be read both ways: say {ways}, or --layout BITS")
     return possible[0]
 
 

@@ -56,7 +56,7 @@ def require_name(name: str, *, replace: bool) -> str:
     if card is not None and card != _card_path(stem):
         raise HashbenchError(f"{stem}: {card} is a data set of this name: choose another name")
     if card is not None and not replace:
-        raise HashbenchError(f"{stem} is there already: give --replace, or hashbench dataset remove {stem} first")
+        raise HashbenchError(f"{stem} is there already: --replace replaces it")
     place = paths.data() / stem
     if card is None and place.exists() and not _is_left_over(place):
         raise HashbenchError(f"{place}: it exists and is no data set of yours: choose another name, or --data DIR")
@@ -272,6 +272,9 @@ def arguments_of(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
             option = field.name.replace("_", "-")
             if value == field.default:
                 continue
+            if option.endswith("-per-class"):
+                option = option.removesuffix("-per-class")
+                value = f"{value}/class"
             if value is True:
                 words.append(f"--{option}")
             elif value is False:

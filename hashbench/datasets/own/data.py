@@ -168,7 +168,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         if self._of_all and self._by_class:
-            raise HashbenchError("numbers a class (--queries-per-class, --train-per-class) or of all items: not both")
+            raise HashbenchError("numbers a class (--queries N/class, --train N/class) or of all items: not both")
 
     @property
     def _of_all(self) -> bool:
@@ -181,7 +181,7 @@ class Rule:
     def protocol(self, data: OwnData) -> dict[str, Any]:
         """The table of the card that declares the protocol; by default a tenth of a class, or of all, are queries."""
         if data.metric is not None and self._by_class:
-            raise HashbenchError("--queries-per-class, --train-per-class: the vectors have no classes: --queries N")
+            raise HashbenchError("--queries N/class, --train N/class: the vectors have no classes: --queries N")
         if self.query_ids is not None or data.n_queries:
             protocol = self._with_known_queries(data)
         elif data.metric is not None or self._of_all or (data.labels.is_multi and not self._by_class):

@@ -397,8 +397,8 @@ def test_arrays_that_are_not_asked_for_may_be_anything(tmp_path: Path) -> None:
 @together(
     ("said", "says"),
     [
-        ({"bits": 0}, "--bits: 0 bits; 1 to 4096"),
-        ({"bit_order": "middle"}, "--bit-order middle: one of big, little"),
+        ({"bits": 0}, "--layout: 0 bits; 1 to 4096"),
+        ({"bit_order": "middle"}, "--layout middle: one of big, little"),
         ({"layout": "rows"}, "--layout rows: one of items-by-bits"),
     ],
 )

@@ -173,7 +173,7 @@ def test_a_bit_order_said_or_seen_is_that_of_loading(tmp_path: Path) -> None:
     mixed = arrays("packed big", "ids") | {"query_codes": codes("bits", np.random.default_rng(1), N_QUERY)}
     path = npz(tmp_path / "mixed", mixed)
     for read in (files.load, stream):
-        with pytest.raises(HashbenchError, match="say --bit-order big or --bit-order little"):
+        with pytest.raises(HashbenchError, match="say --layout big or --layout little"):
             read(path)
 
 

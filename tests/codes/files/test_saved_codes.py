@@ -115,7 +115,7 @@ FAULTS: dict[str, tuple[Arrays, str]] = {
         but(query_codes=np.full((3, 2), 200, np.uint8), database_codes=np.full((5, 2), 201, np.uint8)),
         "query_codes: 200 is no bit: whole numbers are 0 and 1, or -1 and +1: codes > 0 are",
     ),
-    "packed beside bits": (but(query_codes=np.packbits(QUERY, axis=1), n_bits=12), "say --bit-order big or"),
+    "packed beside bits": (but(query_codes=np.packbits(QUERY, axis=1), n_bits=12), "say --layout big or"),
     "other bits": (but(query_codes=QUERY[:, :8]), "query_codes has 8 bits and database_codes 12"),
     "no queries": (but(query_codes=QUERY[:0], query_labels=IDS[0][:0]), "query_codes: 0 items"),
     "no items": (but(database_codes=DATABASE[:0], database_labels=IDS[1][:0]), "database_codes: 0 items"),

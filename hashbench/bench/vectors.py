@@ -1,4 +1,4 @@
-"""The part of ``hashbench bench`` for vectors without labels: which code, of how many bytes, finds the neighbours."""
+"""Codes of vectors without labels, compared: which code, of how many bytes, finds the neighbours."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from hashbench.cli import run
-from hashbench.cli._command import Answer
-from hashbench.cli.catalogue import card_of
+from hashbench.bench.declared import HEAD
 from hashbench.datasets.card import Card, cards, load_card
 from hashbench.datasets.neighbours import stored_neighbours
 from hashbench.datasets.own.add import remove
@@ -21,8 +19,10 @@ from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import canonical
 from hashbench.runs.data import open_data
+from hashbench.runs.run_all import Plan
 from hashbench.runs.store import Store
-from hashbench.showing.ink import write
+from hashbench.showing import ink
+from hashbench.showing.sheet import Sheet
 from hashbench.tables import vectors
 from hashbench.tables.vectors import Comparison, codes_of
 
@@ -55,7 +55,7 @@ def card_and_items(data: str) -> Iterator[tuple[Card, str]]:
     A data set that is added for this block is gone again if something is refused in it.
     """
     if not is_file(data):
-        card = card_of(data)
+        card = load_card(data)
         place = file_to_encode(card)
         yield card, ITEMS if place is None else paths.shown(place)
         return
@@ -85,47 +85,37 @@ def comparison_of(card: Card, chosen: Choice) -> tuple[Comparison, list[str]]:
 
 def declared(comparison: Comparison) -> str:
     """The file that declares the table of recalls."""
-    return vectors.declared(comparison, _notes(comparison))
+    return f"{HEAD}\n{vectors.declared(comparison, _notes(comparison))}"
 
 
-def compare(
-    comparison: Comparison,
-    table: str,
-    target: float,
-    items: str,
-    program: Sequence[str],
-    warnings: Sequence[str],
-    *,
-    jobs: int | None,
-    device: str,
-) -> Answer:
-    """Makes the runs of the declared ``table``, and writes lines and answer with a picture.
-
-    They are in results/bench/; ``warnings`` are of the neighbours. Without ``jobs`` as many runs go at the same time as
-    there are cores, if the vectors are few. Raises CheckFailed if a run failed.
-    """
-    failures: list[str] = []
+def plan_of(comparison: Comparison, jobs: int | None) -> Plan:
+    """The runs at the same time: where none are said, as many as there are cores if the vectors are few."""
     if jobs is None:  # each has all vectors in memory
         is_small = comparison.card.n_items * math.prod(comparison.card.item_shape) <= MOST_NUMBERS
         jobs = available_cores() if is_small else 1
-    try:
-        run.command([table], seeds=1, jobs=jobs, device=device, retry_failed=True)
-    except run.RunsFailed as error:
-        failures = [f"Failed: {failed.name}: {reason}" for failed, reason in error.failures]
+    return Plan(jobs)
+
+
+def write(
+    comparison: Comparison, table: str, target: float, items: str, program: Sequence[str], remarks: Sequence[str]
+) -> tuple[Sheet, list[str]]:
+    """Writes the measured lines and the answer with a picture to results/bench/; the sheet, and lines that follow it.
+
+    ``remarks`` are notes below the lines, of the neighbours and of runs that failed. CheckFailed where all failed.
+    """
     store = Store.default()
-    lines = vectors.measured(comparison, store)
-    if not lines:
-        raise CheckFailed(f"{table}: all runs failed: {failures[0]}")
-    sheet = vectors.sheet_of(comparison, lines, [*_notes(comparison), *warnings, *failures])
-    answer = vectors.answer(comparison, lines, target, program, items)
+    measured = vectors.measured(comparison, store)
+    if not measured:
+        raise CheckFailed(f"{table}: all runs failed: {remarks[-1]}")
+    sheet = vectors.sheet_of(comparison, measured, [*_notes(comparison), *remarks])
+    answer = vectors.answer(comparison, measured, target, program, items)
     stem = store.folder / FOLDER / table
     with all_or_none():
-        write_text(stem.with_suffix(".md"), f"{write(sheet, 'markdown')}\n{answer}\n")
-        write_text(stem.with_suffix(".csv"), write(sheet, "csv"))
-        write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, lines)))
+        write_text(stem.with_suffix(".md"), f"{ink.write(sheet, 'markdown')}\n{answer}\n")
+        write_text(stem.with_suffix(".csv"), ink.write(sheet, "csv"))
+        write_bytes(stem.with_suffix(".png"), preview(drawing_of_vectors(comparison, measured)))
     written = [paths.shown(stem.with_suffix(suffix)) for suffix in (".md", ".csv", ".png")]
-    fault = CheckFailed(f"{table}: {counted(len(failures), 'run')} failed: the table has the others")
-    return Answer(sheet, ["", *written, "", answer], fault if failures else None, ink="text")
+    return sheet, ["", *written, "", answer]
 
 
 def warnings_of(comparison: Comparison) -> list[str]:

@@ -1,0 +1,24 @@
+"""The cells of tables are filled, as ``run`` and ``bench`` do it."""
+
+from collections.abc import Sequence
+
+from hashbench.cli import _interrupts
+from hashbench.foundation import paths
+from hashbench.foundation.progress import note
+from hashbench.runs.run import Options
+from hashbench.runs.run_all import Plan
+from hashbench.runs.store import Store
+from hashbench.tables.cell_runs import keep_query_scores
+from hashbench.tables.fill import Work, fill
+from hashbench.tables.spec import TableSpec
+
+
+def fill_tables(specs: Sequence[TableSpec], work: Work, store: Store, options: Options, plan: Plan) -> int:
+    """Makes the runs of the work, and keeps the scores of each query; the number of runs that the time left."""
+    _interrupts.say_that_it_continues()
+    try:
+        return fill(work, store, options, plan, " ".join(spec.name for spec in specs))
+    finally:  # after an interrupt too: the histograms of what is done are here now
+        _interrupts.do_not_repeat()
+        for path in [path for spec in specs for path in keep_query_scores(spec, store)]:
+            note(f"the scores of each query in {paths.shown(path)}")

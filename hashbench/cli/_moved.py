@@ -1,0 +1,101 @@
+"""Options and commands of earlier states, and what is taken in their place for one release."""
+
+from collections.abc import Sequence
+
+from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.progress import note
+
+KINDS = ("query", "database", "train")
+# of each command its former options: the words in place of one, {} for its value; or a sentence where there are none
+_LAYOUT = {"--bits": "--layout {}", "--bit-order": "--layout {}"}
+_ARRAYS = {f"--{kind}-{what}": f"--array {kind}-{what}={{}}" for kind in KINDS for what in ("codes", "labels", "ids")}
+_SHARDS = "hashbench eval-shards counts a database in several files"
+_IN_PIECES = "a large database is read in pieces, and held in memory where an option needs its items"
+OPTIONS = {
+    "eval": {
+        **_ARRAYS,
+        **_LAYOUT,
+        **dict.fromkeys(("--shards", "--shard-labels", "--jobs", "--ray", "--counts", "--append"), _SHARDS),
+        **dict.fromkeys(("--stream", "--no-stream"), _IN_PIECES),
+        "--csv": "hashbench eval ... --format csv > FILE",
+        "--trec-run": "the option --trec FOLDER writes run.txt and qrels.txt",
+        "--trec-depth": "the run has 1,000 items of a query, or as many as the largest cutoff of --metric",
+        "--qrels": "the option --trec FOLDER writes run.txt and qrels.txt",
+    },
+    "eval-shards": {**_LAYOUT},
+    "train": {"--threads": "--device cpu:{}"},
+    "speed": {"--threads": "--device cpu:{}"},
+    "pretrain": {
+        "--threads": "--device cpu:{}",
+        "--epochs": "--set epochs={}",
+        "--checkpoint-every": "a checkpoint is written every 10 seconds",
+    },
+    "tune": {
+        "--studies": "--repeats {}",
+        "--timeout": "a trial that hangs is ended by Ctrl-C, and left out by a narrower space",
+    },
+    "bench": {"--weights": "hashbench features DATASET --model MODEL --weights FILE, then --features NAME"},
+    "run": {
+        "--cores": "--ray cores={}",
+        "--memory": "--ray memory={}",
+    },
+    "compare": {
+        "--bit-order": "--layout {}",
+        "--csv": "hashbench compare ... --format csv > {}",
+        "--interval": "the interval holds 95% of the samples",
+    },
+    "table": {"--figures": "--all --write writes the figures too"},
+    "search": {**_ARRAYS, **_LAYOUT},
+    "export": {**_LAYOUT},
+    "list": {
+        "--dataset": "--only dataset={}",
+        "--method": "--only method={}",
+        "--protocol": "--only protocol={}",
+        "--bits": "--only bits={}",
+        "--status": "--only status={}",
+        "--table": "{}",
+    },
+    "dataset add": {
+        "--queries-per-class": "--queries {}/class",
+        "--train-per-class": "--train {}/class",
+    },
+    "results import": {"--bit-order": "--layout {}"},
+}
+COMMANDS = {
+    "results list": "list runs",
+    "results show": "show",
+    "results collect": "hashbench bundle TABLE, and hashbench results merge of the bundle, keep the histograms",
+    "dataset remove": "remove NAME/ and cards/NAME.toml from the data folder, which hashbench doctor names",
+}
+
+
+def options_of_today(command: str, words: Sequence[str]) -> list[str]:
+    """The words of a command with today's options in place of former ones; HashbenchError for one that is gone."""
+    moved = OPTIONS.get(command, {})
+    today: list[str] = []
+    left = iter(words)
+    for word in left:
+        option, _, value = word.partition("=")
+        if option not in moved:
+            today.append(word)
+            continue
+        new = moved[option]
+        if not new.startswith(("--", "{}")):
+            raise HashbenchError(f"{option} of hashbench {command} is gone: {new}")
+        if "{}" in new and "=" not in word:
+            value = next(left, "")
+        note(f"note: {option} of hashbench {command} is now {new.format(value)}")
+        today += [part.format(value) for part in new.split()]
+    return today
+
+
+def command_of_today(words: Sequence[str]) -> list[str]:
+    """The words with today's command in place of a former one; HashbenchError for one that is gone."""
+    new = COMMANDS.get(" ".join(words[:2]))
+    if new is None:
+        return [*words]
+    former = f"hashbench {words[0]} {words[1]}"
+    if new.startswith(("hashbench ", "remove ")):
+        raise HashbenchError(f"{former} is gone: {new}")
+    note(f"note: {former} is now hashbench {new}")
+    return [*new.split(), *words[2:]]

@@ -47,6 +47,7 @@ OPTIONS = {
     "table": {"--figures": "--all --write writes the figures too"},
     "search": {**_ARRAYS, **_LAYOUT},
     "export": {**_LAYOUT},
+    "index query": dict.fromkeys(("--codes", "--embeddings"), "an index is of the files that index build names"),
     "list": {
         "--dataset": "--only dataset={}",
         "--method": "--only method={}",

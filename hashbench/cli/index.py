@@ -15,7 +15,6 @@ from hashbench.metrics.suf import speed_up
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Value, records
 from hashbench.sparse import index, index_file, search
 from hashbench.sparse.codes import ACTIVATIONS, EMBEDDINGS, read_codes, read_matrix
-from hashbench.sparse.index import Index, embeddings_sha256
 from hashbench.sparse.search import SearchResult
 
 app = Commands()
@@ -56,8 +55,6 @@ def query(
     exclude_self: Annotated[
         bool, Option("--exclude-self", help="The queries are the indexed items: leave each one itself out.")
     ] = False,
-    codes: Annotated[Path | None, Option(metavar="FILE", help="Stop if the index is of other codes.")] = None,
-    embeddings: Annotated[Path | None, Option(metavar="FILE", help="Stop if it is of other embeddings.")] = None,
     verify: Annotated[bool, Option("--verify", help="Check the index against its checksum.")] = False,
 ) -> Sheet:
     """Print the nearest items of each query, by Euclidean distance, among the items in the buckets that it opens.
@@ -66,11 +63,9 @@ def query(
     of the next largest activation. SUF is the number of items divided by the mean number of items retrieved.
     """
     if out is not None:
-        checked = [path for path in (codes, embeddings) if path is not None]
-        require_apart([file, queries, *checked], [out])
+        require_apart([file, queries], [out])
         require_output(out)
     index = index_file.load(file, verify=verify)
-    _require_built_for(file, index, codes, embeddings)
     activations = read_matrix(queries, ACTIVATIONS)
     n_items = len(index)
     if exclude_self and (n := len(activations)) != n_items:
@@ -89,14 +84,6 @@ def query(
         "n_opened_more": int((nearest.n_opened > index.codes.k).sum()),
     }
     return _sheet_of(report, nearest)
-
-
-def _require_built_for(file: Path, index: Index, codes: Path | None, embeddings: Path | None) -> None:
-    """Raises HashbenchError if the index was built for other codes or other embeddings than those in these files."""
-    if codes is not None and read_codes(codes, index.codes.k).sha256() != index.codes.sha256():
-        raise HashbenchError(f"{file}: built for other codes than those of {codes}: build it again")
-    if embeddings is not None and embeddings_sha256(read_matrix(embeddings, EMBEDDINGS)) != index.embeddings_sha256:
-        raise HashbenchError(f"{file}: built for other embeddings than those of {embeddings}: build it again")
 
 
 def _in_words(sizes: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ def n_bits_of(where: str, texts: Iterable[NDArray[Any]], n_characters: int, n_bi
     """
     if n_bits is None:
         if all(ZEROS_AND_ONES.fullmatch("".join(part.astype(np.str_).ravel())) for part in texts):
-            which = f"{n_characters} bits, or {4 * n_characters} as hexadecimal digits: say which (bits=N, --bits N)"
+            which = f"{n_characters} bits, or {4 * n_characters} as hexadecimal digits: say which (bits=N, --layout N)"
             raise HashbenchError(f"{where}: texts of 0 and 1 could be {which}")
         return 4 * n_characters
     if n_characters not in (n_bits, -(-n_bits // 4), 2 * -(-n_bits // 8)):

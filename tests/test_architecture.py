@@ -139,7 +139,7 @@ def test_no_folder_imports_private_names_of_another() -> None:
         ("hashbench.metrics._name.split_names", "hashbench.metrics"),
         ("hashbench.metrics._name", "hashbench.metrics"),
         ("hashbench.metrics.ap._x", "hashbench.metrics"),
-        ("hashbench.cli._options.AsJson", "hashbench.cli"),
+        ("hashbench.cli._options.Device", "hashbench.cli"),
         ("hashbench.foundation.registry._x", "hashbench.foundation"),
     ],
 )

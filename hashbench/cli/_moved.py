@@ -41,7 +41,7 @@ OPTIONS = {
     },
     "compare": {
         "--bit-order": "--layout {}",
-        "--csv": "hashbench compare ... --format csv > {}",
+        "--csv": "hashbench compare ... --format csv > FILE",
         "--interval": "the interval holds 95% of the samples",
     },
     "table": {"--figures": "--all --write writes the figures too"},

@@ -9,7 +9,6 @@ from typer import Argument, Context, Option
 from hashbench.cli.catalogue import card_of, complete
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.jobs.task import AUTO
-from hashbench.showing.ink import Format
 
 if TYPE_CHECKING:
     from hashbench.datasets.card import Card
@@ -50,8 +49,6 @@ Splits = Annotated[int, Option(min=1, help="Number of splits: the protocol's see
 SplitSeed = Annotated[int | None, Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's.")]
 TABLES = complete("tables", "figures")
 Budget = Annotated[str | None, Option(help="The runs at this budget of the methods, not at the table's own.")]
-Output = Annotated[Format, Option("--format", help="The format in which it is printed.")]
-AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 
 # of train and pretrain
 RunSeed = Annotated[int, Option(help="Seed of all random choices.")]

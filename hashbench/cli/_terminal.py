@@ -13,8 +13,8 @@ from typer import echo
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import DAMAGE, CheckFailed, HashbenchError
+from hashbench.foundation.progress import note
 from hashbench.foundation.registry import Broken
-from hashbench.showing import layout
 from hashbench.showing.ink import Format, write
 from hashbench.showing.sheet import Sheet
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hashbench.runs.store import Store
 
 COLUMNS = 80  # where the output is a file or a pipe
-KEPT = "\u00a0"  # a space at which no line is cut
 NARROWEST = 40  # of a terminal: nothing is cut into shorter lines than that
 
 
@@ -38,16 +37,6 @@ def print_sheet(sheet: Sheet, output: Format, *, as_json: bool = False, level: i
         echo(text, nl=False)
 
 
-def wrapped(lead: str, text: str) -> Iterator[str]:
-    """``lead`` with ``text`` beside it, in lines that fit the terminal."""
-    return layout.wrapped(lead, text, width())
-
-
-def kept(text: str) -> str:
-    """``text`` whose spaces are ``KEPT``: a command that stays on one line, until they are made spaces again."""
-    return text.replace(" ", KEPT)
-
-
 def rows_read() -> "Store":
     """The store whose rows a command reads; a note says its folder where no option, root or clone does."""
     from hashbench.runs.store import Store
@@ -60,21 +49,12 @@ def rows_read() -> "Store":
 
 @cache
 def _note_folder(folder: str) -> None:  # once, for a command may read rows several times
-    from hashbench.foundation.progress import note
-
     note(f"note: rows are read from {folder}; --results names another folder")
 
 
-def json_text(value: object) -> str:
-    """The canonical JSON that ``--json`` prints; for --help pydantic, which takes long to import, is not needed."""
-    from hashbench.foundation.config import canonical_json
-
-    return canonical_json(value)
-
-
-def print_notes(notes: Iterable[str]) -> None:
-    for note in notes:
-        echo(f"note: {note}", err=True)
+def print_notes(texts: Iterable[str]) -> None:
+    for text in texts:
+        echo(f"note: {text}", err=True)
 
 
 def print_error(error: HashbenchError) -> None:

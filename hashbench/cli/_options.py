@@ -62,9 +62,8 @@ CodesLayout = Annotated[
     Option(
         "--layout",
         metavar="BITS,ORDER,ROWS",
-        help="How codes without a header are stored, as far as their shapes do not say it: the number of bits; which "
-        "bit of a byte is first, the highest (big) or lowest (little); and whether a row is an item (items-by-bits) or "
-        "a bit (bits-by-items). Such as 48,little.",
+        help="How codes are stored, as far as files do not say it: bits of an item; the first bit of a byte, big or "
+        "little; items-by-bits or bits-by-items. Each part may stand alone: 48,little.",
         rich_help_panel=READING,
     ),
 ]

@@ -81,7 +81,7 @@ def add(
     (images, data, features, x) and labels (label, targets, classes, y) are found; name others with --items and
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
-    if queries is not None and not NUMBER.fullmatch(queries):
+    if queries is not None and not re.fullmatch("[0-9]+(/class)?", queries):
         query_path = _query_file(queries, query_path)
         queries = None
     n_queries, queries_per_class = _number("--queries", queries)

@@ -173,7 +173,7 @@ BAD = {
     ),
     "no vectors": (lambda: [npy("b", BASE[:0])], "shape (0, 8): vectors [n, d] are expected"),
     "no queries": (lambda: [npy("b", BASE), "--queries", npy("q", QUERIES[:0])], "q.npy: shape (0, 8)"),
-    "0 queries": (lambda: [npy("b", BASE), "--queries", "0"], "a number from 1, or a file"),
+    "0 queries": (lambda: [npy("b", BASE), "--queries", "0"], "--queries 0: a number from 1 is expected"),
     "too many queries": (lambda: [npy("b", BASE), "--queries", "200"], "200 queries"),
     "one vector": (lambda: [npy("b", BASE[:1])], "1 items"),
     "truncated": (lambda: [truncated("b.fvecs")], "are not whole rows of 8 values"),

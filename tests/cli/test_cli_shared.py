@@ -47,7 +47,7 @@ def test_the_help_of_eval_shows_what_people_use_before_the_groups(capsys: pytest
         main(["eval", "--help"])
     first, _, groups = capsys.readouterr().out.partition("\nOptions:")[2].partition("\nHow files are read:")
     assert all(f"  --{name} " in first for name in ("metric", "ties", "exclude-self", "weights", "device"))
-    assert all(f"  --{name} " in groups for name in ("array", "bits")) and "-h, --help" in first
+    assert all(f"  --{name} " in groups for name in ("array", "layout")) and "-h, --help" in first
 
 
 def test_quiet_is_in_the_environment_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:

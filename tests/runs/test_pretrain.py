@@ -161,7 +161,7 @@ def test_a_classifier_makes_no_codes(images: np.ndarray, tmp_path: Path, capsys:
 def test_its_command_is_shown_and_no_command_of_codes(images: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(capsys, *COMMAND, "--seed", "2")[0] == 0
     shown = call(capsys, "show", "toy-s1-classifier-3c-s2")[1]
-    expected = "pretrain toy --model resnet9 --protocol s1 --width 4 --epochs 4 --seed 2 --set batch_size=20"
+    expected = "pretrain toy --model resnet9 --protocol s1 --width 4 --seed 2 --set batch_size=20 --set epochs=4"
     expected += " --device cpu"
     assert [line for line in shown.splitlines() if line.startswith("$")] == [f"$ hashbench {expected}"]
     name = next(line for line in shown.splitlines() if "classifier-3c" in line).split()[0]

@@ -113,7 +113,8 @@ def relevance(query: NDArray[Any], database: NDArray[Any] | None) -> PairRelevan
         raise HashbenchError("query_labels, database_labels: names of classes on one side, numbers on the other")
     if are_names == {True}:
         known = class_names(query)
-        query, database = class_ids(query, known), class_ids(database, known)
+        query = class_ids(query, known)
+        database = class_ids(database, known)
     if query.ndim == database.ndim == 2 and query.dtype != np.uint8:
         raise HashbenchError(f"query_labels: {NOT_MULTI_HOT}")
     return from_labels(query, database)
@@ -151,11 +152,12 @@ def _is_packed(values: Any, bits: int | None) -> bool:
     return bool(bits is not None and is_bytes and values.ndim == 2 and values.shape[1] == -(-bits // 8))
 
 
-def _of_length(name: str, found: AnyCodes, bits: int | None) -> AnyCodes:
-    if bits is None or found.n_bits == bits:
-        return found
-    columns, packed = f"{name}: {found.n_bits} columns", f"uint8 of width {-(-bits // 8)}"
-    if found.n_bits < bits:
+def _of_length(name: str, codes: AnyCodes, bits: int | None) -> AnyCodes:
+    if bits is None or codes.n_bits == bits:
+        return codes
+    columns = f"{name}: {codes.n_bits} columns"
+    packed = f"uint8 of width {-(-bits // 8)}"
+    if codes.n_bits < bits:
         raise HashbenchError(f"{columns}: {bits} bits, or {packed} as numpy.packbits makes, would be bits={bits}")
     whole = f"bits={bits} is the length of whole codes, of which none is cut"
     raise HashbenchError(

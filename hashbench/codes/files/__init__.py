@@ -73,7 +73,6 @@ __all__ = [
     "weights_at",
 ]
 
-BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
 QUERY_ACTIVATIONS = "query_activations"  # and that of the activations of the queries, float32[q, bits]
 K = 10  # of the neighbours in a file count, where nothing else is said
@@ -94,9 +93,6 @@ class Explicit:
     def __post_init__(self) -> None:
         if self.bits is not None:
             _check_bits("--bits", self.bits)
-        for option, value, known in (("bit-order", self.bit_order, BIT_ORDERS), ("layout", self.layout, LAYOUTS)):
-            if value not in (None, *known):
-                raise HashbenchError(f"--{option} {value}: one of {', '.join(known)}")
 
 
 def is_whole(source: Path, with_labels: bool = True) -> bool:

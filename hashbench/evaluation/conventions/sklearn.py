@@ -20,7 +20,8 @@ from hashbench.relevance.labels import Relevance
 def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """average_precision_score, which has no cutoff, and ndcg_score, by name."""
     histogram = count(query, database, relevance)
-    n, p = histogram.at_distance, histogram.relevant
+    n = histogram.at_distance
+    p = histogram.relevant
     precision = p.cumsum(axis=1) / np.maximum(n.cumsum(axis=1), 1)
     average = (p * precision).sum(axis=1) / np.maximum(histogram.n_relevant, 1)  # sum_d (n_d^+ / N^+) (N_d^+ / N_d)
     ranks = None if cutoff is None else Cutoff("rank", cutoff)

@@ -86,7 +86,7 @@ class Tally:
             earliest: dict[tuple[int, ...], int] = {}
             self._like = np.array([earliest.setdefault(tuple(way), bit) for bit, way in enumerate(ways.tolist())])
         self._distinct.merge(other._distinct)
-        self._ones += other._ones
+        self._ones = self._ones + other._ones  # arrays that a cluster sends cannot be written
         self.n_items += other.n_items
 
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -257,16 +257,6 @@ def test_the_advice_for_texts_and_objects_works_when_pasted(form: Any) -> None:
     assert hashbench.score(*read, *labels, "ap")["ap"] == hashbench.score(*example(), "ap")["ap"]
 
 
-def test_the_advice_for_hexadecimal_texts_makes_packed_bytes() -> None:
-    query, database, *labels = example(16)
-    texts = [[row.tobytes().hex() for row in np.packbits(bits, axis=1)] for bits in (query, database)]
-    with pytest.raises(HashbenchError, match=r"query_codes: .* is not numeric") as caught:
-        hashbench.score(*texts, *labels, "ap")
-    pasted = str(caught.value).partition("hexadecimal: ")[2].partition(" and bits=N")[0]
-    read = [eval(pasted, {"numpy": np, "codes": codes}) for codes in texts]
-    assert hashbench.score(*read, *labels, "ap", bits=16)["ap"] == hashbench.score(*example(16), "ap")["ap"]
-
-
 @pytest.mark.parametrize("form", [lambda bits: bits.astype(object), as_rows])
 def test_the_advice_for_pickles_works_when_pasted(form: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

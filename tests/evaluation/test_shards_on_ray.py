@@ -56,7 +56,8 @@ def test_two_nodes_count_what_one_process_counts(
 ) -> None:
     with two_nodes(tmp_path_factory.mktemp("r")) as nodes:
         code, out, errors = call(capsys, *EVAL, "--ray", nodes.address, "--counts", "sum.npz")
-        assert (code, json.loads(out)) == (0, alone)
+        assert code == 0, errors
+        assert json.loads(out) == alone
         assert errors == "Ray: 2 nodes, 2 cores\nnote: 6 shards, 3,015 items\n"
         for node in range(2):
             assert not list(nodes.work_folder(node).glob("shards/*/*"))  # no copy is left

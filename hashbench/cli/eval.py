@@ -50,7 +50,8 @@ def command(
 ) -> Sheet:
     """Compute metrics of saved codes, exactly under ties; of several files in one table.
 
-    Codes are in .npz, .npy, .mat, .h5, .pt, .txt and .faiss files, or in a folder, under the names that other hashing code uses.
+    Codes are in .npz, .npy, .mat, .h5, .pt, .txt and .faiss files, or in a folder, under the names that other hashing
+    code uses.
     """
     paths = files or []
     names = [*CODE_ROLES, *IDS]

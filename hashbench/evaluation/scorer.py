@@ -268,16 +268,16 @@ def score(
             neighbour_lists.checked_ids("neighbours", rows, len(query), len(database)), len(database)
         )
         default = neighbour_lists.default_metrics(relevance.ids.shape[1])
-    own: bool | Ints = exclude_self is True
+    left_out: bool | Ints = exclude_self is True
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)
-        own = self_pairs.checked("exclude_self", rows, len(query), len(database))
+        left_out = self_pairs.checked("exclude_self", rows, len(query), len(database))
     scorer = Scorer(
         query,
         Metrics.parse(default if metrics is None else metrics) or Metrics.parse(default),
         ties=ties,
         empty=empty,
-        exclude_self=own,
+        exclude_self=left_out,
         weights=None if weights is None else arrays.numbers("weights", weights),
         device=device,
         n_items=len(database),

@@ -105,7 +105,9 @@ def write_files(
             assert evaluation.items is not None, "TREC files need the items"
             depth = max(trec.DEPTH, *(metric.rank or 0 for metric in Metrics.parse(evaluation.scores)))
             items = evaluation.items
-            trec.write_trec(trec_folder, items.query, items.database, items.relevance, depth=depth, own=evaluation.own)
+            trec.write_trec(
+                trec_folder, items.query, items.database, items.relevance, depth=depth, own=evaluation.own_rows
+            )
 
 
 def _write_per_query(path: Path, evaluation: Evaluation) -> None:

@@ -146,7 +146,7 @@ def _texts(name: str, values: Any) -> NDArray[Any] | None:
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:
-    """Whether ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
+    """True where ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
     kind = str(values.dtype).removeprefix("torch.")
     is_bytes = kind == "uint8" or (kind == "int8" and bits != 1)
     return bool(bits is not None and is_bytes and values.ndim == 2 and values.shape[1] == -(-bits // 8))

@@ -31,7 +31,7 @@ class CodeDiagnostics:
 
 @dataclass(frozen=True)
 class QueryDiagnostics:
-    """How many queries have no relevant item, an empty Hamming ball, or a relevant item with the same code."""
+    """The numbers of queries with no relevant item, an empty Hamming ball, or a relevant item with the same code."""
 
     without_relevant: int  # queries with no relevant item in the database
     empty_balls: int  # queries with no item inside the Hamming radius

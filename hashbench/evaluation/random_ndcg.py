@@ -29,7 +29,7 @@ class Reading:
     ndcg_with_empty: float  # 1 for each query without one, as in the code of TALR
 
     def distance(self, printed: float) -> float:
-        """How far a printed NDCG is from the nearer of ``ndcg`` and ``ndcg_with_empty``."""
+        """The distance of a printed NDCG to the nearer of ``ndcg`` and ``ndcg_with_empty``."""
         return min(abs(self.ndcg - printed), abs(self.ndcg_with_empty - printed))
 
 

@@ -25,7 +25,7 @@ TRAINING = ("train_codes", "train_labels")
 
 @dataclass(frozen=True)
 class Request:
-    """What is computed of saved codes, and how their files are read."""
+    """A request to score saved codes: what is computed, and how their files are read."""
 
     metrics: Metrics  # none of them: those that are usual for codes, weighted codes or neighbours
     ties: Policy = "expected"
@@ -55,7 +55,7 @@ class Request:
 
 
 def are_scored_one_by_one(paths: Sequence[Path], request: Request) -> bool:
-    """Whether each of several paths holds all that is scored; else they hold parts of one set of codes."""
+    """True where each of several paths holds all that is scored; else they hold parts of one set of codes."""
     needs_labels = request.neighbours is None
     return len(paths) > 1 and not request.explicit.places and all(files.is_whole(path, needs_labels) for path in paths)
 

@@ -1,4 +1,4 @@
-"""Shards counted by a Ray cluster of two nodes: the report is that of one process, whatever dies."""
+"""Shards counted by a Ray cluster: the report is that of one process, and a cluster of this machine ends with it."""
 
 import json
 import re

@@ -61,7 +61,9 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[A
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
     if _is_packed(array, bits):
-        return (unsigned(array) if array.dtype == np.int8 else array), seen
+        if array.dtype == np.int8:
+            array = unsigned(array)
+        return array, seen
     if array.dtype != np.bool_:
         for rows in slices(len(array), max(1, COUNTED // max(1, array.shape[1]))):
             seen.add(array[rows])
@@ -86,8 +88,8 @@ def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[An
     array = as_array(name, values)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
         array = array.astype(np.str_)  # a column of pandas
-    # one column is class ids, except of levels
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 and not of_pairs else array
+    if array.ndim == 2 and array.shape[1] == 1 and not of_pairs:
+        array = array[:, 0]  # class ids; levels of pairs may be one column
     if array.dtype.kind == "U":
         if array.ndim != 1:
             raise HashbenchError(f"{name}: shape {array.shape}: names of classes are [n], one for each item")
@@ -137,12 +139,16 @@ def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevanc
 
 def _texts(name: str, values: Any) -> NDArray[Any] | None:
     """The texts [n] in ``values``, one for each item; None for anything else."""
-    array = None if hasattr(values, "detach") else as_array(name, values)
-    if array is None or array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
+    if hasattr(values, "detach"):
+        return None
+    array = as_array(name, values)
+    if array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
         return None
     if array.dtype.kind != "O":
         return array
-    return array.astype(np.str_) if all(isinstance(value, str) for value in array) else None
+    if all(isinstance(value, str) for value in array):
+        return array.astype(np.str_)
+    return None
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:

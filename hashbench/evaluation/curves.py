@@ -88,7 +88,10 @@ def _drawn(shown: Sequence[Curve]) -> "Figure":
         marker = "o" if len(x) <= MARKED else None
         axes.plot(x, y, color=COLOUR, marker=marker, markersize=3, linewidth=1.4, clip_on=False)
         axes.set(xlabel=curve.label, ylabel=curve.y, ylim=(0, 1))
-        axes.set_xlim(0, 1) if curve.x == "recall" else axes.set_xlim(x[0], max(x[-1], x[0] + 1))
+        if curve.x == "recall":
+            axes.set_xlim(0, 1)
+        else:
+            axes.set_xlim(x[0], max(x[-1], x[0] + 1))
         axes.set_title(curve.title, loc="left")
         axes.grid(alpha=0.3)
     return figure

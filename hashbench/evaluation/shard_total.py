@@ -90,7 +90,9 @@ def write_total(path: Path, total: Total) -> None:
 
 def read_total(path: Path) -> Total | None:
     """The total that ``write_total`` wrote; None without a file; raises HashbenchError for any other content."""
-    return quietly(str(path), lambda: _read(path), NOT_COUNTS) if path.exists() else None
+    if not path.exists():
+        return None
+    return quietly(str(path), lambda: _read(path), NOT_COUNTS)
 
 
 def _read(path: Path) -> Total:

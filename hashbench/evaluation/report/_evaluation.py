@@ -34,11 +34,15 @@ class Evaluation:
     @property
     def n_neighbours(self) -> int | None:
         """The number of neighbours that are relevant to a query; None where labels are the relevance."""
-        return None if self.items is None else self.items.n_neighbours
+        if self.items is None:
+            return None
+        return self.items.n_neighbours
 
     @cached_property
     def pairs(self) -> Curve | None:
-        return None if self.pair_precision is None else pair_curve(self.evidence.histogram)
+        if self.pair_precision is None:
+            return None
+        return pair_curve(self.evidence.histogram)
 
     @property
     def pair_radius(self) -> int | None:

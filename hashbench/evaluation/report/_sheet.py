@@ -15,6 +15,7 @@ from hashbench.showing.sheet import Cell, Grid, Number, Sheet
 LISTED = 8  # at most so many bits are listed by number
 PAIR_ROWS = 16  # about so many radii are listed
 PAIR_COLUMNS = ("pairs within radius", "found", "precision", "recall", "F1", "false positive rate")
+PAIR_FORMS = {"precision": ".4f", "recall": ".4f", "f1": ".4f", "false_positive_rate": ".3g"}
 ORDERS = {"order": "in database order", "best": "best order", "worst": "worst order"}
 
 
@@ -75,8 +76,10 @@ def _convention(name: str, values: Values) -> Sheet:
     convention = CONVENTIONS.get(name)
     rows: list[list[Cell]] = []
     for figure, printed in values.items():
-        of_this_machine = "on this machine: its sort is not stable" if printed.of_this_machine else None
-        rows.append([figure, number(printed.value), of_this_machine])
+        about = None
+        if printed.of_this_machine:
+            about = "on this machine: its sort is not stable"
+        rows.append([figure, number(printed.value), about])
     return Sheet(f"as {name}: {convention.source}", [Grid(rows)], [convention.summary])
 
 
@@ -96,9 +99,8 @@ def _pairs(evaluation: Evaluation) -> Iterator[Sheet]:
     rows: list[list[Cell]] = []
     for at in sorted(listed):
         row: list[Cell] = [str(at), int(pairs["found"][at])]
-        for name in ("precision", "recall", "f1", "false_positive_rate"):
+        for name, form in PAIR_FORMS.items():
             share = float(pairs[name][at])
-            form = ".3g" if name == "false_positive_rate" else ".4f"
             row.append("-" if np.isnan(share) else Number(share, form))
         rows.append(row)
     notes = [f"precision {evaluation.pair_precision:g}: {at_radius}; best F1: radius {best}"]

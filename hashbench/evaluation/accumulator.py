@@ -110,13 +110,17 @@ def _require_like(name: str, kind: str, before: str) -> None:
 
 
 def _kind_of_codes(codes: AnyCodes | Bytes) -> str:
-    return f"{codes.shape[1]} packed bytes" if isinstance(codes, np.ndarray) else f"{codes.n_bits} bits"
+    if isinstance(codes, np.ndarray):
+        return f"{codes.shape[1]} packed bytes"
+    return f"{codes.n_bits} bits"
 
 
 def _kind_of_labels(labels: NDArray[Any]) -> str:
     if labels.ndim == 2:
         return f"{labels.shape[1]} columns of labels"
-    return "names of classes" if labels.dtype.kind == "U" else "class ids"
+    if labels.dtype.kind == "U":
+        return "names of classes"
+    return "class ids"
 
 
 def _joined(batches: Sequence[AnyCodes | Bytes]) -> AnyCodes | Bytes:

@@ -61,7 +61,9 @@ def read_codes(name: str, values: Any, device: str, bits: int | None) -> tuple[A
     if array.ndim != 2:
         raise HashbenchError(f"{name}: shape {array.shape} is not items x bits")
     if _is_packed(array, bits):
-        return (unsigned(array) if array.dtype == np.int8 else array), seen
+        if array.dtype == np.int8:
+            array = unsigned(array)
+        return array, seen
     if array.dtype != np.bool_:
         for rows in slices(len(array), max(1, COUNTED // max(1, array.shape[1]))):
             seen.add(array[rows])
@@ -86,8 +88,8 @@ def read_labels(name: str, values: Any, *, of_pairs: bool = False) -> NDArray[An
     array = as_array(name, values)
     if array.dtype.kind == "O" and all(isinstance(value, str) for value in array.ravel()):
         array = array.astype(np.str_)  # a column of pandas
-    # one column is class ids, except of levels
-    array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 and not of_pairs else array
+    if array.ndim == 2 and array.shape[1] == 1 and not of_pairs:
+        array = array[:, 0]  # class ids; levels of pairs may be one column
     if array.dtype.kind == "U":
         if array.ndim != 1:
             raise HashbenchError(f"{name}: shape {array.shape}: names of classes are [n], one for each item")
@@ -113,7 +115,8 @@ def relevance(query: NDArray[Any], database: NDArray[Any] | None) -> PairRelevan
         raise HashbenchError("query_labels, database_labels: names of classes on one side, numbers on the other")
     if are_names == {True}:
         known = class_names(query)
-        query, database = class_ids(query, known), class_ids(database, known)
+        query = class_ids(query, known)
+        database = class_ids(database, known)
     if query.ndim == database.ndim == 2 and query.dtype != np.uint8:
         raise HashbenchError(f"query_labels: {NOT_MULTI_HOT}")
     return from_labels(query, database)
@@ -136,26 +139,31 @@ def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevanc
 
 def _texts(name: str, values: Any) -> NDArray[Any] | None:
     """The texts [n] in ``values``, one for each item; None for anything else."""
-    array = None if hasattr(values, "detach") else as_array(name, values)
-    if array is None or array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
+    if hasattr(values, "detach"):
+        return None
+    array = as_array(name, values)
+    if array.dtype.kind not in "USO" or array.size == 0 or array.ndim != 1:
         return None
     if array.dtype.kind != "O":
         return array
-    return array.astype(np.str_) if all(isinstance(value, str) for value in array) else None
+    if all(isinstance(value, str) for value in array):
+        return array.astype(np.str_)
+    return None
 
 
 def _is_packed(values: Any, bits: int | None) -> bool:
-    """Whether ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
+    """True where ``values`` are bytes that hold ``bits`` bits; one bit of 0 or 1 reads the same packed or not."""
     kind = str(values.dtype).removeprefix("torch.")
     is_bytes = kind == "uint8" or (kind == "int8" and bits != 1)
     return bool(bits is not None and is_bytes and values.ndim == 2 and values.shape[1] == -(-bits // 8))
 
 
-def _of_length(name: str, found: AnyCodes, bits: int | None) -> AnyCodes:
-    if bits is None or found.n_bits == bits:
-        return found
-    columns, packed = f"{name}: {found.n_bits} columns", f"uint8 of width {-(-bits // 8)}"
-    if found.n_bits < bits:
+def _of_length(name: str, codes: AnyCodes, bits: int | None) -> AnyCodes:
+    if bits is None or codes.n_bits == bits:
+        return codes
+    columns = f"{name}: {codes.n_bits} columns"
+    packed = f"uint8 of width {-(-bits // 8)}"
+    if codes.n_bits < bits:
         raise HashbenchError(f"{columns}: {bits} bits, or {packed} as numpy.packbits makes, would be bits={bits}")
     whole = f"bits={bits} is the length of whole codes, of which none is cut"
     raise HashbenchError(

@@ -56,9 +56,10 @@ class Comparison:
         size = np.nan_to_num(np.abs(a - b))
         for query in np.argsort(-size, kind="stable")[:top].tolist():
             if size[query] > 0:
-                of = None if self.ids is None else self.ids[query].item()
-                of = of.decode("utf-8", "backslashreplace") if isinstance(of, bytes) else of
-                yield QueryValues(query, of, float(a[query]), float(b[query]))
+                query_id = None if self.ids is None else self.ids[query].item()
+                if isinstance(query_id, bytes):
+                    query_id = query_id.decode("utf-8", "backslashreplace")
+                yield QueryValues(query, query_id, float(a[query]), float(b[query]))
 
 
 def check_names(names: str | Sequence[str]) -> Metrics:
@@ -73,15 +74,20 @@ def check_names(names: str | Sequence[str]) -> Metrics:
 def compare(a: Side, b: Side, names: Metrics, *, samples: int, interval: float) -> Comparison:
     """The comparison of two codes in the metrics ``names``; raises HashbenchError if their queries are not the same."""
     rows, same_by = _matched(a, b)
-    of_a, of_b = metrics.evaluate(a.histogram, names), metrics.evaluate(b.histogram, names)
-    values = {name: np.stack([of_a[name], of_b[name][rows]]) for name in of_a}
+    scores_of_a = metrics.evaluate(a.histogram, names)
+    scores_of_b = metrics.evaluate(b.histogram, names)
     kept = a.histogram.n_relevant > 0
     if not kept.any():
         raise HashbenchError(f"{a.name}: no query has a relevant item: there is nothing to compare")
+    values = {}
     differences = {}
-    for name, (scores_of_a, scores_of_b) in values.items():
-        differences[name] = compare_paired([scores_of_a], [scores_of_b], samples=samples, interval=interval)
-    ids = a.ids if a.ids is not None else None if b.ids is None else b.ids[rows]
+    for name in scores_of_a:
+        both = np.stack([scores_of_a[name], scores_of_b[name][rows]])
+        values[name] = both
+        differences[name] = compare_paired([both[0]], [both[1]], samples=samples, interval=interval)
+    ids = a.ids
+    if ids is None and b.ids is not None:
+        ids = b.ids[rows]
     n_database = int(a.histogram.counts[0].sum())
     return Comparison(len(kept), int((~kept).sum()), n_database, same_by, differences, values, ids)
 
@@ -94,20 +100,25 @@ def _matched(a: Side, b: Side) -> tuple[NDArray[np.int64], str]:
         if not is_same:
             raise HashbenchError(f"{a.name}, {b.name}: not the same queries ({why}): {expected}")
 
-    sizes = a.histogram.n_queries, b.histogram.n_queries
-    require(sizes[0] == sizes[1], f"{sizes[0]:,} and {sizes[1]:,} of them")
-    rows, same_by = np.arange(sizes[0]), "the number of items of each relevance level"
+    n_queries = a.histogram.n_queries
+    require(n_queries == b.histogram.n_queries, f"{n_queries:,} and {b.histogram.n_queries:,} of them")
+    rows = np.arange(n_queries)
+    same_by = "the number of items of each relevance level"
     if a.split is not None and b.split is not None:
         require(a.split == b.split, "the ids of their splits differ")
         same_by = "the ids of their split"
     elif a.ids is not None and b.ids is not None:
-        rows, same_by = rows_of_ids(a.ids, [b.ids], f"{b.name}: query_ids"), "their ids"
+        rows = rows_of_ids(a.ids, [b.ids], f"{b.name}: query_ids")
+        same_by = "their ids"
         require(bool((rows >= 0).all()) and len(np.unique(rows)) == len(rows), "their ids differ")
     elif a.labels is not None and b.labels is not None and a.labels.ndim == b.labels.ndim:
         require(np.array_equal(renumbered(a.labels), renumbered(b.labels)), "their labels differ")
         same_by = "their labels"
-    of_a, of_b = _by_level(a.histogram), _by_level(b.histogram)
-    same_items = of_a.keys() == of_b.keys() and all(np.array_equal(of_a[level], of_b[level][rows]) for level in of_a)
+    items_of_a = _by_level(a.histogram)
+    items_of_b = _by_level(b.histogram)
+    same_items = items_of_a.keys() == items_of_b.keys() and all(
+        np.array_equal(n_items, items_of_b[level][rows]) for level, n_items in items_of_a.items()
+    )
     require(same_items, "they have other numbers of items of each relevance level in the database")
     return rows, same_by
 

@@ -57,11 +57,11 @@ def count_shards(
         if gpus and cluster is not None and not cluster.has_gpus:
             raise HashbenchError(f"--device {source.device}: no node of the cluster has a GPU: leave --device out")
         pool = local_pool(min(jobs, len(missing))) if cluster is None else ray.RayPool(cluster, gpus=gpus)
-        pending = frozenset(task.content.identity for task in tasks) if append else frozenset()
         total = before
         for n_left, counted in stack.enter_context(closing(_counted(tasks, missing, pool, digest))):
             total = counted if total is None else total.merged(counted)
-            total = replace(total, pending=pending if n_left else frozenset())
+            identities = [task.content.identity for task in tasks if append and n_left]
+            total = replace(total, pending=frozenset(identities))
             if counts is not None:
                 write_total(counts, total)
     assert total is not None

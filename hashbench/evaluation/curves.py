@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOUR = "#0072B2"
-SIZE_IN, DPI = (4.8, 3.6), 150
+SIZE_IN = (4.8, 3.6)
+DPI = 150
 STYLE = {"font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
 MARKED = 130  # a curve with more points has no markers
 
@@ -32,11 +33,13 @@ def curves_of(counted: Histogram) -> list[Curve]:
     """The three curves; raises HashbenchError if no query has a relevant item."""
     # a query that is left out of its own ranking has fewer items
     fewest = int(counted.at_distance.sum(axis=1).min(initial=curves.N_RANKS))
-    ball, rank = curves.radius_curve(counted), curves.rank_curve(counted, fewest)
+    ball = curves.radius_curve(counted)
+    rank = curves.rank_curve(counted, fewest)
     # nothing has no precision: it is the mean over the queries that find something, and blank where none does
     ball["precision"] = ball["precision_of_found"]
     within = f"within Hamming radius 0 to {counted.n_bits}"
-    both, inside = ("radius", "recall", "precision", "empty"), ("radius", "recall", "retrieved", "empty")
+    both = ("radius", "recall", "precision", "empty")
+    inside = ("radius", "recall", "retrieved", "empty")
     first = "Precision of the first N, expected over ties"
     return [
         Curve("precision_recall", ball, both, "recall", "precision", f"Precision and recall {within}", "recall"),
@@ -73,18 +76,22 @@ def own_style(style: Mapping[Any, Any]) -> Iterator[None]:
         yield
 
 
-def _drawn(found: Sequence[Curve]) -> "Figure":
+def _drawn(shown: Sequence[Curve]) -> "Figure":
     """The curves side by side."""
     from matplotlib.figure import Figure
 
     width, height = SIZE_IN
-    figure = Figure(figsize=(width * len(found), height), dpi=DPI, layout="constrained")
-    for axes, curve in zip(figure.subplots(1, len(found), squeeze=False)[0], found, strict=True):
-        x, y = curve.values[curve.x], curve.values[curve.y]
+    figure = Figure(figsize=(width * len(shown), height), dpi=DPI, layout="constrained")
+    for axes, curve in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        x = curve.values[curve.x]
+        y = curve.values[curve.y]
         marker = "o" if len(x) <= MARKED else None
         axes.plot(x, y, color=COLOUR, marker=marker, markersize=3, linewidth=1.4, clip_on=False)
         axes.set(xlabel=curve.label, ylabel=curve.y, ylim=(0, 1))
-        axes.set_xlim(0, 1) if curve.x == "recall" else axes.set_xlim(x[0], max(x[-1], x[0] + 1))
+        if curve.x == "recall":
+            axes.set_xlim(0, 1)
+        else:
+            axes.set_xlim(x[0], max(x[-1], x[0] + 1))
         axes.set_title(curve.title, loc="left")
         axes.grid(alpha=0.3)
     return figure

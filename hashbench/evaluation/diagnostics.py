@@ -31,7 +31,7 @@ class CodeDiagnostics:
 
 @dataclass(frozen=True)
 class QueryDiagnostics:
-    """How many queries have no relevant item, an empty Hamming ball, or a relevant item with the same code."""
+    """The numbers of queries with no relevant item, an empty Hamming ball, or a relevant item with the same code."""
 
     without_relevant: int  # queries with no relevant item in the database
     empty_balls: int  # queries with no item inside the Hamming radius
@@ -79,42 +79,56 @@ class Tally:
         if other._first is None:
             return
         if self._first is None:
-            self._first, self._like = other._first, other._like
+            self._first = other._first
+            self._like = other._like
         else:  # bits are alike in both if they are so in the same way: equal in both, or opposite
             ways = np.stack([self._like, other._like, self._first ^ other._first], axis=1)
             earliest: dict[tuple[int, ...], int] = {}
             self._like = np.array([earliest.setdefault(tuple(way), bit) for bit, way in enumerate(ways.tolist())])
         self._distinct.merge(other._distinct)
-        self._ones, self.n_items = self._ones + other._ones, self.n_items + other.n_items
+        self._ones = self._ones + other._ones  # arrays that a cluster sends cannot be written
+        self.n_items += other.n_items
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that was counted, as arrays by name; ``of_arrays`` makes a tally of them again."""
-        known = {"first": self._first, "distinct": self._distinct.known()}
-        found = {"n_items": np.array([self.n_items]), "ones": self._ones, "like": self._like}
-        return {**found, **{name: array for name, array in known.items() if array is not None}}
+        arrays = {
+            "n_items": np.array([self.n_items]),
+            "ones": self._ones,
+            "like": self._like,
+            "first": self._first,
+            "distinct": self._distinct.known(),
+        }
+        return {name: array for name, array in arrays.items() if array is not None}
 
     @staticmethod
     def of_arrays(arrays: Mapping[str, NDArray[Any]]) -> "Tally":
         """The tally that ``arrays`` returned them of."""
         tally = Tally(len(arrays["ones"]))
-        tally.n_items, tally._ones, tally._like = int(arrays["n_items"][0]), arrays["ones"], arrays["like"]
+        tally.n_items = int(arrays["n_items"][0])
+        tally._ones = arrays["ones"]
+        tally._like = arrays["like"]
         tally._first = arrays.get("first")
         tally._distinct = Distinct.of(arrays.get("distinct"), DISTINCT_LIMIT)
         return tally
 
     def diagnostics(self) -> CodeDiagnostics:
         """The diagnostics of the pieces added so far."""
-        n, like = self.n_items, self._like.tolist()
-        dead = tuple(int(bit) for bit in np.flatnonzero((self._ones == 0) | (self._ones == n)))
-        duplicates = tuple((bit, of) for bit, of in enumerate(like) if bit != of and bit not in dead)
+        n = self.n_items
+        like = self._like.tolist()
+        dead = tuple(np.flatnonzero((self._ones == 0) | (self._ones == n)).tolist())
+        duplicates = tuple((bit, other) for bit, other in enumerate(like) if bit != other and bit not in dead)
         return CodeDiagnostics(n, len(like), self._distinct.count(), dead, duplicates, self._ones / max(n, 1))
 
 
 def diagnose_queries(histogram: Histogram, radius: int = 2) -> QueryDiagnostics:
     """The diagnostics of the queries of ``histogram``, with the Hamming ball of ``radius`` around each query."""
-    has_none, inside = histogram.n_relevant == 0, histogram.at_distance[:, : radius + 1].sum(axis=1)
-    has_twin = histogram.relevant[:, 0] > 0
-    return QueryDiagnostics(int(has_none.sum()), int((inside == 0).sum()), radius, int(has_twin.sum()))
+    n_inside = histogram.at_distance[:, : radius + 1].sum(axis=1)
+    return QueryDiagnostics(
+        without_relevant=int((histogram.n_relevant == 0).sum()),
+        empty_balls=int((n_inside == 0).sum()),
+        radius=radius,
+        twins=int((histogram.relevant[:, 0] > 0).sum()),
+    )
 
 
 def _sums(bits: NDArray[np.uint8]) -> NDArray[np.int64]:

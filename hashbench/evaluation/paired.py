@@ -38,7 +38,7 @@ class Paired:
 
     @property
     def is_of_one_split(self) -> bool:
-        """Whether only queries were resampled: the result holds for this split, and says nothing of another one."""
+        """True where only queries were resampled: the result holds for this split, and says nothing of another one."""
         return self.n_splits == 1
 
 

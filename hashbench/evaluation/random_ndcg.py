@@ -29,13 +29,13 @@ class Reading:
     ndcg_with_empty: float  # 1 for each query without one, as in the code of TALR
 
     def distance(self, printed: float) -> float:
-        """How far a printed NDCG is from the nearer of ``ndcg`` and ``ndcg_with_empty``."""
+        """The distance of a printed NDCG to the nearer of ``ndcg`` and ``ndcg_with_empty``."""
         return min(abs(self.ndcg - printed), abs(self.ndcg_with_empty - printed))
 
 
 def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) -> list[Reading]:
     """All readings of a relevance by percentiles of the ``kind``; ``relevance_of(kind, centred)`` gives that of one."""
-    found = []
+    all_readings = []
     for centred, squared in product((True, False), (False, True)):
         read_kind = "released" if squared else "percentiles"
         relevance = relevance_of(read_kind, centred)
@@ -47,9 +47,12 @@ def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) 
         tied = Histogram(counts, relevance.levels)
         # the gains of every row, 2^v - 1, and gains in int8
         for is_exact, gains in ((True, ndcg.gains_of(tied.levels)), (False, talr.gains_of(tied.levels))):
-            values, has_one = ndcg.of_gains(tied, gains), tied.n_relevant > 0
+            values = ndcg.of_gains(tied, gains)
+            has_one = tied.n_relevant > 0
             is_own = is_exact and centred and kind == read_kind
             mean = float(values[has_one].mean()) if has_one.any() else 0.0
             with_empty = float(np.where(has_one, values, 1.0).mean())
-            found.append(Reading(centred, squared, int(gains[-1]), is_own, int((~has_one).sum()), mean, with_empty))
-    return found
+            all_readings.append(
+                Reading(centred, squared, int(gains[-1]), is_own, int((~has_one).sum()), mean, with_empty)
+            )
+    return all_readings

@@ -40,8 +40,8 @@ def reordered_recall(
     n_neighbours = (neighbours >= 0).sum(axis=1)
     k = neighbours.shape[1]
     query_of_pair = np.repeat(np.arange(len(query)), [len(of_query) for of_query in pairs])
-    found = np.bincount(query_of_pair, _probabilities(np.concatenate(pairs), k), minlength=len(query))
-    return np.divide(found, n_neighbours, out=np.full(len(query), np.nan), where=n_neighbours > 0)
+    n_first = np.bincount(query_of_pair, _probabilities(np.concatenate(pairs), k), minlength=len(query))
+    return np.divide(n_first, n_neighbours, out=np.full(len(query), np.nan), where=n_neighbours > 0)
 
 
 def _pairs_of_query(
@@ -51,7 +51,7 @@ def _pairs_of_query(
     neighbours: NDArray[np.integer],
     candidates: int,
 ) -> NDArray[np.int64]:
-    """Of each neighbour that may be a candidate: is it tied; nearer and tied items ahead; equal ones; g; s. [n, 6]."""
+    """A row a neighbour that may be a candidate: is it tied; nearer and tied items ahead; equal ones; g; s. [n, 6]."""
     last = np.searchsorted(np.cumsum(np.bincount(distances)), candidates)
     items = np.flatnonzero(distances <= last)
     n_tied = int((distances[items] == last).sum())

@@ -1,6 +1,5 @@
 """Scores saved codes: what ``hashbench eval`` computes of the files that it is given."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ TRAINING = ("train_codes", "train_labels")
 
 @dataclass(frozen=True)
 class Request:
-    """What is computed of saved codes, and how their files are read."""
+    """A request to score saved codes: what is computed, and how their files are read."""
 
     metrics: Metrics  # none of them: those that are usual for codes, weighted codes or neighbours
     ties: Policy = "expected"
@@ -55,7 +54,7 @@ class Request:
 
 
 def are_scored_one_by_one(paths: Sequence[Path], request: Request) -> bool:
-    """Whether each of several paths holds all that is scored; else they hold parts of one set of codes."""
+    """True where each of several paths holds all that is scored; else they hold parts of one set of codes."""
     needs_labels = request.neighbours is None
     return len(paths) > 1 and not request.explicit.places and all(files.is_whole(path, needs_labels) for path in paths)
 
@@ -76,7 +75,11 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
         device=request.device,
     )
     scores = scorer.scores()
-    items = saved if isinstance(saved, SavedCodes) else None
+    items = None
+    conventions: dict[str, Values] = {}
+    if isinstance(saved, SavedCodes):
+        items = saved
+        conventions = _values_of_conventions(request.conventions, saved, scorer.metrics)
     evaluation = Evaluation(
         ", ".join(map(str, paths)) or ", ".join(request.explicit.places[role] for role in files.CODE_ROLES),
         scores,
@@ -86,7 +89,7 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
         scorer.own,
         ids_in_database=saved.ids_in_database(),
         twins_in_training=_twins_in_training(paths, request),
-        conventions={} if items is None else _values_of_conventions(request.conventions, items, scorer.metrics),
+        conventions=conventions,
         notes=saved.notes,
         pair_precision=request.pair_precision,
     )
@@ -96,8 +99,9 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
 def _opened(paths: Sequence[Path], request: Request) -> SavedCodes | CodeStream:
     if request.neighbours is not None:
         return files.load_with_neighbours(paths, request.neighbours, k=request.k, explicit=request.explicit)
-    needs_items = request.needs_items or request.conventions or request.weights or request.ties == "order"
-    return files.opened(paths, explicit=request.explicit, held_bytes=math.inf if needs_items else None)
+    if request.needs_items or request.conventions or request.weights or request.ties == "order":
+        return files.load(paths, explicit=request.explicit)
+    return files.opened(paths, explicit=request.explicit)
 
 
 def _usual_metrics(saved: SavedCodes | CodeStream, *, is_weighted: bool) -> Metrics:

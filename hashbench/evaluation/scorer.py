@@ -16,7 +16,7 @@ from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram, ranking, self_pairs, ties
 from hashbench.histogram.counting import AnyCodes, counter, on_cpu
-from hashbench.histogram.counts import Ints
+from hashbench.histogram.counts import Counter, Ints
 from hashbench.histogram.device import for_arrays, for_pairs
 from hashbench.histogram.self_pairs import SelfPairs
 from hashbench.histogram.ties import Policy
@@ -81,10 +81,16 @@ class Scorer:
         self._progress = progress
         self._needs_whole = ties == "order" or weights is not None
         self._whole: tuple[AnyCodes, PairRelevance] | None = None
-        self._counter = counter(query, device=device, n_items=n_items) if weights is None or inspect else None
-        self._tally = Tally(query.shape[1]) if inspect else None
+        self._counter: Counter | None = None
+        if weights is None or inspect:
+            self._counter = counter(query, device=device, n_items=n_items)
+        self._tally: Tally | None = None
+        if inspect:
+            self._tally = Tally(query.shape[1])
         self._without_class = (0, 0)
-        self._pairs = SelfPairs(on_cpu(query), self.own) if inspect or self.own is not None else None
+        self._pairs: SelfPairs | None = None
+        if inspect or self.own is not None:
+            self._pairs = SelfPairs(on_cpu(query), self.own)
         self._evidence: Evidence | None = None
 
     @classmethod
@@ -101,7 +107,9 @@ class Scorer:
         progress: bool = True,
     ) -> "Scorer":
         """The scorer of saved codes, counted and inspected; with ``exclude_self`` a query is found by its id or row."""
-        rows = saved.rows_in_database() if exclude_self else None
+        rows = None
+        if exclude_self:
+            rows = saved.rows_in_database()
         n_queries = len(saved.query)
         by_row = exclude_self and rows is None
         if by_row and n_queries != saved.n_database:
@@ -147,7 +155,9 @@ class Scorer:
             counted = self._counter.histogram()
             if self._pairs is not None:
                 counted = self._pairs.left_out(counted)
-            n_excluded = 0 if self.own is None else int((self.own >= 0).sum())
+            n_excluded = 0
+            if self.own is not None:
+                n_excluded = int((self.own >= 0).sum())
             self._evidence = Evidence(
                 counted, self._counter.n_items, self._tally, self._without_class, self.is_same, n_excluded
             )
@@ -171,7 +181,9 @@ class Scorer:
         else:
             distances = ranking.weighted_hamming(query, database, self.weights)
             ranked = ranking.Rankings(distances, relevance, self._progress, self.own)
-        ordered = ties.in_order(distances, relevance, own=self.own) if self.ties == "order" else None
+        ordered = None
+        if self.ties == "order":
+            ordered = ties.in_order(distances, relevance, own=self.own)
         values = evaluate_with_extremes(ranked, self.metrics, self.ties, ordered)
         return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, values, histogram)
 
@@ -268,16 +280,16 @@ def score(
             neighbour_lists.checked_ids("neighbours", rows, len(query), len(database)), len(database)
         )
         default = neighbour_lists.default_metrics(relevance.ids.shape[1])
-    own: bool | Ints = exclude_self is True
+    left_out: bool | Ints = exclude_self is True
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)
-        own = self_pairs.checked("exclude_self", rows, len(query), len(database))
+        left_out = self_pairs.checked("exclude_self", rows, len(query), len(database))
     scorer = Scorer(
         query,
         Metrics.parse(default if metrics is None else metrics) or Metrics.parse(default),
         ties=ties,
         empty=empty,
-        exclude_self=own,
+        exclude_self=left_out,
         weights=None if weights is None else arrays.numbers("weights", weights),
         device=device,
         n_items=len(database),

@@ -56,10 +56,11 @@ class Scores(Mapping[str, float | None]):
 
     def interval(self, name: str) -> tuple[float, float] | None:
         """The means in the worst and in the best order of the tied items; None if the metric has no such range."""
-        found = self._of(name)
-        if found.worst is None or found.best is None:
+        values = self._of(name)
+        if values.worst is None or values.best is None:
             return None
-        worst, best = self._summary(found.worst).mean, self._summary(found.best).mean
+        worst = self._summary(values.worst).mean
+        best = self._summary(values.best).mean
         return None if worst is None or best is None else (worst, best)
 
     def per_query(self, name: str) -> Floats:
@@ -105,9 +106,8 @@ class Scores(Mapping[str, float | None]):
         return summary.model_copy(update={"n_empty": int(np.isnan(values).sum())})
 
     def __repr__(self) -> str:
-        of = f"{self.n_queries} queries, {self.n_database} items, {self.n_bits} bits, ties={self.ties!r}"
-        lines = PlainText().grid(grid_of(self))
-        return "\n".join([f"Scores({of})", *lines])
+        about = f"{self.n_queries} queries, {self.n_database} items, {self.n_bits} bits, ties={self.ties!r}"
+        return "\n".join([f"Scores({about})", *PlainText().grid(grid_of(self))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +125,19 @@ class Evidence:
         """The evidence of both parts of a database, exactly, ``is_same`` unknown; this one cannot be used any more."""
         assert self.tally is not None and other.tally is not None, "parts of a database are inspected"
         self.tally.merge(other.tally)
-        without_class = self.without_class[0], self.without_class[1] + other.without_class[1]
-        counted, n_items = self.histogram + other.histogram, self.n_items + other.n_items
-        return Evidence(counted, n_items, self.tally, without_class, n_excluded=self.n_excluded + other.n_excluded)
+        return Evidence(
+            self.histogram + other.histogram,
+            self.n_items + other.n_items,
+            self.tally,
+            (self.without_class[0], self.without_class[1] + other.without_class[1]),
+            n_excluded=self.n_excluded + other.n_excluded,
+        )
 
     def scores(self, metrics: Metrics, *, ties: Policy = "expected", empty: Empty = "skip") -> Scores:
         """The scores of ``metrics``; ``ties="order"`` needs the items themselves: a ``Scorer`` has it."""
-        found = evaluate_with_extremes(self.histogram, metrics, ties)
-        return Scores(self.histogram.n_queries, self.n_items, self.histogram.n_bits, ties, empty, found, self.histogram)
+        values = evaluate_with_extremes(self.histogram, metrics, ties)
+        n_queries = self.histogram.n_queries
+        return Scores(n_queries, self.n_items, self.histogram.n_bits, ties, empty, values, self.histogram)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The histogram and the tally as arrays by name; ``of_arrays`` makes evidence of them again."""

@@ -90,7 +90,9 @@ def write_total(path: Path, total: Total) -> None:
 
 def read_total(path: Path) -> Total | None:
     """The total that ``write_total`` wrote; None without a file; raises HashbenchError for any other content."""
-    return quietly(str(path), lambda: _read(path), NOT_COUNTS) if path.exists() else None
+    if not path.exists():
+        return None
+    return quietly(str(path), lambda: _read(path), NOT_COUNTS)
 
 
 def _read(path: Path) -> Total:
@@ -104,7 +106,8 @@ def _read(path: Path) -> Total:
     about = config.parse(_About, values, str(path))
     arrays = {name: stored[name]().whole() for name in stored if name != "about"}
     without_class = about.entries[0].without_class[0], sum(entry.without_class[1] for entry in about.entries)
-    evidence, n_items = Evidence.of_arrays(arrays, without_class), sum(entry.items for entry in about.entries)
+    evidence = Evidence.of_arrays(arrays, without_class)
+    n_items = sum(entry.items for entry in about.entries)
     counts = arrays["counts"]
     fits = counts.ndim == 3 and counts.shape[2] == len(arrays["levels"]) and evidence.n_items == n_items
     if _sha256(arrays) != about.arrays_sha256 or not fits or (counts.sum(axis=(1, 2)) != n_items).any():
@@ -121,11 +124,8 @@ def _sha256(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 @contextmanager
-def locked_total(path: Path | None) -> Iterator[None]:
+def locked_total(path: Path) -> Iterator[None]:
     """Holds the file for this process during the block; raises HashbenchError that says who holds it already."""
-    if path is None:
-        yield
-        return
     if path.suffix != ".npz":
         raise HashbenchError(f"{OPTION} {path}: a file that ends in .npz is expected")
     require_output(path, OPTION)

@@ -128,7 +128,7 @@ class Source:
         return replace(self, files=files, explicit=replace(self.explicit, places=places))
 
     def _beside(self, shard: Shard) -> tuple[Explicit, list[str]]:
-        """What the user said of the files, with the shard as the database; and the keys of its two arrays."""
+        """The description of the files, with the shard as the database; and the keys of its two arrays."""
         codes = saved_files.array_at(str(shard.codes), "database_codes", "--shards ")
         labels = saved_files.array_at(str(shard.labels), "database_labels", "--shard-labels ")
         if codes.where == labels.where:

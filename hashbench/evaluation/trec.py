@@ -35,27 +35,26 @@ def write_trec(
 
     The item ``own`` [q] (-1: none) of a query is in neither. A pair without a line in ``qrels.txt`` is not relevant.
     """
-    if own is None:
-        own = np.full(len(query), -1)
-    files = {"run.txt": _run(query, database, depth, own), "qrels.txt": _qrels(relevance, own)}
+    left_out = np.full(len(query), -1) if own is None else own
+    files = {"run.txt": _run(query, database, depth, left_out), "qrels.txt": _qrels(relevance, left_out)}
     with all_or_none():
         for name, lines in files.items():
             with atomic(folder / name) as temporary, temporary.open("w", encoding="ascii", newline="\n") as file:
                 file.writelines(lines)
 
 
-def _run(query: Codes, database: Codes, depth: int, own: Ints) -> Iterator[str]:
+def _run(query: Codes, database: Codes, depth: int, left_out: Ints) -> Iterator[str]:
     query_name = _namer("q", len(query))
     item_name = _namer("d", len(database))
     for q in range(len(query)):
         nearest = neighbours(query[q : q + 1], database, depth + 1)  # one more, for its own item may be among them
-        others = np.flatnonzero(nearest.items != own[q])[:depth]
+        others = np.flatnonzero(nearest.items != left_out[q])[:depth]
         for rank, place in enumerate(others, 1):
             score = query.n_bits - nearest.distances[place]
             yield f"{query_name(q)} Q0 {item_name(nearest.items[place])} {rank} {score} {TAG}\n"
 
 
-def _qrels(relevance: Relevance, own: Ints) -> Iterator[str]:
+def _qrels(relevance: Relevance, left_out: Ints) -> Iterator[str]:
     n_queries, n_items = relevance.shape
     query_name = _namer("q", n_queries)
     item_name = _namer("d", n_items)
@@ -63,7 +62,7 @@ def _qrels(relevance: Relevance, own: Ints) -> Iterator[str]:
         for part in slices(n_items, DATABASE_BLOCK):
             row = relevance.block(slice(q, q + 1), part)[0]
             for n in np.flatnonzero(row):
-                if n + part.start != own[q]:
+                if n + part.start != left_out[q]:
                     yield f"{query_name(q)} 0 {item_name(n + part.start)} {relevance.levels[row[n]]}\n"
 
 

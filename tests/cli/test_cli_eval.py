@@ -363,12 +363,6 @@ def test_a_wrong_metric_is_said_before_anything_is_printed(file: Path, arguments
     assert result.stdout == ""
 
 
-def test_a_missing_file_is_a_hashbench_error(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["eval", str(tmp_path / "none.npz"), "--json"])
-    assert isinstance(result.exception, HashbenchError)
-    assert "no such file" in str(result.exception)
-
-
 BLOCKED = """
 import sys
 
@@ -455,12 +449,6 @@ def process(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "hashbench", "eval", *arguments], capture_output=True, text=True, check=False
     )
-
-
-def test_the_program_prints_one_object_and_nothing_else(file: Path) -> None:
-    done = process(str(file), "--metric", "ap", "--metric", "ap(norm=retrieved)@1000", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert list(json.loads(done.stdout)["metrics"]) == ["ap", "ap(norm=retrieved)@1000"]
 
 
 def test_the_program_says_what_is_wrong_in_one_line_and_exits_2(file: Path) -> None:

@@ -122,20 +122,6 @@ def test_ids_can_be_in_files_of_their_own(tmp_path: Path) -> None:
     assert "3 queries are in the database, by their ids" in run(path, *options).stdout
 
 
-@pytest.mark.parametrize("ties", ["expected", "order", "worst"])
-def test_weights_and_the_order_of_the_database(tmp_path: Path, ties: Any) -> None:
-    rows, weights = np.array([40, 3, 59]), np.arange(N_BITS) % 3 + 1.0
-    path = save(tmp_path / "codes.npz", rows, np.arange(N), bit_weights=weights)
-    codes, labels = arrays()
-    given = codes[rows], codes, labels[rows], labels, "ap,ndcg@7", ties
-    weighted = hashbench.score(*given, weights=weights, exclude_self=rows)
-    assert means(path, *f"--exclude-self --metric ap,ndcg@7 --weights bit_weights --ties {ties}".split()) == dict(
-        weighted
-    )
-    plain = hashbench.score(*given, exclude_self=rows)
-    assert means(path, *f"--exclude-self --metric ap,ndcg@7 --ties {ties}".split()) == dict(plain)
-
-
 def test_trec_files_hold_no_query_as_its_own_item(tmp_path: Path) -> None:
     rows = np.array([1, 0])
     codes, labels = np.array([[0, 0], [0, 0], [0, 1]], np.uint8), np.array([1, 1, 1])
@@ -179,30 +165,6 @@ def test_without_ids_other_items_are_refused(tmp_path: Path, what: str) -> None:
         run(path, "--exclude-self", "--per-query", tmp_path / "out.csv")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out.csv").exists()
-
-
-@WAYS
-def test_an_id_of_two_items_is_refused(tmp_path: Path) -> None:
-    path = save(tmp_path / "codes.npz", np.array([5, 20]), np.where(np.arange(N) == 50, 20, np.arange(N)))
-    with pytest.raises(HashbenchError, match="database_ids: the id of a query is there twice"):
-        run(path, "--exclude-self")
-    assert "2 queries are in the database" in run(path).stdout  # as before
-
-
-def test_ids_of_two_kinds_are_refused(tmp_path: Path) -> None:
-    path = save(tmp_path / "codes.npz", np.array([5, 20]), np.arange(N))
-    np.save(tmp_path / "q.npy", np.array(["5", "20"]))
-    with pytest.raises(HashbenchError, match="database_ids: integers beside texts in the other ids"):
-        run(path, "--exclude-self", "--array", f"query-ids={tmp_path / 'q.npy'}")
-
-
-@WAYS
-def test_texts_and_bytes_are_the_same_ids(tmp_path: Path) -> None:
-    rows, ids = np.array([40, 3]), np.array([f"bild {i}é" for i in range(N)])
-    path = save(tmp_path / "codes.npz", rows, ids)
-    np.save(tmp_path / "q.npy", np.array([text.encode() for text in ids[rows]]))
-    printed = json.loads(run(path, "--exclude-self", "--array", f"query-ids={tmp_path / 'q.npy'}", "--json").stdout)
-    assert (printed["excluded_self"], printed["leak"]["ids_in_database"]) == (2, 2)
 
 
 def test_ids_of_one_side_are_refused(tmp_path: Path) -> None:

@@ -77,12 +77,6 @@ def test_decimal_weights_of_any_type_tie_as_decimals(dtype: type, file: Path, tm
     assert json.loads(shown.stdout)["metrics"]["ap"]["mean"] == 0.75
 
 
-@pytest.mark.parametrize(("policy", "expected"), [("best", 5 / 6), ("worst", 7 / 12), ("order", 5 / 6)])
-def test_tie_policies(policy: str, expected: float) -> None:
-    scores = hashbench.score(QUERY, DATABASE, [0], LABELS, ["ap"], ties=policy, weights=WEIGHTS)  # type: ignore[arg-type]
-    assert scores["ap"] == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(
     ("place", "said"),
     [

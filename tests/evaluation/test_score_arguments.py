@@ -27,20 +27,6 @@ def example(n_bits: int = 12) -> tuple[np.ndarray, ...]:
     return (*bits, rng.integers(0, 3, 4), rng.integers(0, 3, 30))
 
 
-@pytest.mark.parametrize(
-    ("metrics", "names"),
-    [
-        ("ap", ["ap"]),
-        ("ap, ndcg@10", ["ap", "ndcg@10"]),
-        ("recall@1,5,10", ["recall@1", "recall@5", "recall@10"]),
-        (["map", "p@1,5", "ap(norm=retrieved)@7"], ["ap", "precision@1", "precision@5", "ap(norm=retrieved)@7"]),
-        (("mrr", "f1@r2"), ["mrr", "f1@r2"]),
-    ],
-)
-def test_metrics_are_one_text_or_several(metrics: Any, names: list[str]) -> None:
-    assert list(hashbench.score(*example(), metrics)) == names
-
-
 def test_map_at_k_is_that_of_hashing_papers_and_shown_so() -> None:
     scores = hashbench.score(*example(), "map@7,ap@7")
     assert list(scores) == ["ap(norm=retrieved)@7", "ap@7"]  # the canonical names stay those of files and rows
@@ -68,13 +54,6 @@ def test_packed_codes_with_weights_need_their_order() -> None:
     packed = [np.packbits(bits, axis=1, bitorder="little") for bits in (query, database)]
     found = hashbench.score(*packed, *labels, "ap", bits=16, bit_order="little", weights=weights)
     assert found.to_dict() == hashbench.score(query, database, *labels, "ap", weights=weights).to_dict()
-
-
-def test_packed_tensors() -> None:
-    torch = pytest.importorskip("torch")
-    query, database, *labels = example(20)
-    packed = [torch.from_numpy(np.packbits(bits, axis=1)) for bits in (query, database)]
-    assert hashbench.score(*packed, *labels, "ap", bits=20)["ap"] == hashbench.score(*example(20), "ap")["ap"]
 
 
 ONES = np.full((4, 2), 255, np.uint8)
@@ -255,16 +234,6 @@ def test_the_advice_for_texts_and_objects_works_when_pasted(form: Any) -> None:
         exec(pasted, names)
         read.append(names["codes"])
     assert hashbench.score(*read, *labels, "ap")["ap"] == hashbench.score(*example(), "ap")["ap"]
-
-
-def test_the_advice_for_hexadecimal_texts_makes_packed_bytes() -> None:
-    query, database, *labels = example(16)
-    texts = [[row.tobytes().hex() for row in np.packbits(bits, axis=1)] for bits in (query, database)]
-    with pytest.raises(HashbenchError, match=r"query_codes: .* is not numeric") as caught:
-        hashbench.score(*texts, *labels, "ap")
-    pasted = str(caught.value).partition("hexadecimal: ")[2].partition(" and bits=N")[0]
-    read = [eval(pasted, {"numpy": np, "codes": codes}) for codes in texts]
-    assert hashbench.score(*read, *labels, "ap", bits=16)["ap"] == hashbench.score(*example(16), "ap")["ap"]
 
 
 @pytest.mark.parametrize("form", [lambda bits: bits.astype(object), as_rows])

@@ -177,8 +177,8 @@ def test_when_every_query_is_empty_there_is_no_value() -> None:
 
 
 def test_names_are_read_as_the_command_line_reads_them() -> None:
-    scores = hashbench.score(*example(), metrics=["ap(norm=all)@5", "AP-best"])
-    assert list(scores) == ["ap@5", "ap_best"]
+    scores = hashbench.score(*example(), metrics=["ap(norm=all)@5", "AP-best", "p@1,2"])
+    assert list(scores) == ["ap@5", "ap_best", "precision@1", "precision@2"]
     assert scores["ap(norm=all)@5"] == scores["ap@5"]
     assert "ap( norm=all )@5" in scores
     assert "ndcg" not in scores

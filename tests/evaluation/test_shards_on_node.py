@@ -1,14 +1,12 @@
 """What a node does with a shard, without Ray: the counts and the texts of one machine, and no shard is left."""
 
 import os
-import platform
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
 import numpy as np
 import pytest
-from support.limits import file_size_limit
 
 from hashbench.codes.files import Explicit
 from hashbench.evaluation.shard_total import Total
@@ -125,17 +123,6 @@ def test_notes_have_the_names_of_the_driver(kept: Path) -> None:
     found = run_on_this_node(away, read)
     assert found.notes == count(source()).run().notes
     assert any(note.startswith("db.npy: ") for note in found.notes)
-
-
-def test_a_full_disk_of_a_node_is_one_line_and_leaves_nothing(kept: Path) -> None:
-    away, read, _ = elsewhere(task(source()))
-    with file_size_limit(5000), pytest.raises(HashbenchError) as error:
-        run_on_this_node(away, read)
-    line = str(error.value)
-    assert line.startswith(f"on {platform.node()}: {kept}/shards/")
-    assert line.endswith("db.npy: cannot be written (File too large): make room or write elsewhere")
-    assert [path.suffix for path in kept.glob("shards/*")] == [".lock"]
-    assert_equal(run_on_this_node(away, read), count(source()).run())
 
 
 def test_who_counts_the_same_shard_on_the_same_node_waits(kept: Path) -> None:

@@ -1,44 +1,29 @@
-"""Shards counted by a Ray cluster of two nodes: the report is that of one process, whatever dies."""
+"""Shards counted by a Ray cluster: the report is that of one process, and a cluster of this machine ends with it."""
 
 import json
-import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
 from support.command_line import call
-from support.counts import shards_in
-from support.ray_nodes import Nodes, descendants, two_nodes
+from support.ray_nodes import descendants, two_nodes
 from support.waiting import lives, until
 
 from hashbench.evaluation.shard_total import read_total
-from hashbench.evaluation.shards import folder_on_node
-from hashbench.foundation.files import file_sha256, locked
-from hashbench.jobs.node import lock_of
 
 pytest.importorskip("ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SHARDS = 6
 EVAL = ["eval-shards", "queries.npz", "--shards", "db-*.npz", "--json"]
-AGAIN = re.compile(r"^note: db-\d\.npz: .*: it is tried again$", re.MULTILINE)
-
-
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    """Two nodes for all tests but that in which one dies."""
-    with two_nodes(tmp_path_factory.mktemp("r")) as nodes:
-        yield nodes
 
 
 @pytest.fixture
@@ -65,85 +50,21 @@ def alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     return found
 
 
-def hold(stack: ExitStack, nodes: Nodes, node: int, shards: range = range(SHARDS)) -> ExitStack:
-    """Has the node wait before it counts these shards, until ``stack`` is closed."""
-    folder = nodes.work_folder(node)
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for number in shards:
-        own = folder / folder_on_node([file_sha256(Path(f"db-{number}.npz"))])
-        stack.enter_context(locked(lock_of(own), wait=False))
-    return stack
-
-
 @pytest.mark.ray
 def test_two_nodes_count_what_one_process_counts(
-    started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    tmp_path_factory: pytest.TempPathFactory, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, errors = call(capsys, *EVAL, "--ray", started.address, "--counts", "sum.npz")
-    assert (code, json.loads(out)) == (0, alone)
-    assert errors == "Ray: 2 nodes, 2 cores\nnote: 6 shards, 3,015 items\n"
+    with two_nodes(tmp_path_factory.mktemp("r")) as nodes:
+        code, out, errors = call(capsys, *EVAL, "--ray", nodes.address, "--counts", "sum.npz")
+        assert code == 0, errors
+        assert json.loads(out) == alone
+        assert errors == "Ray: 2 nodes, 2 cores\nnote: 6 shards, 3,015 items\n"
+        for node in range(2):
+            assert not list(nodes.work_folder(node).glob("shards/*/*"))  # no copy is left
     assert call(capsys, *EVAL, "--counts", "here.npz")[0] == 0
     ours, theirs = read_total(Path("here.npz")), read_total(Path("sum.npz"))
     assert ours is not None and theirs is not None
     assert ours.evidence.histogram.sha256() == theirs.evidence.histogram.sha256()
-    for node in range(2):
-        assert not list(started.work_folder(node).glob("shards/*/*"))  # no copy is left
-
-
-@pytest.mark.ray
-def test_a_wrong_address_is_one_line(alone: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, errors = call(capsys, *EVAL, "--ray", "127.0.0.1:1", "--counts", "sum.npz")
-    assert (code, out) == (2, "")
-    assert re.fullmatch(r"error: --ray 127\.0\.0\.1:1: no cluster there: .*\n", errors)
-    assert not Path("sum.npz").exists()
-
-
-@pytest.mark.ray
-def test_a_killed_driver_continues_with_what_is_left(
-    started: Nodes, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    more = ["--ray", started.address, "--counts", "sum.npz"]
-
-    def finished() -> list[str]:
-        return shards_in(Path("sum.npz"))
-
-    with ExitStack() as held:
-        for node in range(2):
-            hold(held, started, node, range(4, SHARDS))
-        with subprocess.Popen([sys.executable, "-m", "hashbench", *EVAL, *more], stderr=subprocess.DEVNULL) as driver:
-            found = until(lambda: len(finished()) == 4 or driver.poll() is not None, 200)
-            driver.kill()
-        assert found
-        assert finished() == [f"db-{number}.npz" for number in range(4)]
-        assert until(lambda: not (started.workers(0) or started.workers(1)), 100)  # its tasks end with it
-    code, out, errors = call(capsys, *EVAL, *more)
-    assert (code, json.loads(out)) == (0, alone)
-    assert "note: 4 of them are in sum.npz already\n" in errors
-    assert finished() == [f"db-{number}.npz" for number in range(SHARDS)]
-
-
-def test_a_node_and_a_worker_that_die_cost_nothing(
-    tmp_path_factory: pytest.TempPathFactory, alone: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with two_nodes(tmp_path_factory.mktemp("r")) as nodes, ExitStack() as head, ExitStack() as other:
-        hold(head, nodes, 0)
-        hold(other, nodes, 1)
-        killed: list[int] = []
-
-        def kill() -> None:
-            if until(lambda: nodes.workers(0) and nodes.workers(1), 200):
-                nodes.kill(1)
-                killed.extend(nodes.workers(0))
-                os.kill(killed[0], signal.SIGKILL)
-            head.close()
-
-        killer = Thread(target=kill)
-        killer.start()
-        code, out, errors = call(capsys, *EVAL, "--ray", nodes.address)
-        killer.join()
-        assert len(killed) == 1 and not lives(nodes.nodes[1].pid)
-    assert (code, json.loads(out)) == (0, alone)
-    assert len(AGAIN.findall(errors)) == 2, errors
 
 
 def listening() -> set[str]:

@@ -1,6 +1,6 @@
 """Finds which axis of codes and labels counts the items, by the lengths that must agree."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -125,17 +125,13 @@ def _arrangements(
             codes[side] = _changed(stored, unsigned, stored.file_shape, np.uint8)
     labels = [roles[role] for role in LABEL_ROLES if role in roles]
     choices = map(_label_choices, labels, CODE_ROLES, codes)
-    pairs = [pair for pair in product(*choices) if _are_of_one_form(pair)]
+    # class ids on both sides, or as many columns, stored the same way
+    pairs = [pair for pair in product(*choices) if len({(one.is_ids, one.width, one.transposed) for one in pair}) < 2]
     if not pairs:
         shapes = f"shape {labels[0].shape} beside {labels[1].shape}"
         kinds = "both must be class ids [n] or both multi-hot [n, labels]"
         raise _MisfitError(3, f"{where}: query_labels: {shapes}: {kinds}")
     return [StoredCodes(codes[0], codes[1], bits[0], transpose, pair, tuple(notes)) for pair in pairs]
-
-
-def _are_of_one_form(sides: Sequence[StoredLabels]) -> bool:
-    """True where the labels of both sides are class ids, or as many columns, stored the same way."""
-    return len({(labels.is_ids, labels.width, labels.transposed) for labels in sides}) < 2
 
 
 def _bits(stored: StoredArray, n_bits: int | None) -> int:

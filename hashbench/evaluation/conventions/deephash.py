@@ -15,7 +15,7 @@ from hashbench.relevance.labels import Relevance
 
 def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """The mAP, or mAP@cutoff, by name."""
-    ranks = len(database) - 1 if cutoff is None else cutoff
+    ranks = cutoff or len(database) - 1
     if ranks == 0:  # one item, and the slice loses it
         return {with_cutoff("mAP", cutoff): ConventionValue(0.0 if len(query) else None)}
     average, _ = at_ranks(query, database, relevance, ranks)

@@ -26,7 +26,7 @@ def evaluate(
     counts_misses: bool = False,
 ) -> Values:
     """The MAP, or MAP@cutoff, by name; ``counts_misses``: a query whose relevant items are all behind R scores 0."""
-    ranks = len(database) if cutoff is None else cutoff
+    ranks = cutoff or len(database)
     if ranks > len(database):
         at_most = "R is at most the number of items"
         raise HashbenchError(f"{name}: R = {ranks} of {len(database)} items stops that code: {at_most}")

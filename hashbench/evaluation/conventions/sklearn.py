@@ -20,14 +20,17 @@ from hashbench.relevance.labels import Relevance
 def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """average_precision_score, which has no cutoff, and ndcg_score, by name."""
     histogram = count(query, database, relevance)
-    n, p = histogram.at_distance, histogram.relevant
+    n = histogram.at_distance
+    p = histogram.relevant
     precision = p.cumsum(axis=1) / np.maximum(n.cumsum(axis=1), 1)
     average = (p * precision).sum(axis=1) / np.maximum(histogram.n_relevant, 1)  # sum_d (n_d^+ / N^+) (N_d^+ / N_d)
     ranks = None if cutoff is None else Cutoff("rank", cutoff)
-    ndcg = of_gains(histogram, histogram.levels.astype(np.float64), ranks)
+    ndcg = None
+    if len(database) > 1:
+        ndcg = mean(of_gains(histogram, histogram.levels.astype(np.float64), ranks))
     return {
         "average_precision_score": ConventionValue(mean(average)),
-        with_cutoff("ndcg_score", cutoff): ConventionValue(mean(ndcg) if len(database) > 1 else None),
+        with_cutoff("ndcg_score", cutoff): ConventionValue(ndcg),
     }
 
 

@@ -33,7 +33,8 @@ BOUNDS: dict[str, Policy] = {"AP": "order", "AP upper bound": "best", "AP lower 
 def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """AP in database order and its bounds, with the cutoff in their names, then tieAP and tieNDCG."""
     histogram = count(query, database, relevance)
-    ranks, has_one = len(database) if cutoff is None else min(cutoff, len(database)), histogram.n_relevant > 0
+    ranks = min(cutoff or len(database), len(database))
+    has_one = histogram.n_relevant > 0
     wanted = [NamedMetric.at("precision", 1), NamedMetric.at("recall", ranks)]
     wanted = [NamedMetric.at("ap", ranks, norm="retrieved"), *wanted]
     printed = {}

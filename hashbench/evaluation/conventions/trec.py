@@ -29,7 +29,7 @@ def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int
         wanted = {"map": NamedMetric.at("ap"), "Rprec": NamedMetric.at("precision", Cutoff("n_relevant"))}
     else:
         names = {"map_cut": "ap", "P": "precision", "recall": "recall"}
-        wanted = {f"{name}_{cutoff}": NamedMetric.at(of, cutoff) for name, of in names.items()}
+        wanted = {f"{name}_{cutoff}": NamedMetric.at(metric, cutoff) for name, metric in names.items()}
     parts: list[list[NDArray[np.float64]]] = []
     for block in ties.in_order(ranking.hamming(query, database), relevance, last_first):
         ranks = None if cutoff is None else Cutoff("rank", cutoff)

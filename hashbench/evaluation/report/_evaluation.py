@@ -23,7 +23,7 @@ class Evaluation:
     evidence: Evidence
     query: Codes
     items: SavedCodes | None = None  # all codes and their relevance, where they are in memory
-    own: Ints | None = None  # the item that is left out of the ranking of each query, int64[q]; -1: none
+    own_rows: Ints | None = None  # the item that is left out of the ranking of each query, int64[q]; -1: none
     ids_in_database: int | None = None  # queries whose id is that of a database item; None: there are no ids
     twins_in_training: int | None = None  # queries with the code and a label of a training item; None: there are none
     conventions: Mapping[str, Values] = field(default_factory=dict)
@@ -34,11 +34,15 @@ class Evaluation:
     @property
     def n_neighbours(self) -> int | None:
         """The number of neighbours that are relevant to a query; None where labels are the relevance."""
-        return None if self.items is None else self.items.n_neighbours
+        if self.items is None:
+            return None
+        return self.items.n_neighbours
 
     @cached_property
     def pairs(self) -> Curve | None:
-        return None if self.pair_precision is None else pair_curve(self.evidence.histogram)
+        if self.pair_precision is None:
+            return None
+        return pair_curve(self.evidence.histogram)
 
     @property
     def pair_radius(self) -> int | None:

@@ -45,12 +45,11 @@ class RunData:
     @property
     def search_items(self) -> SearchItems:
         """The queries and the database."""
-        has_labels = self.run.protocol.relevance is None
-        queries, database = (
-            ItemRows(self.items, ids, self.dataset.labels[ids] if has_labels else None)
-            for ids in (self.ids.query_ids, self.ids.database_ids)
-        )
-        return SearchItems(self.dataset.name, queries, database)
+        rows = []
+        for ids in (self.ids.query_ids, self.ids.database_ids):
+            labels = self.dataset.labels[ids] if self.run.protocol.relevance is None else None
+            rows.append(ItemRows(self.items, ids, labels))
+        return SearchItems(self.dataset.name, *rows)
 
     @property
     def relevance(self) -> Relevance:
@@ -60,8 +59,10 @@ class RunData:
     def training(self, folder: Path, options: Options, base: Hasher | None) -> TrainingData:
         """The training data that the method gets."""
         train = self.ids.train_ids
-        by_distance = self.run.method.supervision == "relevance"
         rule = self.run.protocol.relevance
+        relevance = None
+        if self.run.method.supervision == "relevance":
+            relevance = relevance_of_training(self.compared, self.ids, self.run.protocol)
         return TrainingData(
             items=self.items[train],
             ids=train,
@@ -73,7 +74,7 @@ class RunData:
             base=base,
             copies=self.copies,
             metric="ip" if isinstance(rule, Neighbours) and rule.metric == "ip" else "l2",
-            relevance=relevance_of_training(self.compared, self.ids, self.run.protocol) if by_distance else None,
+            relevance=relevance,
             **vars(options),
         )
 
@@ -90,8 +91,9 @@ def open_data(run: Run, options: Options = DEFAULT_OPTIONS) -> RunData:
     today = protocol.deciding()
     pinned = rule.get("ids_sha256"), name.data["content_sha256"]
     is_other = any(a not in (None, b) for a, b in zip(pinned, (ids.sha256, dataset.sha256), strict=True))
+    is_other |= rule.get("relevance") != today.get("relevance")
     # no card pins the ids of another split, but its rule and its seed give them
-    is_other |= rule != today if name.split_seed is not None else rule.get("relevance") != today.get("relevance")
+    is_other |= name.split_seed is not None and rule != today
     if is_other:
         raise CheckFailed(f"{name}: the data or the split are no longer those that the run is named by")
     chosen = of_first_classes(ids, dataset.labels, run.n_classes)

@@ -6,7 +6,7 @@ from typing import Any
 
 from hashbench.foundation.config import Setting
 from hashbench.methods import METHODS
-from hashbench.runs.settings import method_file, tuned
+from hashbench.runs.settings import Parameters, method_file, tuned
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,9 @@ def settings_of(method: str) -> dict[str, dict[str, Any]]:
 
 def other_values_of(method: str) -> list[OtherValues]:
     """Those of the variants in its file, and those to which recipes tune it."""
-    others = [(each.when.names, each.parameters, each.why) for each in method_file(method).variants]
-    others += [({"recipe": recipe}, each.parameters, each.reason) for recipe, each in tuned(method).items()]
-    return [OtherValues(names, {key: own.value for key, own in of.items()}, why) for names, of, why in others]
+    of_variants = [_other(v.when.names, v.parameters, v.why) for v in method_file(method).variants]
+    return of_variants + [_other({"recipe": name}, t.parameters, t.reason) for name, t in tuned(method).items()]
+
+
+def _other(conditions: Mapping[str, str], parameters: Parameters, why: str) -> OtherValues:
+    return OtherValues(conditions, {key: parameter.value for key, parameter in parameters.items()}, why)

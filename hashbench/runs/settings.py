@@ -410,7 +410,8 @@ def _recipes_for(method: str, *, is_deep: bool) -> dict[str, Recipe]:
     usable = dict[str, Recipe]()
     for name, recipe in recipes().items():
         tuned = _tuned(name, method)
-        if is_deep if tuned is None else not tuned.skip:
+        is_skipped = tuned is not None and bool(tuned.skip)
+        if not is_skipped and (is_deep or tuned is not None):
             usable[name] = recipe
     return usable
 
@@ -460,12 +461,14 @@ def _recipe(path: Path) -> Recipe:
         parse(_some_training_settings(), {key: stated.value for key, stated in parameters.items()}, str(path))
     kinds = [PIXELS, *FEATURES.names, *MODELS.names]
     known_methods = [*METHODS.names, *paths.entries("experiments", "methods")]  # a bundle has those of other packages
-    methods = [("method", method, known_methods) for method in recipe.methods]
-    features = None if recipe.when.features is None else model_and_weights(recipe.when.features)[0]
-    named = [("model", recipe.when.model, MODELS.names), ("features", features, kinds), *methods]
+    named = [("method", method, known_methods) for method in recipe.methods]
+    if recipe.when.features is not None:
+        named.insert(0, ("features", model_and_weights(recipe.when.features)[0], kinds))
+    if recipe.when.model is not None:
+        named.insert(0, ("model", recipe.when.model, MODELS.names))
     for kind, name, known in named:
         # torchvision's models are listed in seconds, so they come last; a size in pixels is no part of a listed name
-        if name is not None and name not in known and not (kind != "method" and name in MODELS):
+        if name not in known and not (kind != "method" and name in MODELS):
             raise HashbenchError(f"{path}: {unknown(kind, name, known)}")
     return recipe
 

@@ -180,7 +180,8 @@ class SparseOutput:
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:  # noqa: ARG002
         """The counts of both searches; relevance is computed from the labels of the sets."""
-        database, test = (each.counts(progress=progress) for each in (self.among_items, self.among_queries))
+        database = self.among_items.counts(progress=progress)
+        test = self.among_queries.counts(progress=progress)
         distinct = None
         codes = self.among_items.codes
         query_codes = self.among_items.query_codes

@@ -26,8 +26,9 @@ UNKNOWN: MadeBy = MappingProxyType({})
 
 def made_by(device: torch.device, precision: str) -> dict[str, str]:
     """What the bits of a training depend on beside its settings: the code, PyTorch, the arithmetic, the processor."""
-    is_gpu = device.type == "cuda"
-    processor = torch.cuda.get_device_name(device) if is_gpu else " ".join(map(str, provenance.processor().values()))
+    processor = " ".join(map(str, provenance.processor().values()))
+    if device.type == "cuda":
+        processor = torch.cuda.get_device_name(device)
     return {
         "hashbench": f"{provenance.code().version} {provenance.sources()[:10]}",
         "PyTorch": str(torch.__version__),  # a type of its own, which no checkpoint can hold
@@ -55,7 +56,8 @@ def load(folder: Path, config: str, here: MadeBy = UNKNOWN) -> tuple[int, dict[s
     A note says where ``made_by`` of the training so far is another than ``here``: then its bits may be others.
     """
     paths = [path for path in (folder / FILE, folder / BEFORE) if path.exists()]
-    remedy = f"remove {'it' if len(paths) == 1 else f'{FILE} and {BEFORE}'} to start over"
+    files = "it" if len(paths) == 1 else f"{FILE} and {BEFORE}"
+    remedy = f"remove {files} to start over"
     for path in paths:
         try:
             content = read(path)

@@ -54,8 +54,10 @@ class Log:
 def read(folder: Path) -> list[dict[str, float]]:
     """The lines of metrics.jsonl; a last line that a killed process did not finish is left out."""
     path = folder / FILE
-    lines = []
-    for line in path.read_text().splitlines() if path.exists() else []:
+    lines = list[dict[str, float]]()
+    if not path.exists():
+        return lines
+    for line in path.read_text().splitlines():
         try:
             lines.append(json.loads(line))
         except (ValueError, RecursionError):

@@ -27,16 +27,18 @@ def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module |
     decay = settings.weight_decay
     hash_decay = decay if settings.hash_weight_decay is None else settings.hash_weight_decay
     groups: list[dict[str, Any]] = []
-    for layers, rate, bias_rate, own_decay in (
-        ([backbone], settings.backbone_lr, settings.bias_lr, decay),
-        (hash_layers, 1.0, settings.hash_bias_lr, hash_decay),
-        ([] if objective is None else [objective], settings.objective_lr, settings.hash_bias_lr, hash_decay),
-    ):
-        named = [each for layer in layers for each in layer.named_parameters()]
+    parts = [
+        (backbone, settings.backbone_lr, settings.bias_lr, decay),
+        (nn.ModuleList(hash_layers), 1.0, settings.hash_bias_lr, hash_decay),
+    ]
+    if objective is not None:
+        parts.append((objective, settings.objective_lr, settings.hash_bias_lr, hash_decay))
+    for module, rate, bias_rate, weight_decay in parts:
+        named = list(module.named_parameters())
         weights = [values for name, values in named if name.rpartition(".")[2] != "bias"]
         biases = [values for name, values in named if name.rpartition(".")[2] == "bias"]
-        bias_decay = own_decay if settings.decay_biases else 0.0
-        groups.append({"params": weights, "lr_multiplier": rate, "weight_decay": own_decay})
+        bias_decay = weight_decay if settings.decay_biases else 0.0
+        groups.append({"params": weights, "lr_multiplier": rate, "weight_decay": weight_decay})
         groups.append({"params": biases, "lr_multiplier": rate * bias_rate, "weight_decay": bias_decay})
     trained = [group for group in groups if group["params"]]
     # one kernel for a group of weights, where a GPU has them; a CPU sums in the order of the stored rows

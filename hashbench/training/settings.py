@@ -191,5 +191,7 @@ class PulseSettings(DeepSettings):
     @property
     def bins(self) -> int:
         """The number of bin widths between distance 0 and distance ``bits``."""
-        halved = self.bin_rule == "half" or (self.bin_rule == "released" and self.bits >= 32)
-        return self.n_bins or (max(1, self.bits // 2) if halved else self.bits)
+        if self.n_bins:
+            return self.n_bins
+        is_halved = self.bin_rule == "half" or (self.bin_rule == "released" and self.bits >= 32)
+        return max(1, self.bits // 2) if is_halved else self.bits

@@ -52,7 +52,7 @@ class Choice:
 def choices(search: Search) -> list[Choice]:
     """The choice of each method that has trials, the best first."""
     chosen = [_choice(search, method) for method in search.question.spaces if search.of_method(method)]
-    return sorted(chosen, key=lambda each: -each.score)
+    return sorted(chosen, key=lambda choice: -choice.score)
 
 
 @dataclass(frozen=True)
@@ -67,39 +67,46 @@ class OnDataset:
 
 def on_each_dataset(search: Search, method: str) -> list[OnDataset]:
     """How well one choice serves each data set of the ``search``; empty if there is one data set only."""
-    trials = search.of_method(method)
-    scores = {
-        number: {dataset: median(aps) for dataset, aps in _by_dataset(studies).items()}
-        for number, studies in in_common_studies(trials).items()
-    }
     datasets = search.question.datasets
     if len(datasets) < 2:
         return []
+    scores: dict[int, dict[str, float]] = {}
+    for number, studies in in_common_studies(search.of_method(method)).items():
+        medians = {dataset: median(aps) for dataset, aps in _by_dataset(studies).items()}
+        scores[number] = {dataset: medians.get(dataset, 0.0) for dataset in datasets}
 
-    def chosen_on(some: Sequence[str]) -> int:
-        return max(scores, key=lambda number: (mean(scores[number].get(each, 0.0) for each in some), -number))
+    def chosen_on(names: Sequence[str]) -> int:
+        return max(scores, key=lambda number: (mean(scores[number][name] for name in names), -number))
 
+    of_all = _choice(search, method).trial
     rows = []
     for dataset in datasets:
-        others = [each for each in datasets if each != dataset]
-        numbers = chosen_on([dataset]), _choice(search, method).trial, chosen_on(others)
-        rows.append(OnDataset(dataset, *(scores[number].get(dataset, 0.0) for number in numbers)))
+        others = [name for name in datasets if name != dataset]
+        numbers = chosen_on([dataset]), of_all, chosen_on(others)
+        rows.append(OnDataset(dataset, *(scores[number][dataset] for number in numbers)))
     return rows
 
 
 def _choice(search: Search, method: str) -> Choice:
     trials = search.of_method(method)
     most = max(map(len, trials.values()))
-    scores = {number: score_of(each) for number, each in trials.items() if len(each) == most}
+    scores = {number: score_of(studies) for number, studies in trials.items() if len(studies) == most}
     best = max(scores, key=lambda number: (scores[number], -number))
     by_study = [mean(values) for values in zip(*_by_dataset(trials[best]).values(), strict=False)]
     searched = trials[best][0].searched
     space = search.question.spaces[method]
     reasons = [trial.reason for studies in trials.values() for trial in studies if trial.reason is not None]
-    failure = reasons[0] if reasons and not scores[best] else None
+    failure = None
+    if reasons and not scores[best]:
+        failure = reasons[0]
     of_space = _of_space(trials)
     n_failed = sum(any(trial.study == 0 and trial.reason for trial in studies) for studies in of_space.values())
-    edges = at_edge(space, searched) if failure is None and best != DEFAULTS else {}
+    edges: dict[str, End] = {}
+    if failure is None and best != DEFAULTS:
+        edges = at_edge(space, searched)
+    search_again = [f"{key} = {searched[key]} is at the {end} end of {space[key]}" for key, end in edges.items()]
+    if n_failed > MOST_FAILED * len(of_space):
+        search_again.insert(0, f"{n_failed} of {len(of_space)} trials failed")
     return Choice(
         method=method,
         trial=best,
@@ -110,10 +117,7 @@ def _choice(search: Search, method: str) -> Choice:
         n_trials=len(of_space),
         n_failed=n_failed,
         edges=edges,
-        search_again=[
-            *([f"{n_failed} of {len(of_space)} trials failed"] if n_failed > MOST_FAILED * len(of_space) else []),
-            *(f"{key} = {searched[key]} is at the {end} end of {space[key]}" for key, end in edges.items()),
-        ],
+        search_again=search_again,
         failure=failure,
         metric=search.question.metric,
     )
@@ -194,18 +198,19 @@ def importance(search: Search, method: str) -> dict[str, float]:
     space = search.question.spaces[method]
     alike = in_common_studies(_of_space(search.of_method(method)))
     trials = [studies for studies in alike.values() if all(trial.score is not None for trial in studies)]
-    scores = np.array([score_of(each) for each in trials])
+    scores = np.array([score_of(studies) for studies in trials])
     if len(trials) < FEWEST or not np.ptp(scores):
         return {}
-    return {key: _explained(of, [each[0].searched[key] for each in trials], scores) for key, of in space.items()}
+    points = [studies[0].searched for studies in trials]
+    return {key: _explained(part, [point[key] for point in points], scores) for key, part in space.items()}
 
 
-def _explained(of: Range | Choices, values: Sequence[Setting], scores: Floats) -> float:
-    if isinstance(of, Choices):
-        known = [value for value in of.choices if value in values]
-        columns = np.array([[value == each for each in known] for value in values], np.float64)
+def _explained(part: Range | Choices, values: Sequence[Setting], scores: Floats) -> float:
+    if isinstance(part, Choices):
+        known = [choice for choice in part.choices if choice in values]
+        columns = np.array([[value == choice for choice in known] for value in values], np.float64)
     else:
-        columns = np.vander([of.share(value) for value in values], 3)
+        columns = np.vander([part.share(value) for value in values], 3)
     left = scores - columns @ np.linalg.lstsq(columns, scores, rcond=None)[0]
     n = len(scores)
     n_free = columns.shape[1] - 1

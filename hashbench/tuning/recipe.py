@@ -81,10 +81,16 @@ def _key(line: str) -> str | None:
 
 def _inherited(tuned: Tuned | None, choice: Choice) -> list[str]:
     """The lines of the settings that the method has from a recipe that this one extends, and that are not chosen."""
-    others = {} if tuned is None else {k: p for k, p in tuned.parameters.items() if k not in choice.searched}
-    tables: dict[str, dict[str, Any]] = {key: each.model_dump(exclude_defaults=True) for key, each in others.items()}
-    lines = [f"{key} = {toml_value(table)}" for key, table in tables.items()]
-    return [*([f"why = {toml_value(tuned.why)}"] if lines and tuned and tuned.why else []), *lines]
+    lines = list[str]()
+    if tuned is None:
+        return lines
+    for key, parameter in tuned.parameters.items():
+        if key not in choice.searched:
+            table: dict[str, Any] = parameter.model_dump(exclude_defaults=True)
+            lines.append(f"{key} = {toml_value(table)}")
+    if lines and tuned.why:
+        lines.insert(0, f"why = {toml_value(tuned.why)}")
+    return lines
 
 
 def put_into_recipe(name: str, choices: Sequence[Choice], search: str, *, write: bool) -> list[str]:

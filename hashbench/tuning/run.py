@@ -43,9 +43,9 @@ def missing(search: Search, methods: Sequence[str], n: int, n_studies: int, *, r
     for method in methods:
         ended = search.of_method(method)
         trials = list(search.question.trials(method, n, n_studies, ended))
-        first = _missing_of(search, [each for each in trials if each[0].study == 0], retry=retry)
+        first = _missing_of(search, [(trial, run) for trial, run in trials if trial.study == 0], retry=retry)
         best = finalists({number: studies for number, studies in ended.items() if number <= n})
-        others = [each for each in trials if each[0].study > 0 and each[0].trial in best]
+        others = [(trial, run) for trial, run in trials if trial.study > 0 and trial.trial in best]
         needed += first or _missing_of(search, others, retry=retry)
     return needed
 
@@ -59,14 +59,15 @@ def n_needed(question: Question, methods: Sequence[str], n: int, n_studies: int)
 
 def n_ended(search: Search, methods: Sequence[str], n: int, n_studies: int, *, retry: bool) -> int:
     """The number of these runs that have ended (``retry``: and not failed)."""
-    n_found = 0
+    n_counted = 0
     for method in methods:
         trials = {number: studies for number, studies in search.of_method(method).items() if number <= n}
         best = finalists(trials)
         for number, studies in trials.items():
-            counted = [each for each in studies if each.study == 0 or (number in best and each.study < n_studies)]
-            n_found += sum(not (retry and each.reason is not None) for each in counted)
-    return n_found
+            for trial in studies:
+                is_needed = trial.study == 0 or (number in best and trial.study < n_studies)
+                n_counted += is_needed and not (retry and trial.reason is not None)
+    return n_counted
 
 
 def _missing_of(search: Search, trials: Sequence[tuple[Trial, Run]], *, retry: bool) -> list[tuple[Trial, Run]]:
@@ -92,7 +93,8 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
     store = Store(folder)
     with locked(folder / "lock", wait=False, busy=f"{folder}: another process does this search: give another --name"):
         if (now := Search.load(search.name)) is not None:  # another process may have added trials meanwhile
-            todo = [each for each in todo if now.trials.get(each[0].key) == search.trials.get(each[0].key)]
+            before = search.trials
+            todo = [(trial, run) for trial, run in todo if now.trials.get(trial.key) == before.get(trial.key)]
             spaces = {**now.question.spaces, **search.question.spaces}
             search = Search(search.name, search.question.model_copy(update={"spaces": spaces}), now.trials)
         _require_data([run for _, run in todo], options)

@@ -53,16 +53,20 @@ def space_of(run: Run) -> Space:
     of_all = load(_SharedSpace, paths.shipped() / "experiments" / SHARED)
     are_images = run.card.kind == "images" and run.settings.features == PIXELS
     if isinstance(run.settings, DeepSettings):
-        shared = {**of_all.search, **(of_all.adam if run.settings.optimiser == "adam" else {})}
-        shared |= {} if are_images else of_all.vectors  # a network has its own way to prepare images
+        shared |= of_all.search
+        if run.settings.optimiser == "adam":
+            shared |= of_all.adam
+        if not are_images:  # a network has its own way to prepare images
+            shared |= of_all.vectors
     elif "normalise" in kind.model_fields:
         shared = of_all.vectors
     for key in {**shared, **own_space}:
-        place = f"{method_path(method) if key in own_space else SHARED}: search"
+        place = method_path(method) if key in own_space else SHARED
         if key in GIVEN:
-            raise HashbenchError(f"{place}: {key} is what a search is given, with --{key} or --set, and never searches")
+            fault = f"{key} is what a search is given, with --{key} or --set, and never searches"
+            raise HashbenchError(f"{place}: search: {fault}")
         if key not in kind.model_fields:
-            raise HashbenchError(f"{place}: {unknown(f'setting of {method}', key, kind.model_fields)}")
+            raise HashbenchError(f"{place}: search: {unknown(f'setting of {method}', key, kind.model_fields)}")
     return {**shared, **own_space}
 
 
@@ -95,10 +99,13 @@ class Question(Strict):
 
     def given(self, method: str, dataset: str | None = None) -> dict[str, Setting]:
         """The ``settings`` that the method has; of a shallow one the form of its hash functions is the model."""
+        given = dict(self.settings)
+        if "model" in given:
+            given.setdefault(FORM, given["model"])
+        if dataset in self.fewer_bits:
+            given["bits"] = self.fewer_bits[dataset]
         fields = METHODS.get(method).settings.model_fields
-        form = {FORM: self.settings["model"]} if "model" in self.settings and FORM in fields else {}
-        bits = {"bits": self.fewer_bits[dataset]} if dataset in self.fewer_bits else {}
-        return {key: value for key, value in {**form, **self.settings, **bits}.items() if key in fields}
+        return {key: value for key, value in given.items() if key in fields}
 
     def run(self, method: str, searched: Mapping[str, Setting], dataset: str, study: int) -> Run:
         """The run that a trial is: ``study`` is its seed, and decides which queries are held out."""
@@ -191,10 +198,14 @@ class Trial(Strict):
         if score is None:
             return self._with(reason="no query has a relevant item in the database")
         seconds = None if row.seconds is None else round(sum(row.seconds.model_dump().values()), 2)
-        maker = {"processor": processor_of(row), "code": row.code.model_dump(), "utc": row.utc, "seconds": seconds}
-        is_ap = metric == METRIC
-        histogram = row.artefacts.get("histogram")
-        return self._with(ap=score if is_ap else None, value=None if is_ap else score, histogram=histogram, **maker)
+        return self._with(
+            **{"ap" if metric == METRIC else "value": score},
+            histogram=row.artefacts.get("histogram"),
+            processor=processor_of(row),
+            code=row.code.model_dump(),
+            utc=row.utc,
+            seconds=seconds,
+        )
 
     def numbered(self, number: int) -> "Trial":
         """The same result as that of another trial with the same settings."""
@@ -230,7 +241,10 @@ class Search:
         trials: dict[Key, Trial] = {}
         for n, line in enumerate(lines, 2):
             trial: Trial = _read(Trial, line, f"{path}:{n}")
-            if fault := question.fault_of(trial) or ("it is there twice" if trial.key in trials else None):
+            fault = question.fault_of(trial)
+            if fault is None and trial.key in trials:
+                fault = "it is there twice"
+            if fault is not None:
                 raise HashbenchError(f"{path}:{n}: trial {trial.trial} of {trial.method}: {fault}: {REMEDY}")
             trials[trial.key] = trial
         return Search(name, question, trials)

@@ -4,15 +4,13 @@ import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from support import sparse_oracles
-from typer.testing import CliRunner
+from support.command_line import call
 
 from hashbench import metrics
-from hashbench.cli._app import main
 from hashbench.contract import TrainingData
 from hashbench.foundation.config import Setting
 from hashbench.foundation.errors import HashbenchError
@@ -222,36 +220,31 @@ def test_the_first_classes_are_all_that_a_run_sees(store: Store) -> None:
         open_data(cell("exhaustive_search", n_classes=11))
 
 
-def run_command(*arguments: object) -> str:
-    import typer
-
-    import hashbench.cli.encode as encode
-    import hashbench.cli.index as index
-
-    apps: dict[str, Any] = {"encode": typer.Typer(), "index": index.app}
-    apps["encode"].command()(encode.command)
-    name, *rest = map(str, arguments)
-    result = CliRunner().invoke(apps[name], rest, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
-
-
 def test_what_encode_writes_can_be_indexed_and_asked(
-    store: Store, rows: dict[str, Row], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    rows: dict[str, Row],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    def printed_by(*arguments: object) -> str:
+        status, printed, _ = call(capsys, *arguments)
+        assert status == 0
+        return printed
+
     monkeypatch.setenv("HASHBENCH_RESULTS", str(store.folder))
     row = rows["sparse_hash"]
     items = tmp_path / "items.npz"
-    printed = run_command("encode", row.run, "--out", items, "--device", "cpu").split()
+    printed = printed_by("encode", row.run, "--out", items, "--device", "cpu").split()
     assert printed == [str(items), str(tmp_path / "items-queries.npz")]
-    run_command("index", "build", items, "--embeddings", items, "--k", 2, "--out", tmp_path / "index.h5")
-    actual = json.loads(run_command("index", "query", tmp_path / "index.h5", printed[1], "--top", 1, "--json"))
+    printed_by("index", "build", items, "--embeddings", items, "--k", 2, "--out", tmp_path / "index.h5")
+    actual = json.loads(printed_by("index", "query", tmp_path / "index.h5", printed[1], "--top", 1, "--json"))
     suf = row.metrics["suf"].mean
     assert suf is not None
     assert actual["suf"] == pytest.approx(suf)
     itself = np.zeros((3, 8, 8, 1), np.uint8)
     np.save(tmp_path / "own.npy", itself)
-    run_command("encode", row.run, tmp_path / "own.npy", "--out", tmp_path / "own.npz", "--device", "cpu")
+    printed_by("encode", row.run, tmp_path / "own.npy", "--out", tmp_path / "own.npz", "--device", "cpu")
     with np.load(tmp_path / "own.npz") as written:
         assert {name: written[name].shape for name in ("activations", "embeddings", "names")} == {
             "activations": (3, 8),
@@ -264,10 +257,9 @@ def test_a_search_among_sparse_codes_is_refused(
     store: Store, rows: dict[str, Row], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HASHBENCH_RESULTS", str(store.folder))
-    with pytest.raises(SystemExit) as caught:
-        main(["search", rows["sparse_th"].run])
-    assert caught.value.code == 2
-    assert "its codes are not binary; hashbench encode and hashbench index search them" in capsys.readouterr().err
+    status, _, error = call(capsys, "search", rows["sparse_th"].run)
+    assert status == 2
+    assert "its codes are not binary; hashbench encode and hashbench index search them" in error
 
 
 def test_a_base_of_another_kind_is_refused(tmp_path: Path) -> None:

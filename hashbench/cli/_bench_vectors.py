@@ -10,9 +10,9 @@ from hashbench.cli import run
 from hashbench.cli._command import Answer
 from hashbench.cli.catalogue import card_of
 from hashbench.datasets.card import Card, cards, load_card
+from hashbench.datasets.custom.add import remove
+from hashbench.datasets.custom.of_file import card_of_file, file_to_encode, with_k
 from hashbench.datasets.neighbours import stored_neighbours
-from hashbench.datasets.own.add import remove
-from hashbench.datasets.own.of_file import card_of_file, file_to_encode, with_k
 from hashbench.figures import drawing_of_vectors, preview
 from hashbench.foundation import paths, provenance
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted

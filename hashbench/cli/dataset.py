@@ -9,9 +9,9 @@ from typer import Argument, Option
 
 from hashbench.cli._command import Commands, lines
 from hashbench.datasets.card import Card
-from hashbench.datasets.own import add as own
-from hashbench.datasets.own.add import remove as remove_data
-from hashbench.datasets.own.data import FileOptions, OwnData, Rule
+from hashbench.datasets.custom import add as own
+from hashbench.datasets.custom.add import remove as remove_data
+from hashbench.datasets.custom.data import CustomData, FileOptions, Rule
 from hashbench.datasets.store import path_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
@@ -127,7 +127,7 @@ def _whole_folder(network: str | None) -> str | None:
     return f"{kind}{colon}{Path(folder).resolve()}" if folder and Path(folder).is_dir() else network
 
 
-def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, Text]]:
+def _facts(card: Card, data: CustomData) -> Iterator[tuple[str, Text]]:
     ((protocol, rule),) = card.protocols.items()
     shape, kind = card.item_shape, "images" if data.is_images else "features"
     yield card.name, f"{card.n_items:,} {kind} of {' x '.join(map(str, shape))}"
@@ -141,7 +141,7 @@ def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, Text]]:
     sizes = f"{rule.n_queries:,} queries, {rule.n_database:,} in the database, {rule.n_train:,} to train"
     yield "protocol", f"{protocol}: {rule.title}: {sizes}"
     yield "data", (Code(str(path_of(card))),)
-    yield "card", (Code(f"{paths.own_cards() / card.name}.toml"),)
+    yield "card", (Code(f"{paths.custom_cards() / card.name}.toml"),)
     train = f"hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(shape))}"
     yield "next", (Code(f"hashbench bench {card.name}" if card.labels == "none" else train),)
 

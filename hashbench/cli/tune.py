@@ -173,12 +173,12 @@ def question_of(
         card.protocol(protocol)
     vectors = [card for card in datasets if card.kind == "features" and "features" not in given]
     numbers = {card.name: math.prod(card.item_shape) for card in vectors}  # an item has
-    own = {"model": "linear"} if any(card.own for card in datasets) else {}
+    own = {"model": "linear"} if any(card.custom for card in datasets) else {}
     given = {"bits": BITS if len(datasets) > 1 else min([BITS, *numbers.values()]), **own, **given}
     fewer = {name: n for name, n in numbers.items() if n < int(given["bits"])} if len(datasets) > 1 else {}
     of_recipe = None if recipe is None else canonical(recipe)
     left_out = {card.name: shown_protocols(card, str(protocol)) for card in datasets}
-    splits = 1 if any(card.own for card in datasets) else N_SPLITS  # of the user's own data tables show one
+    splits = 1 if any(card.custom for card in datasets) else N_SPLITS  # of a custom data set tables show one
     what: dict[str, Any] = {"protocol": str(protocol), "left_out": left_out, "splits": splits, "recipe": of_recipe}
     what["metric"] = str(NamedMetric.parse(metric))
     found = Question(**what, settings=given, fewer_bits=fewer, spaces={})
@@ -190,7 +190,7 @@ def question_of(
             require_use(of_recipe, usual)
         fixed = {*given, *([FORM] if "model" in given else [])}
         spaces[method] = {key: of for key, of in space_of(usual).items() if key not in fixed}
-    if len(features) == 1 and all(card.own and card.kind == "images" for card in datasets):
+    if len(features) == 1 and all(card.custom and card.kind == "images" for card in datasets):
         given = {**given, "features": features.pop()}  # by default of the data: said here, so that every output says it
     return found.model_copy(update={"spaces": spaces, "settings": given})
 

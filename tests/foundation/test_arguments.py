@@ -14,7 +14,7 @@ from hashbench.foundation.errors import HashbenchError
 CODES = np.eye(4)
 IDS = np.arange(4)
 NEEDED: dict[str, dict[str, Any]] = {
-    "score": {"query_codes": CODES, "database_codes": CODES, "query_labels": IDS, "database_labels": IDS},
+    "score": {"query_codes": CODES, "database_codes": CODES.copy(), "query_labels": IDS, "database_labels": IDS},
     "train": {"method": "itq", "dataset": "digits", "lr": 0.1},
     "load": {"run": "digits-s1-itq"},
     "rows": {},

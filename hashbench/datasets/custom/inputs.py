@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray, regrouped
+from hashbench.datasets.custom.expected import note_if_dark, require_range, require_shape
+from hashbench.datasets.custom.files import find
 from hashbench.datasets.images import SUFFIXES, decode, is_image
-from hashbench.datasets.own.expected import note_if_dark, require_range, require_shape
-from hashbench.datasets.own.files import find
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar

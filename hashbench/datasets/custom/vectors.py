@@ -114,10 +114,10 @@ def _arrays(
     pair = next((keys for keys in PAIRS if by_name.keys() >= set(keys)), None)
     if pair is not None and len(paths) == 1 and options.items is None:
         stored = [arrays[by_name[key]]() for key in pair]
+        if neighbours is None:
+            neighbours = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
     else:
         stored = [_vectors_in(path, options.items) for path in paths]
-    if neighbours is None and len(stored) == 2 and len(paths) == 1:
-        neighbours = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
     attributes = {}
     if paths[0].suffix.lower() in (".h5", ".hdf5"):
         attributes = attributes_of(paths[0])

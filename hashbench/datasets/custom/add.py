@@ -8,7 +8,7 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +81,8 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> CustomData:
     if len(set(kinds)) > 1:
         raise HashbenchError(f"{paths[1]}: the queries are of another kind than {paths[0]}: two folders, or two files")
     what, useless = KINDS[kinds[0]]
-    for name in useless.split():
-        if getattr(options, name) is not None:
+    for name, value in asdict(options).items():
+        if name in useless.split() and value is not None:
             raise HashbenchError(f"--{name} cannot be combined with {what}")
     if kinds[0] == "table":
         return files.read_text(paths, options.labels, options.header)

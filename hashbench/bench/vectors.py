@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hashbench.bench.declared import HEAD
 from hashbench.datasets.card import Card, cards, load_card
+from hashbench.datasets.custom.add import remove
+from hashbench.datasets.custom.of_file import card_of_file, file_to_encode, with_k
 from hashbench.datasets.neighbours import stored_neighbours
-from hashbench.datasets.own.add import remove
-from hashbench.datasets.own.of_file import card_of_file, file_to_encode, with_k
 from hashbench.figures import drawing_of_vectors, preview
 from hashbench.foundation import paths, provenance
 from hashbench.foundation.errors import CheckFailed, HashbenchError, counted

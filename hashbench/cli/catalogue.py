@@ -227,7 +227,7 @@ def _files_in(folder: str) -> Callable[[], Iterable[str]]:
 
 
 def _cards_here() -> Iterable[str]:
-    return {**paths.entries("datasets"), **paths.toml_files([paths.own_cards()])}
+    return {**paths.entries("datasets"), **paths.toml_files([paths.custom_cards()])}
 
 
 CONVENTIONS = "evaluation.conventions:CONVENTIONS"

@@ -1,4 +1,4 @@
-"""``hashbench dataset add``: data of your own as a data set."""
+"""``hashbench dataset add``: data of your own as a custom data set."""
 
 import re
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from typer import Argument, Option
 
 from hashbench.cli._command import Commands
 from hashbench.datasets.card import Card
-from hashbench.datasets.own import add as own
-from hashbench.datasets.own.data import FileOptions, OwnData, Rule
+from hashbench.datasets.custom import add as custom
+from hashbench.datasets.custom.data import CustomData, FileOptions, Rule
 from hashbench.datasets.store import path_of
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
@@ -88,15 +88,15 @@ def add(
     n_train, train_per_class = _number("--train", train)
     given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
     rule = Rule(queries_per_class, train_per_class, n_queries, n_train, seed, given)
-    own.require_name(name, replace=replace)  # before the data are read
+    custom.require_name(name, replace=replace)  # before the data are read
     options = FileOptions(
         items, _whole_path(labels), size, header, value_max, metric, _whole_path(neighbours), _whole_folder(embed)
     )
-    data = own.open_data([each for each in (path, query_path) if each is not None], options)
-    card = own.add(name, data, rule, options, replace=replace)
+    data = custom.open_data([each for each in (path, query_path) if each is not None], options)
+    card = custom.add(name, data, rule, options, replace=replace)
     warnings = []
     if card.labels == "none":
-        warnings = own.warnings_of(card)
+        warnings = custom.warnings_of(card)
     for line in [*data.notes, *warnings]:
         note(f"note: {line}")
     if data.is_images and path.is_file() and (largest := next(data.blocks()).max()) <= value_max // 4:
@@ -140,7 +140,7 @@ def _whole_folder(network: str | None) -> str | None:
     return f"{kind}{colon}{Path(folder).resolve()}" if folder and Path(folder).is_dir() else network
 
 
-def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, Text]]:
+def _facts(card: Card, data: CustomData) -> Iterator[tuple[str, Text]]:
     ((protocol, rule),) = card.protocols.items()
     shape, kind = card.item_shape, "images" if data.is_images else "features"
     yield card.name, f"{card.n_items:,} {kind} of {' x '.join(map(str, shape))}"
@@ -154,6 +154,6 @@ def _facts(card: Card, data: OwnData) -> Iterator[tuple[str, Text]]:
     sizes = f"{rule.n_queries:,} queries, {rule.n_database:,} in the database, {rule.n_train:,} to train"
     yield "protocol", f"{protocol}: {rule.title}: {sizes}"
     yield "data", (Code(str(path_of(card))),)
-    yield "card", (Code(f"{paths.own_cards() / card.name}.toml"),)
+    yield "card", (Code(f"{paths.custom_cards() / card.name}.toml"),)
     train = f"hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(shape))}"
     yield "next", (Code(f"hashbench bench {card.name}" if card.labels == "none" else train),)

@@ -9,7 +9,7 @@ from typer import Argument, Context, Option
 from hashbench.cli._command import lines
 from hashbench.cli._options import Device, program
 from hashbench.cli.catalogue import complete
-from hashbench.datasets.own import inputs
+from hashbench.datasets.custom import inputs
 from hashbench.export.load import load
 from hashbench.foundation.files import require_apart, require_output
 from hashbench.runs.data import open_data, own_rows

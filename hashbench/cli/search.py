@@ -14,7 +14,7 @@ from hashbench.codes import Codes, binarize, search
 from hashbench.codes.files import Explicit, file_meant, load_codes, parted
 from hashbench.codes.search import SearchResult
 from hashbench.contract import BinaryHasher
-from hashbench.datasets.own import inputs
+from hashbench.datasets.custom import inputs
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import require_apart, require_output, write_arrays
 from hashbench.runs.data import own_rows

@@ -124,7 +124,7 @@ def _check_epochs(run: Run, eval_every: int, track: str | None) -> None:
 
 def _notes(run: Run, given: dict[str, Setting]) -> Iterator[str]:
     """What a user should know of features and network: nobody named them, or the settings were made for others."""
-    if run.card.own and run.card.kind == "images" and "features" not in given and run.settings.features != PIXELS:
+    if run.card.custom and run.card.kind == "images" and "features" not in given and run.settings.features != PIXELS:
         other = "--set features=pixels takes the pixels"
         yield f"the images of {run.card.name} are hashed by their features {run.settings.features}: {other}"
     if (model := getattr(run.settings, "model", None)) is None or model not in MODELS:

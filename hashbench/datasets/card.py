@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import AliasChoices, Field, StringConstraints, field_validator, model_validator
 
 from hashbench.datasets.protocol import DRAWS, HELD_OUT, AnyProtocol, Count, HeldOut, Positive, Protocol, Sha256
 from hashbench.foundation import paths
@@ -87,7 +87,8 @@ class Card(Strict):
 
     name: str
     title: str
-    own: bool = False  # stored by ``hashbench dataset add NAME``
+    # stored by ``hashbench dataset add NAME``; cards of before December 2026 call it own
+    custom: bool = Field(False, validation_alias=AliasChoices("custom", "own"))
     made_from: str = ""  # the arguments of that command
     citation: str = ""  # keys of experiments/papers.toml
     licence: str = ""
@@ -134,9 +135,9 @@ class Card(Strict):
 
     def _faults(self) -> Iterator[str]:
         is_image = self.kind == "images"
-        if self.own and (self.embedded or self.sources or self.reader):
-            yield "own data have no sources and no reader: hashbench dataset add stored them"
-        if not self.own and self.embedded == bool(self.sources):
+        if self.custom and (self.embedded or self.sources or self.reader):
+            yield "a custom data set has no sources and no reader: hashbench dataset add stored it"
+        if not self.custom and self.embedded == bool(self.sources):
             yield "an embedded data set has no sources, any other has at least one"
         if is_image != (len(self.item_shape) == 3):
             yield "images have item_shape [height, width, channels], features [d]"
@@ -168,7 +169,7 @@ class Card(Strict):
     @property
     def how_to_get(self) -> str:
         """The command that stores the data set on this machine."""
-        if self.own:
+        if self.custom:
             return f"hashbench dataset add {self.name} {self.made_from} --replace"
         return f"hashbench download {self.name}"
 
@@ -214,7 +215,7 @@ def cards() -> list[str]:
 def card_files() -> dict[str, Path]:
     """The card of each data set by name: from the named root, else the user's own, else the shipped one."""
     *named, shipped = (root / "datasets" for root in paths.roots())
-    return paths.toml_files([*named, paths.own_cards(), shipped])
+    return paths.toml_files([*named, paths.custom_cards(), shipped])
 
 
 @read_once
@@ -228,7 +229,7 @@ def load_card(name: str) -> Card:
     if "name" in values:
         raise HashbenchError(f"{files[stem]}: unknown key 'name': a data set has the name of its file")
     card = parse(Card, {**values, "name": stem}, str(files[stem]))
-    if card.own:  # they need none of these
+    if card.custom:  # they need none of these
         return card
     missing = [key for key in ("citation", "licence", "homepage", "reader") if key not in card.model_fields_set]
     for rule, protocol in card.protocols.items():

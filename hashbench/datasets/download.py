@@ -29,8 +29,8 @@ def download(card: Card, from_dir: Path | None = None, *, labels_only: bool = Fa
         return None
     if (stored := _stored(card, labels_only)) is not None:
         return stored
-    if card.own:
-        raise HashbenchError(f"{card.name}: your own data, which are not downloaded: run {card.how_to_get}")
+    if card.custom:
+        raise HashbenchError(f"{card.name}: a custom data set, which is not downloaded: run {card.how_to_get}")
     folder = store.path_of(card).parent
     require_writable(folder, instead="--data")
     with folder_lock(folder):

@@ -71,7 +71,7 @@ def dataset_status(card: Card) -> DatasetStatus:
 
 def download_steps(card: Card) -> list[str]:
     """The steps to get the data set: one command if every source can be downloaded by a program."""
-    if card.own:
+    if card.custom:
         return [card.how_to_get]
     by_hand: list[str] = []
     for source in card.sources:

@@ -68,7 +68,7 @@ def open_dataset(card: Card) -> Dataset:
     if card.embedded:
         return _embedded(card)
     path = path_of(card)
-    if not path.is_file() and card.own:
+    if not path.is_file() and card.custom:
         raise HashbenchError(f"{path}: the data of {card.name} are gone: run {card.how_to_get}")
     if not path.is_file():
         raise HashbenchError(f"{card.name} is not downloaded: run hashbench download {card.name} (or --from-dir DIR)")

@@ -132,7 +132,7 @@ def require_stated(card: Card, labels: Labels, content: str | None) -> None:
     """Raises ValueError unless the labels, and the checksum of the ``content`` if there is any, are as stated."""
     if len(labels) != card.n_items:
         raise ValueError(f"{len(labels)} items; the card states {card.n_items}")
-    lowest = -1 if card.own else 0  # -1: an item without a class
+    lowest = -1 if card.custom else 0  # -1: an item without a class
     highest = card.n_classes - 1
     if labels.ndim == 2:
         highest = 1

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import Field, field_validator
 
 from hashbench.codes import MAX_BITS
-from hashbench.datasets.own.expected import BYTE_MAX
+from hashbench.datasets.custom.expected import BYTE_MAX
 from hashbench.foundation.config import Strict, Text, json_object, parse, read_text
 from hashbench.foundation.errors import HashbenchError, printable, retold, unknown
 from hashbench.foundation.files import file_sha256

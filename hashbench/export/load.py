@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
-from hashbench.datasets.own.encoder import Encoder, ItemForm
-from hashbench.datasets.own.expected import of_unit_norm
+from hashbench.datasets.custom.encoder import Encoder, ItemForm
+from hashbench.datasets.custom.expected import of_unit_norm
 from hashbench.export import description as descriptions
 from hashbench.export import script
 from hashbench.export.description import Description

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from hashbench.datasets.own.expected import BYTE_MAX, ROUNDING
+from hashbench.datasets.custom.expected import BYTE_MAX, ROUNDING
 from hashbench.export.description import Input
 from hashbench.foundation.files import file_sha256
 from hashbench.steps import LARGEST

@@ -125,7 +125,7 @@ def data() -> Path:
     return Path(platformdirs.user_cache_dir("hashbench", appauthor=False))
 
 
-def own_cards() -> Path:
+def custom_cards() -> Path:
     """The folder of the cards that ``hashbench dataset add`` writes, inside the data folder."""
     return data() / "cards"
 

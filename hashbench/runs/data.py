@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hashbench.contract import PIXELS, Hasher, ItemRows, SearchItems, TrainingData
 from hashbench.datasets.card import Card
-from hashbench.datasets.own.expected import of_unit_norm
+from hashbench.datasets.custom.expected import of_unit_norm
 from hashbench.datasets.protocol import Neighbours, Percentiles, Protocol
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
 from hashbench.datasets.split import Split, of_first_classes, split

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
 from hashbench.contract import BLOCK_BYTES, WHOLE_BATCHES, BinaryHasher, Hasher, save_own_codes
+from hashbench.datasets.custom import inputs
+from hashbench.datasets.custom.encoder import Encoder, ItemForm
 from hashbench.datasets.images import is_image
-from hashbench.datasets.own import inputs
-from hashbench.datasets.own.encoder import Encoder, ItemForm
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic
 from hashbench.foundation.progress import bar

@@ -127,7 +127,7 @@ def _working_files(folder: Path) -> list[Path]:
 
 def _data_files(spec: Run) -> Iterator[Path]:
     card = spec.card
-    yield paths.own_cards() / f"{card.name}.toml"  # there is one if the data set is the user's own
+    yield paths.custom_cards() / f"{card.name}.toml"  # there is one if the data set is the user's own
     if not card.embedded:
         yield path_of(card)
     features = {spec.settings.features, spec.protocol.compared_features} - {None, PIXELS}

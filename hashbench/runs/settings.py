@@ -259,7 +259,7 @@ def sourced(
 
 def names_of_data(card: Card) -> dict[str, str]:
     """The names of a run that its data set decides: the ``kind``, images or features, and whether it is CUSTOM."""
-    return {"kind": card.kind, CUSTOM: "yes"} if card.own else {"kind": card.kind}
+    return {"kind": card.kind, CUSTOM: "yes"} if card.custom else {"kind": card.kind}
 
 
 def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from hashbench.codes import Codes, binarize
-from hashbench.datasets.own.encoder import Encoder, ItemForm
+from hashbench.datasets.custom.encoder import Encoder, ItemForm
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.config import Setting, json_object, parse
 from hashbench.foundation.errors import HashbenchError, retold

@@ -44,7 +44,7 @@ def question_of(
     for card in datasets:
         protocol = card.protocol_name(protocol)
         card.protocol(protocol)
-    is_custom = any(card.own for card in datasets)
+    is_custom = any(card.custom for card in datasets)
     if is_custom:
         settings = {"model": "linear", **settings}
     settings = {"bits": _usual_bits(datasets, settings), **settings}
@@ -67,7 +67,7 @@ def question_of(
         if recipe is not None:
             require_use(recipe, run)
         spaces[method] = {key: values for key, values in space_of(run).items() if key not in fixed}
-    if len(features) == 1 and all(card.own and card.kind == "images" for card in datasets):
+    if len(features) == 1 and all(card.custom and card.kind == "images" for card in datasets):
         settings = {**settings, "features": features.pop()}  # the data's default: stated, so that every output has it
     return question.model_copy(update={"spaces": spaces, "settings": settings})
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.command_line import call
 
-from hashbench.datasets.own.add import remove
+from hashbench.datasets.custom.add import remove
 
 Call = Callable[..., tuple[int, str, str]]
 RNG = np.random.default_rng(3)

@@ -19,7 +19,7 @@ from support.limits import file_size_limit
 
 from hashbench.datasets import store
 from hashbench.datasets.card import cards, load_card
-from hashbench.datasets.own import add
+from hashbench.datasets.custom import add
 from hashbench.datasets.split import split
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
@@ -85,7 +85,7 @@ def test_a_folder_is_added_with_one_command(flowers: Path, hashbench: Call) -> N
     )
     card, data = load_card("my-flowers"), store.verify(load_card("my_flowers"))
     assert (card.class_names, card.class_counts) == (list(CLASSES), [10, 10, 10])
-    assert (card.own, card.citation, card.licence, card.sources) == (True, "", "", [])
+    assert (card.custom, card.citation, card.licence, card.sources) == (True, "", "", [])
     assert card.content_sha256 == data.sha256
     assert card.protocols["own"].ids_sha256 == split(data.labels, card.protocols["own"], "my_flowers", "own").sha256
     files = sorted(path for path in flowers.rglob("*.png"))
@@ -115,7 +115,7 @@ def test_then_everything_works_as_for_any_other_from_any_folder(
     assert hashbench("features", "flowers", "--model", "pixels")[0] == 0
     assert hashbench("search", row["run"], "--out", "near.npz")[0] == 0
     code, out, _ = hashbench("list", "datasets")
-    assert re.search(r"^flowers +own data, from flowers \[own\]$", out, re.MULTILINE)
+    assert re.search(r"^flowers +custom data set, from flowers \[own\]$", out, re.MULTILINE)
     code, out, _ = hashbench("doctor")
     assert re.search(r"^flowers +30 items, .*, the checksum that the card states$", out, re.MULTILINE)
 
@@ -283,7 +283,7 @@ def refused(hashbench: Call, message: str, *arguments: object, name: str = "own"
     assert message in err
     assert cards() == known
     left = {path.name for path in paths.data().rglob("*") if path.is_file()} - {".lock"}
-    assert left == {f"{each}.{end}" for each in known if load_card(each).own for end in ("toml", "h5")}
+    assert left == {f"{each}.{end}" for each in known if load_card(each).custom for end in ("toml", "h5")}
 
 
 def test_a_name_is_taken_or_odd(flowers: Path, hashbench: Call) -> None:
@@ -581,11 +581,11 @@ def test_a_killed_add_does_not_stop_the_next(flowers: Path, hashbench: Call) -> 
     folder.mkdir(parents=True)
     (folder / "own.h5").write_bytes(b"of a process that was killed before it wrote the card")
     (folder / ".own.h5.abc.part").write_bytes(b"half")
-    (paths.own_cards()).mkdir()
-    (paths.own_cards() / ".own.toml.abc.part").write_text("half")
+    (paths.custom_cards()).mkdir()
+    (paths.custom_cards() / ".own.toml.abc.part").write_text("half")
     assert hashbench("dataset", "add", "own", flowers)[0] == 0
     assert [path.name for path in folder.iterdir()] == ["own.h5"]
-    assert {path.name for path in paths.own_cards().iterdir()} == {"own.toml", ".lock"}
+    assert {path.name for path in paths.custom_cards().iterdir()} == {"own.toml", ".lock"}
 
 
 def test_tables_of_one_s_own_take_it(flowers: Path, hashbench: Call, tmp_path: Path) -> None:

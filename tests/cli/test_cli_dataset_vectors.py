@@ -13,8 +13,8 @@ from support.command_line import call
 
 from hashbench.datasets import neighbours, store
 from hashbench.datasets.card import cards, load_card
-from hashbench.datasets.own import add, texts
-from hashbench.datasets.own.add import nearest_of
+from hashbench.datasets.custom import add, texts
+from hashbench.datasets.custom.add import nearest_of
 from hashbench.foundation import paths
 
 RNG = np.random.default_rng(6)

@@ -136,7 +136,8 @@ FAULTS = {
         "train_per_class = 3",
         "key 'protocols.s1.citation' is missing",
     ),
-    "own with sources": ("n_classes = 3", "n_classes = 3\nown = true", "own data have no sources and no reader"),
+    "custom with sources": ("n_classes = 3", "n_classes = 3\ncustom = true", "a custom data set has no sources and no"),
+    "custom by its old name": ("n_classes = 3", "n_classes = 3\nown = true", "a custom data set has no sources and no"),
     "not TOML": ("n_items = 24", "n_items 24", "not a readable TOML file"),
 }
 

@@ -207,6 +207,7 @@ def test_the_lists_are_what_they_always_were(kind: str) -> None:
 
 UNFIT = {
     "classes by label": (RULES["per_label"], CLASSES, "splits by label need several labels an item"),
+    "no labels by label": (RULES["per_label"], HOT[:, :0], "splits by label need several labels an item"),
     "labels by class": (RULES["per_class"], HOT, "splits by class need one class id an item"),
     "labels stratified": (RULES["stratified"], HOT, "splits by class need one class id an item"),
     "no class stratified": (RULES["stratified"], CLASSES - 1, "an item of the pool has no class"),

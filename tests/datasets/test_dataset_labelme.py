@@ -7,6 +7,7 @@ import pytest
 from scipy.io import savemat
 from support.command_line import call
 from support.together import together
+from support.toy_root import write_card
 
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
@@ -51,9 +52,7 @@ GIST = np.random.default_rng(0).random((30, 7))
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
-    card = tmp_path / "root" / "datasets" / "features.toml"
-    card.parent.mkdir(parents=True)
-    card.write_text(CARD)
+    write_card(tmp_path / "root", "features", CARD)
 
 
 def write_features(path):
@@ -132,8 +131,8 @@ READINGS = """NDCG of a ranking at random
 
 
 def test_split_shows_what_a_random_ranking_scores_in_each_reading(tmp_path, capsys):
-    card = tmp_path / "root" / "datasets" / "features.toml"
-    card.write_text(CARD.replace("train = 9\n", "train = 9\nrandom_ndcg = 0.5\n").replace("[1, 2]", "[1, 10]"))
+    card = CARD.replace("train = 9\n", "train = 9\nrandom_ndcg = 0.5\n").replace("[1, 2]", "[1, 10]")
+    write_card(tmp_path / "root", "features", card)
     write_features(tmp_path / "LabelMe_gist.mat")
     download(load_card("features"), tmp_path)
     code, out, err = call(capsys, "split", "features", "--relevance")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from support.all_distances import all_distances
 
 from hashbench.datasets import neighbours
 from hashbench.datasets import relevance as module
@@ -28,20 +29,9 @@ def drawn(k: int, metric: Any, n_train: int = 100) -> tuple[Dataset, Split, Part
     return data, split(data.labels, rule, "toy", "own"), rule
 
 
-def nearness(metric: str, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The larger, the nearer: [n, m]."""
-    one = one.astype(np.float64)
-    other = other.astype(np.float64)
-    if metric == "ip":
-        return one @ other.T
-    if metric == "cosine":
-        one, other = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (one, other))
-    return -((one[:, None] - other) ** 2).sum(axis=2)
-
-
 def test_the_k_nearest_items_are_relevant() -> None:  # whichever the metric: test_neighbours.py
     data, chosen, rule = drawn(7, "l2")
-    near = np.argsort(-nearness("l2", data.items[:10], data.items[10:]), axis=1)[:, :7]
+    near = np.argsort(all_distances(data.items[:10], data.items[10:], "l2"), axis=1)[:, :7]
     expected = np.zeros((10, 200), int)
     np.put_along_axis(expected, near, 1, axis=1)
     np.testing.assert_array_equal(relevance_of(data, chosen, rule).block(slice(0, 10), slice(0, 200)), expected)
@@ -72,14 +62,14 @@ def test_training_examples_have_the_levels_of_their_nearest(
     relevance = relevance_of_training(data, chosen, rule)
     assert relevance is not None
     levels = relevance.levels[relevance.block(slice(0, 100), slice(0, 100))]
-    near = nearness(metric, data.items[10:110], data.items[10:110])
+    distances = all_distances(data.items[10:110], data.items[10:110], metric)
     sampled = np.unique(np.linspace(0, 99, min(sample, 100)).astype(int))
     for row in range(100):
-        others = np.sort(near[row, sampled[sampled != row]])[::-1]
+        others = np.sort(distances[row, sampled[sampled != row]])
         due = np.zeros(100, int)
         for percent, level in zip(module.NEAREST_PERCENT, module.NEAREST_LEVELS, strict=True):
             rank = max(1, round((len(sampled) - 1) * percent / 100))
-            due[near[row] >= others[rank - 1] - 1e-9] = level
+            due[distances[row] <= others[rank - 1] + 1e-9] = level
         kept = np.arange(100) != row
         np.testing.assert_array_equal(levels[row, kept], due[kept])
     supervision = DistanceSupervision(relevance)

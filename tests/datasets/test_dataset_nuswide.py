@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from support.toy_lists import pixels, write_image
+from support.toy_root import write_card
 
 from hashbench.datasets import store
 from hashbench.datasets.card import load_card
@@ -68,11 +69,9 @@ class Nus:
         return kept, [[int(self.labels[row, concept]) for concept in chosen] for row in kept]
 
     def write_card(self, n_classes, paths):
-        path = self.root / "datasets" / "nus.toml"
-        path.parent.mkdir(parents=True, exist_ok=True)
         members = "".join(MEMBER.format(path=member) for member in paths)
         n_items = len(self.expected(n_classes)[0])
-        path.write_text(CARD.format(n_items=n_items, n_classes=n_classes, members=members))
+        write_card(self.root, "nus", CARD.format(n_items=n_items, n_classes=n_classes, members=members))
 
     def write(self, folder):
         """The list and the labels, all in one file and a file a concept."""

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from support.all_distances import all_distances
 
 from hashbench.datasets.protocol import Nearest, Parts, Percentiles
 from hashbench.datasets.relevance import relevance_of, relevance_of_training
@@ -32,10 +33,6 @@ def full_block(relevance: DistanceRelevance) -> np.ndarray:
     return relevance.levels[relevance.block(slice(0, relevance.shape[0]), slice(0, relevance.shape[1]))]
 
 
-def distances(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    return np.sqrt(((one[:, None] - other[None]) ** 2).sum(axis=2))
-
-
 @given(st.integers(0, 2**32 - 1), st.sampled_from([7, 1000]), st.sampled_from(["percentiles", "released"]))
 def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: int, kind: str) -> None:
     """dMI's labelme_gist.m: minus the training mean, unit norm, percentiles of pdist, thresholds of all queries.
@@ -50,10 +47,10 @@ def test_percentiles_equal_the_definition_on_the_full_matrix(seed: int, tile: in
         levels = full_block(relevance_of(*drawn(items, rule)))
     centred = items.astype(np.float64) - items[40:80].mean(axis=0, dtype=np.float64)
     unit = centred / np.linalg.norm(centred, axis=1, keepdims=True)
-    pairs = distances(unit[40:80], unit[40:80])[np.triu_indices(40, 1)]
+    pairs = all_distances(unit[40:80], unit[40:80], "l2")[np.triu_indices(40, 1)]
     expected = np.zeros((10, 80), np.int64)
     for percent, level in zip(LABELME.percent, LABELME.levels, strict=True):
-        distance = distances(unit[:10], unit[10:])
+        distance = all_distances(unit[:10], unit[10:], "l2")
         compared = distance**2 if kind == "released" else distance
         expected[compared <= np.percentile(pairs, percent, method="hazen")] = level
     np.testing.assert_array_equal(levels, expected)
@@ -82,7 +79,7 @@ def test_the_nearest_equal_the_definition_on_the_full_matrix(seed: int, percent:
         patch.setattr(by_rank, "TILE", tile)
         levels = full_block(relevance_of(*drawn(items, Nearest(kind="nearest", percent=percent))))
     k = max(1, round(0.8 * percent))
-    for row, distance in zip(levels, distances(items[:10], items[10:]), strict=True):
+    for row, distance in zip(levels, all_distances(items[:10], items[10:], "l2"), strict=True):
         assert row.tolist() == (distance <= np.sort(distance)[k - 1]).astype(int).tolist()
 
 

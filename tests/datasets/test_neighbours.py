@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.all_distances import all_distances
 
 from hashbench.datasets import neighbours
 from hashbench.datasets.neighbours import StoredNeighbours, nearest, stored_neighbours, verified_neighbours
@@ -29,25 +30,13 @@ VECTORS = {
 }
 
 
-def by_hand(queries: np.ndarray, items: np.ndarray, metric: str) -> np.ndarray:
-    """All distances, float64[q, n]."""
-    queries = queries.astype(np.float64)
-    items = items.astype(np.float64)
-    if metric == "ip":
-        return -np.einsum("qd,nd->qn", queries, items)
-    if metric == "cosine":
-        queries, items = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in (queries, items))
-    squared = ((queries[:, None] - items) ** 2).sum(axis=2)
-    return squared / 2 if metric == "cosine" else np.sqrt(squared)
-
-
 @pytest.mark.parametrize("kind", VECTORS)
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_nearest_are_those_of_all_distances(metric: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neighbours, "TILE_ITEMS", 256)
     monkeypatch.setattr(neighbours, "TILE_QUERIES", 7)
     vectors = VECTORS[kind].astype(np.float32)
-    distances = by_hand(vectors[:Q], vectors[Q:], metric)
+    distances = all_distances(vectors[:Q], vectors[Q:], metric)
     ids, measured = nearest(vectors[:Q], vectors[Q:], K, metric)
     np.testing.assert_allclose(measured, np.sort(distances, axis=1)[:, :K], rtol=1e-6, atol=1e-7)
     np.testing.assert_allclose(measured, np.take_along_axis(distances, ids, axis=1), rtol=1e-6, atol=1e-7)
@@ -111,7 +100,7 @@ def test_they_are_computed_once_and_stored(data: tuple[Dataset, Split], monkeypa
     dataset, chosen = data
     rule = Neighbours(kind="neighbours", k=10, metric="l2")
     stored = stored_neighbours(dataset, chosen, rule)
-    distances = by_hand(dataset.items[chosen.query_ids], dataset.items[chosen.database_ids], "l2")
+    distances = all_distances(dataset.items[chosen.query_ids], dataset.items[chosen.database_ids], "l2")
     assert stored.ids.shape == (20, 100)
     np.testing.assert_array_equal(stored.ids, np.argsort(distances, axis=1)[:, :100])
     np.testing.assert_allclose(stored.beyond, np.sort(distances, axis=1)[:, 100], rtol=1e-6)
@@ -146,7 +135,7 @@ def test_neighbours_of_a_file_are_compared_by_their_distances() -> None:
     vectors = VECTORS["whole numbers, many ties"].astype(np.float32)
     queries = vectors[:Q]
     items = vectors[Q:]
-    ids = np.argsort(by_hand(queries, items[::-1], "l2"), axis=1)[:, :K]
+    ids = np.argsort(all_distances(queries, items[::-1], "l2"), axis=1)[:, :K]
     ids = N - 1 - ids  # other items than ours where distances are equal
     stored = verified_neighbours("file", ids, queries, items, "l2")
     np.testing.assert_allclose(stored.distances, nearest(queries, items, K, "l2")[1])

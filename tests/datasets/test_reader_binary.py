@@ -50,12 +50,14 @@ def test_idx(tmp_path):
 
 IDX_FAULTS = {
     "labels cut": ({"l": idx(LABELS)[:-1]}, "l: 3 bytes after the header; (4,) needs 4"),
+    "labels too long": ({"l": idx(LABELS) + b"x"}, "l: 5 bytes after the header"),
     "header cut": ({"l": idx(LABELS)[:7]}, "l: not an idx file of bytes with 1 axes"),
     "empty": ({"l": b""}, "l: not an idx file"),
     "floats": ({"l": idx(LABELS, 0xD01)}, "l: not an idx file of bytes"),
     "images for labels": ({"l": idx(IMAGES)}, "l: not an idx file of bytes with 1 axes"),
     "a class too many": ({"l": idx(LABELS + 2)}, "l: row 0 has label 5; 0 to 3 exist"),
     "fewer images": ({"l": idx(LABELS), "i": idx(IMAGES[:3])}, "i: images (3, 2, 3); 4 of [2, 3, 1] are due"),
+    "turned images": ({"l": idx(LABELS), "i": idx(IMAGES.transpose(0, 2, 1))}, "i: images (4, 3, 2)"),
     "images cut": ({"l": idx(LABELS), "i": idx(IMAGES)[:-1]}, "i: 23 bytes after the header; (4, 2, 3) needs 24"),
     "a shape beyond all memory": (
         {"l": idx(LABELS), "i": struct.pack(">4I", 0x803, 2**31, 2**31, 2**31)},

@@ -142,6 +142,7 @@ FAULTS = {
     "a shape beyond all memory": (header("(4000000000000, 6)"), "(4000000000000, 6)"),
     "a header that is code": (header("__import__('os').system('true')"), "x: "),
     "NaN": (not_finite(np.nan), "not a finite number"),
+    "too large for float32": (not_finite(1e300), "not a finite number"),
     "two that could be it": (hdf5(a=ROWS, b=ROWS), "one matrix (25, 6) is expected, found a (25, 6), b (25, 6)"),
     "no matrix": (hdf5(), "found nothing"),
     "mat: none": (mat(a=ROWS[:3]), "found a (3, 6)"),

@@ -24,8 +24,8 @@ from hashbench import steps
 from hashbench.codes import binarize
 from hashbench.contract import BinaryHasher
 from hashbench.datasets.card import load_card
-from hashbench.datasets.own.from_python import array_of
-from hashbench.datasets.own.inputs import read_blocks
+from hashbench.datasets.custom.from_python import array_of
+from hashbench.datasets.custom.inputs import read_blocks
 from hashbench.datasets.store import open_dataset
 from hashbench.export import numpy_form, onnx_form, script
 from hashbench.export.description import Form, Input
@@ -158,12 +158,12 @@ def written_and_read(trained: hashbench.TrainedRun, hasher: OfSteps, folder: Pat
 
 @pytest.mark.parametrize("name", HASHERS)
 def test_the_arrays_of_all_steps_come_back(name: str, tmp_path: Path, trained: hashbench.TrainedRun) -> None:
-    inputs = HASHERS[name].as_steps()
+    function = HASHERS[name].as_steps()
     read = written_and_read(trained, HASHERS[name], tmp_path / "numpy")
-    np.testing.assert_array_equal(read.activations(items()), inputs.activations(items()))
+    np.testing.assert_array_equal(read.activations(items()), function.activations(items()))
     written = runpy.run_path(str(tmp_path / "numpy" / "encode.py"))["activations"]
-    np.testing.assert_array_equal(written(items().astype(inputs.arithmetic)), inputs.activations(items()))
-    assert 0.02 < (inputs.activations(items()) > 0).mean() < 0.98
+    np.testing.assert_array_equal(written(items().astype(function.arithmetic)), function.activations(items()))
+    assert 0.02 < (function.activations(items()) > 0).mean() < 0.98
 
 
 def test_the_order_of_items_in_memory_is_of_no_effect() -> None:

@@ -24,7 +24,9 @@ from hashbench.export.codes._target import table_of
 from hashbench.foundation import paths
 from hashbench.foundation.extras import how_to_install
 
-N, Q, TOP = 2000, 100, 10
+N = 2000
+Q = 100
+TOP = 10
 MODULES = {
     "faiss": ["faiss"],
     "milvus": ["pymilvus", "milvus_lite", "pkg_resources"],
@@ -91,15 +93,15 @@ def test_the_real_system_finds_the_nearest(
             subprocess.run(script, check=True, env=os.environ | needed)
         ids, distances = searched(out, needed)
     expected = neighbours_of(pack(queries), pack(database), TOP)
-    assert distances.tolist() == [of.distances.tolist() for of in expected]
-    assert (ids.shape, [len(set(found)) for found in ids.tolist()]) == ((Q, TOP), [TOP] * Q)
+    assert distances.tolist() == [nearest.distances.tolist() for nearest in expected]
+    assert (ids.shape, [len(set(row)) for row in ids.tolist()]) == ((Q, TOP), [TOP] * Q)
     # whatever the order of ties, an item that is named lies at the distance that is named
     assert ((database[ids] != queries[:, None]).sum(axis=2) == distances).all()
     n_compared = 0
-    for found, of in zip(ids.tolist(), expected, strict=True):
-        if of.last[-1] == TOP:  # no tie is cut
+    for row, nearest in zip(ids.tolist(), expected, strict=True):
+        if nearest.last[-1] == TOP:  # no tie is cut
             n_compared += 1
-            assert sorted(found) == sorted(of.items.tolist())
+            assert sorted(row) == sorted(nearest.items.tolist())
     assert n_compared or n_bits == 12
 
 
@@ -155,7 +157,8 @@ def test_the_names_of_own_items_are_beside(capsys: pytest.CaptureFixture[str], t
     store_toy(tmp_path, items, np.arange(150) % 3, parts(30, 90, 150))
     run = hashbench.train("itq", "toy", bits=12)
     np.save(tmp_path / "items.npy", items[:9])
-    source, out = tmp_path / "own.npz", tmp_path / "out"
+    source = tmp_path / "own.npz"
+    out = tmp_path / "out"
     assert call(capsys, "encode", run.row.run, tmp_path / "items.npy", "--out", source)[0] == 0
     assert call(capsys, "export", source, "--codes", "--to", "numpy", "--out", out)[0] == 0
     assert np.load(out / "names.npy").tolist() == list(map(str, range(9)))
@@ -198,9 +201,9 @@ def test_vectors_are_no_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path
 def test_bits_as_floats_are_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path, values: tuple[int, int]) -> None:
     bits = np.random.default_rng(0).integers(0, 2, (20, 12))
     np.savez(tmp_path / "codes.npz", codes=np.array(values, np.float32)[bits], layout="items-by-bits")
-    given = f"{tmp_path / 'codes.npz'}:codes", "--codes", "--to", "numpy", "--out", tmp_path / "out"
-    assert call(capsys, "export", *given)[0] == 0
-    assert np.array_equal(np.load(tmp_path / "out" / "codes.npy"), np.packbits(bits.astype(bool), axis=1))
+    out = tmp_path / "out"
+    assert call(capsys, "export", f"{tmp_path / 'codes.npz'}:codes", "--codes", "--to", "numpy", "--out", out)[0] == 0
+    assert np.array_equal(np.load(out / "codes.npy"), np.packbits(bits.astype(bool), axis=1))
 
 
 @pytest.mark.parametrize("target", ["faiss", "sqlite-vec", "usearch"])
@@ -210,8 +213,8 @@ def test_a_missing_extra_is_one_line_and_nothing_is_written(
     for module in ("faiss", "apsw", "usearch.index"):
         monkeypatch.setitem(sys.modules, module, None)
     np.save(tmp_path / "codes.npy", np.eye(9, 5, dtype=np.uint8))
-    given = "--layout", "items-by-bits", "--to", target, "--out", tmp_path / "out"
-    code, printed, error = call(capsys, "export", tmp_path / "codes.npy", "--codes", *given)
+    options = ["--layout", "items-by-bits", "--to", target, "--out", tmp_path / "out"]
+    code, printed, error = call(capsys, "export", tmp_path / "codes.npy", "--codes", *options)
     extra = how_to_install("search" if target == "faiss" else target)
     assert (code, printed, len(error.splitlines())) == (2, "", 1)
     assert error.startswith(f"error: --to {target} needs ")
@@ -243,9 +246,9 @@ def test_bad_input_is_one_line(
     Path("damaged.npz").write_bytes(Path("codes.npz").read_bytes()[:60])
     Path("full").mkdir()
     Path("full/notes.txt").touch()
-    given = {"source": "codes.npz", "to": "numpy", "out": "out"} | change
-    source = given.pop("source")
-    options = [word for name, value in given.items() for word in (f"--{name}", value)]
+    values = {"source": "codes.npz", "to": "numpy", "out": "out"} | change
+    source = values.pop("source")
+    options = [f"--{name}={value}" for name, value in values.items()]
     code, printed, error = call(capsys, "export", source, "--codes", *options)
     assert (code, printed, len(error.splitlines())) == (2, "", 1)
     assert said in error

@@ -11,15 +11,10 @@ import hashbench
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.errors import HashbenchError
 
-CODES, IDS = np.eye(4), np.arange(4)
+CODES = np.eye(4)
+IDS = np.arange(4)
 NEEDED: dict[str, dict[str, Any]] = {
-    "score": dict(
-        zip(
-            ("query_codes", "database_codes", "query_labels", "database_labels"),
-            [CODES, np.eye(4), IDS, IDS],
-            strict=True,
-        )
-    ),
+    "score": {"query_codes": CODES, "database_codes": CODES.copy(), "query_labels": IDS, "database_labels": IDS},
     "train": {"method": "itq", "dataset": "digits", "lr": 0.1},
     "load": {"run": "digits-s1-itq"},
     "rows": {},

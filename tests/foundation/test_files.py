@@ -57,25 +57,25 @@ def test_a_temporary_file_of_a_process_that_lives_stays(tmp_path: Path) -> None:
     with atomic(tmp_path / "first") as temporary:
         write_text(tmp_path / "second", "whole")
         assert temporary.exists()
-    own = f"{part_prefix('x')}abcdefgh.part"
-    elsewhere = re.sub(r"hashbench-\w{8}-\d+", "hashbench-00000000-1", own)
+    part = f"{part_prefix('x')}abcdefgh.part"
+    elsewhere = re.sub(r"hashbench-\w{8}-\d+", "hashbench-00000000-1", part)
     foreign = [".x.abcdefgh.part", ".syncthing.x.part", "x.h5.part"]  # of other programs, or to be continued
-    for name in (own, elsewhere, *foreign):
+    for name in (part, elsewhere, *foreign):
         (tmp_path / name).write_text("half")
     sweep_parts(tmp_path, time.time())
-    assert left(tmp_path) == sorted([own, elsewhere, *foreign, "first", "second"])
+    assert left(tmp_path) == sorted([part, elsewhere, *foreign, "first", "second"])
     os.utime(tmp_path / elsewhere, (0, 0))  # a machine that cannot be asked: old enough
-    os.utime(tmp_path / own, (0, 0))
+    os.utime(tmp_path / part, (0, 0))
     sweep_parts(tmp_path, time.time())
-    assert left(tmp_path) == sorted([own, *foreign, "first", "second"])
+    assert left(tmp_path) == sorted([part, *foreign, "first", "second"])
 
 
 def test_a_clock_that_is_days_ahead_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of the disk says how old the temporary file of another machine is."""
     elsewhere = re.sub(r"hashbench-\w{8}-\d+", "hashbench-00000000-1", f"{part_prefix('x')}abcdefgh.part")
     (tmp_path / elsewhere).write_text("half")
-    own = time.time
-    monkeypatch.setattr(time, "time", lambda: own() + 5 * 24 * 3600)
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 5 * 24 * 3600)
     write_text(tmp_path / "whole", "whole")
     assert left(tmp_path) == sorted([elsewhere, "whole"])
     os.utime(tmp_path / elsewhere, (0, 0))
@@ -115,13 +115,13 @@ def device(tmp_path: Path) -> Callable[[str], Path]:
 
 def read_of(fifo: Path, write: Callable[[Path], None]) -> bytes:
     """What a reader gets from ``fifo`` while ``write`` writes to it."""
-    found: list[bytes] = []
-    reader = threading.Thread(target=lambda: found.append(fifo.read_bytes()), daemon=True)
+    pieces: list[bytes] = []
+    reader = threading.Thread(target=lambda: pieces.append(fifo.read_bytes()), daemon=True)
     reader.start()
     write(fifo)
     reader.join(20)
-    assert found, "the reader still waits"
-    return found[0]
+    assert pieces, "the reader still waits"
+    return pieces[0]
 
 
 def test_a_pipe_gets_the_text_and_stays_a_pipe(fifo: Path) -> None:
@@ -162,7 +162,9 @@ def test_the_null_device_takes_everything_and_stays_a_device(device: Callable[[s
 
 
 def test_a_link_stays_and_its_file_is_replaced(tmp_path: Path) -> None:
-    target, link, other = tmp_path / "far" / "file", tmp_path / "link", tmp_path / "link2"
+    target = tmp_path / "far" / "file"
+    link = tmp_path / "link"
+    other = tmp_path / "link2"
     target.parent.mkdir()
     target.write_text("old")
     link.symlink_to(Path("far") / "file")
@@ -200,8 +202,9 @@ def test_links_in_a_circle_are_one_line(tmp_path: Path) -> None:
 def test_a_link_to_a_folder_is_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("folder")
-    with pytest.raises(HashbenchError, match=r"link: a folder; the file to be written is expected$"):
-        write_text(tmp_path / "link", "text")
+    for path in (tmp_path / "folder", tmp_path / "link"):
+        with pytest.raises(HashbenchError, match=f"^{path}: a folder; the file to be written is expected$"):
+            write_text(path, "text")
     with pytest.raises(HashbenchError, match=r"link: a folder; name the file to be written with --out$"):
         require_output(tmp_path / "link")
 
@@ -260,7 +263,8 @@ def test_pipes_and_devices_are_not_probed(fifo: Path, device: Callable[[str], Pa
 
 @together("library", ["text", "numpy", "h5py", "h5py that closes", "safetensors"])
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path, library: str) -> None:
-    path, numbers = tmp_path / "file", np.arange(10_000.0)
+    path = tmp_path / "file"
+    numbers = np.arange(10_000.0)
 
     def write() -> None:
         with atomic(path) as temporary:
@@ -333,7 +337,8 @@ def test_a_file_that_is_written_twice_has_its_last_content(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("suffix", [".npz", ".npz.xz"])
 def test_a_file_that_is_no_npz_is_refused_without_advice_to_trust_it(tmp_path: Path, suffix: str) -> None:
-    sound, other = tmp_path / f"sound{suffix}", tmp_path / f"other{suffix}"
+    sound = tmp_path / f"sound{suffix}"
+    other = tmp_path / f"other{suffix}"
     write_arrays(sound, x=np.arange(3))
     with open_arrays(sound) as arrays:
         assert arrays["x"].tolist() == [0, 1, 2]

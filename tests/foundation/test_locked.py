@@ -53,7 +53,7 @@ def test_who_does_not_wait_is_refused_in_the_callers_words(tmp_path: Path, hold:
 
 
 def test_who_waits_says_so_once_and_comes_next(hold: Callable[[str], Holder]) -> None:
-    first, second = hold("wait"), None
+    first = hold("wait")
     assert said(first) == "held\n"
     second = hold("wait")
     assert second.stderr is not None

@@ -18,8 +18,8 @@ PACKAGE = Path(progress.__file__).parents[1]
 
 @pytest.fixture
 def terminal() -> Iterator[Terminal]:
-    with closing(Terminal()) as found:
-        yield found
+    with closing(Terminal()) as opened:
+        yield opened
 
 
 @pytest.fixture

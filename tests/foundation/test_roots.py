@@ -136,16 +136,16 @@ def test_an_entry_of_the_named_root_hides_the_shipped_one_of_its_name(root: Path
     digits_card(root, "digits", "queries_per_class = 50", "queries_per_class = 40")
     text = (REPOSITORY / "experiments" / "methods" / "lsh.toml").read_text()
     (root / "experiments" / "methods" / "lsh.toml").write_text(text.replace('title = "LSH"', 'title = "My LSH"'))
-    own = Run.resolve("digits", "s1", "lsh", {"bits": 8})
-    assert str(own.name) != str(shipped.name)  # no row is taken for one of another split
+    named = Run.resolve("digits", "s1", "lsh", {"bits": 8})
+    assert str(named.name) != str(shipped.name)  # no row is taken for one of another split
     assert settings.method_file("lsh").title == "My LSH"
     (root / "experiments" / "papers.toml").write_text(
         '[hashbench]\ntype = "misc"\nauthor = ["Me"]\ntitle = "Mine"\nyear = 2020\n'
         '[new]\ntype = "misc"\nauthor = ["Me"]\ntitle = "New"\n'
     )
-    found = papers.papers()
-    assert (found["hashbench"].title, found["new"].title) == ("Mine", "New")
-    assert "he2018tieaware" in found
+    entries = papers.papers()
+    assert (entries["hashbench"].title, entries["new"].title) == ("Mine", "New")
+    assert "he2018tieaware" in entries
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_networks_of_images_and_our_own_data_sets_are_as_before(custom: None) ->
     network = Run.resolve("pictures", "own", "talr_ap", {"bits": 8, "model": "small_cnn"}).settings
     assert (network.features, network.model_dump()["normalise"]) == ("pixels", "channel")
     for dataset, protocol in (("digits", "s1"), ("mnist", "structhash"), ("cifar10", "structhash")):
-        assert not load_card(dataset).own
+        assert not load_card(dataset).custom
         settings = Run.resolve(dataset, protocol, "itq", {"bits": 8}).settings.model_dump()
         assert (settings["features"], settings["normalise"]) == ("pixels", "none")
 

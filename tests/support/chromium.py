@@ -31,8 +31,11 @@ class Page:
     """One page of the browser; ``complaints`` are the errors and warnings of its console so far."""
 
     def __init__(self, to_browser: int, from_browser: int) -> None:
-        self.to_browser, self.from_browser = to_browser, from_browser
-        self.n, self.read, self.session = 0, b"", None
+        self.to_browser = to_browser
+        self.from_browser = from_browser
+        self.n = 0
+        self.read = b""
+        self.session = None
         self.complaints: list[str] = []
         self.requested: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -132,7 +135,8 @@ class Page:
 def chromium(folder: Path) -> Iterator[Page]:
     """A page of a browser with a new profile in ``folder``; the browser is ended after the block."""
     assert BROWSER is not None
-    (read_by_it, to_browser), (from_browser, written_by_it) = os.pipe(), os.pipe()
+    read_by_it, to_browser = os.pipe()
+    from_browser, written_by_it = os.pipe()
 
     started = subprocess.Popen(
         [

@@ -15,7 +15,8 @@ class FakeRecorder:
     """Does what it is asked on the CPU, and lists it; ``fails`` at one of these."""
 
     def __init__(self, fails: str = "", change: Callable[[Work], Work] = lambda work: work) -> None:
-        self.fails, self.change = fails, change
+        self.fails = fails
+        self.change = change
         self.asked: list[str] = []
 
     def _note(self, what: str) -> None:

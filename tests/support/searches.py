@@ -1,13 +1,12 @@
 """Searches that nobody made, for tests of what is made of searches; and a root whose experiments a test may change."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.toy_root import toy_root
 
-from hashbench.foundation import paths
 from hashbench.foundation.config import Setting, parse
 from hashbench.runs.space import points
 from hashbench.tuning.search import DEFAULTS, Question, Search, Trial
@@ -21,13 +20,7 @@ Scores = Mapping[str, Sequence[Sequence[float | None]]]  # of each method: the t
 
 def changed_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A root with the repository's cards, methods and recipes, whose files can be changed."""
-    experiments = tmp_path / "root" / "experiments"
-    for folder in ("methods", "recipes"):
-        shutil.copytree(paths.root() / "experiments" / folder, experiments / folder)
-    shutil.copytree(paths.root() / "datasets", tmp_path / "root" / "datasets")
-    monkeypatch.setenv("HASHBENCH_ROOT", str(tmp_path / "root"))
-    paths.read_again()
-    return tmp_path / "root"
+    return toy_root(tmp_path, monkeypatch, "methods", "recipes")
 
 
 def question(methods: Sequence[str] = ("itq", "lsh"), datasets: Sequence[str] = ("digits",), **more: Any) -> Question:

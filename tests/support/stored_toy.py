@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from support.toy_root import REPOSITORY, write_card
 
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, load_card
@@ -56,9 +57,9 @@ def small_images(root: Path) -> Card:
 
 def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, name: str = "toy") -> Card:
     """The card of such a data set, in ``root``, which holds the methods of the repository too."""
-    (root / "datasets").mkdir(parents=True, exist_ok=True)
+    root.mkdir(parents=True, exist_ok=True)
     if not (root / "experiments").exists():
-        (root / "experiments").symlink_to(Path(__file__).resolve().parent.parent.parent / "experiments")
+        (root / "experiments").symlink_to(REPOSITORY / "experiments")
     kind = "features"
     value_max = ""
     if items.ndim == 4:
@@ -77,7 +78,7 @@ def card_of(root: Path, items: np.ndarray, labels: np.ndarray, protocols: str, n
         n_classes=n_classes,
         labels=kind_of_labels,
     )
-    (root / "datasets" / f"{name}.toml").write_text(text + protocols)
+    write_card(root, name, text + protocols)
     os.environ["HASHBENCH_ROOT"] = str(root)  # tests/conftest.py puts it back
     paths.read_again()
     return load_card(name)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from support.toy_root import write_card
 
 SHAPE = (2, 3, 3)  # height and width differ, so that a transposed image is noticed
 N_CLASSES = 3
@@ -88,7 +89,5 @@ def make_toy(root: Path, archive_checksum: str = 'note = "made anew by each test
     members = "".join(
         MEMBER.format(name=name, size=len(data), md5=hashlib.md5(data).hexdigest()) for name, data in files.items()
     )
-    toy = Toy(root, images, labels, files)
-    toy.card.parent.mkdir(parents=True, exist_ok=True)
-    toy.card.write_text(CARD.format(url=url, archive_checksum=archive_checksum, members=members))
-    return toy
+    write_card(root, "toy", CARD.format(url=url, archive_checksum=archive_checksum, members=members))
+    return Toy(root, images, labels, files)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from support.toy_root import write_card
 
 SHAPE = (4, 6, 3)
 CARD = """
@@ -76,12 +77,10 @@ class Lists:
     root: Path
     lines: dict[str, list[str]] = field(default_factory=dict)
 
-    def write_card(self, labels: str = "class", n_items: int = 7, urls: bool = False) -> None:
+    def write_card(self, labels: str = "class", urls: bool = False) -> None:
         where = 'urls = ["http://127.0.0.1:9/none"]' if urls else 'manual = ["make it"]'
         sources = "".join(SOURCE.format(name=name, where=where) for name in self.lines)
-        path = self.root / "datasets" / "lists.toml"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(CARD.format(labels=labels, n_items=n_items, sources=sources))
+        write_card(self.root, "lists", CARD.format(labels=labels, n_items=7, sources=sources))
 
     def write(self, folder: Path) -> Path:
         """The lists, written into ``folder``."""

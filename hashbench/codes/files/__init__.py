@@ -73,6 +73,7 @@ __all__ = [
     "weights_at",
 ]
 
+BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
 QUERY_ACTIVATIONS = "query_activations"  # and that of the activations of the queries, float32[q, bits]
 K = 10  # of the neighbours in a file count, where nothing else is said

@@ -41,7 +41,7 @@ class FileOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnLabels:
+class CustomLabels:
     """Class ids int64[n] from 0, -1 for no class, or uint8[n, labels] of 0 and 1; ``names`` of 0, 1, ... or none.
 
     Without labels uint8[n, 0].
@@ -112,7 +112,7 @@ class Spread:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnData:
+class CustomData:
     """Items of ``shape`` ([height, width, channels] images or [d] features) with labels; ``names`` [n] may be None.
 
     The last ``n_queries`` items are the queries; 0: the data say nothing of queries.
@@ -120,7 +120,7 @@ class OwnData:
 
     paths: Sequence[Path]  # of all items, or of the database and the queries
     shape: tuple[int, ...]
-    labels: OwnLabels
+    labels: CustomLabels
     blocks: Callable[[], Iterator[Items]]  # in the order of the labels: uint8 of images, float32 of features
     names: NDArray[np.bytes_] | None = None
     n_ignored: int = 0
@@ -178,7 +178,7 @@ class Rule:
     def _by_class(self) -> bool:
         return {self.queries_per_class, self.train_per_class} != {None}
 
-    def protocol(self, data: OwnData) -> dict[str, Any]:
+    def protocol(self, data: CustomData) -> dict[str, Any]:
         """The table of the card that declares the protocol; by default a tenth of a class, or of all, are queries."""
         if data.metric is not None and self._by_class:
             raise HashbenchError("--queries N/class, --train N/class: the vectors have no classes: --queries N")
@@ -214,7 +214,7 @@ class Rule:
             trained = f"{train:,} training items{per_group} in the database"
         return {"draw": draw, **sizes, "seed": self.seed, "title": f"{queries:,} queries{per_group}; {trained}"}
 
-    def _with_known_queries(self, data: OwnData) -> dict[str, Any]:
+    def _with_known_queries(self, data: CustomData) -> dict[str, Any]:
         """The protocol whose queries the data have, or a file of ids; all others are the database, and trained on."""
         if self != Rule(query_ids=self.query_ids) or (self.query_ids is not None and data.n_queries):
             raise HashbenchError("the queries are given: no other option draws queries or training items")
@@ -229,7 +229,7 @@ class Rule:
         return {**protocol, "title": f"{n_queries:,} queries, which are given; {WHOLE_DATABASE}"}
 
 
-def _read_ids(path: Path, data: OwnData) -> list[int]:
+def _read_ids(path: Path, data: CustomData) -> list[int]:
     """The ids in a text file, sorted: on each line a row from 0, or the path of an image in its folder."""
     lines = quietly(str(path), lambda: path.read_text(encoding="utf-8")).splitlines()
     if data.names is None:
@@ -254,7 +254,7 @@ def _read_ids(path: Path, data: OwnData) -> list[int]:
     return sorted(line_of_row)
 
 
-def _tenth(labels: OwnLabels) -> int:
+def _tenth(labels: CustomLabels) -> int:
     smallest = min(labels.counts)
     if smallest < 2:
         name = printable(labels.name(labels.counts.index(smallest)))
@@ -263,7 +263,7 @@ def _tenth(labels: OwnLabels) -> int:
     return min(MOST_PER_CLASS, max(1, smallest // 10))
 
 
-def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str] = ()) -> OwnLabels:
+def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str] = ()) -> CustomLabels:
     """The labels in ``raw``: [n] or [n, 1] numbers or strings, or [n, labels] of 0 and 1, with ``names`` of columns."""
     if len(raw.shape) not in (1, 2) or raw.shape[0] != n_items:
         raise HashbenchError(f"{where}: labels of shape {raw.shape} for {n_items:,} items: one for each is expected")
@@ -284,7 +284,7 @@ def read_labels(where: str, raw: NDArray[Any], n_items: int, names: Sequence[str
     return labels
 
 
-def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative number") -> OwnLabels:
+def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative number") -> CustomLabels:
     if values.dtype.kind in "SU":
         return _of_text(where, values)
     expected = "labels are whole numbers, strings, or columns of 0 and 1"
@@ -300,7 +300,7 @@ def _of_values(where: str, values: NDArray[Any], no_class: str = "a negative num
     names: list[str] = []
     if (classes != np.arange(len(classes))).any():
         names = list(map(str, classes))
-    return OwnLabels(labels.astype(np.int64), names, _without_class(where, labels, no_class))
+    return CustomLabels(labels.astype(np.int64), names, _without_class(where, labels, no_class))
 
 
 def _without_class(where: str, labels: Labels, sign: str) -> tuple[str, ...]:
@@ -312,7 +312,7 @@ def _without_class(where: str, labels: Labels, sign: str) -> tuple[str, ...]:
     return (f"{where}: {sign} is no class: {items} are without one, and relevant to nothing",)
 
 
-def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
+def _of_text(where: str, values: NDArray[Any]) -> CustomLabels:
     """Strings that are all whole numbers are numbers, so that 10 comes after 9; the empty one is no class."""
     with retold(lambda _: f"{where}: labels are bytes that are not UTF-8", UnicodeDecodeError):
         if values.dtype.kind == "S":
@@ -327,10 +327,10 @@ def _of_text(where: str, values: NDArray[Any]) -> OwnLabels:
     notes = _without_class(where, labels, "an empty text")
     if (note := combinations_note(classes.tolist())) is not None:
         notes += (f"{where}: {note}",)
-    return OwnLabels(labels, classes.tolist(), notes)
+    return CustomLabels(labels, classes.tolist(), notes)
 
 
-def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
+def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> CustomLabels:
     if raw.dtype.kind not in "biuf" or not ((raw == 0) | (raw == 1) | (raw == -1)).all():
         expected = f"labels [n, {raw.shape[1]}] are 0 or 1 (or -1 or 1) for each label"
         raise HashbenchError(f"{where}: {expected}: others are in it")
@@ -347,4 +347,4 @@ def _of_columns(where: str, raw: NDArray[Any], names: list[str]) -> OwnLabels:
     labels: Labels = columns
     if (columns.sum(axis=1, dtype=np.int64) == 1).all():
         labels = columns.argmax(axis=1).astype(np.int64)
-    return OwnLabels(labels, names, tuple(notes))
+    return CustomLabels(labels, names, tuple(notes))

@@ -9,9 +9,9 @@ import numpy as np
 
 from hashbench.datasets import store
 from hashbench.datasets.card import Card, card_files, load_card
-from hashbench.datasets.own import add
-from hashbench.datasets.own.data import FileOptions, OwnData, Rule
-from hashbench.datasets.own.files import find
+from hashbench.datasets.custom import add
+from hashbench.datasets.custom.data import CustomData, FileOptions, Rule
+from hashbench.datasets.custom.files import find
 from hashbench.datasets.protocol import Neighbours
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, printable
@@ -47,12 +47,12 @@ def _made_from(path: Path) -> Card | None:
     """The data set that was added from this file without options; that of its name, if there are several."""
     stem = canonical(path.stem)
     made_from = add.arguments_of([path], Rule(), FileOptions())
-    names = sorted(paths.toml_files([paths.own_cards()]), key=lambda name: name != stem)
+    names = sorted(paths.toml_files([paths.custom_cards()]), key=lambda name: name != stem)
     cards = (load_card(name) for name in names)
     return next((card for card in cards if card.made_from == made_from), None)
 
 
-def _is_stored(card: Card, data: OwnData) -> bool:
+def _is_stored(card: Card, data: CustomData) -> bool:
     """True where the stored items are those of the file."""
     stored = store.open_dataset(card).items
     if card.labels != "none" or data.n_items != len(stored) or data.shape != stored.shape[1:]:
@@ -92,10 +92,10 @@ def with_k(card: Card, name: str, k: int) -> str:
     other = f"{name}_k{k}"
     if other in card.protocols:
         return other
-    if not card.own:
+    if not card.custom:
         raise HashbenchError(f"--k {k}: the protocol {name} of {card.name} has k = {rule.k}, and takes no other")
-    path = paths.own_cards() / f"{card.name}.toml"
-    with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
+    path = paths.custom_cards() / f"{card.name}.toml"
+    with locked(paths.custom_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         like = values["protocols"][name]
         title = like["title"].replace(f"relevant are the {rule.k} nearest", f"relevant are the {k} nearest")

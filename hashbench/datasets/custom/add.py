@@ -8,15 +8,15 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from hashbench.datasets import neighbours, store
 from hashbench.datasets.card import Card, card_files
+from hashbench.datasets.custom import files, folder, vectors
+from hashbench.datasets.custom.data import CustomData, FileOptions, Rule
 from hashbench.datasets.neighbours import StoredNeighbours, StoredRows
-from hashbench.datasets.own import files, folder, vectors
-from hashbench.datasets.own.data import FileOptions, OwnData, Rule
 from hashbench.datasets.protocol import Neighbours
 from hashbench.datasets.readers import Block, Items
 from hashbench.datasets.split import Split, split
@@ -69,7 +69,7 @@ def _is_left_over(place: Path) -> bool:
     return place.is_dir() and all(its_file.match(path.name) for path in place.iterdir())
 
 
-def open_data(paths: Sequence[Path], options: FileOptions) -> OwnData:
+def open_data(paths: Sequence[Path], options: FileOptions) -> CustomData:
     """The data at one path, or the database and the queries at two; raises HashbenchError if they are of no known kind.
 
     So does an option that is not for them.
@@ -81,8 +81,8 @@ def open_data(paths: Sequence[Path], options: FileOptions) -> OwnData:
     if len(set(kinds)) > 1:
         raise HashbenchError(f"{paths[1]}: the queries are of another kind than {paths[0]}: two folders, or two files")
     what, useless = KINDS[kinds[0]]
-    for name in useless.split():
-        if getattr(options, name) is not None:
+    for name, value in asdict(options).items():
+        if name in useless.split() and value is not None:
             raise HashbenchError(f"--{name} cannot be combined with {what}")
     if kinds[0] == "table":
         return files.read_text(paths, options.labels, options.header)
@@ -109,7 +109,7 @@ def _kind(path: Path, options: FileOptions) -> str:
     return "arrays"
 
 
-def _of_arrays(paths: Sequence[Path], options: FileOptions) -> OwnData:
+def _of_arrays(paths: Sequence[Path], options: FileOptions) -> CustomData:
     """The items and labels in files of arrays, or the vectors where there are no labels or the nearest are relevant."""
     by_distance = options.metric is not None or options.neighbours is not None
     if by_distance and options.labels is not None:
@@ -119,7 +119,7 @@ def _of_arrays(paths: Sequence[Path], options: FileOptions) -> OwnData:
     return files.read_arrays(paths, options.items, options.labels, options.value_max)
 
 
-def _refuse_photographs(data: OwnData) -> None:
+def _refuse_photographs(data: CustomData) -> None:
     """Raises HashbenchError for images that are large and so many that few machines have the memory for them."""
     if not data.is_images or data.size_bytes <= MOST_IMAGE_BYTES:
         return
@@ -132,15 +132,15 @@ def _refuse_photographs(data: OwnData) -> None:
         raise HashbenchError(f"{data.paths[0]}: {images} need {data.size_bytes / 1e9:.1f} GB of memory: {advice}")
 
 
-def add(name: str, data: OwnData, rule: Rule, options: FileOptions, *, replace: bool = False) -> Card:
+def add(name: str, data: CustomData, rule: Rule, options: FileOptions, *, replace: bool = False) -> Card:
     """The card of the stored data set; after an error nothing of it is stored, and an old one is unchanged."""
-    with locked(paths.own_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
+    with locked(paths.custom_cards() / ".lock", wait=True, busy="another process adds a data set", instead="--data"):
         stem = require_name(name, replace=replace)
         values = _values(stem, data, rule, options)
         card = parse(Card, {**values, "name": stem}, stem)
         place = store.path_of(card).parent
         remove_parts(place, f"{stem}.h5")
-        remove_parts(paths.own_cards(), f"{stem}.toml")
+        remove_parts(paths.custom_cards(), f"{stem}.toml")
         require_writable(place, data.size_bytes + (16 << 20), instead="--data")
         try:
             with atomic(_card_path(stem)) as temporary:
@@ -192,7 +192,7 @@ def _rule(card: Card) -> Neighbours:
     return rule
 
 
-def _neighbours(card: Card, data: OwnData, items: Items) -> StoredNeighbours | None:
+def _neighbours(card: Card, data: CustomData, items: Items) -> StoredNeighbours | None:
     """The nearest items of the queries, which may come with the vectors; None of data with labels.
 
     Raises HashbenchError for vectors that cannot be compared, and if those that came are not the nearest.
@@ -218,7 +218,7 @@ def remove(name: str) -> list[Path]:
     card = _card_path(stem)
     place = paths.data() / stem
     if not card.exists():
-        known = ", ".join(sorted(paths.toml_files([paths.own_cards()]))) or "none"
+        known = ", ".join(sorted(paths.toml_files([paths.custom_cards()]))) or "none"
         raise HashbenchError(f"{printable(name)}: not a data set that hashbench dataset add made; these are: {known}")
     removed = [card]
     removed += filter(Path.exists, (place / part for part in (f"{stem}.h5", *MADE_LATER)))
@@ -233,15 +233,15 @@ def remove(name: str) -> list[Path]:
 
 
 def _card_path(stem: str) -> Path:
-    return paths.own_cards() / f"{stem}.toml"
+    return paths.custom_cards() / f"{stem}.toml"
 
 
-def _values(stem: str, data: OwnData, rule: Rule, options: FileOptions) -> dict[str, Any]:
+def _values(stem: str, data: CustomData, rule: Rule, options: FileOptions) -> dict[str, Any]:
     """The content of the card without the checksum of the content, which is not known yet."""
     labels = data.labels
     values: dict[str, Any] = {
-        "title": f"own data, from {' and '.join(printable(path.name) for path in data.paths)}",
-        "own": True,
+        "title": f"custom data set, from {' and '.join(printable(path.name) for path in data.paths)}",
+        "custom": True,
         "made_from": arguments_of(data.paths, rule, options),
         "kind": "features",
         "item_shape": list(data.shape),
@@ -284,7 +284,7 @@ def arguments_of(paths: Sequence[Path], *chosen: Rule | FileOptions) -> str:
     return shlex.join(words)
 
 
-def _blocks(data: OwnData, what: str) -> Iterator[Block]:
+def _blocks(data: CustomData, what: str) -> Iterator[Block]:
     start = 0
     for items in with_bar(data.blocks(), what, "item", data.n_items, size=len):
         part = slice(start, start + len(items))

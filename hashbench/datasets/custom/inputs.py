@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray, regrouped
+from hashbench.datasets.custom.expected import note_if_dark, require_range, require_shape
+from hashbench.datasets.custom.files import find
 from hashbench.datasets.images import SUFFIXES, decode, is_image
-from hashbench.datasets.own.expected import note_if_dark, require_range, require_shape
-from hashbench.datasets.own.files import find
 from hashbench.datasets.readers import Items
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import with_bar
@@ -78,11 +78,11 @@ def _stored_items(path: Path, shape: tuple[int, ...]) -> tuple[StoredArray, NDAr
 def _from_file(path: Path, shape: tuple[int, ...], class_names: Sequence[str]) -> Inputs:
     stored, labels = _stored_items(path, shape)
     names = [str(row) for row in range(stored.shape[0])]
-    if labels is None:
-        return Inputs(stored.whole(), names)
-    if len(labels) != len(names):
-        raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
-    return Inputs(stored.whole(), names, _ids(labels, class_names))
+    if labels is not None:
+        if len(labels) != len(names):
+            raise HashbenchError(f"{path}: labels of shape {labels.shape} for {len(names):,} items")
+        labels = _ids(labels, class_names)
+    return Inputs(stored.whole(), names, labels)
 
 
 def _ids(labels: NDArray[Any], class_names: Sequence[str]) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.packed import Codes, pack
-from hashbench.datasets.own.from_python import array_of
+from hashbench.datasets.custom.from_python import array_of
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError

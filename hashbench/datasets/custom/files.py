@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hashbench.codes.files import Arrays, StoredArray, parted
-from hashbench.datasets.own.data import OwnData, read_labels
-from hashbench.datasets.own.vector_files import arrays_of
+from hashbench.datasets.custom.data import CustomData, read_labels
+from hashbench.datasets.custom.vector_files import arrays_of
 from hashbench.datasets.readers import Items, as_float32
 from hashbench.foundation.errors import HashbenchError, printable, quietly, unknown
 from hashbench.foundation.progress import bar
@@ -31,7 +31,7 @@ TEXT = (".csv", ".tsv")
 CELLS = 1 << 22  # of a text that are read at once
 
 
-def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, value_max: int) -> OwnData:
+def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, value_max: int) -> CustomData:
     """The items and labels in a file: in the arrays ``items`` and ``labels`` (FILE or FILE:KEY), or found by name.
 
     Those of a second file are the queries; or the items ``test`` where the file has train, train_labels, test and
@@ -54,13 +54,13 @@ def read_arrays(paths: Sequence[Path], items: str | None, labels: str | None, va
         fault = f"shape {last.items.shape[1:]} of an item, and those of the database have {shape}"
         raise HashbenchError(f"{last.items.where}: {fault}")
     n_items = sum(part.items.shape[0] for part in parts)
-    own_labels = read_labels(first.where, _joined(last.where, [part.labels for part in parts]), n_items)
+    all_labels = read_labels(first.where, _joined(last.where, [part.labels for part in parts]), n_items)
     if len(shape) == 2:
         shape = (*shape, 1)
-    return OwnData(
+    return CustomData(
         paths,
         shape,
-        own_labels,
+        all_labels,
         lambda: chain.from_iterable(_blocks(part.items, shape, value_max) for part in parts),
         n_queries=n_items - first.items.shape[0],
     )
@@ -179,7 +179,7 @@ def _blocks(stored: StoredArray, shape: tuple[int, ...], value_max: int) -> Iter
         yield rows.astype(np.uint8).reshape(-1, *shape)
 
 
-def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) -> OwnData:
+def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) -> CustomData:
     """The items and labels of a .csv or .tsv: each column of numbers is a feature, and one column holds the labels.
 
     ``labels`` names it, or several columns of 0 and 1; by default the column called label, class, ... or the last one.
@@ -195,8 +195,8 @@ def read_text(paths: Sequence[Path], labels: str | None, header: bool | None) ->
     items = np.concatenate(features)
     n_queries = sum(map(len, features[1:]))
     raw = _joined(str(paths[-1]), [part[2] for part in parts])
-    own_labels = read_labels(str(paths[0]), raw, len(items), names)
-    return OwnData(paths, items.shape[1:], own_labels, lambda: iter([items]), n_queries=n_queries)
+    all_labels = read_labels(str(paths[0]), raw, len(items), names)
+    return CustomData(paths, items.shape[1:], all_labels, lambda: iter([items]), n_queries=n_queries)
 
 
 def _text(path: Path, labels: str | None, header: bool | None) -> tuple[NDArray[np.float32], list[str], NDArray[Any]]:

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from support.together import together
 
-from hashbench.datasets.own.inputs import read
+from hashbench.datasets.custom.inputs import read
 from hashbench.foundation.errors import HashbenchError
 
 SHAPE = (4, 6, 3)

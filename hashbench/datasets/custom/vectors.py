@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray, attributes_of, parted
 from hashbench.datasets.audit import byte_keys
-from hashbench.datasets.own import texts
-from hashbench.datasets.own.data import FileOptions, OwnData, OwnLabels, Spread
-from hashbench.datasets.own.expected import divided, norms_of
-from hashbench.datasets.own.files import ITEMS, key_of
-from hashbench.datasets.own.vector_files import arrays_of, vector_columns
+from hashbench.datasets.custom import texts
+from hashbench.datasets.custom.data import CustomData, CustomLabels, FileOptions, Spread
+from hashbench.datasets.custom.expected import divided, norms_of
+from hashbench.datasets.custom.files import ITEMS, key_of
+from hashbench.datasets.custom.vector_files import arrays_of, vector_columns
 from hashbench.datasets.protocol import Metric
 from hashbench.datasets.readers import as_float32
 from hashbench.foundation.errors import HashbenchError, counted, printable
@@ -62,7 +62,7 @@ class VectorSpread(Spread):
         return lines
 
 
-def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
+def read(paths: Sequence[Path], options: FileOptions) -> CustomData:
     """The vectors of one file, or the database and the queries in two, or in two arrays of one.
 
     With the metric ``cosine`` they get norm 1. Raises HashbenchError for arrays that are no vectors.
@@ -83,10 +83,10 @@ def read(paths: Sequence[Path], options: FileOptions) -> OwnData:
     note = f"{paths[0]}: no labels: relevant are the nearest by {metric} ({reason}); --labels names labels"
     spread = VectorSpread(n_queries)
     blocks = [partial(_blocks, vectors, metric, spread) for vectors in stored]
-    return OwnData(
+    return CustomData(
         paths,
         (d,),
-        OwnLabels(np.zeros((n_items, 0), np.uint8), [], (note,)),
+        CustomLabels(np.zeros((n_items, 0), np.uint8), [], (note,)),
         lambda: chain.from_iterable(of_part() for of_part in blocks),
         n_queries=n_queries,
         spread=spread,
@@ -114,10 +114,10 @@ def _arrays(
     pair = next((keys for keys in PAIRS if by_name.keys() >= set(keys)), None)
     if pair is not None and len(paths) == 1 and options.items is None:
         stored = [arrays[by_name[key]]() for key in pair]
+        if neighbours is None:
+            neighbours = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
     else:
         stored = [_vectors_in(path, options.items) for path in paths]
-    if neighbours is None and len(stored) == 2 and len(paths) == 1:
-        neighbours = next((arrays[by_name[key]]() for key in NEIGHBOURS if key in by_name), None)
     attributes = {}
     if paths[0].suffix.lower() in (".h5", ".hdf5"):
         attributes = attributes_of(paths[0])

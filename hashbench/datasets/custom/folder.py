@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hashbench.datasets.custom.data import CustomData, CustomLabels
 from hashbench.datasets.images import BLOCK, SUFFIXES, decode_all, is_image, n_threads, size_of
-from hashbench.datasets.own.data import OwnData, OwnLabels
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import with_bar
 
@@ -19,7 +19,7 @@ BLOCK_BYTES = 64 << 20
 ADVICE = "give --size N to resize each to N x N (32 for small networks, 224 for pretrained ones)"
 
 
-def read(folders: Sequence[Path], size: int | None) -> OwnData:
+def read(folders: Sequence[Path], size: int | None) -> CustomData:
     """The images in the subfolders of each folder, by class and name, resized to ``size`` x ``size`` if it is given.
 
     The images of a second folder are the queries.
@@ -33,7 +33,7 @@ def read(folders: Sequence[Path], size: int | None) -> OwnData:
         raise HashbenchError(f"{folders[0]}: {fault}")
     files = list(chain.from_iterable(images))
     ids = [classes.index(path.name) for path in subfolders]
-    labels = OwnLabels(np.repeat(ids, [len(of_class) for of_class in images]), classes)
+    labels = CustomLabels(np.repeat(ids, [len(of_class) for of_class in images]), classes)
     shape = _shape(folders[0], files, size)
     block = max(1, min(BLOCK, BLOCK_BYTES // prod(shape)))
     among = os.path.commonpath([folder.absolute() for folder in folders])
@@ -41,7 +41,7 @@ def read(folders: Sequence[Path], size: int | None) -> OwnData:
     n_ignored = sum(len(_visible(path)) for path in subfolders) - len(files)
     n_queries = sum(map(len, images[len(by_folder[0]) :]))
     blocks = partial(decode_all, files, shape, block)
-    return OwnData(folders, shape, labels, blocks, names, n_ignored=n_ignored, n_queries=n_queries)
+    return CustomData(folders, shape, labels, blocks, names, n_ignored=n_ignored, n_queries=n_queries)
 
 
 def _classes_in(folder: Path) -> list[Path]:

@@ -1,1 +1,0 @@
-"""Data of the user: ``hashbench dataset add`` reads a folder of images or a file and stores it as a data set."""

@@ -9,7 +9,7 @@ from hashbench.cli._options import TABLES, Budget, Splits, program
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
-from hashbench.runs.brief import brief_of
+from hashbench.runs.brief import briefs
 from hashbench.runs.interrupted import interrupted
 from hashbench.runs.past import Past
 from hashbench.showing.sheet import Sheet
@@ -39,11 +39,11 @@ def command(
         status = table_status(cells, {row.run: row for row in rows}, Past.of(rows), seeds)
         runs = {run for cell in status.cells.values() for run in cell.runs}
         return sheet_of(status, seeds, [run for run in cut_off if run.run in runs])
-    briefs = {line.run: brief for line, brief in each_usable(store.lines(leave_out), brief_of, leave_out)}
-    past = Past.of(briefs.values())
+    stored = briefs(store, leave_out)
+    past = Past.of(stored.values())
 
     def status_of(name: str) -> TableStatus:
-        return table_status(figures.cells_of(name, budget, splits), briefs, past, seeds)
+        return table_status(figures.cells_of(name, budget, splits), stored, past, seeds)
 
     names = [*spec.names(), *figures.names_with_own_cells()]
     usable = each_usable(names, status_of, leave_out)

@@ -115,7 +115,7 @@ def csv_text(drawing: Drawing) -> str:
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:
     """The drawing as PNG, with the ``stamp``, and PDF, by suffix; the user's settings of matplotlib change nothing."""
     with _drawn(drawing, DPI) as figure:
-        return {".png": _png(drawing, DPI, figure, stamp, MOST_BYTES), ".pdf": _saved(figure, "pdf")}
+        return {".png": _png(drawing, DPI, figure, stamp, MOST_BYTES), ".pdf": _saved(figure, "pdf", DPI)}
 
 
 def preview(drawing: Drawing, stamp: str = "", *, most_bytes: float = MOST_BYTES) -> bytes:
@@ -140,20 +140,19 @@ def _drawn(drawing: Drawing, dpi: int) -> Iterator[Figure]:
 
 
 def _png(drawing: Drawing, dpi: int, figure: Figure, stamp: str, most_bytes: float) -> bytes:
-    """The ``figure`` of the drawing as PNG; it is drawn with half the ``dpi`` where it has more than ``most_bytes``."""
+    """The ``figure`` of the drawing as PNG; with half the ``dpi`` where it has more than ``most_bytes``."""
     stamped = {STAMP: stamp} if stamp else {}
     if drawing.has_photographs:
-        return _saved(figure, "png", stamped)
-    picture = _with_palette(_saved(figure, "png"), stamped)
+        return _saved(figure, "png", dpi, stamped)
+    picture = _with_palette(_saved(figure, "png", dpi), stamped)
     if len(picture) > most_bytes:
-        with _drawn(drawing, dpi // 2) as smaller:
-            picture = _with_palette(_saved(smaller, "png"), stamped)
+        picture = _with_palette(_saved(figure, "png", dpi // 2), stamped)
     return picture
 
 
-def _saved(figure: Figure, kind: str, stamped: Mapping[str, str] = MappingProxyType({})) -> bytes:
+def _saved(figure: Figure, kind: str, dpi: int, stamped: Mapping[str, str] = MappingProxyType({})) -> bytes:
     picture = io.BytesIO()
-    figure.savefig(picture, format=kind, dpi="figure", metadata={**METADATA[kind], **stamped})
+    figure.savefig(picture, format=kind, dpi=dpi, metadata={**METADATA[kind], **stamped})
     return picture.getvalue()
 
 

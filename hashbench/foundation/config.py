@@ -141,7 +141,8 @@ def _shallow(read: Callable[[str], Any], text: str) -> Any:
         value = read(text)
     except RecursionError:
         value = None
-    if value is None or _is_deeper(value, MOST_LEVELS):
+    may_be_deep = sum(map(text.count, "[{.")) >= MOST_LEVELS  # a key with dots is a table for each of them
+    if value is None or (may_be_deep and _is_deeper(value, MOST_LEVELS)):
         raise ValueError(f"nested deeper than {MOST_LEVELS} levels")
     return value
 

@@ -73,7 +73,9 @@ def write(
     gone: list[Path] = []  # pictures that would show rows that are not there any more
     for table in tables:
         stem = folder / "tables" / table.name
-        of = {output: render(table, output, interval=interval, distinct=distinct) for output in SUFFIXES}
+        sheet = sheet_of(table, interval=interval, distinct=distinct)
+        for_paper = sheet_of(table, interval=interval, distinct=distinct, for_paper=True)
+        of = {output: ink.write(for_paper if output == "latex" else sheet, output) for output in SUFFIXES}
         texts |= {stem.with_name(stem.name + suffix): of[output] for output, suffix in SUFFIXES.items()}
         written += [stem.with_name(stem.name + suffix) for suffix in SUFFIXES.values()]
         png, drawing = stem.with_name(f"{stem.name}.png"), drawing_of_table(table)

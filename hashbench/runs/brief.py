@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
+from hashbench.foundation.registry import each_usable
 from hashbench.runs.row import SCHEMA, Seconds, is_unedited
-from hashbench.runs.store import Line
+from hashbench.runs.store import Damaged, Line, Store
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ def brief_of(line: Line) -> Brief:
         pass  # what is wrong is said by the checks of a row
     line.row()
     raise AssertionError(f"{line.place}: its row can be read, and its brief cannot")
+
+
+def briefs(store: Store, damaged: Damaged) -> dict[str, Brief]:
+    """The briefs of all rows by run; ``damaged`` is called with the error of each that cannot be read."""
+    return {line.run: brief for line, brief in each_usable(store.lines(damaged), brief_of, damaged)}
 
 
 def _without_searches(text: str) -> str:

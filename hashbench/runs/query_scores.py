@@ -97,14 +97,35 @@ def load(run: str, store: Store | None = None, measure: str = AP) -> NDArray[np.
     those of the run's row.
     """
     store = store or Store.default()
-    for path in sorted(_folder(store).glob(f"*{SUFFIX}")):
-        scores = _read(path).get((run, measure))
-        if scores is None or (row := _row(run, store)) is None:
-            continue
+    kept = Kept.of(store)
+    row = _row(run, store) if (run, measure) in kept.scores else None
+    return None if row is None else kept.values_of(row, measure)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The scores in all files of a store, by run and measure; of several files that have one, the first."""
+
+    scores: Mapping[Key, tuple[Path, Scores]]
+
+    @staticmethod
+    def of(store: Store) -> "Kept":
+        """Those of a store as it is now."""
+        scores: dict[Key, tuple[Path, Scores]] = {}
+        for path in sorted(_folder(store).glob(f"*{SUFFIX}")):
+            for key, of_run in _read(path).items():
+                scores.setdefault(key, (path, of_run))
+        return Kept(scores)
+
+    def values_of(self, row: Row, measure: str) -> NDArray[np.float32] | None:
+        """A measure of each query of the run of a row, as of :func:`load`."""
+        kept = self.scores.get((row.run, measure))
+        if kept is None:
+            return None
+        path, scores = kept
         if (misfit := scores.misfit(row)) is not None:
-            raise CheckFailed(f"{path}: {run}: {misfit}: hashbench table {_table(path)} --write mends the file")
+            raise CheckFailed(f"{path}: {row.run}: {misfit}: hashbench table {_table(path)} --write mends the file")
         return scores.with_mean_of(row)
-    return None
 
 
 def range_of(row: Row, measure: str, store: Store) -> tuple[float, float] | None:

@@ -79,7 +79,7 @@ class RunName:
             config["base"] = self.base.config
         return config
 
-    @property
+    @cached_property
     def cell_hash(self) -> str:
         """Digest of ``config``: the same for all seeds of one cell of a table."""
         return digest(self.config)

@@ -195,4 +195,5 @@ def plain(text: str) -> str:
     >>> plain("two\n  lines"), plain("a\x1b[2Jb")
     ('two lines', 'a?[2Jb')
     """
-    return "".join(sign if sign.isprintable() else "?" for sign in " ".join(text.split()))
+    line = " ".join(text.split())
+    return line if line.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in line)

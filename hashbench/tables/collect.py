@@ -17,7 +17,7 @@ from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.errors import DAMAGE, HashbenchError
 from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
-from hashbench.runs import query_scores
+from hashbench.runs.query_scores import Kept
 from hashbench.runs.row import Row, Search, provider_of
 from hashbench.runs.settings import TUNED, method_file
 from hashbench.runs.store import Store
@@ -117,6 +117,11 @@ class _StoredResults:
     store: Store | None
     hash_of: CellHash
 
+    @cached_property
+    def kept(self) -> Kept | None:
+        """What the store keeps of each query."""
+        return None if self.store is None else Kept.of(self.store)
+
     def rows_of(self, cell: Cell, spec: TableSpec, hash_of: CellHash) -> list[Row]:
         if spec.repeats == "splits":
             repeats = repeats_of(cell, spec, N_SPLITS)
@@ -193,8 +198,8 @@ class _StoredResults:
         std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
         of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
         of_runs["values"] = tuple(means)
-        if cell.measure is not None and self.store is not None:
-            of_runs["scores"] = _scores_of(measured, cell.measure, self.store)
+        if cell.measure is not None and self.kept is not None:
+            of_runs["scores"] = _scores_of(measured, cell.measure, self.kept)
         return Measured(fmean(means), std, n_seeds, **of_runs, **more)
 
     def _means(self, rows: list[Row], metric: str, evaluation: Search) -> Iterator[tuple[Row, float]]:
@@ -218,11 +223,11 @@ class _StoredResults:
         return None
 
 
-def _scores_of(rows: list[Row], measure: str, store: Store) -> Scores:
+def _scores_of(rows: list[Row], measure: str, kept: Kept) -> Scores:
     """The measure of each query on each split of which it is kept, the mean over the split's runs that have it."""
     scores_by_split: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
     for row in rows:
-        scores = query_scores.load(row.run, store, measure)
+        scores = kept.values_of(row, measure)
         if scores is not None:
             scores_by_split[row.ids_sha256].append(scores)
     return {split: np.mean(scores, axis=0) for split, scores in scores_by_split.items()}

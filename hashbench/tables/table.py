@@ -195,7 +195,7 @@ class Table:
         for section in self.sections:
             yield from section.cells.values()
 
-    @property
+    @cached_property
     def measured(self) -> list[Measured]:
         """The measured values, in order of appearance."""
         return [cell.measured for cell in self.cells() if cell.measured is not None]
@@ -232,17 +232,17 @@ class Table:
         """The number of cells that are measured."""
         return len(self.measured)
 
-    @property
+    @cached_property
     def has_published(self) -> bool:
         """Whether any cell has a published value."""
         return any(cell.declared.published is not None for cell in self.cells())
 
-    @property
+    @cached_property
     def has_measured(self) -> bool:
         """Whether any cell was measured."""
         return self.n_measured > 0
 
-    @property
+    @cached_property
     def is_side_by_side(self) -> bool:
         """Whether published values stand beside measured ones; else each cell shows the one kind that there is."""
         return self.has_published and self.has_measured

@@ -234,7 +234,7 @@ class Search:
         return Search._of(name, path, text)
 
     @staticmethod
-    @lru_cache(maxsize=8)  # its table and its two figures read one search
+    @lru_cache(maxsize=64)  # its table, its figures and footnotes read one search
     def _of(name: str, path: Path, text: str) -> "Search":
         first, *lines = text.splitlines() or [""]
         question: Question = _read(Question, first, f"{path}:1")

@@ -91,7 +91,7 @@ def on_splits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *means: float, ke
         for split, row in enumerate(line):
             hard = np.random.default_rng(split).normal(0, 0.2, 400)
             scores[row.run] = (mean + hard + np.random.default_rng(len(scores)).normal(0, 0.05, 400)).astype("float32")
-    monkeypatch.setattr(query_scores, "load", lambda run, *_: scores.get(run))
+    monkeypatch.setattr(query_scores.Kept, "values_of", lambda _, row, measure: scores.get(row.run))
     rows = [row for line in lines for row in line]
     return render_markdown(collect(spec, rows, Store(tmp_path), hash_of=fake_hash))
 

@@ -135,7 +135,7 @@ def test_an_interrupted_command_keeps_what_is_done(
         yield from run_all(specs[:1], *options)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("hashbench.runs.run_all.run_all", interrupted)
+    monkeypatch.setattr("hashbench.tables.fill.run_all", interrupted)
     monkeypatch.setattr(_interrupts, "AGAIN_S", 0.01)  # an interrupt that comes again must not cut the writing short
     slow_keep = query_scores.keep
     monkeypatch.setattr(query_scores, "keep", lambda *given: [time.sleep(0.1), slow_keep(*given)][1])

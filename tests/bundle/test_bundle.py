@@ -10,7 +10,8 @@ import pytest
 from support import stored_rows
 from support.bundles import content, names
 from support.command_line import call
-from support.small_root import REPOSITORY, small_root
+from support.small_root import small_root
+from support.toy_root import REPOSITORY
 
 from hashbench.bundle.archive import Manifest
 from hashbench.bundle.pack import rows_of

@@ -9,7 +9,7 @@ import pytest
 from support import committed, stored_rows
 from support.bundles import names
 from support.command_line import call
-from support.small_root import REPOSITORY
+from support.toy_root import REPOSITORY
 
 from hashbench.bundle import pack
 from hashbench.foundation import paths

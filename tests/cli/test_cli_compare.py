@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.command_line import call
-from support.small_root import REPOSITORY
+from support.toy_root import REPOSITORY
 
 from hashbench.evaluation.paired import compare_paired, holm
 from hashbench.histogram import Histogram

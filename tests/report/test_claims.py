@@ -22,7 +22,7 @@ import pytest
 from scipy.stats import ttest_ind
 from support import committed
 from support.fake_rows import SAMPLE, fake_hash, fake_row, sample_spec
-from support.small_root import REPOSITORY
+from support.toy_root import REPOSITORY
 
 from hashbench.evaluation.paired import compare_paired
 from hashbench.foundation.config import canonical_json

@@ -11,7 +11,7 @@ from statistics import fmean, stdev
 
 import pytest
 from support import committed
-from support.small_root import REPOSITORY
+from support.toy_root import REPOSITORY
 
 from hashbench import figures
 from hashbench.figures._drawing import MOST_BYTES

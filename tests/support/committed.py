@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from support.small_root import REPOSITORY
+from support.toy_root import REPOSITORY
 
 from hashbench.foundation.registry import refuse
 from hashbench.runs.row import Row

@@ -20,7 +20,7 @@ from hypothesis.extra.numpy import arrays
 from support import committed
 from support.command_line import call
 from support.fake_rows import fake_hash, fake_row
-from support.small_root import REPOSITORY
+from support.toy_root import REPOSITORY
 
 from hashbench.datasets.protocol import N_SPLITS
 from hashbench.foundation.config import parse

@@ -82,7 +82,7 @@ LEFT_OUT = {
     "hashbench train skip-pca digits --protocol s1 --bits 16 --set skip=2": OWN,
     "hashbench eval codes.npz --metric success@r2 --metric ap": OWN,
     "hashbench eval-shards queries.npz --shards 'pieces/db-*.h5' --jobs 4 --counts counts.npz": OWN,
-    "hashbench eval-shards queries.npz --shards 'codes-*.npy' --shard-labels 'labels-*.npy' --bits 64": OWN,
+    "hashbench eval-shards queries.npz --shards 'codes-*.npy' --shard-labels 'labels-*.npy' --layout 64": OWN,
 }
 NEEDS_DATA = {  # commands on data sets that are packed in the shared folder
     "hashbench split cifar100 --protocol sparse_hash --check": "cifar100",

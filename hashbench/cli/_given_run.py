@@ -35,13 +35,14 @@ def given_run(
     for key in ("bits", "model"):
         if key in chosen:
             raise HashbenchError(f"--set {key}=... cannot be used: use --{key}")
-    given = {key: value for key, value in {"bits": bits, "model": model, **chosen}.items() if value is not None}
+    options = {"bits": bits, "model": model, **chosen}
+    named_settings = {key: value for key, value in options.items() if value is not None}
     file = None
     if weights is not None:
-        own = {key: value for key, value in given.items() if key != "head" and not key.startswith("base.")}
-        found, file = _start(Run.resolve(dataset, protocol, method, own, **named), weights)
-        given = {**found, **given, "weights": found["weights"]}
-    return GivenRun(Run.resolve(dataset, protocol, method, given, **named), given, file)
+        usual = {key: value for key, value in named_settings.items() if key != "head" and not key.startswith("base.")}
+        of_weights, file = _start(Run.resolve(dataset, protocol, method, usual, **named), weights)
+        named_settings = {**of_weights, **named_settings, "weights": of_weights["weights"]}
+    return GivenRun(Run.resolve(dataset, protocol, method, named_settings, **named), named_settings, file)
 
 
 def _start(run: Run, weights: str) -> tuple[dict[str, Setting], str | None]:

@@ -39,7 +39,7 @@ Pairs = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Given:
+class NamedSide:
     """What one argument names: a side of a comparison, and of a run its seed."""
 
     side: Side
@@ -92,9 +92,9 @@ def command(
             raise HashbenchError(f"--bits is the column of --table; of saved codes: --layout {bits}")
         stored = layout_of(layout)
         explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
-        given = [_side(name, explicit, exclude_self, program(context)) for name in sides]
-        result = _compare_codes(given, metric, top, options)
-        print_notes([note for each in given for note in each.notes])
+        compared = [_side(name, explicit, exclude_self, program(context)) for name in sides]
+        result = _compare_codes(compared, metric, top, options)
+        print_notes([note for each in compared for note in each.notes])
     return replace(result.sheet, values=lambda: {**result.values, **options}, records=result.records)
 
 
@@ -127,18 +127,18 @@ def _corrected(differences: Sequence[Mapping[str, Paired]]) -> dict[str, list[fl
     return {metric: holm([by_metric[metric].p for by_metric in differences]) for metric in differences[0]}
 
 
-def _compare_codes(given: list[Given], metric: list[str] | None, top: int, options: Mapping[str, Any]) -> Result:
+def _compare_codes(compared: list[NamedSide], metric: list[str] | None, top: int, options: Mapping[str, Any]) -> Result:
     """The differences over the queries of one split."""
-    names = [each.side.name for each in given]
+    names = [each.side.name for each in compared]
     parsed = compare.check_names(metric or scorer.DEFAULT)
-    found = [compare.compare(given[a].side, given[b].side, parsed, **options) for a, b in _pairs(names)]
+    found = [compare.compare(compared[a].side, compared[b].side, parsed, **options) for a, b in _pairs(names)]
     differences: list[Mapping[str, Paired]] = [each.metrics for each in found]
     if len(found) == 1:
-        grids = [_sides(given), _grid(found[0].metrics, options), *_different(found[0], top)]
-        values = _json(given[0], given[1], found[0], top)
+        grids = [_sides(compared), _grid(found[0].metrics, options), *_different(found[0], top)]
+        values = _json(compared[0], compared[1], found[0], top)
     else:
-        grids = [_sides(given), *_grids_of_all(names, differences)]
-        values = _json_of_all(given, found)
+        grids = [_sides(compared), *_grids_of_all(names, differences)]
+        values = _json_of_all(compared, found)
     sheet = Sheet(grids=grids, texts=[_queries(found[0])], notes=[*_how(differences, options)])
     return Result(names, differences, values, sheet)
 
@@ -173,7 +173,7 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options:
     return Result(names, differences, values, sheet)
 
 
-def _side(name: str, explicit: Explicit, exclude_self: bool, program: list[str]) -> Given:
+def _side(name: str, explicit: Explicit, exclude_self: bool, program: list[str]) -> NamedSide:
     """The saved codes called ``name`` where there is such a file or folder, else the run."""
     if not Path(name).exists():
         if "/" in name or Path(name).suffix in (".npz", ".npy", ".mat", ".h5", ".pt"):
@@ -183,10 +183,10 @@ def _side(name: str, explicit: Explicit, exclude_self: bool, program: list[str])
         return _run(name, program)
     saved = files.opened([Path(name)], explicit=explicit)
     counted = Scorer.of_saved(saved, exclude_self=exclude_self).evidence().histogram
-    return Given(Side(name, counted, saved.query_ids, saved.query_labels), notes=saved.notes)
+    return NamedSide(Side(name, counted, saved.query_ids, saved.query_labels), notes=saved.notes)
 
 
-def _run(name: str, program: list[str]) -> Given:
+def _run(name: str, program: list[str]) -> NamedSide:
     store = Store.default()
     row = _row(name, store)
     if (histogram := store.histogram(row)) is None:
@@ -195,7 +195,7 @@ def _run(name: str, program: list[str]) -> Given:
             remedy = train_command(row, program, again=True)
         raise HashbenchError(f"{path}: no such file: this makes it: {remedy}")
     side = Side(row.run, histogram, labels=store.query_labels(row), split=row.ids_sha256)
-    return Given(side, row.seed)
+    return NamedSide(side, row.seed)
 
 
 def _row(name: str, store: Store) -> Row:
@@ -215,9 +215,9 @@ def _row(name: str, store: Store) -> Row:
     return row
 
 
-def _json_of_all(given: list[Given], found: list[Comparison]) -> dict[str, Any]:
-    sides = {letter: _side_json(each) for letter, each in zip(ascii_uppercase, given, strict=False)}
-    comparisons = _json_of_pairs([each.side.name for each in given], [each.metrics for each in found])
+def _json_of_all(compared: list[NamedSide], found: list[Comparison]) -> dict[str, Any]:
+    sides = {letter: _side_json(each) for letter, each in zip(ascii_uppercase, compared, strict=False)}
+    comparisons = _json_of_pairs([each.side.name for each in compared], [each.metrics for each in found])
     for comparison, each in zip(comparisons, found, strict=True):
         comparison["same_queries_by"] = each.same_by
     sizes = {"n_queries": found[0].n_queries, "n_empty": found[0].n_empty, "n_database": found[0].n_database}
@@ -233,12 +233,12 @@ def _json_of_pairs(names: Sequence[str], differences: Sequence[Mapping[str, Pair
     return comparisons
 
 
-def _side_json(given: Given) -> dict[str, Any]:
-    values = {"name": given.side.name, "n_bits": given.side.histogram.n_bits}
-    return values | ({} if given.seed is None else {"seed": given.seed})
+def _side_json(compared: NamedSide) -> dict[str, Any]:
+    values = {"name": compared.side.name, "n_bits": compared.side.histogram.n_bits}
+    return values | ({} if compared.seed is None else {"seed": compared.seed})
 
 
-def _json(a: Given, b: Given, found: Comparison, top: int) -> dict[str, Any]:
+def _json(a: NamedSide, b: NamedSide, found: Comparison, top: int) -> dict[str, Any]:
     sizes = {"n_queries": found.n_queries, "n_empty": found.n_empty, "n_database": found.n_database}
     different = {name: [asdict(each) for each in found.most_different(name, top)] for name in found.metrics}
     values: dict[str, Any] = {"same_queries_by": found.same_by, "over": "queries", **sizes}
@@ -262,9 +262,9 @@ def _grids_of_all(names: Sequence[str], differences: Sequence[Mapping[str, Paire
         yield Grid(rows, [shown(metric), "first", "second", "difference", "interval", "p", "p (Holm)"])
 
 
-def _sides(given: Sequence[Given]) -> Grid:
+def _sides(compared: Sequence[NamedSide]) -> Grid:
     rows: list[list[Cell]] = []
-    for letter, each in zip(ascii_uppercase, given, strict=False):
+    for letter, each in zip(ascii_uppercase, compared, strict=False):
         rows.append([letter, f"{each.side.name}: {each.side.histogram.n_bits} bits"])
     return Grid(rows)
 

@@ -28,12 +28,12 @@ def command(
 
     By default only the headers of the data files are read; --verify reads the whole files.
     """
-    found = _found()
+    installation = _installation()
     statuses = [_status(name) for name in cards()]
-    verified = {each.name: _fault_of(each) for each in statuses if each.state in VERIFIABLE} if verify else {}
+    verified = {status.name: _fault_of(status) for status in statuses if status.state in VERIFIABLE} if verify else {}
     wrong = [name for name, fault in verified.items() if fault is not None]
     error = CheckFailed(f"{counted(len(wrong), 'data set')} damaged: {', '.join(wrong)}") if wrong else None
-    return Answer(_sheet(found, statuses, verified), error=error)
+    return Answer(_sheet(installation, statuses, verified), error=error)
 
 
 def _status(name: str) -> DatasetStatus:
@@ -43,7 +43,7 @@ def _status(name: str) -> DatasetStatus:
         return DatasetStatus(name, "damaged", fault=str(error))
 
 
-def _found() -> dict[str, Any]:
+def _installation() -> dict[str, Any]:
     code, weights = provenance.code(), paths.weights()
     folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
     # a folder that does not exist yet is on the volume of its nearest parent that does
@@ -66,7 +66,7 @@ def _found() -> dict[str, Any]:
         **{"version": code.version, "commit": code.commit, "dirty": code.dirty},
         "folders": {name: str(folder) for name, folder in folders.items()},
         "free_bytes": {name: shutil.disk_usage(volume).free for name, volume in volumes.items()},
-        "versions": {library: found for library, found in provenance.versions().items() if library != "cuda"},
+        "versions": {library: version for library, version in provenance.versions().items() if library != "cuda"},
         "extras": {name: extras.missing(name) for name in extras.extras()},
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
         "gpu": gpu,
@@ -76,58 +76,60 @@ def _found() -> dict[str, Any]:
     }
 
 
-def _fault_of(each: DatasetStatus) -> str | None:  # None: every byte is right
-    with bar(f"{each.name}: verify", "B", each.size_bytes, scaled=True) as verified:
+def _fault_of(status: DatasetStatus) -> str | None:  # None: every byte is right
+    with bar(f"{status.name}: verify", "B", status.size_bytes, scaled=True) as verified:
         try:
-            card = card_of(each.name)
-            open_labels(card) if each.state == "labels only" else verify(card, verified.update)
+            card = card_of(status.name)
+            open_labels(card) if status.state == "labels only" else verify(card, verified.update)
         except HashbenchError as error:
             return str(error)
     return None
 
 
-def _sheet(found: dict[str, Any], statuses: list[DatasetStatus], verified: dict[str, str | None]) -> Sheet:
-    state = ", with local changes" if found["dirty"] else ""
-    commit = found["commit"] or "unknown (installed without its repository)"
+def _sheet(installation: dict[str, Any], statuses: list[DatasetStatus], verified: dict[str, str | None]) -> Sheet:
+    state = ", with local changes" if installation["dirty"] else ""
+    commit = installation["commit"] or "unknown (installed without its repository)"
     folders: dict[str, Cell] = {"commit": f"{commit}{state}"}
-    for name, folder in found["folders"].items():
-        folders[name] = (Code(f"{folder} ({readable(found['free_bytes'][name])} free)"),)
-    installed: dict[str, Cell] = {library: version or "missing" for library, version in found["versions"].items()}
-    for extra, missing in found["extras"].items():
-        how = found["how_to_install"][extra]
+    for name, folder in installation["folders"].items():
+        folders[name] = (Code(f"{folder} ({readable(installation['free_bytes'][name])} free)"),)
+    installed: dict[str, Cell] = {
+        library: version or "missing" for library, version in installation["versions"].items()
+    }
+    for extra, missing in installation["extras"].items():
+        how = installation["how_to_install"][extra]
         installed[f"extra {extra}"] = "installed"
         if missing:
             installed[f"extra {extra}"] = (f"{', '.join(missing)} missing: ", Code(how))
-    installed["gpu"] = found["gpu"]
-    datasets = {each.name: _line(each, verified) for each in statuses}
+    installed["gpu"] = installation["gpu"]
+    datasets = {status.name: _line(status, verified) for status in statuses}
 
     def values() -> dict[str, Any]:
-        of_datasets = {each.name: asdict(each) for each in statuses}
+        of_datasets = {status.name: asdict(status) for status in statuses}
         for name, fault in verified.items():
             of_datasets[name] |= {"verified": fault is None, "fault": fault}
-        return {**found, "datasets": of_datasets}
+        return {**installation, "datasets": of_datasets}
 
-    grids = [facts(folders), facts(installed), facts(datasets), facts(dict(_kept(found, statuses)))]
-    return Sheet(f"hashbench {found['version']}", grids, values=values)
+    grids = [facts(folders), facts(installed), facts(datasets), facts(dict(_kept(installation, statuses)))]
+    return Sheet(f"hashbench {installation['version']}", grids, values=values)
 
 
-def _kept(found: dict[str, Any], statuses: list[DatasetStatus]) -> Iterator[tuple[str, Text]]:
-    weights = ", ".join(f"{name} ({readable(size)})" for name, size in found["weights"].items())
+def _kept(installation: dict[str, Any], statuses: list[DatasetStatus]) -> Iterator[tuple[str, Text]]:
+    weights = ", ".join(f"{name} ({readable(size)})" for name, size in installation["weights"].items())
     yield "weights", weights or "none"
-    for model, package in found["installed_weights"].items():
+    for model, package in installation["installed_weights"].items():
         yield model, f"installed: {package}: {MODELS.get(model).summary}"
-    for model, step in found["missing_weights"].items():
+    for model, step in installation["missing_weights"].items():
         yield model, f"has none: {step}"
-    yield "sources", f"{readable(sum(each.kept_bytes for each in statuses))} kept"
+    yield "sources", f"{readable(sum(status.kept_bytes for status in statuses))} kept"
 
 
-def _line(each: DatasetStatus, verified: dict[str, str | None]) -> Text:
+def _line(status: DatasetStatus, verified: dict[str, str | None]) -> Text:
     """The state of a data set, and if it is not here the command that gets it, or that tells how."""
-    if each.name in verified:
-        return verified[each.name] or f"{each.line()}; every byte is right"
-    if each.state not in ("missing", "labels only") or not each.steps:
-        return each.line()
-    by_command = each.steps[0].startswith("hashbench ")
-    hint = each.steps[0] if by_command else f"hashbench show {each.name}"
-    state = "missing: " if each.state == "missing" else f"labels of {each.n_items:,} items; the items: "
+    if status.name in verified:
+        return verified[status.name] or f"{status.line()}; every byte is right"
+    if status.state not in ("missing", "labels only") or not status.steps:
+        return status.line()
+    by_command = status.steps[0].startswith("hashbench ")
+    hint = status.steps[0] if by_command else f"hashbench show {status.name}"
+    state = "missing: " if status.state == "missing" else f"labels of {status.n_items:,} items; the items: "
     return (Code(f"{state}{'' if by_command else 'by hand: '}{hint}"),)

@@ -38,14 +38,14 @@ def command(
     """
     _interrupts.say_that_it_continues()
     require_torch()
-    given = _options.parse_settings(settings or [])
-    for key in {"model", "width", "classes"} & given.keys():
+    chosen_settings = _options.parse_settings(settings or [])
+    for key in {"model", "width", "classes"} & chosen_settings.keys():
         remedy = "the data set has its number" if key == "classes" else f"use --{key}"
         raise HashbenchError(f"--set {key}=... cannot be used: {remedy}")
-    run = classifier_run(dataset, protocol, model, given, channels=width, seed=seed)
+    run = classifier_run(dataset, protocol, model, chosen_settings, channels=width, seed=seed)
     store = Store.default()
     if dry_run:
-        chosen = {"model", "classes", *given, *([] if width is None else ["width"])}
+        chosen = {"model", "classes", *chosen_settings, *([] if width is None else ["width"])}
         shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}
         return sheet_of_settings(run, shown, stored_row(run, store))
     device, threads = _options.device_and_threads(device)

@@ -41,8 +41,10 @@ def command(
     built = paths.shipped() / "docs" / "_build" / "html" / "index.html"
     write_text(path, render(contents, os.path.relpath(built, path.parent) if built.is_file() else None))
     shown = contents.tables
-    n_cells, n_measured = (sum(getattr(each.table, n) for each in shown) for n in ("n_cells", "n_measured"))
-    n_figures, n_missing = sum(bool(each.data_uri) for each in contents.pictures), sum(len(t.missing) for t in shown)
+    n_cells = sum(part.table.n_cells for part in shown)
+    n_measured = sum(part.table.n_measured for part in shown)
+    n_figures = sum(bool(picture.data_uri) for picture in contents.pictures)
+    n_missing = sum(len(part.missing) for part in shown)
     counts = {"tables": len(shown), "cells": n_cells, "measured": n_measured, "figures": n_figures}
     counts |= {"runs": len(contents.rows), "missing_runs": n_missing}
     values = {"path": str(path), "size_bytes": path.stat().st_size, **counts, "left_out": contents.left_out}

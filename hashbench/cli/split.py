@@ -59,8 +59,8 @@ def command(
     def values() -> dict[str, Any]:
         report: dict[str, Any] = {"dataset": card.name, "protocol": protocol, "seed": seed, "path": str(path)}
         report |= {"sizes": sizes, "sha256": chosen.sha256, **({} if found is None else {"check": asdict(found)})}
-        report |= {"validation": [asdict(each) for each in lists]} if lists else {}
-        report |= {"relevance": [asdict(each) for each in read]} if read else {}
+        report |= {"validation": [asdict(entry) for entry in lists]} if lists else {}
+        report |= {"relevance": [asdict(entry) for entry in read]} if read else {}
         return report
 
     grids = [_grid(sizes, chosen.sha256, found)]
@@ -100,12 +100,12 @@ def _of_validation(rule: Protocol, lists: list[Validation]) -> Iterator[str]:
     """A line for each kind of lists by which searches chose settings; of a protocol of validation what others test."""
     if isinstance(rule, TO_CHOOSE) and rule.shared_queries:
         yield f"old: of these queries the first splits of other protocols test {rule.shared_in_words}"
-    for each in lists:
-        most = "at most " if each.n_tested else ""
-        old = "old " if each.is_old else ""
-        queries = f"{most}{each.n_tested:,} of the {each.n_queries:,} queries of each of {each.n_lists} lists"
-        searches = f"({old}searches: {', '.join(each.searches)})"
-        yield f"validation: {queries} are test queries of {first_splits(each.n_splits)} {searches}"
+    for entry in lists:
+        most = "at most " if entry.n_tested else ""
+        old = "old " if entry.is_old else ""
+        queries = f"{most}{entry.n_tested:,} of the {entry.n_queries:,} queries of each of {entry.n_lists} lists"
+        searches = f"({old}searches: {', '.join(entry.searches)})"
+        yield f"validation: {queries} are test queries of {first_splits(entry.n_splits)} {searches}"
 
 
 def _readings(card: Card, protocol: str, chosen: Split) -> list[Reading]:
@@ -122,10 +122,10 @@ def _readings(card: Card, protocol: str, chosen: Split) -> list[Reading]:
 
 def _grid_of_readings(read: list[Reading]) -> Grid:
     rows: list[list[Cell]] = []
-    for each in read:
-        ndcg, with_empty = Number(each.ndcg), Number(each.ndcg_with_empty, after=f" ({each.n_empty:,} empty)")
-        is_own = "*" if each.is_own else ""
-        rows.append([is_own, _features(each), _compared(each), each.top_gain, ndcg, with_empty])
+    for entry in read:
+        ndcg, with_empty = Number(entry.ndcg), Number(entry.ndcg_with_empty, after=f" ({entry.n_empty:,} empty)")
+        is_own = "*" if entry.is_own else ""
+        rows.append([is_own, _features(entry), _compared(entry), entry.top_gain, ndcg, with_empty])
     columns = ["", "features", "compared", "top gain", "NDCG", "with empty queries as 1"]
     return Grid(rows, columns, "NDCG of a ranking at random")
 
@@ -133,7 +133,7 @@ def _grid_of_readings(read: list[Reading]) -> Grid:
 def _notes_on_readings(read: list[Reading], rule: Protocol) -> Iterator[str]:
     yield "* as this protocol is scored; empty: without a relevant item"
     if (printed := rule.random_ndcg) is not None:
-        near = min(read, key=lambda each: each.distance(printed))
+        near = min(read, key=lambda entry: entry.distance(printed))
         which = f"{_features(near)}, {_compared(near)}, top gain {near.top_gain:,}"
         yield f"printed: {printed:.4g} ({rule.citation}); nearest, {near.distance(printed):.4f} away: {which}"
 

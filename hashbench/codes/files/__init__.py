@@ -94,9 +94,6 @@ class Explicit:
     def __post_init__(self) -> None:
         if self.bits is not None:
             _check_bits("--layout", self.bits)
-        for value, known in ((self.bit_order, BIT_ORDERS), (self.layout, LAYOUTS)):
-            if value not in (None, *known):
-                raise HashbenchError(f"--layout {value}: one of {', '.join(known)}")
 
 
 def is_whole(source: Path, with_labels: bool = True) -> bool:

@@ -40,7 +40,7 @@ def test_a_committed_file_is_written_as_it_is(file: Path) -> None:
 
 
 def test_an_edited_block_is_found_by_the_digest_of_each_row(path: Path) -> None:
-    path.write_text(re.sub(r'("block":.*"dirty":)false', r"\1true", path.read_text()))
+    path.write_text(re.sub(r'("block":.*"version":")0', r"\g<1>1", path.read_text()))
     with pytest.raises(CheckFailed, match="row_sha256 is not the digest of the row"):
         list(Store(path.parents[1]).rows())
 
@@ -48,7 +48,7 @@ def test_an_edited_block_is_found_by_the_digest_of_each_row(path: Path) -> None:
 def test_a_lost_block_is_found(path: Path) -> None:
     *rest, _ = path.read_text().splitlines(keepends=True)
     path.write_text("".join(rest))
-    with pytest.raises(CheckFailed, match="row_sha256"):
+    with pytest.raises(CheckFailed, match="unknown key|row_sha256"):
         list(Store(path.parents[1]).rows())
 
 
@@ -58,7 +58,7 @@ def test_the_lines_of_two_branches_are_one_file(path: Path) -> None:
     store = Store(path.parents[1])
     assert [line.text for line in store.lines()] == LINES
     store.write(fake_row(SAMPLE_CELLS[0], 100, ap=0.25))
-    assert [*stored_rows.texts(store.folder).values()][:100] == LINES
+    assert {*LINES} < {*stored_rows.texts(store.folder).values()}
     assert len(path.read_text().splitlines()) < 120
 
 

@@ -11,6 +11,7 @@ from hashbench.cli._options import Device, program
 from hashbench.cli.catalogue import complete
 from hashbench.datasets.custom import inputs
 from hashbench.export.load import load
+from hashbench.foundation.errors import retold
 from hashbench.foundation.files import require_apart, require_output
 from hashbench.runs.data import open_data, own_rows
 from hashbench.runs.encode import PIECEWISE, encode_by_folder, encode_by_run
@@ -50,22 +51,24 @@ def command(
     """
     require_apart([] if items is None else [items], [out])
     require_output(out)
-    if is_folder(run):
-        encode_by_folder(load(run, device=device), items, out)
-        return _sheet([out])
-    store = Store.default()
-    row = store.named(run)
-    spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
-    written = [out]
-    if out.suffix in PIECEWISE:
-        encode_by_run(spec, hasher, items, out, device)
-    elif items is None:
-        written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
-    else:
-        card = spec.card
-        own = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)
-        hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
-    return _sheet(written)
+    in_pieces = "--out FILE.npy or FILE.h5 encodes a file of your own items piece by piece"
+    with retold(lambda _: f"{items or run}: more than fits into memory: {in_pieces}", MemoryError):
+        if is_folder(run):
+            encode_by_folder(load(run, device=device), items, out)
+            return _sheet([out])
+        store = Store.default()
+        row = store.named(run)
+        spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
+        written = [out]
+        if out.suffix in PIECEWISE:
+            encode_by_run(spec, hasher, items, out, device)
+        elif items is None:
+            written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
+        else:
+            card = spec.card
+            own = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)
+            hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
+        return _sheet(written)
 
 
 def _sheet(written: Sequence[Path]) -> Sheet:

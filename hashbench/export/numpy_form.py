@@ -21,7 +21,7 @@ MAY_BE_INFINITE = (("divide", "by"), ("trees", "thresholds"))  # what is the sam
 PROGRAM = Program(
     imports="",
     loaded="ARRAYS = dict(np.load(FILE))",
-    codes="(activations(block) > 0).astype(np.uint8)",
+    activations="activations(block)",
     needs=", by NumPy alone",
     n_at_once=BLOCK,
 )

@@ -22,7 +22,7 @@ OUTPUTS = ("bits", "activations")
 PROGRAM = Program(
     imports="import onnxruntime\n",
     loaded='SESSION = onnxruntime.InferenceSession(FILE, providers=["CPUExecutionProvider"])',
-    codes=f'SESSION.run(["{OUTPUTS[0]}"], {{"{INPUT}": block}})[0]',
+    activations=f'SESSION.run(["{OUTPUTS[1]}"], {{"{INPUT}": block}})[0]',
 )
 
 

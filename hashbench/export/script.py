@@ -10,11 +10,11 @@ from hashbench.steps import LARGEST
 
 
 class Program(NamedTuple):
-    """The parts of a script that its form decides; in ``codes`` a ``block`` are items, in order."""
+    """The parts of a script that its form decides; in ``activations`` a ``block`` are items, in order."""
 
     imports: str
     loaded: str  # the lines that load FILE, the file of the function
-    codes: str  # the expression of the codes of a block
+    activations: str  # the expression of the activations of a block
     needs: str = ""  # what the first line says beside the run
     n_at_once: int = 1000  # items of a block, about
 
@@ -40,8 +40,13 @@ if hashlib.sha256(FILE.read_bytes()).hexdigest() != "{sha256}":
 
 {functions}def encode(items: np.ndarray) -> np.ndarray:
     """Bits uint8 [n, bits] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
-    blocks = np.array_split(checked(items), max(1, len(items) // {n_at_once}))
-    return np.concatenate([{codes} for block in blocks])
+    with np.errstate(over="ignore", invalid="ignore"):
+        blocks = np.array_split(checked(items), max(1, len(items) // {n_at_once}))
+        values = np.concatenate([{activations} for block in blocks])
+    is_finite = np.isfinite(values).all(axis=1)
+    if not is_finite.all():
+        raise ValueError(f"row {{is_finite.argmin()}}: an activation is not finite (NaN or inf): are values too large?")
+    return (values > 0).astype(np.uint8)
 
 
 if __name__ == "__main__":
@@ -52,8 +57,8 @@ if __name__ == "__main__":
 CHECK = '''\
 def checked(items: np.ndarray) -> np.ndarray:
     """The items; ValueError where they are not such as the run takes."""
-    if items.shape[1:] != {shape}:
-        raise ValueError(f"items of shape {{items.shape}}: {expected} is expected")
+    if items.shape[1:] != {shape} or items.dtype.kind not in "buif":
+        raise ValueError(f"{{items.dtype}} items of shape {{items.shape}}: numbers {expected} are expected")
     if not len(items):
         raise ValueError("no items: one or more are expected")
     low, high = float(items.min()), float(items.max())
@@ -69,6 +74,8 @@ WARNING = """\
 SCALED = f"""\
     items = items.astype("float32", copy=False)
     norms = np.sqrt(np.einsum("nd,nd->n", items, items, dtype="float64"))
+    if not norms.all():
+        raise ValueError(f"row {{norms.argmin()}} has norm 0, and no cosine: leave it out")
     norms[abs(norms - 1) <= {ROUNDING:g}] = 1
     items = (items / norms[:, None]).astype("float32")  # as for cosine
 """
@@ -80,7 +87,7 @@ def script(run: str, program: Program, file: Path, taken: Input, dtype: str, fun
         run=run,
         imports=program.imports,
         loaded=program.loaded,
-        codes=program.codes,
+        activations=program.activations,
         needs=program.needs,
         n_at_once=program.n_at_once,
         check=check(taken, dtype),

@@ -18,7 +18,7 @@ FILE = "hash.pt2"
 PROGRAM = Program(
     imports="import torch\n",
     loaded="PROGRAM = torch.export.load(FILE).module()",
-    codes="PROGRAM(torch.from_numpy(block))[0].numpy()",
+    activations="PROGRAM(torch.from_numpy(block))[1].detach().numpy()",
 )
 
 

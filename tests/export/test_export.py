@@ -22,6 +22,7 @@ from support.small_training import settings
 import hashbench
 from hashbench import steps
 from hashbench.codes import binarize
+from hashbench.codes.files import StoredArray
 from hashbench.contract import BinaryHasher
 from hashbench.datasets.card import load_card
 from hashbench.datasets.custom.from_python import array_of
@@ -96,14 +97,15 @@ def test_the_script_gives_the_bits_of_encode_with_numpy_alone(
     with np.load(out) as saved:
         assert np.array_equal(np.load(tmp_path / "codes.npy"), saved["codes"])
     script = (exported / "encode.py").read_text()
-    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 37
+    assert "hashbench" not in script.replace(run, "") and len([line for line in script.splitlines() if line]) <= 42
 
 
 @pytest.mark.parametrize("dtype", ["float64", "uint8"])
 @pytest.mark.parametrize(
     ("items", "complaint"),
     [
-        (np.zeros((2, 5)), r"items of shape \(2, 5\): \[n, 2, 2\] is expected"),
+        (np.zeros((2, 5)), r"float64 items of shape \(2, 5\): numbers \[n, 2, 2\] are expected"),
+        (np.zeros((2, 2, 2), complex), r"complex128 items of shape \(2, 2, 2\): numbers \[n, 2, 2\] are expected"),
         (np.zeros((0, 2, 2)), "no items: one or more are expected"),
         (np.full((1, 2, 2), 17), "values from 17 to 17: .*0 to 16"),
         (np.full((1, 2, 2), -1), "values from -1 to -1"),
@@ -354,6 +356,19 @@ def test_a_model_of_onnx_refuses_them_too(tmp_path: Path) -> None:
         binarize(onnx_form.Session(tmp_path / "hash.onnx").activations(inputs * np.float32(1e18)))
 
 
+@pytest.mark.parametrize("form", ["numpy", "torch", pytest.param("onnx", marks=[needs_onnx, pytest.mark.slow])])
+def test_the_script_refuses_them_too(
+    form: Form, trained: hashbench.TrainedRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hasher = replace(load_hasher(trained.row, trained.store), value_max=1e-38)
+    export(trained.row, hasher, form, tmp_path / form)
+    inputs = digits(2001)
+    inputs[:2000] = 0
+    with pytest.raises(ValueError, match=r"^row 2000: an activation is not finite \(NaN or inf\)"):
+        runpy.run_path(str(tmp_path / form / "encode.py"))["encode"](inputs)
+    assert capsys.readouterr().err == ""
+
+
 def test_a_network_of_other_layers_has_none() -> None:
     pytest.importorskip("torch")
     from hashbench.training.hasher import DeepHasher
@@ -394,8 +409,9 @@ def test_an_export_encodes_and_searches(trained: hashbench.TrainedRun, exported:
 
 
 def test_the_command_encodes_by_the_folder(
-    trained: hashbench.TrainedRun, exported: Path, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    trained: hashbench.TrainedRun, exported: Path, results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     inputs = digits(60)
     codes = trained.encode(inputs)
     np.savez(tmp_path / "items.npz", items=inputs, labels=np.arange(60))
@@ -412,6 +428,11 @@ def test_the_command_encodes_by_the_folder(
     for name in ("none.npz", "none.npy"):
         status, _, error = call(capsys, "encode", exported, tmp_path / "no_items.npy", "--out", tmp_path / name)
         assert status == 2 and error.endswith("no_items.npy: no items: one or more are expected\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(StoredArray, "whole", lambda stored: np.empty(1 << 62, np.uint8))
+        for folder in (exported, results / "runs" / trained.row.run):
+            status, _, error = call(capsys, "encode", folder, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
+            assert status == 2 and "items.npz: more than fits into memory: --out FILE.npy or FILE.h5 encodes" in error
     status, _, error = call(capsys, "encode", tmp_path, tmp_path / "items.npz", "--out", tmp_path / "none.npz")
     assert status == 2 and "run.json is missing" in error and len(error.splitlines()) == 1
 
@@ -660,3 +681,5 @@ def test_vectors_of_cosine_are_scaled_as_the_data_set_is(tmp_path: Path, capsys:
     assert np.array_equal(codes[np.load(written / "ids.npy")], of_database)
     with pytest.raises(HashbenchError, match="row 1 has norm 0, and no cosine"):
         trained.encode(np.array([vectors[0], vectors[0] * 0]))
+    with pytest.raises(ValueError, match="row 1 has norm 0, and no cosine"):
+        runpy.run_path(str(folder / "encode.py"))["encode"](np.array([vectors[0], vectors[0] * 0]))

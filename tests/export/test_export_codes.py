@@ -84,6 +84,7 @@ def test_the_real_system_finds_the_nearest(
     code, printed, error = call(capsys, "export", tmp_path / "codes.npz", "--codes", "--to", target, "--out", out)
     assert (code, error, printed.split()) == (0, "", [str(out / TARGETS[target].file), str(out / README)])
     assert sorted(path.name for path in out.iterdir()) == sorted([TARGETS[target].file, README])
+    assert "learned weights" not in (out / README).read_text()
     assert ("the last 4 are 0" in (out / README).read_text()) == (n_bits == 12 and target != "pgvector")
     np.savez(out / "queries.npz", codes=queries)
     psql = needed.pop("PSQL", "")
@@ -103,6 +104,26 @@ def test_the_real_system_finds_the_nearest(
             n_compared += 1
             assert sorted(row) == sorted(nearest.items.tolist())
     assert n_compared or n_bits == 12
+
+
+@pytest.mark.parametrize("target", sorted(set(TARGETS) - SLOW))
+def test_of_fewer_codes_than_ten_all_are_found(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, target: str, needed: dict[str, str]
+) -> None:
+    database = np.eye(3, 12, dtype=np.uint8)
+    np.savez(
+        tmp_path / "codes.npz",
+        query_codes=database,
+        database_codes=database,
+        bit_weights=np.ones(12),
+        layout="items-by-bits",
+    )
+    out = tmp_path / "out"
+    assert call(capsys, "export", tmp_path / "codes.npz", "--codes", "--to", target, "--out", out)[0] == 0
+    assert "The learned weights of the bits are left out: each bit counts 1" in (out / README).read_text()
+    np.savez(out / "queries.npz", codes=database)
+    ids, distances = searched(out, needed)
+    assert np.sort(ids).tolist() == [[0, 1, 2]] * 3 and distances.tolist() == [[0, 2, 2]] * 3
 
 
 def test_other_codes_have_another_table() -> None:
@@ -232,6 +253,8 @@ def test_a_missing_extra_is_one_line_and_nothing_is_written(
         ({"source": "codes.npz:other"}, "unknown key 'other'"),
         ({"layout": "40"}, "uint8 of width 12 does not hold n_bits = 40"),
         ({"source": "no_such_run"}, "no_such_run"),
+        ({"source": "packed.npy"}, "packed.npy: 128 is no bit: "),
+        ({"source": "packed.npy"}, "packed bytes need their length (bits=N, --layout N)"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -243,6 +266,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     np.savez("codes.npz", database_codes=np.eye(20, 12, dtype=np.uint8), layout="items-by-bits")
+    np.save("packed.npy", np.packbits(np.eye(20, 12, dtype=np.uint8), axis=1))
     Path("damaged.npz").write_bytes(Path("codes.npz").read_bytes()[:60])
     Path("full").mkdir()
     Path("full/notes.txt").touch()

@@ -13,7 +13,17 @@ from numpy.typing import NDArray
 
 from hashbench import __version__
 from hashbench.codes import Codes
-from hashbench.codes.files import Explicit, file_meant, ids_in, load_codes, load_database, names_in, parted
+from hashbench.codes.files import (
+    BIT_WEIGHTS,
+    Explicit,
+    arrays_in,
+    file_meant,
+    ids_in,
+    load_codes,
+    load_database,
+    names_in,
+    parted,
+)
 from hashbench.export.codes import faiss, milvus, numpy, pgvector, sentence_transformers, sqlite_vec, usearch
 from hashbench.export.codes._target import Target, table_of
 from hashbench.foundation.errors import HashbenchError, unknown
@@ -68,6 +78,7 @@ PACKED = "Bits are packed as by `numpy.packbits(bits, axis=1)`: bit 0 is the hig
 PADDED = (
     " A code of $bits bits takes $stored_bits: the last $n_padded are 0 in codes and queries, and change no distance."
 )
+WEIGHTED = " The learned weights of the bits are left out: each bit counts 1 in a distance."
 
 
 @dataclass(frozen=True)
@@ -79,6 +90,7 @@ class Database:
     name: str  # of the run, or the stem of the file
     run: str = "RUN"  # that encodes queries, where it is known
     beside: Mapping[str, NDArray[Any]] = field(default_factory=dict)  # file name -> an array [n] about the items
+    is_weighted: bool = False  # whether weights of its bits were learned
 
 
 def export_codes(source: str, target: str, folder: Path, *, explicit: Explicit, program: Sequence[str]) -> list[Path]:
@@ -97,7 +109,9 @@ def export_codes(source: str, target: str, folder: Path, *, explicit: Explicit, 
         database, notes = _of_run(row, codes_file(row, store, program), explicit)
     else:
         codes, notes = load_database(source, explicit=explicit)
-        database = Database(codes, f"`{source}`", path.stem, beside=_beside(path, len(codes)))
+        database = Database(
+            codes, f"`{source}`", path.stem, beside=_beside(path, len(codes)), is_weighted=_has_weights(path)
+        )
     for line in notes:
         note(f"note: {line}")
     return write_codes(database, target, folder)
@@ -117,7 +131,11 @@ def _of_run(row: Row, path: Path, explicit: Explicit) -> tuple[Database, list[st
         beside.setdefault(IDS, ids)
         if dataset.names is not None:
             beside[NAMES] = np.array([os.fsdecode(name) for name in dataset.names[ids].tolist()])
-    return Database(codes, f"the run `{row.run}`", row.run, row.run, beside), notes
+    return Database(codes, f"the run `{row.run}`", row.run, row.run, beside, _has_weights(path)), notes
+
+
+def _has_weights(path: Path) -> bool:
+    return path.is_file() and BIT_WEIGHTS in arrays_in(path)
 
 
 def _beside(path: Path, n_items: int) -> dict[str, NDArray[Any]]:
@@ -160,6 +178,8 @@ def readme(database: Database, name: str) -> str:
         form = PACKED
         if codes.n_bits < stored_bits:
             form += PADDED
+    if database.is_weighted:
+        form += WEIGHTED
     facts = {
         "bits": codes.n_bits,
         "stored_bits": stored_bits,
@@ -167,6 +187,7 @@ def readme(database: Database, name: str) -> str:
         "file": target.file,
         "table": table_of(database.name, codes),
         "n": f"{len(codes):,}",
+        "k": min(10, len(codes)),
         "target": name,
         "version": __version__,
         "title": database.title,

@@ -22,8 +22,9 @@ class Target:
     """A system that searches codes.
 
     In the texts ``$bits`` is the code length, ``$stored_bits`` that of the bytes that hold a code, ``$file`` the file,
-    and ``$table`` what ``table_of`` gives. The ``example`` begins where ``queries`` [q, bits] of 0 and 1 and
-    ``packed``, their bytes, are known, and gives ``ids`` and ``distances`` [q, 10], each time that it is run.
+    ``$table`` what ``table_of`` gives, and ``$k`` the number of the nearest that are searched, 10 or all codes. The
+    ``example`` begins where ``queries`` [q, bits] of 0 and 1 and ``packed``, their bytes, are known, and gives ``ids``
+    and ``distances`` [q, k], each time that it is run.
     """
 
     file: str

@@ -9,7 +9,7 @@ EXAMPLE = """
 import faiss
 
 index = faiss.read_index_binary("$file")
-distances, ids = index.search(packed, 10)
+distances, ids = index.search(packed, $k)
 """
 
 

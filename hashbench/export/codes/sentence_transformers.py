@@ -7,7 +7,7 @@ EXAMPLE = """
 from sentence_transformers.util.quantization import semantic_search_faiss
 
 codes = np.load("$file")
-found, _ = semantic_search_faiss(packed, codes, corpus_precision="ubinary", top_k=10, rescore=False)
+found, _ = semantic_search_faiss(packed, codes, corpus_precision="ubinary", top_k=$k, rescore=False)
 ids = [[hit["corpus_id"] for hit in hits] for hits in found]
 distances = [[hit["score"] for hit in hits] for hits in found]
 """

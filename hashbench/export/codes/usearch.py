@@ -11,7 +11,7 @@ EXAMPLE = """
 from usearch.index import Index
 
 index = Index.restore("$file")
-matches = index.search(packed, 10, exact=True)
+matches = index.search(packed, $k, exact=True)
 ids, distances = matches.keys, matches.distances
 """
 

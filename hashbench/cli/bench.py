@@ -105,6 +105,7 @@ def command(
     What cannot work is refused before anything is written. If a run fails all the same, the table has the others, a
     footnote names it, and the exit status is 1.
     """
+    Options(device=device).require_device()
     _interrupts.say_that_it_continues()
     of_vectors = given({"k": k, "rescore": rescore, "target": target})
     of_labels = {"seeds": seeds, "tune": tune_trials or None, "features": features, "model": model, "metric": metric}

@@ -2,6 +2,7 @@
 
 import re
 import time
+from dataclasses import replace
 from typing import Annotated, NamedTuple
 
 from typer import Argument, Exit, Option
@@ -18,8 +19,9 @@ from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan
 from hashbench.runs.store import Store
 from hashbench.showing.sheet import Code, Grid, Sheet, records
-from hashbench.tables.fill import work_of
+from hashbench.tables.fill import left_by_time, work_of
 
+LONGEST = 30_000  # minutes that the system waits for a process: about three weeks
 UNFINISHED = 3  # the exit code where --minutes left runs for the next call
 
 
@@ -36,7 +38,7 @@ def command(
     minutes: Annotated[
         float | None, Option(metavar="M", help="Stop after M minutes at a checkpoint; the same command goes on.")
     ] = None,
-    timeout: Annotated[float | None, Option(min=0, metavar="MINUTES", help="End a longer run, as failed.")] = None,
+    timeout: Annotated[float | None, Option(metavar="MINUTES", help="End a longer run, as failed.")] = None,
     retry_failed: Annotated[bool, Option("--retry-failed", help="Run again what failed in an earlier call.")] = False,
     ray: Annotated[
         list[str] | None,
@@ -62,17 +64,22 @@ def command(
     the cores and a GPU of its own where there are several; what it prints is in output.txt of its folder. If the
     process dies, the run is tried once more; then it is stored as failed.
 
-    --minutes 12 makes a slice of the work: no run begins after 12 minutes, and each training stops at the checkpoint
-    before; a run that is past its training is finished. The exit code is then 3. --timeout is no such limit: it ends a
-    single run that hangs, and stores it as failed.
+    --minutes 12 makes a slice of the work: no run but the first begins after 12 minutes, and each training stops at the
+    checkpoint before; a run that is past its training is finished. The exit code is then 3, and 1 where a run failed.
+    --timeout is no such limit: it ends a single run that hangs, and stores it as failed.
 
     With --ray the runs are tasks of a cluster, whose nodes need the same hashbench and no shared disk: the data are
     sent to a node that lacks them, and rows and working files come back.
     """
     cluster = _cluster(ray)
     _require_minutes(minutes, cluster.address)
+    if timeout is not None and not 0 < timeout <= LONGEST:
+        raise HashbenchError(f"--timeout {timeout:g}: minutes are expected, more than 0 and at most {LONGEST:,}")
     if cluster.address is not None and jobs != 1:
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
+    options = Options(device=device, progress=True)
+    if cluster.address is None and not dry_run:
+        options.require_device()
     store = Store.default()
     specs = [figures.cells_of(table, budget, splits) for table in tables]
     chosen = pairs_of(only or [], "--only", "bits=32")
@@ -81,9 +88,8 @@ def command(
         return _planned(work.todo, store, jobs)
     stop_at = None if minutes is None else time.monotonic() + 60 * minutes
     plan = Plan(jobs, None if timeout is None else 60 * timeout, *cluster)
-    options = Options(device=device, progress=True, stop_at=stop_at)
-    if n_left := fill_tables(specs, work, store, options, plan):
-        note(f"the time is over: {n_left} of {work.n_runs} runs are not done: the same command goes on")
+    if n_left := fill_tables(specs, work, store, replace(options, stop_at=stop_at), plan):
+        note(f"{left_by_time(n_left, work.n_runs)}: the same command goes on")
         raise Exit(UNFINISHED)
     return None
 

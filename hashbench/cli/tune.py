@@ -69,6 +69,9 @@ def command(
         raise HashbenchError("--jobs cannot be combined with --ray: the cluster runs as many as fit")
     if write and recipe is None:
         raise HashbenchError("--write needs --recipe NAME, the recipe that gets the values")
+    options = Options(device=device)
+    if ray is None and not dry_run:
+        options.require_device()
     length: dict[str, Setting] = {} if bits is None else {"bits": bits}
     form: dict[str, Setting] = {} if model is None else {"model": model}
     chosen_settings = length | form | _options.parse_settings(settings or [])
@@ -78,7 +81,7 @@ def command(
     runs = missing_runs(search, budget, retry=retry_failed)
     if dry_run:
         return Answer(lines(runs, lambda: {"runs": runs}), ink="text")
-    search = finish(search, budget, Options(device=device), Plan(jobs, ray=ray), retry=retry_failed)
+    search = finish(search, budget, options, Plan(jobs, ray=ray), retry=retry_failed)
     chosen = [choice for choice in choices(search) if choice.method in question.spaces]
     commands = [] if question.recipe is not None else [*commands_of(question, chosen)]
     change = [] if question.recipe is None else put_into_recipe(question.recipe, chosen, search.name, write=write)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from hashbench.contract import PIXELS, BitSettings, CodeSettings
@@ -45,6 +46,13 @@ class Options:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", self.device):
             raise HashbenchError(f"device {self.device!r}: one of auto, cpu, cuda, cuda:N")
+
+    def require_device(self) -> None:
+        """Raises HashbenchError where a GPU is asked for and not here; without PyTorch runs say what they lack."""
+        if self.device.startswith("cuda") and find_spec("torch") is not None:
+            from hashbench.training.device import require_device
+
+            require_device(self.device)
 
     @property
     def time_is_over(self) -> bool:

@@ -1,9 +1,10 @@
 """Many runs, each a task: of this process, of workers that may die, or of a cluster."""
 
 import platform
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -179,27 +180,28 @@ def run_all(specs: Sequence[Run], store: Store, options: Options, plan: Plan = P
     if plan.jobs != 1 or plan.timeout_s is not None:
         _extract_missing(specs, options)
     tasks = [RunTask(spec, store, options) for spec in specs]
+    is_ready = partial(_is_ready, [])
     jobs = plan.jobs
     if jobs == AUTO:
         # a network takes more than what the other methods do
         tasks.sort(key=lambda task: not task.spec.method.needs_torch)
-        first = yield from _measured(tasks.pop(0), plan)
+        first = yield from _measured(tasks.pop(0), plan, is_ready)
         jobs = 1
         if first is not None and tasks:
             jobs = jobs_that_fit(first, len(visible_gpus()) if first.gpu else 0)
     environments = gpus_in_turn(jobs, options.device)
     pool = local_pool(jobs, plan.timeout_s, environments)
-    with closing(follow(tasks, pool, ready=_is_ready, instead=_recorded_failure)) as results:
+    with closing(follow(tasks, pool, ready=is_ready, instead=_recorded_failure)) as results:
         for at, result in results:
             if not isinstance(result, Stopped | _NotBegun):
                 yield _outcome(tasks[at].spec, result)
 
 
-def _measured(task: RunTask, plan: Plan) -> Generator[Outcome, None, Usage | None]:
+def _measured(task: RunTask, plan: Plan, is_ready: Callable[[RunTask], bool]) -> Generator[Outcome, None, Usage | None]:
     """Executes one run in a process of its own, yields how it ended, and returns what it used, if it has a row."""
     pool = LocalPool([{}], plan.timeout_s)
     usage = None
-    followed = follow([Measured(task)], pool, ready=lambda _: _is_ready(task), instead=_recorded_failure)
+    followed = follow([Measured(task)], pool, ready=lambda _: is_ready(task), instead=_recorded_failure)
     with closing(followed) as results:
         for _, result in results:
             row = result
@@ -214,11 +216,17 @@ def _outcome(spec: Run, result: Any) -> Outcome:
     return Outcome(spec, result) if isinstance(result, Row) else Outcome(spec, None, str(result))
 
 
-def _is_ready(task: RunTask) -> bool:
-    """Whether no other process executes the run at this moment; _NotBegun where the time is over."""
-    if task.options.time_is_over:
+def _is_ready(begun: list[RunTask], task: RunTask) -> bool:
+    """Whether no other process executes the run; if so it has ``begun``.
+
+    _NotBegun where the time is over, but for the first that begins: a call that is too short gets on, too.
+    """
+    is_free = not _is_executed(task.spec, task.store)
+    if task.options.time_is_over and (begun or not is_free):
         raise _NotBegun
-    return not _is_executed(task.spec, task.store)
+    if is_free:
+        begun.append(task)
+    return is_free
 
 
 def _recorded_failure(task: Any, died: Died) -> Any:

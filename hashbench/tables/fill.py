@@ -27,14 +27,24 @@ Failure = tuple[Run, str]  # a run, and why it has no scores
 
 
 class RunsFailed(CheckFailed):
-    """Some of ``n_runs`` failed, or were not tried; ``failures`` are all of these, each with its reason."""
+    """Some of ``n_runs`` failed, or were not tried; ``failures`` are all of these, each with its reason.
 
-    def __init__(self, failed: list[Failure], not_tried: list[Failure], n_runs: int) -> None:
+    The time left ``n_left`` others for the next call.
+    """
+
+    def __init__(self, failed: list[Failure], not_tried: list[Failure], n_runs: int, n_left: int = 0) -> None:
         parts = [f"{len(failed)} of {n_runs} runs failed"] if failed else []
         if not_tried:
             parts.append(f"{len(not_tried)} of {n_runs} runs were not tried, for their inputs are missing")
+        if n_left:
+            parts.append(left_by_time(n_left, n_runs))
         super().__init__("; ".join(parts))
         self.failures = failed + not_tried
+
+
+def left_by_time(n_left: int, n_runs: int) -> str:
+    """That the time left so many of the runs."""
+    return f"the time is over: {n_left} of {n_runs} runs are not done"
 
 
 @dataclass(frozen=True)
@@ -90,19 +100,18 @@ def work_of(
 def fill(work: Work, store: Store, options: Options, plan: Plan, title: str) -> int:
     """Makes the runs that can begin; the number of those that the time left for the next call.
 
-    RunsFailed where some failed, or were not tried.
+    RunsFailed where some failed now, and, where the time left none, where some failed before or were not tried.
     """
-    failed = work.failed
+    newly_failed: list[Failure] = []
     n_left = 0
     if work.ready:
         require_writable(store.folder)
         at_once = (plan.jobs or None) if plan.ray is None else None
         n_ended, newly_failed = _follow(run_all(work.ready, store, options, plan), len(work.ready), at_once, title)
-        failed = failed + newly_failed
         n_left = len(work.ready) - n_ended
         note(f"rows in {paths.shown(store.folder / 'rows')}")
-    if not n_left and (failed or work.not_tried):
-        raise RunsFailed(failed, work.not_tried, work.n_runs)
+    if newly_failed or (not n_left and (work.failed or work.not_tried)):
+        raise RunsFailed(work.failed + newly_failed, work.not_tried, work.n_runs, n_left)
     return n_left
 
 

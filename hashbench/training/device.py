@@ -25,6 +25,12 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
+def require_device(name: str) -> None:
+    """Raises HashbenchError where the device called ``name`` is not here; a GPU that is here is not used yet."""
+    if name.startswith("cuda") and (torch.device(name).index or 0) >= torch.cuda.device_count():
+        pick_device(name)
+
+
 @cache  # so that its note is printed once
 def _has_gpu() -> bool:
     """Whether torch can use a GPU; a note says why not if there is one, and its driver is missing or too old."""

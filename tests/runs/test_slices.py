@@ -57,11 +57,30 @@ def test_the_time_of_a_table_is_over_with_a_line(capsys: pytest.CaptureFixture[s
         code, _, err = call(capsys, *table, wrong)
         assert (code, err) == (2, f"error: --minutes {wrong}: more than 0 is expected, such as --minutes 12\n")
     assert call(capsys, *table, 12, "--ray", "auto")[0] == 2
-    code, _, err = call(capsys, *table, 1e-9)
+    assert call(capsys, *table, 12, "--timeout", "inf")[0] == 2
+    code, _, err = call(capsys, *table, 1e-9, "--only", "bits=24")
     assert code == 3
-    assert err.splitlines()[-1] == "the time is over: 1 of 1 runs are not done: the same command goes on"
-    assert not list(Store.default().files())
-    assert call(capsys, *table, 12)[0] == 0
+    assert err.splitlines()[-1] == "the time is over: 1 of 2 runs are not done: the same command goes on"
+    assert call(capsys, *table, 1e-9, "--only", "bits=24")[0] == 0
+
+
+def test_a_run_that_fails_is_told_by_the_exit_code_of_a_slice(capsys: pytest.CaptureFixture[str]) -> None:
+    table = ("run", "digits", "--only", "method=lsh", "--only", "seed=0", "--only", "bits=12", "--only", "bits=24")
+    folder = Store.default().run_folder(str(Run.resolve("digits", "s1", "lsh", {"bits": 12}).name))
+    folder.parent.mkdir(parents=True)
+    folder.write_text("")  # no folder can be made
+    code, _, err = call(capsys, *table, "--minutes", 1e-9)
+    assert code == 1
+    assert err.splitlines()[-1] == "error: 1 of 2 runs failed; the time is over: 1 of 2 runs are not done"
+
+
+def test_a_gpu_that_is_not_here_is_one_line_before_anything_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = (("run", "digits"), ("tune", "mihash", "digits"), ("bench", "digits", "--methods", "itq"))
+    for command in commands:
+        code, out, err = call(capsys, *command, "--device", "cuda:99")
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert err.startswith("error: device 'cuda:99' is not here: ")
+    assert not Store.default().folder.exists()
 
 
 def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
@@ -87,12 +106,12 @@ def test_a_slice_does_not_wait_for_another_process_when_its_time_is_over(
         let_go.clear()
 
 
-@pytest.mark.parametrize(("jobs", "seconds"), [(1, 1.0), (2, 0.0)], ids=["one begins", "none begins, in workers"])
-def test_a_run_without_an_end_stops(jobs: int, seconds: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("jobs", "seconds"), [(1, 1.0), (2, 0.0)], ids=["in this process", "too late, in workers"])
+def test_one_run_begins_and_stops_after_an_epoch(jobs: int, seconds: float, tmp_path: Path) -> None:
     runs = [Run.resolve("digits", "s1", "mihash", {"bits": 8, "epochs": 10**6}, seed=seed) for seed in range(2)]
     options = Options(device="cpu", stop_at=time.monotonic() + seconds)
     assert list(run_all(runs, Store(tmp_path), options, Plan(jobs))) == []
-    assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == (1 if seconds else 0)
+    assert len(list(tmp_path.glob(f"runs/*/{checkpoint.FILE}"))) == 1
 
 
 def test_what_differs_where_a_run_goes_on_is_said(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import atomic, reported, write_text
 from hashbench.training.trackers import TRACKERS
 
@@ -20,6 +21,7 @@ TITLES = {
     "lr": "learning rate",
     "alpha": "alpha of tanh",
 }
+_OF_EVERY_LINE = ("epoch", "seconds", "alpha")  # of those that are read
 _OF_TRAINING = {*TITLES, "epoch", "step", "images_per_s", "seconds"}
 
 
@@ -31,7 +33,8 @@ class Log:
     ) -> None:
         self.folder = folder
         # a killed run trains the epochs after its checkpoint again
-        kept = [line for line in read(folder) if line["epoch"] < epochs_done]
+        lines = read(folder) if epochs_done else []
+        kept = [line for line in lines if line["epoch"] < epochs_done]
         write_text(folder / FILE, "".join(json.dumps(line) + "\n" for line in kept))
         self._tracker = None if track is None else TRACKERS[track](folder, config or {}, epochs_done)
 
@@ -52,16 +55,25 @@ class Log:
 
 
 def read(folder: Path) -> list[dict[str, float]]:
-    """The lines of metrics.jsonl; a last line that a killed process did not finish is left out."""
+    """The lines of metrics.jsonl; a last line that a killed process did not finish is left out.
+
+    HashbenchError where the file holds something else.
+    """
     path = folder / FILE
     lines = list[dict[str, float]]()
     if not path.exists():
         return lines
-    for line in path.read_text().splitlines():
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
-            lines.append(json.loads(line))
+            values = json.loads(line)
         except (ValueError, RecursionError):
-            break
+            if line.startswith("{"):
+                break
+            values = None
+        if not isinstance(values, dict) or not all(isinstance(values.get(key), int | float) for key in _OF_EVERY_LINE):
+            remedy = "remove it to go on from the checkpoint, without the seconds of the epochs before"
+            raise HashbenchError(f"{path}:{number}: damaged, not the line of an epoch: {remedy}")
+        lines.append(values)
     return lines
 
 

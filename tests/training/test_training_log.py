@@ -52,6 +52,16 @@ def test_a_line_an_epoch(tmp_path: Path) -> None:
     assert all(line["images_per_s"] > 0 for line in lines)
 
 
+@pytest.mark.parametrize("damage", [b"\xff\xff", b"[1]", b'{"a":1}', b'{"epoch":"x"}', b"null"])
+def test_a_damaged_log_is_one_line_with_the_file(damage: bytes, tmp_path: Path) -> None:
+    line = b'{"epoch": 0, "alpha": 1.0, "seconds": 0.1}\n'
+    (tmp_path / log.FILE).write_bytes(line + damage)
+    with pytest.raises(HashbenchError, match=r"metrics.jsonl:2: damaged, .*: remove it to go on"):
+        log.read(tmp_path)
+    (tmp_path / log.FILE).write_bytes(line + line[:20])  # a process was killed
+    assert len(log.read(tmp_path)) == 1
+
+
 def test_a_picture_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "draw", draw)  # conftest.py lets no other test draw
     trained(tmp_path)
@@ -98,9 +108,10 @@ def test_activations_that_are_not_finite_end_no_training(tmp_path: Path) -> None
 
 
 def test_a_half_written_line_is_dropped(tmp_path: Path) -> None:
-    (tmp_path / log.FILE).write_text('{"epoch": 0, "loss": 1.0}\n{"epoch": 1, "loss": 1.0}\n{"epoch": 2, "lo')
+    first, second = (f'{{"epoch": {epoch}, "alpha": 1.0, "seconds": 1.0}}\n' for epoch in range(2))
+    (tmp_path / log.FILE).write_text(first + second + '{"epoch": 2, "lo')
     log.Log(tmp_path, 1)
-    assert (tmp_path / log.FILE).read_text() == '{"epoch": 0, "loss": 1.0}\n'
+    assert (tmp_path / log.FILE).read_text() == first
 
 
 def test_a_log_gets_lines_with_the_loss_and_the_time_left(

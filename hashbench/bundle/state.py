@@ -7,6 +7,7 @@ is killed meanwhile leaves the old one whole.
 
 import hashlib
 import re
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,6 @@ from io import BytesIO
 from math import inf
 from pathlib import Path
 from shutil import copyfile
-from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
@@ -28,7 +28,7 @@ from hashbench.foundation.progress import note
 from hashbench.foundation.provenance import Code
 from hashbench.foundation.registry import each_usable
 from hashbench.runs.execute import FITTED
-from hashbench.runs.interrupted import CHECKPOINT, CONFIG, DAMAGES, row_without_results
+from hashbench.runs.interrupted import CHECKPOINT, CONFIG, DAMAGES, epochs_done, row_without_results
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, files_of_run
 
@@ -246,8 +246,12 @@ def results_in(folder: Path) -> Iterator[Path]:
     HashbenchError, before anything is written elsewhere, where a part is missing or damaged, or other code packed it.
     """
     state = _read(folder)
-    with TemporaryDirectory(prefix="hashbench-state-") as scratch:
-        _extract(state, folder, Path(scratch))
+    place = tempfile.gettempdir()
+    advice = "make room there, or name another folder with the variable TMPDIR"
+    with ExitStack() as on_exit:
+        with retold(lambda cause: f"{place}: the state cannot be unpacked ({cause}): {advice}", OSError):
+            scratch = on_exit.enter_context(tempfile.TemporaryDirectory(prefix="hashbench-state-"))
+            _extract(state, folder, Path(scratch))
         for folder_of_run in sorted(Path(scratch).glob(f"{RUNS}/*")):
             _run_of(folder_of_run)
         (Path(scratch) / ROWS).mkdir(exist_ok=True)
@@ -345,19 +349,16 @@ def _progress(folder: Path) -> float:
         return -1.0
     if (folder / FITTED).is_file():
         return inf
-    last = _last_checkpoint(folder)
-    if last is None:
-        return 0.0
-    from hashbench.training import checkpoint
-
-    with retold(lambda cause: f"{last}: a damaged checkpoint: {printable(cause, 100)}"):
-        return float(checkpoint.read(last)["epochs_done"])
+    return float(epochs_done(folder))
 
 
 def _copy(folder: Path, own: Path) -> None:
-    """Copies the files of a run; what says that the others are there comes last."""
+    """Copies the files of a run; what says that the others are there comes last. A fitted run keeps no checkpoint."""
     files = sorted(files_of_run(folder), key=lambda path: path.name in (CHECKPOINT, FITTED))
     with all_or_none():
         for path in files:
             with atomic(own / path.name) as temporary:
                 copyfile(path, temporary)
+    if (own / FITTED).is_file():
+        for path in own.glob("checkpoint*.pt"):
+            path.unlink()

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from hashbench.foundation.config import json_object
-from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.errors import HashbenchError, printable, retold
 from hashbench.runs.command import PROGRAM, train_command
 from hashbench.runs.execute import FITTED
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.training import log
 
 CONFIG = "config.json"
 CHECKPOINT = "checkpoint.pt"
@@ -57,9 +57,20 @@ def interrupted_in(folder: Path, store: Store, program: Sequence[str] = PROGRAM)
     except (HashbenchError, *DAMAGES, AttributeError):
         return None  # cut off, of another version, or somebody else's
     share = 1.0 if (folder / FITTED).is_file() else 0.0
-    if epochs and (folder / CHECKPOINT).is_file():
-        share = min(1.0, len(log.read(folder)) / epochs)
+    with suppress(HashbenchError):  # a damaged checkpoint: the command that continues says so
+        share = max(share, min(1.0, epochs_done(folder) / max(epochs, 1)))
     return Interrupted(folder.name, row.dataset, row.method, share, command)
+
+
+def epochs_done(folder: Path) -> int:
+    """The epochs before the last whole checkpoint of a run, 0 without any; HashbenchError where none can be read."""
+    if not any(folder.glob("checkpoint*.pt")):
+        return 0  # PyTorch is not imported
+    with retold(lambda cause: f"{folder / CHECKPOINT}: a damaged checkpoint: {printable(cause, 100)}"):
+        from hashbench.training import checkpoint
+
+        last = checkpoint.last_whole(folder)
+        return 0 if last is None else int(checkpoint.read(last)["epochs_done"])
 
 
 def row_without_results(folder: Path) -> Row:

@@ -92,6 +92,9 @@ def test_a_run_that_changes_machines_after_each_slice_is_the_undisturbed_one(
     assert (code, err) == (0, "")
     assert said.splitlines()[1:] == ["  2 copied", "  the working state of 2 runs taken up"]
     assert Store(tmp_path / "home").find(*names) == row
+    for machine in machines:
+        call(capsys, "--results", machine, "results", "merge", out)
+        assert not list(machine.glob("runs/*/checkpoint*.pt")), "a finished run keeps none"
     assert {path.name for path in (tmp_path / "home" / "runs" / str(run.name)).iterdir()} >= {
         "codes.npz",
         "hasher.json",
@@ -214,6 +217,15 @@ def test_what_no_packing_makes_is_refused(
     refused(folder, tmp_path, capsys)
 
 
+def test_a_full_temporary_folder_is_named(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = packed(run, tmp_path)
+    monkeypatch.setattr(state.tempfile, "tempdir", str(tmp_path / "gone"))
+    told = refused(folder, tmp_path, capsys)
+    assert told.startswith(f"error: {tmp_path / 'gone'}: the state cannot be unpacked (") and "TMPDIR" in told
+
+
 def test_a_link_in_place_of_a_part_is_refused(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = packed(run, tmp_path)
     (part, *_) = sorted(folder.glob("part-*"))
@@ -242,7 +254,7 @@ def test_a_run_that_a_process_executes_is_neither_packed_nor_taken_up(
                 code, _, err = call(capsys, "--results", busy.folder, "results", "merge", folder)
             else:
                 code, _, err = call(capsys, "--results", busy.folder, "results", "pack-state", "--out", folder)
-            assert code == 2 and err.endswith("executes this run: wait for it\n") and err.count("\n") == 1
+            assert code == 2 and err.endswith("works in this folder: wait for it\n") and err.count("\n") == 1
     assert not list(store.folder.glob(f"runs/*/{checkpoint.FILE}"))
 
 

@@ -11,6 +11,7 @@ from support.command_line import call
 from hashbench.runs.interrupted import interrupted
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store
+from hashbench.training import checkpoint
 
 DEEP: dict[str, Any] = {"bits": 12, "lr": 0.5, "epochs": 50}
 
@@ -21,8 +22,8 @@ def cut_off(run: Run, epochs: int | None = None) -> Path:
     folder.mkdir(parents=True)
     (folder / "config.json").write_text(json.dumps({**run.name.config, "seed": run.name.seed}))
     if epochs is not None:
-        (folder / "metrics.jsonl").write_text('{"epoch": 0}\n' * epochs)
-        (folder / "checkpoint.pt").write_bytes(b"")
+        checkpoint.save(folder, "", epochs, {})
+        (folder / "metrics.jsonl").write_text('{"epoch": 0}\n' * (epochs + 1))  # an epoch more than is saved
     return folder
 
 

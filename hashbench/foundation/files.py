@@ -380,7 +380,9 @@ def locked(path: Path, *, wait: bool, busy: str = "", instead: str = "--results"
 
     lock = FileLock(path)
     unusable = retold(
-        lambda cause: f"{path}: cannot be locked ({cause}): name another with {instead}", OSError, NotImplementedError
+        lambda cause: f"{path}: cannot be locked ({cause}): make its folder writable, or name a copy with {instead}",
+        OSError,
+        NotImplementedError,
     )
     with unusable:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -147,8 +147,8 @@ class Store:
     def run_lock(self, run: str, *, wait: bool) -> Iterator[None]:
         """Holds the lock of a run's folder: others wait for its row with a note, or raise where ``wait`` is false."""
         folder = self.run_folder(run)
-        busy = f"{folder}: {holder_in(folder / HOLDER)} executes this run"
-        waiting = f"note: {busy}: waiting for its result"
+        busy = f"{folder}: {holder_in(folder / HOLDER)} works in this folder"
+        waiting = f"note: {busy}: waiting until it has ended"
         with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
             remove_parts(folder)
             write_holder(folder / HOLDER)

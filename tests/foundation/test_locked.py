@@ -89,7 +89,10 @@ def test_an_error_inside_releases_it(tmp_path: Path) -> None:
 def test_what_cannot_be_locked_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "lock").mkdir()
     with (
-        pytest.raises(HashbenchError, match=r"lock: cannot be locked \(.*\): name another with --data$"),
+        pytest.raises(
+            HashbenchError,
+            match=r"lock: cannot be locked \(.*\): make its folder writable, or name a copy with --data$",
+        ),
         locked(tmp_path / "lock", wait=True, instead="--data"),
     ):
         pytest.fail("a folder was locked")

@@ -133,8 +133,8 @@ def test_a_run_that_another_process_executes_is_waited_for(
             store.write(row)
         assert waiting.result() == row
     assert said == (
-        f"note: {folder}: process 7 of elsewhere, since 2026-01-31T12:00:00Z, executes this run: "
-        "waiting for its result\n"
+        f"note: {folder}: process 7 of elsewhere, since 2026-01-31T12:00:00Z, works in this folder: "
+        "waiting until it has ended\n"
     )
 
 

@@ -13,13 +13,15 @@ Spans = tuple[str | Code, ...]
 
 def table_facts(needs: TableNeeds) -> dict[str, Cell]:
     """The facts by their names; what is not here comes with the way to get it. Empty where a table needs none."""
-    return {
-        "hours": _hours(needs),
-        "data sets": _joined(_dataset(need) for need in needs.inputs if need.kind == "data set"),
-        "weights": _joined(_weights(need) for need in needs.inputs if need.kind == "weights"),
-        "disk": _disk(needs),
-        "memory": "" if needs.peak_memory is None else f"{readable(needs.peak_memory)}, the most of a past run",
-    }
+    datasets = [need for need in needs.inputs if need.kind == "data set"]
+    texts: list[Spans] = [_dataset(need) for need in datasets]
+    weights = [need for need in needs.inputs if need.kind == "weights"]
+    texts += [_weights(need) for need in weights if not need.is_here]
+    if n_here := sum(need.is_here for need in weights):
+        texts.append((f"the weights of {counted(n_here, 'network')}, here",))
+    if names := [need.name for need in datasets if not (need.is_here or need.is_by_hand)]:
+        texts.append((Code(f"hashbench download {' '.join(names)}"),))
+    return {"needs": _joined(texts), "disk": _disk(needs)}
 
 
 def _joined(texts: Iterable[Spans]) -> Cell:
@@ -30,16 +32,14 @@ def _joined(texts: Iterable[Spans]) -> Cell:
     return tuple(spans) or None
 
 
-def _hours(needs: TableNeeds) -> str:
+def hours_text(needs: TableNeeds) -> str:
+    """The hours on the device that made most of the runs; --json has the others."""
     if not needs.hours:
-        return ""
-    parts = [f"{_shown(each.hours)} on {each.device} ({counted(each.n_runs, 'run')})" for each in needs.hours]
-    untold = f"; no row tells of {counted(len(needs.unknown), 'run')}" if needs.unknown else ""
-    return f"by past rows {', '.join(parts)}{untold}"
-
-
-def _shown(hours: float) -> str:
-    return f"{hours:.1f}" if hours >= 0.05 else "< 0.1"
+        return "hours unknown"
+    first = needs.hours[0]
+    hours = f"{first.hours:.1f}" if first.hours >= 0.05 else "< 0.1"
+    partly = "" if first.n_runs == len(needs.runs) else f" for {first.n_runs} of them"
+    return f"{hours} hours{partly} on {first.device}"
 
 
 def _dataset(need: Need) -> Spans:
@@ -48,29 +48,26 @@ def _dataset(need: Need) -> Spans:
         return (f"{need.name}{size}, here",)
     if need.is_by_hand:
         return f"{need.name}{size}, by hand: ", Code(f"hashbench show {need.name}")
-    return f"{need.name}{size}: ", Code(need.remedy)
+    return (f"{need.name}{size}",)
 
 
 def _weights(need: Need) -> Spans:
-    if need.is_here:
-        return (f"{need.name}, here",)
     if need.is_automatic:
         return (f"{need.name}: the first run downloads them",)
     if need.is_by_hand:
-        checksum = f" ({need.checksum})" if need.checksum else ""
-        return f"{need.name}: {need.url}{checksum}: ", Code(f"hashbench show {need.name}")
+        return f"{need.name}, by hand: ", Code(f"hashbench show {need.name}")
     return (f"{need.name}: {need.remedy}",)
 
 
 def _disk(needs: TableNeeds) -> str:
-    has_features = any(need.kind == "features" for need in needs.inputs)
-    what = "data and features" if has_features else "data"
-    unsized = [need.name for need in needs.inputs if not need.is_here and need.size_bytes is None]
-    parts = [f"{readable(needs.input_bytes)} for {what}"] if needs.input_bytes else []
+    """The bytes of the inputs and the hashers, and the memory; + where the size of some is unknown."""
+    is_more = any(not need.is_here and need.size_bytes is None for need in needs.inputs)
+    parts = [f"{readable(needs.input_bytes)}{'+' if is_more else ''} for the inputs"] if needs.input_bytes else []
     if needs.hasher_bytes is None:
-        unsized.append("hashers")
+        parts.append("hashers of unknown size")
     else:
-        n_runs = len(needs.runs)
-        told = "" if needs.n_of_known_size == n_runs else f" of {needs.n_of_known_size} of {counted(n_runs, 'run')}"
-        parts.append(f"{readable(needs.hasher_bytes)} for the hashers{told}")
-    return ", ".join([*parts, *([f"{' and '.join(unsized)} of unknown size"] if unsized else [])])
+        is_more = needs.n_of_known_size < len(needs.runs)
+        parts.append(f"{readable(needs.hasher_bytes)}{'+' if is_more else ''} for the hashers")
+    if needs.peak_memory is not None:
+        parts.append(f"{readable(needs.peak_memory)} of memory")
+    return ", ".join(parts)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from hashbench import figures
-from hashbench.cli._needs import table_facts
+from hashbench.cli._needs import hours_text, table_facts
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.datasets.card import load_card
 from hashbench.datasets.status import dataset_status
@@ -151,12 +151,11 @@ def table(name: str) -> Sheet:
     n_runs = runs["done"] + runs["failed"] + runs["missing"]
     not_yet = f"; {runs['unavailable']} cells cannot be run yet" if runs["unavailable"] else ""
     others = f"; {counted(n_bases, 'other')} that they start from" if (n_bases := len(needs.runs) - n_runs) > 0 else ""
-    untold = "" if needs.hours else "; hours unknown"
     notes = f", {counted(len(table.notes), 'note')} (--json)" if table.notes else ""
     published = f"{n_cells} cells, {n_published} published"
     known: dict[str, Cell] = {
         "paper": f"{cited(table.paper, papers(broken=str))}, {table.source}: {published}{notes}",
-        "runs": f"{n_runs}: {runs['done']} done, {runs['failed']} failed{others}{not_yet}{untold}",
+        "runs": f"{n_runs}: {runs['done']} done, {runs['failed']} failed{others}{not_yet}; {hours_text(needs)}",
         **table_facts(needs),
     }
     speed = needs.speed_command

@@ -48,7 +48,7 @@ def test_an_edited_block_is_found_by_the_digest_of_each_row(path: Path) -> None:
 def test_a_lost_block_is_found(path: Path) -> None:
     *rest, _ = path.read_text().splitlines(keepends=True)
     path.write_text("".join(rest))
-    with pytest.raises(CheckFailed, match="unknown key|row_sha256"):
+    with pytest.raises(CheckFailed, match=r"unknown key|row_sha256"):
         list(Store(path.parents[1]).rows())
 
 

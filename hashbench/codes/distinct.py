@@ -81,7 +81,9 @@ class Distinct:
         known = self.known()
         if self._is_beyond:
             return None
-        return 0 if known is None else len(known)
+        if known is None:
+            return 0
+        return len(known)
 
 
 def _once(words: Words) -> Words:

@@ -45,8 +45,11 @@ def bits_of(where: str, texts: NDArray[Any], n_characters: int, n_bits: int) -> 
         characters = np.ascontiguousarray(texts, f"S{n_characters}").view(np.uint8)
     values = VALUE[characters].reshape(len(texts), n_characters)
     is_binary = n_bits == n_characters
-    largest = 1 if is_binary else 15
-    expected = f"{n_bits} characters 0 and 1" if is_binary else "hexadecimal digits"
+    largest = 15
+    expected = "hexadecimal digits"
+    if is_binary:
+        largest = 1
+        expected = f"{n_bits} characters 0 and 1"
     if (values > largest).any():
         text = printable(str(texts[np.argmax((values > largest).any(axis=1))]))
         raise HashbenchError(f"{where}: {text!r}: {expected} are expected in texts of codes")

@@ -64,8 +64,9 @@ def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
 
 def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
     """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, padding is zero."""
-    set_bits = bits if bits.dtype in (np.bool_, np.uint8) else bits != 0  # no second array of a million codes
-    packed = np.packbits(set_bits, axis=1, bitorder="little")
+    if bits.dtype not in (np.bool_, np.uint8):  # no second array of a million codes
+        bits = bits != 0
+    packed = np.packbits(bits, axis=1, bitorder="little")
     padded = np.zeros((len(bits), 8 * -(-bits.shape[1] // 64)), np.uint8)
     padded[:, : packed.shape[1]] = packed
     return padded.view("<u8").astype(np.uint64, copy=False)
@@ -96,8 +97,9 @@ def bit_order_of(where: str, n_bits: int, last_byte: int, bit_order: str | None)
     clear = {"big": not last_byte & (0xFF >> used), "little": not last_byte >> used}
     chosen = bit_order or next((order for order, fits in clear.items() if fits), None)
     if chosen is None or not clear[chosen]:
-        other = "" if bit_order else ", or say --layout little"
-        advice = f"pack with numpy.packbits(bits, axis=1), highest bit first{other}"
+        advice = "pack with numpy.packbits(bits, axis=1), highest bit first"
+        if not bit_order:
+            advice += ", or say --layout little"
         raise HashbenchError(f"{where}: bits beyond n_bits = {n_bits} are set: {advice}")
     return chosen
 

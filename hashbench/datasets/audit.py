@@ -60,7 +60,9 @@ def audit(data: Dataset | DatasetLabels, chosen: Split, protocol: Protocol, seed
     leaks = []
     for (by, keys_of_items), (role, inside) in product(keys.items(), DISJOINT):
         if role in lists:
-            same_bytes_of = items if by == "bytes" else None
+            same_bytes_of = None
+            if by == "bytes":
+                same_bytes_of = items
             pairs = find_duplicates(keys_of_items, lists[role], lists[inside], same_bytes_of)
             if pairs:
                 leaks.append(Leak(role, inside, by, len(pairs), pairs[:N_SHOWN]))

@@ -107,7 +107,9 @@ def _find_all(card: Card, folder: Path, paths: Sequence[bytes], labels: Labels) 
     files = []
     missing = []
     for path, group in zip(paths, groups, strict=True):
-        file = find(root, path, group) if is_there else None
+        file = None
+        if is_there:
+            file = find(root, path, group)
         if file is None:
             missing.append(path)
         else:

@@ -71,7 +71,9 @@ def open_members(place: Path, source: Source, scratch: Path | None = None) -> It
                 raise HashbenchError(f"{place / Path(member.path).name}: missing; {source.file} holds it")
             if entry is None:
                 raise HashbenchError(f"{place}: {member.packed or member.path}: not in the archive")
-            where = str(place / entry) if place.is_dir() else f"{place}: {entry}"
+            where = f"{place}: {entry}"
+            if place.is_dir():
+                where = str(place / entry)
             if len(entries[entry]) > 1:
                 raise HashbenchError(f"{where}: listed {len(entries[entry])} times in the archive")
             if (opener := entries[entry][0]) is None or (packed := opener()) is None:

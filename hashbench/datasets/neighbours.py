@@ -465,7 +465,9 @@ def _whole(vectors: NDArray[Any]) -> Floats | None:
         return values
     sizes = np.abs(values)
     is_of_one_size = (sizes == 0) | (sizes == sizes.max(axis=-1, keepdims=True))
-    return np.sign(values) if is_of_one_size.all() else None
+    if not is_of_one_size.all():
+        return None
+    return np.sign(values)
 
 
 def _distances_of_whole(products: Floats, queries: Floats, items: Floats) -> Floats:

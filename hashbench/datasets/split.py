@@ -257,7 +257,9 @@ def _split(items: Ids, queries: Ids, train: Ids, database: rules.Database = "res
     rest = np.setdiff1d(items, query, assume_unique=True)
     if database == "rest_without_train":
         rest = np.setdiff1d(rest, train, assume_unique=True)
-    return Split(query, rest, train if train.size else rest)
+    if not train.size:
+        train = rest
+    return Split(query, rest, train)
 
 
 def _drawn(groups: dict[str, Ids], salt: str, sizes: dict[str, int], database: rules.Database = "rest") -> list[Ids]:

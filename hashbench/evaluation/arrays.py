@@ -75,7 +75,9 @@ def unpacked(sides: Sequence[AnyCodes | Bytes], bits: int | None, order: BitOrde
     packed = [side for side in sides if isinstance(side, np.ndarray)]
     if not packed or bits is None:
         return [side for side in sides if not isinstance(side, np.ndarray)]
-    first = "query_codes" if isinstance(sides[0], np.ndarray) else "database_codes"
+    first = "database_codes"
+    if isinstance(sides[0], np.ndarray):
+        first = "query_codes"
     if order is None and len(packed) < len(sides) and bits > 1:
         raise HashbenchError(f"{first}: packed, beside codes that are not: say bit_order='big' or 'little'")
     last = int(np.bitwise_or.reduce([np.bitwise_or.reduce(side[:, -1], initial=0) for side in packed]))
@@ -134,7 +136,9 @@ def _graded(level: NDArray[Any], classes: NDArray[Any] | None) -> GradedRelevanc
     levels = np.flatnonzero(n_with)
     index = np.zeros((len(level), n_classes + 1), np.uint16)
     index[:, :-1] = (np.cumsum(n_with > 0) - 1).astype(np.uint16)[level]
-    return GradedRelevance(levels, index, np.arange(n_classes) if classes is None else np.maximum(classes, -1))
+    if classes is None:
+        classes = np.arange(n_classes)
+    return GradedRelevance(levels, index, np.maximum(classes, -1))
 
 
 def _texts(name: str, values: Any) -> NDArray[Any] | None:

@@ -54,9 +54,12 @@ def count_shards(
         if len(missing) < len(tasks):
             note(f"note: {len(tasks) - len(missing):,} of them are in {counts} already")
         gpus = int(source.device.startswith("cuda"))
-        if gpus and cluster is not None and not cluster.has_gpus:
+        if cluster is None:
+            pool = local_pool(min(jobs, len(missing)))
+        elif gpus and not cluster.has_gpus:
             raise HashbenchError(f"--device {source.device}: no node of the cluster has a GPU: leave --device out")
-        pool = local_pool(min(jobs, len(missing))) if cluster is None else ray.RayPool(cluster, gpus=gpus)
+        else:
+            pool = ray.RayPool(cluster, gpus=gpus)
         total = before
         for n_left, counted in stack.enter_context(closing(_counted(tasks, missing, pool, digest))):
             total = counted if total is None else total.merged(counted)
@@ -115,7 +118,9 @@ def _require_shards(where: str, before: Total, tasks: Sequence[CountTask], *, ap
     if not append:
         others = [entry.file for identity, entry in before.identities.items() if identity not in identities]
         if others:
-            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            more = ""
+            if len(others) > 1:
+                more = f" and {len(others) - 1:,} more"
             advice = "give all shards, or add these with --append"
             raise HashbenchError(f"{where}: holds {others[0]}{more}, not among the given shards: {advice}")
     elif before.pending:
@@ -125,5 +130,7 @@ def _require_shards(where: str, before: Total, tasks: Sequence[CountTask], *, ap
         for task in tasks:
             entry = before.identities.get(task.content.identity)
             if entry is not None:
-                name = "" if entry.file == task.name else f" as {entry.file}"
+                name = ""
+                if entry.file != task.name:
+                    name = f" as {entry.file}"
                 raise HashbenchError(f"{task.name}: is in {where} already{name}: nothing is added")

@@ -73,7 +73,9 @@ def compare_paired(
     t = _ratio(abs(mean), error)
     p = (np.count_nonzero(t_of_samples >= t * (1 - ROUNDING)) + 1) / (samples + 1)
     widest = min(samples - 1, int(interval * (samples + 1)))
-    half = float(np.sort(t_of_samples)[widest]) * error if error > 0 else 0.0
+    half = 0.0
+    if error > 0:
+        half = float(np.sort(t_of_samples)[widest]) * error
     return Paired(
         a=_mean_of(a, b),
         b=_mean_of(b, a),

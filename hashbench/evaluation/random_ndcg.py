@@ -36,8 +36,8 @@ class Reading:
 def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) -> list[Reading]:
     """All readings of a relevance by percentiles of the ``kind``; ``relevance_of(kind, centred)`` gives that of one."""
     all_readings = []
-    for centred, squared in product((True, False), (False, True)):
-        read_kind = "released" if squared else "percentiles"
+    kinds = {"percentiles": False, "released": True}
+    for centred, (read_kind, squared) in product((True, False), kinds.items()):
         relevance = relevance_of(read_kind, centred)
         # if all items are tied, the expected NDCG of the one tie is that of a ranking at random
         counts = np.zeros((relevance.shape[0], 1, len(relevance.levels)), np.int64)
@@ -50,7 +50,9 @@ def readings(kind: str, relevance_of: Callable[[str, bool], DistanceRelevance]) 
             values = ndcg.of_gains(tied, gains)
             has_one = tied.n_relevant > 0
             is_own = is_exact and centred and kind == read_kind
-            mean = float(values[has_one].mean()) if has_one.any() else 0.0
+            mean = 0.0
+            if has_one.any():
+                mean = float(values[has_one].mean())
             with_empty = float(np.where(has_one, values, 1.0).mean())
             all_readings.append(
                 Reading(centred, squared, int(gains[-1]), is_own, int((~has_one).sum()), mean, with_empty)

@@ -107,7 +107,9 @@ def _opened(paths: Sequence[Path], request: Request) -> SavedCodes | CodeStream:
 def _usual_metrics(saved: SavedCodes | CodeStream, *, is_weighted: bool) -> Metrics:
     if isinstance(saved, SavedCodes) and saved.n_neighbours is not None:
         return Metrics.parse(default_metrics(saved.n_neighbours or 1))
-    return Metrics.parse(DEFAULT_WEIGHTED if is_weighted else DEFAULT)
+    if is_weighted:
+        return Metrics.parse(DEFAULT_WEIGHTED)
+    return Metrics.parse(DEFAULT)
 
 
 def _values_of_conventions(names: Sequence[str], items: SavedCodes, metrics: Metrics) -> dict[str, Values]:

@@ -183,7 +183,7 @@ class Scorer:
             ranked = ranking.Rankings(distances, relevance, self._progress, self.own)
         ordered = None
         if self.ties == "order":
-            ordered = ties.in_order(distances, relevance, own=self.own)
+            ordered = ties.in_order(distances, relevance, own_rows=self.own)
         values = evaluate_with_extremes(ranked, self.metrics, self.ties, ordered)
         return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, values, histogram)
 
@@ -269,10 +269,14 @@ def score(
     interpret([values for _, values in read])
     query, database = arrays.unpacked([codes for codes, _ in read], bits, bit_order)
     relevance: PairRelevance
-    default: tuple[str, ...] = DEFAULT if weights is None else DEFAULT_WEIGHTED
+    default: tuple[str, ...] = DEFAULT
+    if weights is not None:
+        default = DEFAULT_WEIGHTED
     if neighbours is None:
         labels = arrays.read_labels("query_labels", query_labels, of_pairs=database_labels is None)
-        others = None if database_labels is None else arrays.read_labels("database_labels", database_labels)
+        others = None
+        if database_labels is not None:
+            others = arrays.read_labels("database_labels", database_labels)
         relevance = arrays.relevance(labels, others)
     else:
         rows = arrays.numbers("neighbours", neighbours)
@@ -284,9 +288,11 @@ def score(
     if not (exclude_self is None or isinstance(exclude_self, bool)):
         rows = arrays.numbers("exclude_self", exclude_self)
         left_out = self_pairs.checked("exclude_self", rows, len(query), len(database))
+    if metrics is None:
+        metrics = default
     scorer = Scorer(
         query,
-        Metrics.parse(default if metrics is None else metrics) or Metrics.parse(default),
+        Metrics.parse(metrics) or Metrics.parse(default),
         ties=ties,
         empty=empty,
         exclude_self=left_out,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hashbench.evaluation.curves import figure_of_curves
 from hashbench.evaluation.diagnostics import Tally
 from hashbench.foundation.errors import HashbenchError
 from hashbench.histogram import Histogram
@@ -61,7 +62,9 @@ class Scores(Mapping[str, float | None]):
             return None
         worst = self._summary(values.worst).mean
         best = self._summary(values.best).mean
-        return None if worst is None or best is None else (worst, best)
+        if worst is None or best is None:
+            return None
+        return worst, best
 
     def per_query(self, name: str) -> Floats:
         """The value of each query, float64[q]; NaN where a query has no relevant item (0 with ``empty="zero"``)."""
@@ -83,8 +86,6 @@ class Scores(Mapping[str, float | None]):
         It is a figure of matplotlib, ``scores.plot().savefig("curves.png")`` writes it. Raises HashbenchError where no
         query has a relevant item, and for scores with ``weights``, of which no histogram is counted.
         """
-        from hashbench.evaluation.curves import figure_of_curves
-
         if self.histogram is None:
             raise HashbenchError("plot: curves are of a histogram of Hamming distances: score without weights")
         return figure_of_curves(self.histogram)
@@ -93,13 +94,17 @@ class Scores(Mapping[str, float | None]):
         return self.metrics[self._canonical(name)]
 
     def _canonical(self, name: str) -> str:
+        if name in self.metrics:
+            return name
         try:
-            return name if name in self.metrics else str(NamedMetric.parse(name))
+            return str(NamedMetric.parse(name))
         except HashbenchError:
             return name  # a KeyError will name it
 
     def _filled(self, values: Floats) -> Floats:
-        return np.nan_to_num(values, nan=0.0) if self.empty == "zero" else values
+        if self.empty == "zero":
+            return np.nan_to_num(values, nan=0.0)
+        return values
 
     def _summary(self, values: Floats) -> MetricValue:
         summary = summarise(self._filled(values))
@@ -141,8 +146,10 @@ class Evidence:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The histogram and the tally as arrays by name; ``of_arrays`` makes evidence of them again."""
-        tally = {} if self.tally is None else self.tally.arrays()
-        return {"counts": self.histogram.counts, "levels": self.histogram.levels, **tally}
+        arrays = {"counts": self.histogram.counts, "levels": self.histogram.levels}
+        if self.tally is not None:
+            arrays |= self.tally.arrays()
+        return arrays
 
     @staticmethod
     def of_arrays(arrays: Mapping[str, NDArray[Any]], without_class: tuple[int, int]) -> "Evidence":
@@ -168,4 +175,6 @@ def number(value: float | None) -> Cell:
 def range_of(scores: Scores, name: str) -> Range | None:
     """The means of a metric in the worst and in the best order of the tied items, where it has them."""
     interval = scores.interval(name)
-    return None if interval is None else Range(*interval)
+    if interval is None:
+        return None
+    return Range(*interval)

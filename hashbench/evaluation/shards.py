@@ -27,7 +27,9 @@ class Place:
     key: str | None = None
 
     def __str__(self) -> str:
-        return str(self.path) if self.key is None else f"{self.path}:{self.key}"
+        if self.key is None:
+            return str(self.path)
+        return f"{self.path}:{self.key}"
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,9 @@ def _places(option: str, pattern: str, besides: Path | None) -> list[Place]:
     left_out = None if besides is None else resolved(besides)
     before, _, key_after = pattern.rpartition(":")
     for names, key in ((pattern, None), (before, key_after)):
-        paths = matching(str(Path(names).expanduser())) if names else []
+        if not names:
+            continue
+        paths = matching(str(Path(names).expanduser()))
         paths = [path for path in paths if resolved(path) != left_out]
         if paths:
             return [Place(path, key) for path in sorted(paths, key=natural)]
@@ -149,7 +153,9 @@ class Source:
 
 def _stated(shard: Shard, name: str) -> StoredArray | None:
     arrays = saved_files.arrays_in(shard.codes.path)
-    return arrays[name]() if name in arrays else None
+    if name not in arrays:
+        return None
+    return arrays[name]()
 
 
 @dataclass(frozen=True)

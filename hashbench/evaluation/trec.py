@@ -29,14 +29,15 @@ def write_trec(
     relevance: Relevance,
     *,
     depth: int = DEPTH,
-    own: Ints | None = None,
+    own_rows: Ints | None = None,
 ) -> None:
     """Writes ``run.txt``, the nearest ``depth`` items of each query, and ``qrels.txt``, the levels of relevant pairs.
 
-    The item ``own`` [q] (-1: none) of a query is in neither. A pair without a line in ``qrels.txt`` is not relevant.
+    The item ``own_rows`` [q] (-1: none) of a query is in neither. A pair that ``qrels.txt`` lacks is not relevant.
     """
-    left_out = np.full(len(query), -1) if own is None else own
-    files = {"run.txt": _run(query, database, depth, left_out), "qrels.txt": _qrels(relevance, left_out)}
+    if own_rows is None:
+        own_rows = np.full(len(query), -1)
+    files = {"run.txt": _run(query, database, depth, own_rows), "qrels.txt": _qrels(relevance, own_rows)}
     with all_or_none():
         for name, lines in files.items():
             with atomic(folder / name) as temporary, temporary.open("w", encoding="ascii", newline="\n") as file:

@@ -97,7 +97,9 @@ def stored_name(name: str, weights: str | None = None) -> str:
         others = f"{', '.join(_pretrained())} and torchvision's have"
         advice = f"or hashbench pretrain makes weights: --model {stem} --weights NAME"
         raise HashbenchError(f"{stem} is trained from scratch and has no features: {others}, {advice}")
-    return f"{stem}{RANDOM}" if weights == RANDOM_WEIGHTS else stem
+    if weights == RANDOM_WEIGHTS:
+        return f"{stem}{RANDOM}"
+    return stem
 
 
 def check_name(name: str) -> str:

@@ -163,5 +163,7 @@ def _digest(stored: "h5py.Dataset", n_rows: int) -> "hashlib._Hash":
 
 def _command(dataset: str, name: str) -> str:
     model, is_random, _ = name.partition(RANDOM)  # weights of our own are named by the end of ``model``
-    weights = " --weights none" if is_random else ""
-    return f"hashbench features {canonical(dataset)} --model {model}{weights}"
+    command = f"hashbench features {canonical(dataset)} --model {model}"
+    if is_random:
+        command += " --weights none"
+    return command

@@ -23,7 +23,10 @@ def as_array(name: str, values: Any) -> NDArray[Any]:
             values = values.float()
     if hasattr(values, "toarray"):  # of SciPy
         raise HashbenchError(f"{name}: a sparse matrix: an array is expected, as .toarray() makes one")
-    for part in values if isinstance(values, list | tuple) else [values]:
+    parts = values
+    if not isinstance(values, list | tuple):
+        parts = [values]
+    for part in parts:
         if isinstance(part, np.ma.MaskedArray) and (n_masked := int(np.ma.getmaskarray(part).sum())):
             raise HashbenchError(
                 f"{name}: {n_masked} of {part.size} values are masked: each item needs all of its values"

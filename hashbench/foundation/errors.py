@@ -98,6 +98,6 @@ def retold(tell: Callable[[str], str], *kinds: type[Exception], by: type[Excepti
         yield
     except Exception as error:
         is_own = isinstance(error, HashbenchError)
-        if not (isinstance(error, kinds) if kinds else not is_own):
+        if not isinstance(error, kinds) and (kinds or is_own):
             raise
         raise by(tell(str(error) if is_own else one_line(error))) from None

@@ -46,7 +46,9 @@ def how_to_install(extra: str) -> str:
             there = f"-C {shlex.quote(str(folder))} "
         return f"make {there}install, or {command}"
     origin = _origin(_distribution()[1], extra)
-    packages = [origin] if origin else extras().get(extra, [extra])
+    packages = [origin]
+    if not origin:
+        packages = extras().get(extra, [extra])
     return f"pip install {shlex.join(packages)}"
 
 
@@ -63,10 +65,14 @@ def _origin(direct_url: Mapping[str, Any], extra: str) -> str:
     url = str(direct_url.get("url", ""))
     if url.startswith("file:"):
         path = Path(unquote(urlsplit(url).path))
-        return f"{path}[{extra}]" if path.exists() else ""
+        if not path.exists():
+            return ""
+        return f"{path}[{extra}]"
     if vcs := direct_url.get("vcs_info"):
         url = f"{vcs['vcs']}+{url}@{vcs['commit_id']}"
-    return f"hashbench[{extra}] @ {url}" if url else ""
+    if not url:
+        return ""
+    return f"hashbench[{extra}] @ {url}"
 
 
 @cache

@@ -174,7 +174,9 @@ def _copy(temporary: Path, place: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Writes ``text`` to ``path`` as UTF-8, packed where its name ends with .xz, as a whole or not at all."""
     content = text.encode()
-    write_bytes(path, lzma.compress(content) if path.suffix == ".xz" else content)
+    if path.suffix == ".xz":
+        content = lzma.compress(content)
+    write_bytes(path, content)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -58,11 +58,15 @@ def in_daemon_thread(job: Callable[[], T]) -> Future[T]:
 def available_cores() -> int:
     """The number of threads that may compute in this process: the cores it may run on, or fewer by OMP_NUM_THREADS."""
     chosen = re.match(r"\s*0*([1-9]\d*)", os.environ.get(N_THREADS, ""))  # "4,2" is valid: 4, and 2 inside each
-    return min(_cores(), int(chosen[1])) if chosen else _cores()
+    if not chosen:
+        return _cores()
+    return min(_cores(), int(chosen[1]))
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def share_cores(n_processes: int) -> None:

@@ -77,7 +77,9 @@ class CpuCounter(Counter):
     def __init__(self, query: Codes, workers: int | None, kernel: Kernel) -> None:
         super().__init__(query)
         self.query = query
-        n_threads = available_cores() if kernel == "numba" else 1  # NumPy's bincount holds the GIL
+        n_threads = 1  # NumPy's bincount holds the GIL
+        if kernel == "numba":
+            n_threads = available_cores()
         self.threads = workers or n_threads
         self.jobs = imported(f"hashbench.histogram.{kernel}_kernel").jobs
         self.counts: Ints = np.zeros((len(query), query.n_bits + 1, 0), np.int64)
@@ -114,9 +116,13 @@ def _faster(query: tuple[int, int], n_items: int | None) -> Kernel:
         _Numba.words_left = -1
     else:
         _Numba.words_left -= n_queries * n_items * -(-n_bits // 64)
-    return "numba" if _Numba.words_left < 0 else "numpy"
+    if _Numba.words_left < 0:
+        return "numba"
+    return "numpy"
 
 
 def on_cpu(codes: AnyCodes) -> Codes:
     """The codes in NumPy's memory; those on a torch device are copied, packed."""
-    return codes if isinstance(codes, Codes) else codes.to_host()
+    if isinstance(codes, Codes):
+        return codes
+    return codes.to_host()

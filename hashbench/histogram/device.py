@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hashbench.foundation.errors import HashbenchError, retold
+from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.parallel import available_cores
 
 # To import torch, start CUDA and compile the kernel takes several seconds: a GPU pays where the CPU would count longer.
@@ -60,12 +61,12 @@ def has_cuda_driver() -> bool:
 def require_cuda(name: str) -> str:
     """``name`` with its number, cuda:N; raises HashbenchError if there is no such device or it cannot be used."""
     if find_spec("torch") is None:
-        from hashbench.foundation.extras import how_to_install
-
         raise HashbenchError(f"device {name}: torch is not installed: {how_to_install('train')}; or device cpu")
     import torch
 
-    n_devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    n_devices = 0
+    if torch.cuda.is_available():
+        n_devices = torch.cuda.device_count()
     number = int(name.partition(":")[2] or 0)
     if n_devices == 0:
         raise HashbenchError(f"device {name}: no CUDA device is here: device auto or cpu counts on the CPU")

@@ -122,7 +122,10 @@ def count_classes(query: Words, database: Words, pairs: NDArray[np.int64], cuts:
     none; cuts [p, 2]: where the items of that class begin and end.
     """
     n_bins = counts.shape[1]
-    table = np.zeros((TABLES, n_bins * n_bins if pairs[:, 1].max() >= 0 else n_bins), np.uint32)
+    n_cells = n_bins
+    if pairs[:, 1].max() >= 0:
+        n_cells *= n_bins
+    table = np.zeros((TABLES, n_cells), np.uint32)
     total = np.zeros(table.shape[1], np.int64)
     for p in range(len(pairs)):
         one = pairs[p, 0]

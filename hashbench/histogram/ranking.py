@@ -71,7 +71,9 @@ def around_neighbours(distances: Array, ids: NDArray[np.integer]) -> RankingHist
     for q, near in enumerate(ids):
         of_query = distances[q]
         of_near, n_near = np.unique(of_query[near[near >= 0]], return_counts=True)
-        ordered = np.sort(of_query[of_query <= of_near[-1]]) if len(of_near) else of_near
+        ordered = of_near
+        if len(of_near):
+            ordered = np.sort(of_query[of_query <= of_near[-1]])
         ends = [np.searchsorted(ordered, of_near, side) for side in ("left", "right")]
         sizes = np.diff(np.stack(ends, axis=1).ravel(), prepend=0, append=n_items)
         counts[q, : len(sizes), 0] = sizes
@@ -113,11 +115,13 @@ def joined(blocks_of_queries: Sequence[RankingHistogram]) -> RankingHistogram:
     return RankingHistogram(counts, blocks_of_queries[0].levels)
 
 
-def rankings(distances: Distances, relevance: Relevance, own: Ints | None = None) -> Iterator[RankingHistogram]:
-    """The tie groups of all queries without their ``own`` rows [q] (-1: none); HashbenchError if not finite."""
+def rankings(distances: Distances, relevance: Relevance, own_rows: Ints | None = None) -> Iterator[RankingHistogram]:
+    """The tie groups of all queries without their ``own_rows`` [q] (-1: none); HashbenchError if not finite."""
     for rows in blocks(*relevance.shape):
         block = finite(distances(rows))
-        items = np.full(len(block), -1) if own is None else own[rows]
+        items = np.full(len(block), -1)
+        if own_rows is not None:
+            items = own_rows[rows]
         if isinstance(relevance, NeighbourRelevance):
             ranked = around_neighbours(block, relevance.ids[rows])
             level_of_own = relevance.pairs(np.arange(rows.start, rows.start + len(block)), np.maximum(items, 0))
@@ -125,7 +129,7 @@ def rankings(distances: Distances, relevance: Relevance, own: Ints | None = None
             level = relevance.block(rows, slice(0, relevance.shape[1]))
             ranked = grouped(block, level, relevance.levels)
             level_of_own = of_item(level, items)
-        if own is not None:
+        if own_rows is not None:
             nearer = (block < of_item(block, items)[:, None]).sum(axis=1)
             ranked = without_rank(ranked, np.where(items >= 0, nearer, -1), level_of_own)
         yield ranked
@@ -178,7 +182,9 @@ def weighted_hamming(query: Codes, database: Codes, weights: Array) -> Distances
     def distances(rows: slice) -> Array:
         block = np.zeros((len(query_bytes[rows]), len(database)), np.int64)
         for q, (parts, of_query) in enumerate(zip(whole[rows], query_bytes[rows], strict=True)):
-            sums = block[q : q + 1] if len(parts) == 1 else np.zeros((len(parts), len(database)), np.int64)
+            sums = block[q : q + 1]
+            if len(parts) > 1:
+                sums = np.zeros((len(parts), len(database)), np.int64)
             for total, weight in zip(sums, parts, strict=True):
                 _add_weighted(total, weight, of_query, columns)
             if len(parts) > 1:
@@ -232,9 +238,9 @@ class Rankings:
     distances: Distances
     relevance: Relevance
     progress: bool = False  # whether each iteration shows a progress bar
-    own: Ints | None = None  # the row of each query in the database, which is left out; -1: none
+    own_rows: Ints | None = None  # the row of each query in the database, which is left out; -1: none
 
     def __iter__(self) -> Iterator[RankingHistogram]:
-        blocks_of_queries = rankings(self.distances, self.relevance, self.own)
+        blocks_of_queries = rankings(self.distances, self.relevance, self.own_rows)
         n = self.relevance.shape[0]
         return with_bar(blocks_of_queries, "rank", "query", n, shown=self.progress, size=lambda block: block.n_queries)

@@ -84,7 +84,9 @@ class Retrieval:
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by their names in the file; without a contingency table its array is empty."""
-        counts = np.zeros((0, 0), np.int64) if self.contingency is None else self.contingency
+        counts = self.contingency
+        if counts is None:
+            counts = np.zeros((0, 0), np.int64)
         arrays: dict[str, NDArray[Any]] = {"n_items": np.array(self.n_items), "contingency": counts}
         for cutoff, search in self.reranked.items():
             arrays[f"relevant_{cutoff}"] = search.relevant

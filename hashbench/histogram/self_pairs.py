@@ -17,11 +17,13 @@ OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
 class SelfPairs:
-    """The pairs of a query with itself in a database that comes in pieces; ``own`` [q] are its rows there, -1 none."""
+    """The pairs of a query with itself in a database that comes in pieces; ``rows`` [q] are theirs there, -1 none."""
 
-    def __init__(self, query: Codes, own: Ints | None) -> None:
+    def __init__(self, query: Codes, rows: Ints | None) -> None:
         self.query = query
-        self.own = np.full(len(query), -1) if own is None else own
+        if rows is None:
+            rows = np.full(len(query), -1)
+        self.own = rows
         self._n_seen = 0
         self._same_so_far = True
         self._distance = np.zeros(len(query), np.int64)

@@ -40,20 +40,20 @@ def in_order(
     relevance: Relevance,
     sort: Callable[[NDArray[Any]], NDArray[np.intp]] = stable,
     *,
-    own: NDArray[np.int64] | None = None,
+    own_rows: NDArray[np.int64] | None = None,
 ) -> Iterator[RankingHistogram]:
     """The ranking of each query with ties in database order, in blocks of queries of bounded memory.
 
     This is the order of a stable sort of the distances; another ``sort`` gives that of other code. A run of items of
-    the same level is one group: its order changes no metric. ``own`` [q] are rows of the database (or -1) that are left
-    out.
+    the same level is one group: its order changes no metric. ``own_rows`` [q] are rows of the database (or -1) that are
+    left out.
     """
     for rows in blocks(*relevance.shape):
         order = sort(finite(distances(rows)))
         level = np.take_along_axis(relevance.block(rows, slice(0, relevance.shape[1])), order, axis=1)
         ranked = in_runs(level, level, relevance.levels)
-        if own is None:
+        if own_rows is None:
             yield ranked
             continue
-        rank = np.where(own[rows] >= 0, (order == own[rows, None]).argmax(axis=1), -1)
+        rank = np.where(own_rows[rows] >= 0, (order == own_rows[rows, None]).argmax(axis=1), -1)
         yield without_rank(ranked, rank, of_item(level, rank))

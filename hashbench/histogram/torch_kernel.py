@@ -132,7 +132,9 @@ class TorchCounter(Counter):
     def _move(self, queries: Ints, database: Codes | TensorCodes, items: Ints) -> None:
         n_bits = self.query_shape[1]
         query = TensorCodes(self.words, n_bits)[queries].to_host()
-        others = database[items] if isinstance(database, Codes) else database[items].to_host()
+        others = database[items]
+        if isinstance(others, TensorCodes):
+            others = others.to_host()
         distance = np.bitwise_count(query.words ^ others.words).sum(axis=1, dtype=np.int64)
         for level, change in ((0, -1), (1, 1)):
             key = np.ravel_multi_index((queries, distance, np.full_like(queries, level)), tuple(self.counts.shape))

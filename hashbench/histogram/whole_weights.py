@@ -28,7 +28,9 @@ def whole_weights(weights: NDArray[Any]) -> Ints:
     sum or less: distances of b bits that differ by more than b / 2^56 of the sum are told apart. If one of them is
     smaller than that, all are taken as they are, exactly.
     """
-    values = weights if weights.dtype.kind in "bui" or weights.itemsize <= 8 else weights.astype(np.float64)
+    values = weights
+    if weights.dtype.kind not in "bui" and weights.itemsize > 8:
+        values = weights.astype(np.float64)
     readings: Sequence[Callable[[NDArray[Any]], list[Fraction] | None]] = (_whole_numbers, _decimals, _fractions)
     for reading in readings:
         meant = reading(values)
@@ -104,7 +106,10 @@ def _decimals(weights: NDArray[Any]) -> list[Fraction] | None:
 
 def _fractions(weights: NDArray[Any]) -> list[Fraction] | None:
     """The weights over the largest of them, as fractions that differ from them by rounding errors only."""
-    rounding = NOISE * Fraction(float(np.finfo(weights.dtype if weights.dtype.kind == "f" else np.float64).eps))
+    value_type: np.dtype[Any] = np.dtype(np.float64)
+    if weights.dtype.kind == "f":
+        value_type = weights.dtype
+    rounding = NOISE * Fraction(float(np.finfo(value_type).eps))
     most = int(float(rounding) ** (-1 / 3))  # by chance some 10^-5 of float64 are so near to such a fraction
     largest = Fraction(weights.max().item())
     meant = {}

@@ -102,23 +102,29 @@ def _in_one_pass(rankings: Iterable[Histogram], metrics_of: Mapping[Policy, Metr
     parts: dict[Policy, list[Values]] = {policy: [] for policy in metrics_of}
     kept: dict[Policy, list[RankingHistogram]] = {policy: [] for policy in metrics_of}
     parted = {policy: metrics.parted(_needs_all_queries) for policy, metrics in metrics_of.items() if metrics}
-    for block in rankings if parted else ():
+    values: dict[Policy, Values] = {policy: {} for policy in metrics_of}
+    if not parted:
+        return values
+    for block in rankings:
         for policy, (of_all, of_each) in parted.items():
             ordered = ties.apply(block, policy)
             if of_all:  # these blocks are kept, with the items after the largest cutoff in one tie group
                 deepest = max((metric.rank for metric in of_all), key=_depth)
                 kept[policy].append(merged_after(ordered, deepest))
             parts[policy].append(_evaluate_cut(ordered, of_each))
-    values: dict[Policy, Values] = {policy: {} for policy in metrics_of}
     for policy, (of_all, _) in parted.items():
-        of_kept = evaluate(joined(kept[policy]), of_all) if kept[policy] else {}
+        of_kept: Values = {}
+        if kept[policy]:
+            of_kept = evaluate(joined(kept[policy]), of_all)
         values[policy] = _joined(metrics_of[policy], parts[policy], of_kept)
     return values
 
 
 def _depth(rank: int | None) -> float:
     """The number of items that a metric with the cutoff ``rank`` reads; None: all."""
-    return np.inf if rank is None else rank
+    if rank is None:
+        return np.inf
+    return rank
 
 
 def _evaluate_cut(ranking: Histogram, metrics: Metrics) -> Values:

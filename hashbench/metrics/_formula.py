@@ -70,7 +70,9 @@ class Groups:
 
     def average(self, sums: Floats, ranks: Ints, norm: str) -> Floats:
         """The totals of ``sums`` [q, d], divided by N^+ (norm ``all``) or by min(N^+, k) (``min``); 0 if that is 0."""
-        divisor = self.n_relevant if norm == "all" else np.minimum(self.n_relevant, ranks)
+        divisor = self.n_relevant
+        if norm != "all":
+            divisor = np.minimum(divisor, ranks)
         return sums.sum(axis=1) / np.maximum(divisor, 1)
 
 

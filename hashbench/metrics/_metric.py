@@ -50,7 +50,9 @@ class Metric(Generic[Source]):
 
     def rank(self, name: MetricName) -> int:
         """The cutoff rank of ``name``, one of ``ranks``; the first of them if ``name`` has no cutoff."""
-        return self.ranks[0] if name.cutoff is None else name.cutoff.value
+        if name.cutoff is None:
+            return self.ranks[0]
+        return name.cutoff.value
 
     def setting(self, name: MetricName, key: str) -> str:
         """The value of parameter ``key`` in ``name``, or its default."""
@@ -105,8 +107,9 @@ class NamedMetric:
     @staticmethod
     def at(metric: str, cutoff: int | Cutoff | None = None, **parameters: str) -> "NamedMetric":
         """The metric called ``metric`` at a cutoff, which may be a rank, with parameters that are not the defaults."""
-        at = Cutoff("rank", cutoff) if isinstance(cutoff, int) else cutoff
-        return NamedMetric(MetricName(metric, tuple(sorted(parameters.items())), at), METRICS.get(metric))
+        if isinstance(cutoff, int):
+            cutoff = Cutoff("rank", cutoff)
+        return NamedMetric(MetricName(metric, tuple(sorted(parameters.items())), cutoff), METRICS.get(metric))
 
     def __str__(self) -> str:
         return str(self.name)
@@ -115,7 +118,9 @@ class NamedMetric:
     def rank(self) -> int | None:
         """The rank at which the metric stops reading; None if it has no cutoff, or one of another kind."""
         cutoff = self.name.cutoff
-        return cutoff.value if cutoff is not None and cutoff.kind == "rank" else None
+        if cutoff is None or cutoff.kind != "rank":
+            return None
+        return cutoff.value
 
     @property
     def needs_radii(self) -> bool:

@@ -86,7 +86,9 @@ def shown(name: str) -> str:
 def split_names(written: str | Iterable[str]) -> list[str]:
     """The names in one text or several; in parentheses a comma belongs to a name, a cutoff alone repeats the metric."""
     names: list[str] = []
-    for text in [written] if isinstance(written, str) else written:
+    if isinstance(written, str):
+        written = [written]
+    for text in written:
         metric = ""  # that of the name before, if it has a cutoff
         for part in map(str.strip, COMMA.split(text)):
             repeats = metric and part and CUTOFF.fullmatch(part.lower())
@@ -111,7 +113,9 @@ def _cutoff(written: str, text: str) -> Cutoff:
         raise HashbenchError(f"metric {text!r}: after @ comes a whole number from 1 (a rank), or r2 (a Hamming radius)")
     radius, digits = match.groups()
     if radius:
-        return Cutoff("radius", int(digits)) if digits else Cutoff("n_relevant")
+        if not digits:
+            return Cutoff("n_relevant")
+        return Cutoff("radius", int(digits))
     if int(digits) == 0:
         raise HashbenchError(f"metric {text!r}: the cutoff is a rank from 1 on; 0 ranks hold nothing")
     return Cutoff("rank", int(digits))

@@ -91,7 +91,9 @@ class Models(Catalogue[Model]):
             model = _timm.model(unsized)
         else:
             model = _torchvision.model(unsized)
-        return model if side is None else model.at(side, unsized)
+        if side is None:
+            return model
+        return model.at(side, unsized)
 
     def of_torchvision(self) -> list[str]:
         """The names of torchvision's classifiers, which are not in ``names``: listing them takes seconds."""
@@ -114,7 +116,9 @@ class Models(Catalogue[Model]):
 def canonical_model(name: str) -> str:
     """The name as it stands in settings and files: without ``torchvision:``, and with ``timm_`` for ``timm:``."""
     spelt = canonical(name).removeprefix(TORCHVISION)
-    return spelt.replace(":", "_", 1) if spelt.startswith("timm:") else spelt
+    if spelt.startswith("timm:"):
+        return spelt.replace(":", "_", 1)
+    return spelt
 
 
 def whole_network(name: str) -> str:

@@ -135,7 +135,9 @@ def read(layers: tuple[Layer, ...], path: Path) -> dict[str, Tensor]:
     import torch
 
     content = mat.read(path)
-    net = content["net"] if isinstance(content.get("net"), dict) else content
+    net = content.get("net")
+    if not isinstance(net, dict):
+        net = content
     stored = net.get("layers")
     if isinstance(stored, dict):
         stored = [stored]
@@ -195,8 +197,12 @@ def _weights_of(layer: dict[str, Any], where: str) -> tuple[NDArray[Any], NDArra
 
 def _average(net: dict[str, Any], path: Path) -> NDArray[np.float32]:
     meta = net.get("meta")
-    normalization = (meta if isinstance(meta, dict) else net).get("normalization")
-    average = normalization.get("averageImage") if isinstance(normalization, dict) else None
+    if not isinstance(meta, dict):
+        meta = net
+    normalization = meta.get("normalization")
+    average = None
+    if isinstance(normalization, dict):
+        average = normalization.get("averageImage")
     if not isinstance(average, np.ndarray) or average.size % 3 or average.size == 0:
         raise HashbenchError(f"{path}: normalization.averageImage is missing: an image or three means are expected")
     if average.size == 3:

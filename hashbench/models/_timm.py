@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hashbench.foundation.errors import HashbenchError, one_line
 from hashbench.foundation.extras import how_to_install
+from hashbench.foundation.files import write_bytes
 from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
 
 if TYPE_CHECKING:
@@ -64,8 +65,6 @@ def _fetch(stem: str, config: Any, path: Path) -> None:
     """Downloads the official weights to ``path``; raises HashbenchError where there is no internet."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.utils import logging
-
-    from hashbench.foundation.files import write_bytes
 
     advice = f"get model.safetensors from https://huggingface.co/{config.hf_hub_id} and put it at {path}"
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # it retries for half a minute, with two lines each time

@@ -60,7 +60,7 @@ def _weights(name: str) -> Any:
     from torchvision import models
 
     choices = models.get_model_weights(name)
-    return choices["IMAGENET1K_V1"] if "IMAGENET1K_V1" in choices.__members__ else choices.DEFAULT
+    return choices.__members__.get("IMAGENET1K_V1", choices.DEFAULT)
 
 
 def _headless(name: str) -> nn.Module:

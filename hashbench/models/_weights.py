@@ -26,16 +26,18 @@ class WeightsFile:
     official: bool
 
 
-def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, given: str | None) -> WeightsFile:
+def fill(name: str, pretrained: Pretrained, backbone: nn.Module, prepared: Prepared, file: str | None) -> WeightsFile:
     """Loads the weights of the network called ``name`` into ``backbone``, and their average image into ``prepared``."""
-    if given == RANDOM_WEIGHTS:  # they stay
+    if file == RANDOM_WEIGHTS:  # they stay
         return WeightsFile(None, None, official=False)
     weights = pretrained.weights
-    path = Path(given) if given else weights.path
-    if given is None and weights.fetch is not None and not path.is_file():
+    path = weights.path
+    if file:
+        path = Path(file)
+    if file is None and weights.fetch is not None and not path.is_file():
         weights.fetch(path)
-    identified = identify(name, weights, path, is_given=given is not None)
-    if given is None and not identified.official:
+    identified = identify(name, weights, path, is_given=file is not None)
+    if file is None and not identified.official:
         checksum = weights.md5 or weights.sha256
         remedy = f"{weights.remedy}, or name it with --weights if it is meant"
         raise HashbenchError(f"{path}: not the official file, whose checksum is {checksum}: {remedy}")
@@ -78,7 +80,9 @@ def _read(path: Path, weights: Weights) -> dict[str, Tensor]:
     elif suffix in (".pth", ".pt"):
         tensors = _read_torch(path)
     else:
-        kinds = ".safetensors, .pth" if weights.read_mat is None else ".mat, .safetensors, .pth"
+        kinds = ".safetensors, .pth"
+        if weights.read_mat is not None:
+            kinds = f".mat, {kinds}"
         raise HashbenchError(f"{path}: weights of this network are read from {kinds}")
     if suffix != ".safetensors":  # they are checked where they are read
         _require_finite(tensors, path)

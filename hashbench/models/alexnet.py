@@ -1,17 +1,13 @@
 """torchvision's AlexNet ("one weird trick", Krizhevsky 2014: one tower, no normalisation), up to fc7 after its ReLU."""
 
-from hashbench.models._model import Backbone, Input, Model, Pretrained, Weights
+from functools import partial
 
-
-def _backbone(shape: tuple[int, ...]) -> Backbone:
-    from hashbench.models._torchvision import backbone
-
-    return backbone("alexnet", shape)
-
+from hashbench.models._model import Input, Model, Pretrained, Weights
+from hashbench.models._torchvision import backbone
 
 MODEL = Model(
     "AlexNet of torchvision, fc7 of 4,096; 224 pixels",
-    _backbone,
+    partial(backbone, "alexnet"),
     Pretrained(
         Input((224, 224), 1.0, mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
         Weights(

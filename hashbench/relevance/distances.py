@@ -131,7 +131,9 @@ def _level(query: Floats, items: Floats, bounds: Floats) -> Levels:
 
 def _of_queries(bounds: Floats, queries: slice | NDArray[np.int64]) -> Floats:
     """The thresholds of some queries, [levels, q]; [levels, 1] where they are the same for all."""
-    return bounds if bounds.shape[1] == 1 else bounds[:, queries]
+    if bounds.shape[1] == 1:
+        return bounds
+    return bounds[:, queries]
 
 
 def squared_distances(query: Floats, items: Floats) -> Floats:

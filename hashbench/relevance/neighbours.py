@@ -99,8 +99,9 @@ def checked_ids(
     lowest = 0 if complete else NONE
     is_wrong = (ids >= n_items) | (ids < lowest)
     if is_wrong.any():
-        none = "" if complete else "; -1 is none"
-        expected = f"the database has rows 0 to {n_items - 1}{none}"
+        expected = f"the database has rows 0 to {n_items - 1}"
+        if not complete:
+            expected += "; -1 is none"
         raise HashbenchError(f"{name}: there is no row {ids[is_wrong][0]}: {expected}")
     whole = ids.astype(np.int64)
     for rows in slices(n_queries, CHECKED):

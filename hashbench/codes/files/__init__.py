@@ -193,8 +193,9 @@ def names_in(path: Path, n_items: int) -> NDArray[np.str_] | None:
 def file_meant(source: str) -> Path | None:
     """The file that ``source``, a FILE or the name of a run, means; None for a run, whose name ends in no suffix."""
     path = Path(source)
-    is_file = path.is_file() or os.sep in source or path.suffix in SUFFIXES
-    return path if is_file else None
+    if path.is_file() or os.sep in source or path.suffix in SUFFIXES:
+        return path
+    return None
 
 
 def load_with_neighbours(

@@ -47,7 +47,9 @@ class Packer:
 
     def last_byte(self, rows: Bytes) -> int:
         """The bitwise or of the last bytes of all rows; 0 for codes that are not packed in their file."""
-        return last_byte_of(rows, self.n_bits) if self.is_packed else 0
+        if not self.is_packed:
+            return 0
+        return last_byte_of(rows, self.n_bits)
 
     def _room(self, n_items: int) -> Bytes:
         return np.zeros((n_items, 8 * -(-self.n_bits // 64)), np.uint8)

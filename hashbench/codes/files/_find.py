@@ -90,7 +90,9 @@ def arrays_in(path: Path) -> Arrays:
 
 def attributes_of(path: Path) -> dict[str, str]:
     """The texts among the attributes of a file, which only HDF5 has."""
-    return quietly(str(path), lambda: h5.attributes(path) if _format(path) == "h5" else {})
+    if quietly(str(path), lambda: _format(path)) != "h5":
+        return {}
+    return quietly(str(path), lambda: h5.attributes(path))
 
 
 def _format(path: Path) -> str:
@@ -151,7 +153,7 @@ def _file_with(key: str, sources: Sequence[Path]) -> Path | None:
     for file in files:
         if key in arrays_in(file):
             return file
-    return files[0] if files else None
+    return next(iter(files), None)
 
 
 def array_of(arrays: Arrays, key: str, path: Path) -> StoredArray:

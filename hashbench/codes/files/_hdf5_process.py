@@ -90,7 +90,9 @@ class Reader:
         """The values from ``start`` to ``stop`` along an axis."""
         dataset = self._dataset(path, name)
         part = slice(start, stop)
-        return {}, np.ascontiguousarray(dataset[:, part] if axis else dataset[part])
+        if axis:
+            return {}, np.ascontiguousarray(dataset[:, part])
+        return {}, np.ascontiguousarray(dataset[part])
 
     def scalar(self, path: str, name: str) -> Answer:
         """The one value of a data set without axes, as an array [1]."""

@@ -57,7 +57,9 @@ class LabelReader:
 
     def _by_item(self, labels: Labels) -> Labels:
         """Class ids [n], which a file may have as [n, 1] or [1, n]; all other labels as they are."""
-        return labels.ravel() if self.labels.is_ids else labels
+        if self.labels.is_ids:
+            return labels.ravel()
+        return labels
 
     def notes(self) -> list[str]:
         """Notes about the labels that were read."""

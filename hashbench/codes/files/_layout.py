@@ -33,7 +33,9 @@ class StoredLabels:
     @property
     def width(self) -> int:
         """Number of labels, 1 for ids."""
-        return 1 if self.is_ids else self.stored.shape[1]
+        if self.is_ids:
+            return 1
+        return self.stored.shape[1]
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,8 @@ def _label_choices(labels: StoredArray, role: str, codes: StoredArray) -> list[S
     if may_be_multi_hot and shape[1] == n and shape[0] > 1:
         choices.append(StoredLabels(labels.transposed(), is_ids=False, transposed=True))
     if not choices:
-        rows = max(shape) if 1 in shape else shape[0]
+        rows = shape[0]
+        if 1 in shape:
+            rows = max(shape)
         raise _MisfitError(2, f"{labels.where}: {rows} rows, {role} has {n}: one row a code is expected")
     return choices

@@ -56,7 +56,10 @@ class StoredArray:
         read = self.read
         if self.is_transposed and len(self.file_shape) == 2 and self.read_columns is not None:
             read = self.read_columns
-        n_lines, *line = (self.shape if by_rows else self.file_shape) or (1,)
+        shape = self.file_shape
+        if by_rows:
+            shape = self.shape
+        n_lines, *line = shape or (1,)
         n_read = max(1, SLAB_BYTES // max(1, prod(line) * self.dtype.itemsize))
         start = 0
         with retold(lambda cause: f"{self.where}: cannot be read: {printable(cause, 200)}"):

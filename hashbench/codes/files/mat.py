@@ -144,7 +144,9 @@ class _Content:
         if flags & COMPLEX:
             return Head(name, "complex", shape, None)
         dtype = np.dtype(CLASSES[number])
-        kind = "logical" if flags & LOGICAL else dtype.name
+        kind = dtype.name
+        if flags & LOGICAL:
+            kind = "logical"
         return Head(name, kind, shape, dtype)
 
     def first_head(self) -> Head:
@@ -207,7 +209,9 @@ class _Content:
         if not names:
             return []
         structures = [{name: self.matrix(depth + 1) for name in names} for _ in range(count)]
-        return structures[0] if count == 1 else structures
+        if count == 1:
+            return structures[0]
+        return structures
 
 
 @dataclass(frozen=True)

@@ -82,5 +82,7 @@ def _bin(path: Path, name: str, shape: tuple[int, int], values: np.dtype[Any], o
             start = offset + rows.start * d * values.itemsize
             yield np.fromfile(path, values, (rows.stop - rows.start) * d, offset=start).reshape(-1, d)
 
-    where = str(path) if name == path.stem else f"{path}: {name}"
+    where = str(path)
+    if name != path.stem:
+        where += f": {name}"
     return StoredArray(where, name, shape, values, read)

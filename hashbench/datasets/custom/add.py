@@ -291,7 +291,9 @@ def _blocks(data: CustomData, what: str) -> Iterator[Block]:
         start = part.stop
         if not data.is_images:
             data.spread.add(items)
-        names = None if data.names is None else data.names[part]
+        names = data.names
+        if names is not None:
+            names = names[part]
         yield Block(items, data.labels.labels[part], names)
     if data.spread.n_constant == math.prod(data.shape):
         raise HashbenchError(f"{data.paths[0]}: all items are the same: features that differ are expected")

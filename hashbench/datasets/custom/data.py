@@ -191,7 +191,9 @@ class Rule:
                 train = MOST_TRAINED
             protocol = self._drawn(queries, train)
         else:
-            group = "label" if data.labels.is_multi else "class"
+            group = "class"
+            if data.labels.is_multi:
+                group = "label"
             protocol = self._drawn(self.queries_per_class or _tenth(data.labels), self.train_per_class or 0, group)
         if data.metric is None:
             return protocol

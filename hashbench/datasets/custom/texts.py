@@ -71,14 +71,17 @@ class Embedder:
 
 def _texts(path: Path, field: str) -> Iterator[str]:
     with path.open(encoding="utf-8-sig", newline="") as file:
-        if path.suffix.lower() == ".txt":
+        suffix = path.suffix.lower()
+        if suffix == ".txt":
             yield from file.read().splitlines()
-        elif path.suffix.lower() == ".jsonl":
+        elif suffix == ".jsonl":
             for number, line in enumerate(file, 1):
                 yield _field(f"{path}: line {number}", json.loads(line), field)
         else:
-            rows = csv.DictReader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-            for number, row in enumerate(rows, 2):
+            delimiter = ","
+            if suffix == ".tsv":
+                delimiter = "\t"
+            for number, row in enumerate(csv.DictReader(file, delimiter=delimiter), 2):
                 yield _field(f"{path}: row {number}", row, field)
 
 

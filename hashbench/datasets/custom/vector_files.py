@@ -47,7 +47,9 @@ def _column(path: Path, file: "ParquetFile", field: "Field") -> StoredArray:
     n_rows = file.metadata.num_rows
     kind = field.type
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    value_type = kind.value_type if is_list else kind
+    value_type = kind
+    if is_list:
+        value_type = kind.value_type
     if types.is_string(value_type) or types.is_large_string(value_type):
         texts = np.array(file.read([field.name])[field.name].to_pylist(), np.str_)
         return StoredArray(
@@ -68,7 +70,9 @@ def _column(path: Path, file: "ParquetFile", field: "Field") -> StoredArray:
 def _batches(file: "ParquetFile", name: str, n: int, of_row: tuple[int, ...]) -> Iterator[NDArray[Any]]:
     for batch in file.iter_batches(n, columns=[name]):
         column: ChunkedArray = batch[0]
-        values = column.flatten() if of_row else column
+        values = column
+        if of_row:
+            values = column.flatten()
         if column.null_count or values.null_count or len(values) != len(column) * int(np.prod(of_row)):
             raise ValueError(
                 f"a row is empty or has another number of values than the first, {of_row[0] if of_row else 1}"

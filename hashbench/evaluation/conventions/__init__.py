@@ -40,12 +40,16 @@ Values = dict[str, ConventionValue]
 
 def mean(values: Floats) -> float | None:
     """The mean, or None without values."""
-    return float(values.mean()) if len(values) else None
+    if len(values) == 0:
+        return None
+    return float(values.mean())
 
 
 def with_cutoff(name: str, cutoff: int | None) -> str:
     """``name`` with its cutoff, if there is one."""
-    return name if cutoff is None else f"{name}@{cutoff}"
+    if cutoff is None:
+        return name
+    return f"{name}@{cutoff}"
 
 
 def at_ranks(

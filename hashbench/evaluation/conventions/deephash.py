@@ -17,7 +17,7 @@ def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int
     """The mAP, or mAP@cutoff, by name."""
     ranks = cutoff or len(database) - 1
     if ranks == 0:  # one item, and the slice loses it
-        return {with_cutoff("mAP", cutoff): ConventionValue(0.0 if len(query) else None)}
+        return {with_cutoff("mAP", cutoff): ConventionValue(mean(np.zeros(len(query))))}
     average, _ = at_ranks(query, database, relevance, ranks)
     return {with_cutoff("mAP", cutoff): ConventionValue(mean(np.nan_to_num(average)), of_this_machine=True)}
 

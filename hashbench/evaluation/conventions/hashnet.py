@@ -32,7 +32,9 @@ def evaluate(
         raise HashbenchError(f"{name}: R = {ranks} of {len(database)} items stops that code: {at_most}")
     n_bits = query.n_bits
     average, precision = at_ranks(query, database, relevance, ranks, lambda d: 2 * d.astype(np.int32) - n_bits)
-    kept = ~np.isnan(average) if counts_misses else precision > 0
+    kept = precision > 0
+    if counts_misses:
+        kept = ~np.isnan(average)
     return {with_cutoff("MAP", cutoff): ConventionValue(mean(average[kept]), of_this_machine=True)}
 
 

@@ -25,18 +25,21 @@ from hashbench.relevance.labels import Relevance
 
 def evaluate(query: Codes, database: Codes, relevance: Relevance, *, cutoff: int | None = None) -> Values:
     """The measures of the whole ranking, or those at ``cutoff``, by trec_eval's names."""
+    ranks: Cutoff | None = None
     if cutoff is None:
+        ndcg_name = "ndcg"
         wanted = {"map": NamedMetric.at("ap"), "Rprec": NamedMetric.at("precision", Cutoff("n_relevant"))}
     else:
+        ranks = Cutoff("rank", cutoff)
+        ndcg_name = f"ndcg_cut_{cutoff}"
         names = {"map_cut": "ap", "P": "precision", "recall": "recall"}
         wanted = {f"{name}_{cutoff}": NamedMetric.at(metric, cutoff) for name, metric in names.items()}
     parts: list[list[NDArray[np.float64]]] = []
     for block in ties.in_order(ranking.hamming(query, database), relevance, last_first):
-        ranks = None if cutoff is None else Cutoff("rank", cutoff)
         ndcg = np.where(block.n_relevant > 0, of_gains(block, block.levels.astype(np.float64), ranks), np.nan)
         parts.append([*metrics.evaluate(block, Metrics(wanted.values())).values(), ndcg])
     values = [np.concatenate(of_blocks) for of_blocks in zip(*parts, strict=True)]
-    named = dict(zip([*wanted, "ndcg" if cutoff is None else f"ndcg_cut_{cutoff}"], values, strict=True))
+    named = dict(zip([*wanted, ndcg_name], values, strict=True))
     if cutoff is not None:
         named[f"P_{cutoff}"] *= min(cutoff, len(database)) / cutoff
     return {name: ConventionValue(mean(value[~np.isnan(value)])) for name, value in named.items()}

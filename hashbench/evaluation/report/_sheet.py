@@ -111,7 +111,9 @@ def _queries(evaluation: Evaluation) -> Iterator[str]:
     queries = evaluation.queries
     fate = ""
     if queries.without_relevant:
-        fate = " (score 0)" if evaluation.scores.empty == "zero" else " (left out)"
+        fate = " (left out)"
+        if evaluation.scores.empty == "zero":
+            fate = " (score 0)"
     yield (
         f"{queries.without_relevant:,} have no relevant item{fate}; "
         f"{queries.empty_balls:,} find nothing within Hamming radius {queries.radius}"
@@ -125,7 +127,9 @@ def _codes(evaluation: Evaluation) -> Iterator[str]:
     most = diagnostics.DISTINCT_LIMIT // -(-evaluation.scores.n_bits // 64)
     counts = []
     for codes, what in ((evaluation.database_codes, "items"), (evaluation.query_codes, "queries")):
-        n_distinct = f"over {most:,}" if codes.n_distinct is None else f"{codes.n_distinct:,}"
+        n_distinct = f"over {most:,}"
+        if codes.n_distinct is not None:
+            n_distinct = f"{codes.n_distinct:,}"
         counts.append(f"{n_distinct} distinct among {codes.n_items:,} {what}")
     yield ", ".join(counts)
 
@@ -140,7 +144,10 @@ def _bits(evaluation: Evaluation) -> Iterator[str]:
 
 def _listed(items: Sequence[str]) -> str:
     more = len(items) - LISTED
-    return ", ".join(items[:LISTED]) + (f" and {more} more" if more > 0 else "") or "none"
+    text = ", ".join(items[:LISTED])
+    if more > 0:
+        text += f" and {more} more"
+    return text or "none"
 
 
 def _leak(evaluation: Evaluation) -> Iterator[str]:

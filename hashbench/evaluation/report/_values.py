@@ -106,7 +106,7 @@ def write_files(
             depth = max(trec.DEPTH, *(metric.rank or 0 for metric in Metrics.parse(evaluation.scores)))
             items = evaluation.items
             trec.write_trec(
-                trec_folder, items.query, items.database, items.relevance, depth=depth, own=evaluation.own_rows
+                trec_folder, items.query, items.database, items.relevance, depth=depth, own_rows=evaluation.own_rows
             )
 
 
@@ -135,4 +135,6 @@ def _write(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
 
 def _blank_nan(value: float) -> float | None:
     """The value of a CSV file's cell: None, which is blank, for NaN."""
-    return None if np.isnan(value) else value
+    if np.isnan(value):
+        return None
+    return value

@@ -19,6 +19,7 @@ from hashbench.features._catalogue import FEATURES, Extractor, FeatureModule, st
 from hashbench.foundation import __version__
 from hashbench.foundation.config import canonical_json
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.files import locked, require_writable
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import bar, note
@@ -201,8 +202,6 @@ def _device(name: str) -> "torch.device":
     try:
         from hashbench.training.device import pick_device
     except ImportError:
-        from hashbench.foundation.extras import how_to_install
-
         advice = f"features need the extra train (--set features=pixels does not): {how_to_install('train')}"
         raise HashbenchError(f"torch is not installed: {advice}") from None
     return pick_device(name)

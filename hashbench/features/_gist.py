@@ -42,7 +42,7 @@ class Gist(nn.Module):
         super().__init__()
         padded = side + 2 * BOUNDARY
         cut = slice(BOUNDARY, BOUNDARY + side)
-        rows, columns = _square(size, side)
+        rows, columns = (_resized_middle(length, round(length * (side / min(size))), side) for length in size)
         pad = mirror(side + 2 * PREFILTER_PAD, 0, side % 2) @ mirror(side, PREFILTER_PAD, PREFILTER_PAD)
         kept: dict[str, NDArray[Any]] = {"rows": rows, "columns": columns.T, "cells": cells(side, grid)}
         kept |= {"pad": pad, "blur": blur(len(pad))}
@@ -132,12 +132,6 @@ def cells(n: int, grid: int) -> Matrix:
     pixel = np.arange(n)
     inside = (pixel >= edge[:-1, None]) & (pixel < edge[1:, None])
     return inside / inside.sum(axis=1, keepdims=True)
-
-
-def _square(size: tuple[int, int], side: int) -> tuple[Matrix, Matrix]:
-    """The matrices [side, height] and [side, width] that resize bilinearly and cut the middle square out."""
-    rows, columns = (_resized_middle(length, round(length * (side / min(size))), side) for length in size)
-    return rows, columns
 
 
 def _resized_middle(length: int, larger: int, side: int) -> Matrix:

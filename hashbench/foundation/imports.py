@@ -18,8 +18,9 @@ def imported(name: str) -> ModuleType:
         whole.__spec__, "_initializing", False
     ):  # import_module takes ten times as long
         return whole
-    if whole is not None or not _takes_interrupts():
-        return import_module(name)
+    is_main = threading.current_thread() is threading.main_thread()
+    if whole is not None or not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return import_module(name)  # here Ctrl-C raises no KeyboardInterrupt
     interrupts: list[int] = []
 
     def keep(number: int, _frame: FrameType | None) -> None:
@@ -33,9 +34,3 @@ def imported(name: str) -> ModuleType:
     if interrupts:
         raise KeyboardInterrupt
     return module
-
-
-def _takes_interrupts() -> bool:
-    """True where Ctrl-C would raise a KeyboardInterrupt in this thread, as Python has it."""
-    is_main = threading.current_thread() is threading.main_thread()
-    return is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     Bar: TypeAlias = tqdm[None]
 else:
-    Bar, Tqdm = Any, object  # ``kind_of`` puts tqdm in, which is imported with the first bar
+    Bar = Any
+    Tqdm = object  # ``kind_of`` puts tqdm in, which is imported with the first bar
 
 T = TypeVar("T")
 

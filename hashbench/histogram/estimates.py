@@ -56,7 +56,9 @@ def estimated(
     largest = np.abs(vectors).max(axis=1, initial=0) * np.abs(levels).max() * n_features
     unit = np.ldexp(1.0, np.frexp(largest)[1] - EXACT_BITS)[:, None]
     whole = np.rint(vectors / unit)
-    of_byte = _levels_of_bytes(levels)
+    bits = len(levels).bit_length() - 1
+    shifts = np.arange(0, 8 // bits * bits, bits)
+    of_byte = levels[(np.arange(256)[:, None] >> shifts) & (len(levels) - 1)]  # [256, p]: each byte holds p numbers
 
     def distances(rows: slice) -> Array:
         block = np.empty((len(whole[rows]), n_items))
@@ -95,13 +97,6 @@ def _tables(vectors: NDArray[np.float64], of_byte: NDArray[np.float64], n_bytes:
     padded = np.zeros((len(vectors), n_bytes * of_byte.shape[1]))
     padded[:, : vectors.shape[1]] = vectors
     return padded.reshape(len(vectors), n_bytes, of_byte.shape[1]) @ of_byte.T
-
-
-def _levels_of_bytes(levels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The levels [256, p] of the p numbers that each byte holds."""
-    bits = len(levels).bit_length() - 1
-    shifts = np.arange(0, 8 // bits * bits, bits)
-    return levels[(np.arange(256)[:, None] >> shifts) & (len(levels) - 1)]
 
 
 def _ahead(distances: Distances, n_queries: int, n_at_a_time: int) -> Distances:

@@ -42,15 +42,11 @@ def whole_weights(weights: NDArray[Any]) -> Ints:
     unit = np.frexp(scaled.sum())[1] - ROUNDED_BITS
     rounded = np.rint(np.ldexp(scaled, -unit))
     is_exact = ((np.ldexp(rounded, unit) == scaled) & (np.ldexp(scaled, largest) == exact)).all()
-    if is_exact or not (_are_short(exact) or rounded[exact > 0].min() < len(exact)):
+    digits = np.ldexp(np.frexp(exact)[0], COMPUTED_BITS)
+    are_short = (digits == np.floor(digits)).all()  # of so few binary digits that they are meant as they are
+    if is_exact or not (are_short or rounded[exact > 0].min() < len(exact)):
         return rounded.astype(np.int64)[None]
     return _in_parts(_in_units([Fraction(value) for value in exact.tolist()]))
-
-
-def _are_short(values: NDArray[np.float64]) -> bool:
-    """True if each value has so few binary digits that it is meant as it is."""
-    digits = np.ldexp(np.frexp(values)[0], COMPUTED_BITS)
-    return bool((digits == np.floor(digits)).all())
 
 
 def _in_parts(numbers: Sequence[int]) -> Ints:

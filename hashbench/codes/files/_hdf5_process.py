@@ -40,7 +40,8 @@ class Reader:
     def names(self, path: str) -> Answer:
         """The names on the first level of the file."""
         _refuse_if_written(path)
-        self._forget(path)
+        for state in [state for state in self.open_files if state[0] == path]:
+            self.open_files.pop(state).close()  # a file that was written anew may have the same size and time
         self.states[path] = _state(path)
         with _opened(path) as file:
             if len(file) > MOST_NAMES:
@@ -120,11 +121,6 @@ class Reader:
         if state != self.states.setdefault(path, state):
             raise ValueError("it was written anew while it was read: read it again")
         return state
-
-    def _forget(self, path: str) -> None:
-        """Closes what is open of ``path``: one that was written anew may have the same size and time."""
-        for state in [state for state in self.open_files if state[0] == path]:
-            self.open_files.pop(state).close()
 
     def close(self) -> None:
         """Closes all files."""

@@ -258,13 +258,23 @@ def _table(
     """The features [n, d] and the cells of the label columns [n, labels] of all rows."""
     import pandas as pd
 
-    form: dict[str, Any] = {"sep": separator, "header": None, "skiprows": int(header), "names": range(n_columns)}
-    form |= {"index_col": False, "dtype": str, "keep_default_na": False, "skipinitialspace": True}
     size = path.stat().st_size
     parts = []
     with warnings.catch_warnings(), path.open("rb") as file, bar(f"read {path.name}", "B", size, scaled=True) as done:
         warnings.simplefilter("error", pd.errors.ParserWarning)  # a row that is longer than the first
-        for rows in pd.read_csv(file, encoding="utf-8-sig", chunksize=max(1, CELLS // n_columns), **form):
+        for rows in pd.read_csv(
+            file,
+            sep=separator,
+            header=None,
+            names=range(n_columns),
+            index_col=False,
+            dtype=str,
+            skipinitialspace=True,
+            skiprows=int(header),
+            keep_default_na=False,
+            chunksize=max(1, CELLS // n_columns),
+            encoding="utf-8-sig",
+        ):
             parts.append(_numbers_and_labels(path, rows, labels, header))
             done.update(file.tell() - done.n)
     features, cells = zip(*parts, strict=True)

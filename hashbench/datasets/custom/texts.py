@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import StoredArray
 from hashbench.foundation.errors import HashbenchError, printable, quietly, retold, unknown
+from hashbench.foundation.extras import how_to_install
 
 SUFFIXES = (".jsonl", ".txt", ".csv", ".tsv")
 FIELD = "text"  # of a row, if no other is named
@@ -47,8 +48,6 @@ class Embedder:
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
         except ImportError:
-            from hashbench.foundation.extras import how_to_install
-
             needed = f"sentence-transformers is needed: {how_to_install('text')}"
             raise HashbenchError(f"--embed {printable(name)}: {needed}") from None
         logging.disable_progress_bar()  # there is one bar, of the data set

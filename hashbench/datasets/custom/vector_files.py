@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from hashbench.codes.files import Arrays, StoredArray, arrays_in
 from hashbench.foundation.errors import HashbenchError, printable, quietly
+from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.parallel import slices
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def _columns(path: Path) -> Arrays:
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError:
-        from hashbench.foundation.extras import how_to_install
-
         raise HashbenchError(f"{path}: pyarrow is needed to read this: {how_to_install('parquet')}") from None
     file = ParquetFile(path)
     return {field.name: partial(_column, path, file, field) for field in file.schema_arrow}

@@ -98,7 +98,9 @@ def write_files(
     """Writes the files that are asked for, all or none."""
     with all_or_none():
         if per_query is not None:
-            _write_per_query(per_query, evaluation)
+            scores = evaluation.scores
+            columns = {"query": np.arange(scores.n_queries), "n_relevant": evaluation.evidence.histogram.n_relevant}
+            _write(per_query, {**columns, **{name: scores.per_query(name) for name in scores}})
         if curves is not None:
             _write_curves(curves, evaluation)
         if trec_folder is not None:
@@ -108,13 +110,6 @@ def write_files(
             trec.write_trec(
                 trec_folder, items.query, items.database, items.relevance, depth=depth, own_rows=evaluation.own_rows
             )
-
-
-def _write_per_query(path: Path, evaluation: Evaluation) -> None:
-    """Writes a line for each query: its number of relevant items and its metrics, blank where it is left out."""
-    scores = evaluation.scores
-    columns = {"query": np.arange(scores.n_queries), "n_relevant": evaluation.evidence.histogram.n_relevant}
-    _write(path, {**columns, **{name: scores.per_query(name) for name in scores}})
 
 
 def _write_curves(folder: Path, evaluation: Evaluation) -> None:

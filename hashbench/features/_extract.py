@@ -71,7 +71,14 @@ def extract(
         built = copied.module(built, items)
         items = copied.rows
         stem = f"{stem}_{copied.name}"
-    identity = _identity(data, stem, built, chosen.type)
+    identity = {  # all that decides the features; their last digits depend on the device
+        "dataset": data.name,
+        "data_sha256": data.sha256,
+        "extractor": stem,
+        "constants": json.loads(canonical_json(dict(built.constants))),
+        "device": chosen.type,
+        "version": __version__,
+    }
     path = _store.path_of(card.name, stem)
     shape = (len(items), built.width)
     stored = ExtractionResult(path, shape, built.stored, 0, 0.0)
@@ -89,18 +96,6 @@ def extract(
             blocks = _in_order(built, items, began, batch or extractor.batch, chosen)
             _write(part, blocks, len(items), f"{stem} of {card.name}", progress=progress)
             return ExtractionResult(path, shape, built.stored, shape[0] - began, time.perf_counter() - started)
-
-
-def _identity(data: Dataset, extractor: str, built: FeatureModule, device: str) -> dict[str, Any]:
-    """Everything that decides the features; their last digits depend on the device."""
-    return {
-        "dataset": data.name,
-        "data_sha256": data.sha256,
-        "extractor": extractor,
-        "constants": json.loads(canonical_json(dict(built.constants))),
-        "device": device,
-        "version": __version__,
-    }
 
 
 def _write(

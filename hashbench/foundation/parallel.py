@@ -88,7 +88,9 @@ def training_threads(n: int = 1) -> Iterator[None]:
     import scipy.linalg  # noqa: F401  (it brings a BLAS of its own, which is limited only once it is loaded)
     from threadpoolctl import threadpool_limits
 
-    torch = import_module("torch") if "torch" in sys.modules else None  # it waits for a thread that imports it
+    torch = None
+    if "torch" in sys.modules:
+        torch = import_module("torch")  # it waits for a thread that imports it
     before = None if torch is None else torch.get_num_threads()
     with threadpool_limits({"blas": 1, "openmp": n}):
         if torch is not None:

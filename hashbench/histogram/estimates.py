@@ -66,7 +66,9 @@ def estimated(
             return block
         parts = slices(n_items, max(1, NUMBERS // n_features))
         if len(block) < FEW and of_byte.shape[1] > 1:
-            tables = _tables(whole[rows], of_byte, packed.shape[1])
+            padded = np.zeros((len(block), packed.shape[1] * of_byte.shape[1]))
+            padded[:, :n_features] = whole[rows]
+            tables = padded.reshape(len(block), packed.shape[1], -1) @ of_byte.T  # products with bytes [q, bytes, 256]
             for items in parts:
                 block[:, items] = by_tables(tables, packed[items])(slice(0, len(block)))
         else:
@@ -90,13 +92,6 @@ def by_activations(activations: NDArray[np.floating], query: Codes, database: Co
     magnitudes(activations, query)  # checks the signs
     alike = np.ones(len(database), np.float32)
     return estimated(-activations.astype(np.float64), database.bytes(), SIGNS, alike, np.zeros_like(alike))
-
-
-def _tables(vectors: NDArray[np.float64], of_byte: NDArray[np.float64], n_bytes: int) -> NDArray[np.float64]:
-    """The products of the numbers in each byte with their part of the vectors, float64[q, bytes, 256]."""
-    padded = np.zeros((len(vectors), n_bytes * of_byte.shape[1]))
-    padded[:, : vectors.shape[1]] = vectors
-    return padded.reshape(len(vectors), n_bytes, of_byte.shape[1]) @ of_byte.T
 
 
 def _ahead(distances: Distances, n_queries: int, n_at_a_time: int) -> Distances:

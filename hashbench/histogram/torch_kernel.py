@@ -44,8 +44,9 @@ class TensorCodes:
         return len(self.words)
 
     def __getitem__(self, rows: slice | Ints) -> "TensorCodes":
-        at = rows if isinstance(rows, slice) else torch.from_numpy(rows).to(self.words.device)
-        return TensorCodes(self.words[at], self.n_bits)
+        if isinstance(rows, slice):
+            return TensorCodes(self.words[rows], self.n_bits)
+        return TensorCodes(self.words[torch.from_numpy(rows).to(self.words.device)], self.n_bits)
 
     def to_host(self) -> Codes:
         """The same codes in NumPy's memory."""

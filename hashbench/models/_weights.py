@@ -4,6 +4,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from hashbench.codes.files import pt
@@ -99,9 +101,6 @@ def _require_finite(tensors: dict[str, Tensor], path: Path) -> None:
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:
     """The tensors of a .safetensors file by name; raises HashbenchError if it is damaged or one is not finite."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     damaged = SafetensorError, OSError, ValueError
     with retold(lambda cause: f"{path}: not a readable .safetensors file ({cause})", *damaged):
         tensors = load_file(path)

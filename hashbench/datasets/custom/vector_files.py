@@ -67,15 +67,14 @@ def _column(path: Path, file: "ParquetFile", field: "Field") -> StoredArray:
 
 
 def _batches(file: "ParquetFile", name: str, n: int, of_row: tuple[int, ...]) -> Iterator[NDArray[Any]]:
+    n_values = int(np.prod(of_row))
     for batch in file.iter_batches(n, columns=[name]):
         column: ChunkedArray = batch[0]
         values = column
         if of_row:
             values = column.flatten()
-        if column.null_count or values.null_count or len(values) != len(column) * int(np.prod(of_row)):
-            raise ValueError(
-                f"a row is empty or has another number of values than the first, {of_row[0] if of_row else 1}"
-            )
+        if column.null_count or values.null_count or len(values) != len(column) * n_values:
+            raise ValueError(f"a row is empty or has another number of values than the first, {n_values}")
         yield values.to_numpy(zero_copy_only=False).reshape(-1, *of_row)
 
 

@@ -52,16 +52,12 @@ def _read(card: Card, files: Files) -> Iterator[Block]:
         listed = merge_by_role({role: _joined(of_role) for role, of_role in lists.items()})
         labels: Labels = listed.labels
         if card.labels == "class":
-            labels = _classes(listed)
+            n_labels = listed.labels.sum(axis=1, dtype=np.int64)
+            if (wrong := np.flatnonzero(n_labels != 1)).size:
+                name = printable_name(listed.names[wrong[0]])
+                raise HashbenchError(f"{name} has {n_labels[wrong[0]]} labels; one class is expected")
+            labels = listed.labels.argmax(axis=1).astype(np.int64)
     yield from blocks(card, files.images, listed.paths, labels)
-
-
-def _classes(listed: ImageList) -> NDArray[np.int64]:
-    n_labels = listed.labels.sum(axis=1, dtype=np.int64)
-    if (wrong := np.flatnonzero(n_labels != 1)).size:
-        name = printable_name(listed.names[wrong[0]])
-        raise HashbenchError(f"{name} has {n_labels[wrong[0]]} labels; one class is expected")
-    return listed.labels.argmax(axis=1).astype(np.int64)
 
 
 def lines_of(where: str, file: BinaryIO) -> list[bytes]:

@@ -21,6 +21,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
+from uncompresspy import LZWFile
+
 from hashbench.datasets.card import ExpectedFile, Member, Source
 from hashbench.foundation.errors import HashbenchError, retold
 
@@ -154,8 +156,6 @@ def _tar(path: Path, stack: ExitStack) -> tarfile.TarFile | None:
 @contextmanager
 def _lzw(packed: IO[bytes]) -> Iterator[IO[bytes]]:
     """The decompressed .Z file; only codes of up to 16 bits are accepted: tables of longer ones could fill memory."""
-    from uncompresspy import LZWFile
-
     stream = io.BufferedReader(cast("io.RawIOBase", packed), PIECE)  # LZWFile sometimes seeks back by a few bytes
     try:
         if (flags := stream.peek(3)[2:3]) and flags[0] & 0x7F > 16:

@@ -86,7 +86,7 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
         scorer.evidence(),
         saved.query,
         items,
-        scorer.own,
+        scorer.own_rows,
         ids_in_database=saved.ids_in_database(),
         twins_in_training=_twins_in_training(paths, request),
         conventions=conventions,

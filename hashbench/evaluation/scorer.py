@@ -71,11 +71,11 @@ class Scorer:
         self.ties = ties
         self.empty = empty
         self.weights = weights
-        self.own: Ints | None = None
+        self.own_rows: Ints | None = None
         if exclude_self is True:
-            self.own = np.arange(len(query))
+            self.own_rows = np.arange(len(query))
         elif exclude_self is not False:
-            self.own = exclude_self
+            self.own_rows = exclude_self
         self._must_be_same = exclude_self is True
         self._n_expected = n_items
         self._progress = progress
@@ -89,8 +89,8 @@ class Scorer:
             self._tally = Tally(query.shape[1])
         self._without_class = (0, 0)
         self._pairs: SelfPairs | None = None
-        if inspect or self.own is not None:
-            self._pairs = SelfPairs(on_cpu(query), self.own)
+        if inspect or self.own_rows is not None:
+            self._pairs = SelfPairs(on_cpu(query), self.own_rows)
         self._evidence: Evidence | None = None
 
     @classmethod
@@ -156,8 +156,8 @@ class Scorer:
             if self._pairs is not None:
                 counted = self._pairs.left_out(counted)
             n_excluded = 0
-            if self.own is not None:
-                n_excluded = int((self.own >= 0).sum())
+            if self.own_rows is not None:
+                n_excluded = int((self.own_rows >= 0).sum())
             self._evidence = Evidence(
                 counted, self._counter.n_items, self._tally, self._without_class, self.is_same, n_excluded
             )
@@ -180,10 +180,10 @@ class Scorer:
             ranked: Histogram | ranking.Rankings = histogram
         else:
             distances = ranking.weighted_hamming(query, database, self.weights)
-            ranked = ranking.Rankings(distances, relevance, self._progress, self.own)
+            ranked = ranking.Rankings(distances, relevance, self._progress, self.own_rows)
         ordered = None
         if self.ties == "order":
-            ordered = ties.in_order(distances, relevance, own_rows=self.own)
+            ordered = ties.in_order(distances, relevance, own_rows=self.own_rows)
         values = evaluate_with_extremes(ranked, self.metrics, self.ties, ordered)
         return Scores(len(query), len(database), query.n_bits, self.ties, self.empty, values, histogram)
 

@@ -17,13 +17,13 @@ OWN_ROWS = 1 << 8  # items whose relevance to themselves is read at a time
 
 
 class SelfPairs:
-    """The pairs of a query with itself in a database that comes in pieces; ``rows`` [q] are theirs there, -1 none."""
+    """The pairs of a query with itself in a database in pieces; ``own_rows`` [q] are its rows there, -1 none."""
 
-    def __init__(self, query: Codes, rows: Ints | None) -> None:
+    def __init__(self, query: Codes, own_rows: Ints | None) -> None:
         self.query = query
-        if rows is None:
-            rows = np.full(len(query), -1)
-        self.own = rows
+        if own_rows is None:
+            own_rows = np.full(len(query), -1)
+        self.own_rows = own_rows
         self._n_seen = 0
         self._same_so_far = True
         self._distance = np.zeros(len(query), np.int64)
@@ -35,8 +35,8 @@ class SelfPairs:
         self._n_seen = rows.stop
         is_same = np.array_equal(self.query.words[rows], database.words) and relevance.are_same(rows)
         self._same_so_far = self._same_so_far and is_same
-        queries = np.flatnonzero((self.own >= rows.start) & (self.own < rows.stop))
-        items = self.own[queries] - rows.start
+        queries = np.flatnonzero((self.own_rows >= rows.start) & (self.own_rows < rows.stop))
+        items = self.own_rows[queries] - rows.start
         differing = np.bitwise_count(self.query.words[queries] ^ database.words[items])
         self._distance[queries] = differing.sum(axis=1, dtype=np.int64)
         self._level[queries] = relevance.pairs(queries, items)
@@ -48,7 +48,7 @@ class SelfPairs:
 
     def left_out(self, counted: Histogram) -> Histogram:
         """The histogram ``counted`` of the whole database, without these pairs."""
-        queries = np.flatnonzero(self.own >= 0)
+        queries = np.flatnonzero(self.own_rows >= 0)
         if not queries.size:
             return counted
         others = _without(counted, queries, self._distance[queries], self._level[queries])

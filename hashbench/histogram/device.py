@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from hashbench.foundation.errors import HashbenchError, retold
-from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.parallel import available_cores
 
 # To import torch, start CUDA and compile the kernel takes several seconds: a GPU pays where the CPU would count longer.
@@ -61,6 +60,8 @@ def has_cuda_driver() -> bool:
 def require_cuda(name: str) -> str:
     """``name`` with its number, cuda:N; raises HashbenchError if there is no such device or it cannot be used."""
     if find_spec("torch") is None:
+        from hashbench.foundation.extras import how_to_install  # here: it reads metadata of packages, which is slow
+
         raise HashbenchError(f"device {name}: torch is not installed: {how_to_install('train')}; or device cpu")
     import torch
 

@@ -7,7 +7,6 @@ from zipfile import ZipFile, is_zipfile
 
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.foundation.errors import HashbenchError, printable
-from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.parallel import slices
 
 if TYPE_CHECKING:
@@ -47,6 +46,8 @@ def load(path: Path, advice: str) -> Any:
     try:
         import torch
     except ImportError:
+        from hashbench.foundation.extras import how_to_install  # here: it reads metadata of packages, which is slow
+
         raise HashbenchError(f"{path}: PyTorch is needed to read this: {how_to_install('train')}") from None
     damaged = "damaged, or a pickle of more than plain tensors, which can run code and is never opened here"
     try:

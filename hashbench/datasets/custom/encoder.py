@@ -4,19 +4,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.codes.files import Explicit, load_database
 from hashbench.codes.packed import Codes, pack
-from hashbench.codes.search import SearchResult, search
 from hashbench.datasets.custom.from_python import array_of
 from hashbench.foundation.arguments import checked_arguments
 from hashbench.foundation.array_like import as_array
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
+
+if TYPE_CHECKING:
+    from hashbench.codes.search import SearchResult
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Encoder(ABC):
         return self.codes(items).bits()
 
     @checked_arguments
-    def search(self, query: Any, k: int = 10, database: Any = None) -> SearchResult:
+    def search(self, query: Any, k: int = 10, database: Any = None) -> "SearchResult":
         """The ``k`` items of the ``database`` that are nearest to each query by Hamming distance, all with the ties.
 
         ``query`` is what ``encode`` takes. ``database`` are codes that ``encode`` gave, [n, bits], or the path of a
@@ -74,6 +75,8 @@ class Encoder(ABC):
         The ``arrays`` of the result are ``ids`` and ``distances`` [q, k], and the ranks that each item may take,
         ``first`` to ``last``.
         """
+        from hashbench.codes.search import search  # encoding needs none of it
+
         codes = self.codes(query)
         if database is None:
             return search(codes, self.database(), k)
@@ -82,6 +85,8 @@ class Encoder(ABC):
     def _read(self, database: Any) -> Codes:
         """The codes in ``database``: bits [n, bits], or the path of a file of codes."""
         if isinstance(database, str | PathLike):
+            from hashbench.codes.files import Explicit, load_database
+
             codes, notes = load_database(str(database), explicit=Explicit(bits=self.n_bits, layout="items-by-bits"))
             for line in notes:
                 note(f"note: {line}")

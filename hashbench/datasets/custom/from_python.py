@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hashbench.datasets.custom import inputs
 from hashbench.datasets.custom.expected import note_if_dark, require_range, require_shape
 from hashbench.foundation.array_like import as_array
 
@@ -28,4 +27,6 @@ def array_of(items: Any, shape: tuple[int, ...], value_max: int | None = None) -
 
 
 def _read(path: str | PathLike[str], shape: tuple[int, ...], value_max: int | None) -> NDArray[Any]:
+    from hashbench.datasets.custom import inputs  # arrays need no readers of files
+
     return np.asarray(inputs.read(Path(path), shape, value_max=value_max).items)

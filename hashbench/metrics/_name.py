@@ -39,7 +39,9 @@ class MetricName:
 
     def __str__(self) -> str:
         inner = ",".join(f"{key}={value}" for key, value in self.parameters)
-        return self.metric + (f"({inner})" if inner else "") + str(self.cutoff or "")
+        if inner:
+            inner = f"({inner})"
+        return f"{self.metric}{inner}{self.cutoff or ''}"
 
     @staticmethod
     @lru_cache

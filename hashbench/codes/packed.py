@@ -64,7 +64,7 @@ def pack(bits: NDArray[np.bool_] | NDArray[np.uint8]) -> Codes:
 
 def pack_words(bits: NDArray[Any]) -> NDArray[np.uint64]:
     """``bits`` [n, any number] as uint64[n, words], 64 to a word; a non-zero entry is a set bit, padding is zero."""
-    if bits.dtype not in (np.bool_, np.uint8):  # no second array of a million codes
+    if bits.dtype not in (np.bool_, np.uint8):  # of these no second array is made: they may be a million codes
         bits = bits != 0
     packed = np.packbits(bits, axis=1, bitorder="little")
     padded = np.zeros((len(bits), 8 * -(-bits.shape[1] // 64)), np.uint8)

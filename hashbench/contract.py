@@ -205,8 +205,10 @@ class BinaryHasher(ABC):
 
 def save_own_codes(path: Path, codes: Codes, names: Sequence[str], labels: NDArray[Any] | None) -> None:
     """Writes the codes of the user's own items, their names and any labels to the .npz ``path``."""
-    beside = {} if labels is None else {"labels": labels}
-    write_arrays(path, codes=codes.bits(), names=np.array(names), layout="items-by-bits", **beside)
+    arrays: Arrays = {"codes": codes.bits(), "names": np.array(names)}
+    if labels is not None:
+        arrays["labels"] = labels
+    write_arrays(path, **arrays, layout="items-by-bits")
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,7 +271,10 @@ class QuantisedOutput:
         arrays: Arrays = {f"query_{name}": array for name, array in self.queries.items()}
         arrays |= {f"database_{name}": array for name, array in self.items.items()}
         for side, rows in (("query", self.data.queries), ("database", self.data.database)):
-            arrays |= {f"{side}_ids": rows.ids} if rows.labels is None else {f"{side}_labels": rows.labels}
+            if rows.labels is None:
+                arrays[f"{side}_ids"] = rows.ids
+            else:
+                arrays[f"{side}_labels"] = rows.labels
         write_arrays(path, "plain", **arrays)  # such numbers hardly compress
 
     def count(self, relevance: Relevance, *, progress: bool = False) -> Counted:

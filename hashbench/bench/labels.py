@@ -55,7 +55,9 @@ class Bench:
 
 def usual_lengths(dataset: Card, features: str | None) -> list[int]:
     """The code lengths where none are given: no more bits than an item has numbers."""
-    most = LENGTHS[-1] if dataset.kind == "images" or features else prod(dataset.item_shape)
+    most = prod(dataset.item_shape)
+    if dataset.kind == "images" or features:
+        most = LENGTHS[-1]
     return [bits for bits in LENGTHS if bits <= most] or [most]
 
 
@@ -114,14 +116,17 @@ def search(bench: Bench, options: Options, plan: Plan) -> tuple[Sheet, list[str]
     names = [*bench.question.spaces, bench.dataset.name]
     question = question_of(names, bench.question.protocol, bench.stem, settings, bench.question.metric)
     budget = Budget([*question.spaces], bench.n_trials)
-    found = search_called(f"{bench.stem}_search", question)
-    missing_runs(found, budget)
-    found = finish(found, budget, options, plan)
-    chosen = [choice for choice in choices(found) if choice.method in question.spaces]
-    put_into_recipe(bench.stem, chosen, found.name, write=True)
+    search = search_called(f"{bench.stem}_search", question)
+    missing_runs(search, budget)
+    search = finish(search, budget, options, plan)
+    chosen = [choice for choice in choices(search) if choice.method in question.spaces]
+    put_into_recipe(bench.stem, chosen, search.name, write=True)
     paths.read_again()
     error = failure_of(chosen)
-    return sheet_of_choices(found, chosen, []), [] if error is None else [f"Failed: the search of settings: {error}."]
+    failures = []
+    if error is not None:
+        failures = [f"Failed: the search of settings: {error}."]
+    return sheet_of_choices(search, chosen, []), failures
 
 
 def failed_cells(failures: Sequence[tuple[Run, str]], seeds: int) -> Iterator[str]:
@@ -166,24 +171,35 @@ def _notes(bench: Bench, of_centroids: Sequence[str]) -> Iterator[str]:
     dataset = bench.dataset
     question = bench.question
     rule = dataset.protocol(question.protocol)
-    queries = f"the {rule.n_queries:,} queries" if rule.n_queries else "the queries"
-    of = f"{queries} of {dataset.name} {question.protocol}"
-    yield f"Each value is the mean of {question.metric_title}, tie-aware, over {of}."
+    queries = "the queries"
+    if rule.n_queries:
+        queries = f"the {rule.n_queries:,} queries"
+    measured = f"{question.metric_title}, tie-aware, over {queries} of {dataset.name} {question.protocol}"
+    yield f"Each value is the mean of {measured}."
     yield f"All hash functions are {question.settings['model']}, of the same items, where the method has a choice."
     inputs = dict[str, list[str]]()
     for run in bench.runs():
         features = run.settings.features
         normalise = getattr(run.settings, "normalise", "none")
-        what = "the items as they are stored" if features == "pixels" else f"the features {features}"
+        what = f"the features {features}"
+        if features == "pixels":
+            what = "the items as they are stored"
         methods = inputs.setdefault(f"{what}, normalise = {normalise}", [])
-        methods += [run.name.method] if run.name.method not in methods else []
+        if run.name.method not in methods:
+            methods.append(run.name.method)
     if len(inputs) == 1:
         yield f"All methods have the same input: {next(iter(inputs))}."
     else:
-        yield "The input differs: " + "; ".join(f"{what} ({', '.join(of)})" for what, of in inputs.items()) + "."
+        yield (
+            "The input differs: "
+            + "; ".join(f"{what} ({', '.join(methods)})" for what, methods in inputs.items())
+            + "."
+        )
     if bench.n_trials:
         lengths = sorted(bench.lengths)
-        at = f"at {lengths[-1]} bits" + (", not at each length" if len(lengths) > 1 else "")
+        at = f"at {lengths[-1]} bits"
+        if len(lengths) > 1:
+            at += ", not at each length"
         best = f"the best of {bench.n_trials} trials by {question.metric_title} {at}, by queries that"
         yield f"The settings of each method are {best} are held out of the database."
     if of_centroids:

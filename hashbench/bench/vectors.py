@@ -78,7 +78,8 @@ def comparison_of(card: Card, chosen: Choice) -> tuple[Comparison, list[str]]:
     protocol = card.protocol_name(chosen.protocol)
     codes, left_out = codes_of(card, protocol, chosen.methods, chosen.lengths)
     if chosen.k is not None and (other := with_k(card, protocol, chosen.k)) != protocol:
-        card, protocol = load_card(card.name), other
+        card = load_card(card.name)
+        protocol = other
         codes, left_out = codes_of(card, protocol, chosen.methods, chosen.lengths)
     return Comparison(card, protocol, codes, chosen.factors), left_out
 
@@ -127,13 +128,16 @@ def warnings_of(comparison: Comparison) -> list[str]:
 
 def _notes(comparison: Comparison) -> Iterator[str]:
     rule = comparison.card.protocol(comparison.protocol)
-    k, metric = comparison.rule.k, comparison.rule.metric
+    k = comparison.rule.k
     queries = "the queries"
     if rule.n_queries is not None:
         queries = "1 query" if rule.n_queries == 1 else f"{rule.n_queries:,} queries"
-    base = "the others" if rule.n_database is None else counted(rule.n_database, "vector")
+    base = "the others"
+    if rule.n_database is not None:
+        base = counted(rule.n_database, "vector")
     nearest = comparison.nearest
-    yield f"The recall of {nearest} of {queries} by {metric} among {base}: the mean over all orders of ties."
+    ranked = f"{nearest} of {queries} by {comparison.rule.metric} among {base}"
+    yield f"The recall of {ranked}: the mean over all orders of ties."
     factor = comparison.main_factor
     m = factor * k
     alone = f"alone: the first {counted(k, 'item')} by codes."

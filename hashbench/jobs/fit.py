@@ -43,7 +43,9 @@ class Measured(Task):
     def run(self) -> Any:
         """The result and the usage; a task that is postponed has none."""
         result = self.task.run()
-        return result if isinstance(result, Postponed) else (result, usage())
+        if isinstance(result, Postponed):
+            return result
+        return result, usage()
 
 
 def usage() -> Usage:

@@ -138,7 +138,8 @@ class Worker:
         if code is None or code >= 0:
             return Died(f"the worker ended with exit code {code}")
         name = signal.Signals(-code).name
-        return Died(f"the worker was ended by {name}" + (": out of memory?" if name == "SIGKILL" else ""))
+        cause = ": out of memory?" if name == "SIGKILL" else ""
+        return Died(f"the worker was ended by {name}{cause}")
 
     def stop(self) -> None:
         """Lets the worker end after its work; waits for it."""
@@ -211,7 +212,9 @@ def _write_to(output: Path) -> None:
 
 def gpus_in_turn(jobs: int, device: str) -> list[dict[str, str]]:
     """The environment of each of ``jobs`` workers: the GPU that it sees; empty without a choice."""
-    gpus = visible_gpus() if device in ("auto", "cuda") and jobs > 1 else []
+    gpus = []
+    if device in ("auto", "cuda") and jobs > 1:
+        gpus = visible_gpus()
     if not gpus:
         return [{} for _ in range(jobs)]
     return [{VISIBLE: gpus[job % len(gpus)]} for job in range(jobs)]

@@ -49,7 +49,9 @@ def run_on_this_node(sent: Sent, read: Reader) -> Any:
 
 
 def _shown(code: Code) -> str:
-    return f"{code.version} ({(code.commit or 'no commit')[:10]}{', changed' if code.dirty else ''})"
+    commit = (code.commit or "no commit")[:10]
+    changes = ", changed" if code.dirty else ""
+    return f"{code.version} ({commit}{changes})"
 
 
 def work_folder() -> Path:

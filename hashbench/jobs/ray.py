@@ -97,7 +97,9 @@ class Cluster:
             ray.init(address=address, log_to_driver=False, logging_level="CRITICAL")
             self._n_cores = int(ray.cluster_resources().get("CPU", 0))
         except Exception as error:  # Ray's own are of no narrower type
-            fault = "no cluster could be started" if self._address == LOCAL else "no cluster there"
+            fault = "no cluster there"
+            if self._address == LOCAL:
+                fault = "no cluster could be started"
             raise HashbenchError(f"--ray {self._address}: {fault}: {one_line(error)[:200]}") from None
         finally:
             signal.signal(signal.SIGTERM, sigterm_handler)  # Ray's own handler ends the process without our line
@@ -164,13 +166,13 @@ class _Head:
 
 def _require_answer(address: str) -> None:
     """Raises ValueError unless a cluster answers at the address within ``ANSWER_S``."""
-    given = [] if address == "auto" else ["--address", address]
-    command = [sys.executable, "-P", "-m", "ray.scripts.scripts", "health-check", *given]
+    option = [] if address == "auto" else ["--address", address]
+    command = [sys.executable, "-P", "-m", "ray.scripts.scripts", "health-check", *option]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=ANSWER_S, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
         raise ValueError(f"no answer within {ANSWER_S:g} s") from None
-    if done.returncode and given:  # the error is below its traceback; with "auto", Ray itself knows more
+    if done.returncode and option:  # the error is below its traceback; with "auto", Ray itself knows more
         raise ValueError(done.stderr.rstrip().rpartition("\n")[2])
 
 
@@ -238,7 +240,9 @@ class RayPool(Pool):
 def _cause(error: Exception) -> str:
     """The error that the task raised, or what ended it."""
     cause = getattr(error, "cause", None)
-    text = f"{type(cause).__name__}: {one_line(cause)}" if isinstance(cause, Exception) else one_line(error)
+    text = one_line(error)
+    if isinstance(cause, Exception):
+        text = f"{type(cause).__name__}: {one_line(cause)}"
     return text.partition(" The node IP")[0].partition(" Node IP")[0][:300]
 
 

@@ -139,4 +139,6 @@ def result_of(work: Callable[[], Any]) -> Any:
     try:
         return work()
     except HashbenchError as error:
-        return error if isinstance(error, NodeError) else HashbenchError(str(error))
+        if isinstance(error, NodeError):
+            return error
+        return HashbenchError(str(error))

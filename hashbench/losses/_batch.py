@@ -86,8 +86,12 @@ def pair_weights(counted: Tensor, similar: Tensor, kind: PairWeights) -> Tensor:
     n_pairs = counted.sum().double()
     n_similar = similar.sum().double()
     one = torch.ones_like(n_pairs)
-    of_similar = one if kind == "none" else n_pairs / n_similar.clamp(min=1)
-    of_dissimilar = n_pairs / (n_pairs - n_similar).clamp(min=1) if kind == "both" else one
+    of_similar = one
+    if kind != "none":
+        of_similar = n_pairs / n_similar.clamp(min=1)
+    of_dissimilar = one
+    if kind == "both":
+        of_dissimilar = n_pairs / (n_pairs - n_similar).clamp(min=1)
     return of_similar.where(similar, of_dissimilar) * counted
 
 

@@ -95,7 +95,9 @@ def _check(kind: Kind, n_classes: int, bits: int) -> None:
     here = f"centres of {n_classes} classes at {bits} bits: centres = {kind!r}"
     if kind in ("hadamard", "hadamard_first") and hadamard(bits) is None:
         raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
-    n_codes = 2**bits if kind in ("bernoulli", "max_distance") else max(2 * bits, comb(bits, bits // 2))
+    n_codes = max(2 * bits, comb(bits, bits // 2))
+    if kind in ("bernoulli", "max_distance"):
+        n_codes = 2**bits
     if n_codes < n_classes:
         raise HashbenchError(f"{here}: there are {n_codes} such codes: more bits, or fewer classes")
 

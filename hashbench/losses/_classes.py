@@ -103,7 +103,9 @@ class HeadObjective(ClassObjective):
 
     def cross_entropy(self, codes: Tensor, rows: Tensor) -> Tensor:
         """``soft_cross_entropy`` of the classifier's outputs W b + a for ``codes`` [M, bits], float64."""
-        bias = None if self.head.bias is None else self.head.bias.double()
+        bias = None
+        if self.head.bias is not None:
+            bias = self.head.bias.double()
         logits = functional.linear(codes.double(), self.head.weight.double(), bias)
         return soft_cross_entropy(logits, self.classes.members(rows))
 

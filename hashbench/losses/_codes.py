@@ -19,7 +19,9 @@ def straight_through(activations: Tensor, clip: float | None = None) -> Tensor:
     >>> straight_through(torch.tensor([-0.5, 0.0, 3.0])).tolist()
     [-1.0, -1.0, 1.0]
     """
-    passing = activations if clip is None else activations.where(activations.abs() <= clip, activations.detach())
+    passing = activations
+    if clip is not None:
+        passing = activations.where(activations.abs() <= clip, activations.detach())
     return signs(activations) + (passing - passing.detach())
 
 
@@ -63,4 +65,6 @@ def bernoulli(probabilities: Tensor, noise: Tensor) -> Tensor:
 def noise_of(probabilities: Tensor, kind: Noise, generator: torch.Generator) -> Tensor:
     """The noise of ``bernoulli`` in float64: 1/2 everywhere, or uniform in [0, 1), drawn for each example and bit."""
     drawn = torch.rand(probabilities.shape, generator=generator, dtype=torch.float64)
-    return (drawn if kind == "uniform" else torch.full_like(drawn, 0.5)).to(probabilities.device)
+    if kind != "uniform":
+        drawn = torch.full_like(drawn, 0.5)
+    return drawn.to(probabilities.device)

@@ -46,7 +46,10 @@ class LabelSupervision(Supervision):
         super().__init__()
         if len(labels) < 2:
             raise HashbenchError(f"{len(labels)} training example: a ranking needs a query and something to rank")
-        classes = labels[labels >= 0] if labels.ndim == 1 else (labels > 0).nonzero()[:, 1]
+        if labels.ndim == 1:
+            classes = labels[labels >= 0]
+        else:
+            classes = (labels > 0).nonzero()[:, 1]
         if len(torch.unique(classes)) == len(classes):
             raise HashbenchError("no two training examples share a class or label: nothing is relevant to a query")
         if (labels == labels[0]).all():
@@ -56,12 +59,17 @@ class LabelSupervision(Supervision):
 
     def levels(self, rows: Tensor, columns: Tensor | None = None) -> Tensor:
         """``label_levels`` of the examples."""
-        return label_levels(self.labels[rows], self.labels if columns is None else self.labels[columns])
+        others = self.labels
+        if columns is not None:
+            others = others[columns]
+        return label_levels(self.labels[rows], others)
 
     def similar(self, rows: Tensor) -> Tensor:
         """The mask of examples that share a class or label; without levels of 8 bytes, for M n are many."""
         labels = self.labels[rows]
-        return share_class(labels, self.labels) if labels.ndim == 1 else label_levels(labels, self.labels) > 0
+        if labels.ndim == 1:
+            return share_class(labels, self.labels)
+        return label_levels(labels, self.labels) > 0
 
     def alike(self) -> tuple[Tensor, Tensor]:
         """Groups of equal labels."""
@@ -85,7 +93,10 @@ class DistanceSupervision(Supervision):
         everyone = slice(0, self.n_examples)
         features = torch.from_numpy(as_float64(relevance.query_features[everyone]))
         are_same = relevance.database_features is relevance.query_features
-        items = features if are_same else torch.from_numpy(as_float64(relevance.database_features[everyone]))
+        if are_same:
+            items = features
+        else:
+            items = torch.from_numpy(as_float64(relevance.database_features[everyone]))
         ascending = torch.from_numpy(np.asarray(relevance.thresholds, np.float64)[::-1].copy())
         self.register_buffer("features", features, persistent=False)
         self.register_buffer("items", items, persistent=False)
@@ -111,7 +122,8 @@ def supervision_of(data: TrainingData) -> Supervision:
 
 def label_levels(labels: Tensor, others: Tensor | None = None) -> Tensor:
     """Levels int64[M, N]: 1 if two class ids are equal (a negative one is none), or the number of shared labels."""
-    others = labels if others is None else others
+    if others is None:
+        others = labels
     if labels.ndim == 1:
         return share_class(labels, others).long()
     # float32 products are exact for counts below 2^24; PyTorch has no integer matrix product on a GPU
@@ -155,7 +167,9 @@ Objective = BatchLoss | RowObjective
 
 def as_row_objective(objective: Objective, supervision: Supervision) -> RowObjective:
     """``objective`` as a RowObjective, which the training loop needs; ``supervision`` gives the levels of a batch."""
-    return objective if isinstance(objective, RowObjective) else _BatchObjective(objective, supervision)
+    if isinstance(objective, RowObjective):
+        return objective
+    return _BatchObjective(objective, supervision)
 
 
 class _BatchObjective(RowObjective):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hashbench.foundation.parallel import available_cores
 from hashbench.histogram.numba_kernel import compiled
 
-Array = NDArray[Any]  # float32 or float64, the same in one call; levels and ``own`` int64, indices int32
+Array = NDArray[Any]  # float32 or float64, the same in one call; levels and ``ids`` int64, indices int32
 
 # The pairs for which one more thread pays. On two cores a second thread is slower at 2,048 examples (40 ms instead of
 # 32) and faster at 4,096 (140 ms instead of 200).
@@ -47,9 +47,9 @@ def _compiled(kernel: Callable[..., None], dtype: Hashable) -> Callable[..., Non
 
 
 def scatter(
-    distance: Array, level: Array, own: Array, counts: Array, kept: Array, width: int, weights: Array, numbers: Array
+    distance: Array, level: Array, ids: Array, counts: Array, kept: Array, width: int, weights: Array, numbers: Array
 ) -> None:
-    """Adds the triangles of the rows of ``distance`` [rows, M] to ``counts`` [rows, ...]; ``own`` are their numbers.
+    """Adds the triangles of the rows of ``distance`` [rows, M] to ``counts`` [rows, ...]; ``ids`` are their numbers.
 
     It writes the index of each triangle to ``kept``; of a pair without gradient, that of the column that is cut off.
     """
@@ -75,8 +75,8 @@ def scatter(
             kept[i, j] = nowhere if abs(past - half) > farthest else place[j]
             past = zero if past < zero else past  # max() and min() would replace NaN by a number
             fraction[j] = one if past > one else past
-        place[own[i]] += nowhere - np.uint32(level[i, own[i]])
-        kept[i, own[i]] = nowhere
+        place[ids[i]] += nowhere - np.uint32(level[i, ids[i]])
+        kept[i, ids[i]] = nowhere
         row = counts[i]
         for k in range(len(weights)):
             slope = weights[k, 0]

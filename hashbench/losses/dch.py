@@ -57,5 +57,8 @@ def loss(
     to_ones = to_ones.clamp(min=0)
     cost = torch.where(similar, torch.log1p(pairwise / gamma), torch.log1p(gamma / pairwise))
     likelihood = mean_where(pair_weights(counted, similar, weighting) * cost, counted)
-    term = torch.log1p(to_ones / gamma) if quantisation == "cauchy" else (size - 1).square()
+    if quantisation == "cauchy":
+        term = torch.log1p(to_ones / gamma)
+    else:
+        term = (size - 1).square()
     return likelihood + eta * term.mean()

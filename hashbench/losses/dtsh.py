@@ -64,7 +64,9 @@ class MemoryObjective(OutputMemory):
         self.eta = eta
         self.batch_size = batch_size
         self.n_classes = 0  # triplets are drawn by level
-        labels = supervision.labels if isinstance(supervision, LabelSupervision) else None
+        labels = None
+        if isinstance(supervision, LabelSupervision):
+            labels = supervision.labels
         if labels is not None and labels.ndim == 1 and int(labels.min()) >= 0:
             check_classes(supervision)
             classes, class_of = torch.unique(labels, return_inverse=True)

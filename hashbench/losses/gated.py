@@ -77,10 +77,10 @@ def similarity(left: Tensor, left_buckets: Tensor, right: Tensor, right_buckets:
     return left @ right_set.T + left_set @ (right - right_set).T
 
 
-def _residual(of: Tensor, buckets: Tensor, to: Tensor) -> Tensor:
-    """|f_i - f_j| at each bucket of i, for all j: [M, k, N]; ``of`` [M, d] are the f_i, ``to`` [N, d] the f_j."""
+def _residual(left: Tensor, buckets: Tensor, right: Tensor) -> Tensor:
+    """|f_i - f_j| at each bucket of i, for all j: [M, k, N]; ``left`` [M, d] are the f_i, ``right`` [N, d] the f_j."""
     # gathered with ``embedding``, because the sums of its gradient are deterministic, also on a GPU
-    return (of.gather(1, buckets)[:, :, None] - embedding(buckets, to.T.contiguous())).abs()
+    return (left.gather(1, buckets)[:, :, None] - embedding(buckets, right.T.contiguous())).abs()
 
 
 def _at_either(forth: Tensor, back: Tensor, left_buckets: Tensor, right_buckets: Tensor, d: int) -> Tensor:

@@ -49,7 +49,8 @@ def loss(
             stream, for the released code multiplies as many numbers as there are rows. For ``streams`` only.
     """
     check(relaxed, relevance)
-    relaxed = _without_scale(relaxed, scale) if partly_scaled else relaxed
+    if partly_scaled:
+        relaxed = _without_scale(relaxed, scale)
     scaled = scale * inner_products(relaxed)
     counted = off_diagonal_mask(relevance)
     similar = relevant_mask(relevance)

@@ -51,7 +51,8 @@ def soft_histogram(
     >>> soft_histogram(distance, torch.ones(2, 2, dtype=torch.long), n_levels=2, n_bits=2)[0, :, 1].tolist()
     [0.0, 0.75, 0.25]
     """
-    n_bins = n_bits if n_bins is None else n_bins
+    if n_bins is None:
+        n_bins = n_bits
     if n_bins < 1 or not delta >= 1:
         raise HashbenchError(f"soft histogram: {n_bins} bins of half-width {delta}; both must be at least 1")
     counts: Tensor = _Scatter.apply(distance, level, _Bins(n_levels, n_bits, n_bins, float(delta)))
@@ -170,7 +171,9 @@ def _scatter_numba(distance: Tensor, level: Tensor, bins: _Bins, counts: Tensor)
     place = torch.empty_like(distance, dtype=torch.int32, memory_format=torch.contiguous_format)
     rows = _array(distance), _array(level), np.arange(len(distance)), _array(counts.flatten(1)), place.numpy()
     kernels.in_threads(kernels.scatter, rows, bins.n_levels + 1, *bins.numbers(distance))
-    return (place, distance) if bins.ends else (place,)
+    if bins.ends:
+        return place, distance
+    return (place,)
 
 
 def _gather_numba(kept: tuple[Tensor, ...], bins: _Bins, of_counts: Tensor, of_position: Tensor) -> Tensor:

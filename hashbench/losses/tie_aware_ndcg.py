@@ -93,7 +93,10 @@ def _loss(
     largest: float = torch.inf,
 ) -> Tensor:
     check(relaxed, relevance)
-    level = relevance.long().clamp(min=0) if with_itself else relevance.long() * relevant_mask(relevance)
+    if with_itself:
+        level = relevance.long().clamp(min=0)
+    else:
+        level = relevance.long() * relevant_mask(relevance)
     present = torch.bincount(level.flatten()).nonzero().flatten()  # ascending; level 0 is on the diagonal
     index = torch.searchsorted(present, level)
     counts = relaxed_histogram(relaxed, index, len(present), n_bins, delta)

@@ -169,7 +169,10 @@ class Perceptrons:
         _, vectors = eigh(self.inputs.T @ (matrix @ self.inputs), self._gram, subset_by_index=[0, 0])
         values = self.inputs @ vectors[:, 0]
         # the sign of an eigenvector is arbitrary, and so is a bit's: here the first example has 0
-        return vectors[:, 0] / (np.sqrt(np.square(values).mean()) * (-1 if values[0] > 0 else 1))
+        scaled: Floats = vectors[:, 0] / np.sqrt(np.square(values).mean())
+        if values[0] > 0:
+            return -scaled
+        return scaled
 
 
 def rounded(values: Floats) -> Floats:

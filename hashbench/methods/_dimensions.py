@@ -70,7 +70,10 @@ class DimensionQuantiser(QuantisingFunction):
         for rows in slices(n_items, DECODED // self.n_features + 1):
             block = {name: array[rows] for name, array in items.items()}
             # where a byte holds whole numbers, both ways to pack are one
-            packed[rows] = block["codes"] if 8 % self.bits == 0 else pack_numbers(self.numbers_of(block), self.bits)
+            if 8 % self.bits == 0:
+                packed[rows] = block["codes"]
+            else:
+                packed[rows] = pack_numbers(self.numbers_of(block), self.bits)
             scale[rows], added[rows] = self.terms(block)
         return {"packed": packed, "scale": scale, "added": added}
 

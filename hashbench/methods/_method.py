@@ -159,7 +159,9 @@ def _trained(
             return None
         whole = whole_network(chosen.model)
         weights = chosen.weights
-        features = whole if weights == OFFICIAL else f"{whole}_{weights.removeprefix(SHA256)[:N_SHOWN]}"
+        features = whole
+        if weights != OFFICIAL:
+            features = f"{whole}_{weights.removeprefix(SHA256)[:N_SHOWN]}"
         of_head: dict[str, Setting] = {key: getattr(chosen, key) for key in ("bits", *identity)}
         if chosen.hash_norm != "none":
             of_head["hash_norm"] = chosen.hash_norm

@@ -70,11 +70,15 @@ def _relevance(data: TrainingData) -> Relevance:
     if data.relevance is None:
         return from_labels(data.labels, data.labels)
     has_own_thresholds = np.ndim(data.relevance.thresholds) == 2
-    return _EitherWay(data.relevance) if has_own_thresholds else data.relevance
+    if has_own_thresholds:
+        return _EitherWay(data.relevance)
+    return data.relevance
 
 
 def _one_kind(n: int, are_relevant: bool) -> TrainingFailed:
-    which = "all of them are (is there one class only?)" if are_relevant else "none of them is"
+    which = "none of them is"
+    if are_relevant:
+        which = "all of them are (is there one class only?)"
     needed = "relevant and irrelevant pairs are needed"
     return TrainingFailed(f"the {n} training examples: {which} relevant to each other; {needed}")
 

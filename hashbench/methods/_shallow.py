@@ -133,7 +133,9 @@ class FeatureHasher:
             if features.shape[1] != self.function.n_features:
                 taken = self.function.n_features
                 raise HashbenchError(f"items have {features.shape[1]} values each, the hasher takes {taken}")
-            yield features if self.scaling is None else self.scaling.apply(features)
+            if self.scaling is not None:
+                features = self.scaling.apply(features)
+            yield features
 
     def save(self, folder: Path) -> None:
         """Writes the hasher into ``folder``."""
@@ -214,8 +216,9 @@ def shallow_method(
         if require is not None:
             require(chosen, features.shape[1], len(features))
         scaling = scaling_of(chosen.normalise, data.items, data.value_max)
-        scaled = features if scaling is None else scaling.apply(features)
-        return hasher(fit(chosen, scaled, data), data.value_max, scaling)
+        if scaling is not None:
+            features = scaling.apply(features)
+        return hasher(fit(chosen, features, data), data.value_max, scaling)
 
     def load(chosen: FeatureSettings, stored: SavedHasher) -> Hasher:  # noqa: ARG001
         path = stored.folder / FILE
@@ -257,7 +260,9 @@ class Linear(HashFunction):
 
     def steps(self) -> list[Step]:
         steps = [Step(subtract, {"by": self.mean}), Step(project, {"weights": self.projection})]
-        return steps if self.bias is None else [*steps, Step(add, {"by": self.bias})]
+        if self.bias is not None:
+            steps.append(Step(add, {"by": self.bias}))
+        return steps
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,7 +100,9 @@ def boosted(
     cuts = np.zeros((n_trees, nodes), np.int64)
     values = np.zeros((n_trees, nodes + 1))
     scores = np.zeros(n)
-    costs = np.ones(n) if weights is None else weights.astype(np.float64)
+    costs = np.ones(n)
+    if weights is not None:
+        costs = weights.astype(np.float64)
     grown = features, cuts, values, scores
     boost(examples.bins, signs.astype(np.float64), costs, tried, float(settings.trim), *grown)
     return OneBit(features, examples.thresholds[features, cuts], values, scores, width)

@@ -127,7 +127,9 @@ def sampled_pairs(target: Floats, share: float, random: np.random.Generator) -> 
 def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     n = len(features)
     require_anchors(settings.n_anchors, n)
-    mean = features.mean(axis=0) if settings.centre else np.zeros(features.shape[1])
+    mean = np.zeros(features.shape[1])
+    if settings.centre:
+        mean = features.mean(axis=0)
     moved = features - mean
     if settings.supervised:
         target = np.where(relevant_pairs(data), 0.0, 1.0)

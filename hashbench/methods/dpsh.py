@@ -22,7 +22,9 @@ def likelihood(pairing: Pairing, supervision: Supervision, bits: int, eta: float
     """The objective, whose quantisation has the weight ``eta``."""
     from hashbench.losses import dpsh
 
-    return dpsh.MemoryObjective(supervision, bits, eta=eta) if pairing == "memory" else partial(dpsh.loss, eta=eta)
+    if pairing == "memory":
+        return dpsh.MemoryObjective(supervision, bits, eta=eta)
+    return partial(dpsh.loss, eta=eta)
 
 
 def _objective(settings: Settings, supervision: Supervision) -> Objective:

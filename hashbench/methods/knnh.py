@@ -148,7 +148,9 @@ def objective(
         whole = log_sum_exp(products, axis)
         part = pairs.log_sum_exp(of_pairs, axis)
         first = pairs.starts[axis]
-        of_line = part[pairs.by_column[first]] if axis == 0 else part[first]  # one a column, or a row
+        if axis == 0:
+            first = pairs.by_column[first]
+        of_line = part[first]  # one a column, or a row
         value += weight * float((whole - np.expand_dims(of_line, axis)).sum())
         share = products - whole
         np.exp(share, out=share)

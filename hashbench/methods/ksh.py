@@ -88,7 +88,9 @@ def fit_bits(settings: Settings, responses: Floats, residual: Residual) -> Itera
         start = whitening @ vectors[:, 0]
         start = start / np.sqrt(np.square(responses @ start).mean())  # K a has the mean square 1
         optimised = _maximise(settings, responses, residual, start)
-        vector = optimised if quadratic_form(optimised, residual) > quadratic_form(start, residual) else start
+        vector = start
+        if quadratic_form(optimised, residual) > quadratic_form(start, residual):
+            vector = optimised
         code = signs(responses @ vector)
         residual = residual._replace(codes=np.vstack([residual.codes, code]))
         form -= np.outer(whitened.T @ code, whitened.T @ code)

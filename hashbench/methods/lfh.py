@@ -45,7 +45,9 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     for _ in range(settings.iterations):
         sample = random.choice(n, settings.bits, replace=False)
         factors = stepped(factors, relevant.of(sample), sample, settings.beta / settings.bits)
-    targets = factors if settings.regressed == "factors" else signs(factors)
+    targets = factors
+    if settings.regressed != "factors":
+        targets = signs(factors)
     return Linear(mean, ridge_solution(inputs, settings.ridge * n / d)(targets) / scale[:, None])
 
 

@@ -44,7 +44,9 @@ def _fit(settings: Settings, features: Floats, data: TrainingData) -> Linear:
     blocks = submodular_blocks(pairs, settings.block_size, random)
     step = CodeStep(affinities(pairs), blocks, settings.passes, settings.sweeps)
     inputs, function = inputs_of(settings.hash_functions, features, settings.n_anchors, random)
-    c = settings.linear_c if settings.hash_functions == "linear" else settings.kernel_c
+    c = settings.kernel_c
+    if settings.hash_functions == "linear":
+        c = settings.linear_c
     mean = inputs.mean(axis=0)
     scale = np.sqrt(np.square(inputs - mean).sum(axis=1).mean())
     scaled = np.column_stack([(inputs - mean) / scale, np.ones(len(features))])

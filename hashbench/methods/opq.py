@@ -27,7 +27,9 @@ def _fit(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Float
 
     n_parts = settings.bits // 8
     n_features = features.shape[1]
-    rotation = random_rotation(n_features, seed) if settings.start == "random" else np.eye(n_features)
+    rotation = np.eye(n_features)
+    if settings.start == "random":
+        rotation = random_rotation(n_features, seed)
     centroids, rebuilt = codebooks(features @ rotation, n_parts, settings.first_kmeans_iterations, seed)
     for _ in range(settings.iterations):
         left, _, right = svd(features.T @ rebuilt, full_matrices=False)

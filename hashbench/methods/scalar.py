@@ -47,7 +47,9 @@ class Scalar(DimensionQuantiser):
 
     def vectors(self, features: Floats) -> Floats:
         """The queries, for l2 from the lowest step, times the steps."""
-        return (features if self.metric == "ip" else features - self.low) * self.step
+        if self.metric != "ip":
+            features = features - self.low
+        return features * self.step
 
 
 def _fit(settings: Settings, features: Floats, bits: int, data: TrainingData) -> Scalar:

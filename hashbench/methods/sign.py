@@ -20,8 +20,9 @@ class Settings(ShallowSettings):
 
 def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, Floats]:
     n_features = features.shape[1]
-    kept = np.eye(n_features, settings.bits)
-    projection = kept if settings.rotation == "none" else kept @ random_rotation(settings.bits, seed)
+    projection = np.eye(n_features, settings.bits)
+    if settings.rotation != "none":
+        projection = projection @ random_rotation(settings.bits, seed)
     if settings.centre == "none":
         return np.zeros(n_features), projection
     middle = np.mean if settings.centre == "mean" else np.median

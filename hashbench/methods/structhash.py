@@ -182,8 +182,10 @@ def random_rankings(neighbours: Neighbours, random: np.random.Generator) -> Floa
     for query, (p, n) in enumerate(zip(neighbours.n_relevant.tolist(), neighbours.n_irrelevant.tolist(), strict=True)):
         place = random.permutation(p + n)
         wrong = place[:p, None] > place[None, p:]
-        weights[query, :p] = -2 * wrong.mean(axis=1) / p if p else 0
-        weights[query, neighbours.r : neighbours.r + n] = 2 * wrong.mean(axis=0) / n if n else 0
+        if p:
+            weights[query, :p] = -2 * wrong.mean(axis=1) / p
+        if n:
+            weights[query, neighbours.r : neighbours.r + n] = 2 * wrong.mean(axis=0) / n
     return weights
 
 

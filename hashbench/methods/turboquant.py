@@ -56,7 +56,9 @@ class TurboQuant(DimensionQuantiser):
 
     def vectors(self, features: Floats) -> Floats:
         """The turned queries, for l2 from the centre."""
-        return (features if self.metric == "ip" else features - self.centre) @ self.rotation
+        if self.metric != "ip":
+            features = features - self.centre
+        return features @ self.rotation
 
 
 @cache
@@ -79,7 +81,9 @@ def normal_levels(bits: int) -> tuple[float, ...]:
 
 def _fit(settings: Settings, features: Floats, bits: int, data: TrainingData) -> TurboQuant:
     n_features = features.shape[1]
-    centre = features.mean(axis=0) if settings.centre == "mean" else np.zeros(n_features)
+    centre = np.zeros(n_features)
+    if settings.centre == "mean":
+        centre = features.mean(axis=0)
     levels = np.rint(np.array(normal_levels(bits)) / UNIT)
     return TurboQuant(levels, centre, random_rotation(n_features, data.seed), metric=np.array(data.metric))
 

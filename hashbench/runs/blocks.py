@@ -29,7 +29,9 @@ def whole(text: str, blocks: Mapping[str, str]) -> str:
 def read_block(line: str) -> tuple[str, str] | None:
     """The name and the value of a block; None for another line."""
     block = _BLOCK.fullmatch(line)
-    return None if block is None or len(block[2]) > MOST_OF_VALUE else (block[1], block[2])
+    if block is None or len(block[2]) > MOST_OF_VALUE:
+        return None
+    return block[1], block[2]
 
 
 def text_of_file(rows: Iterable[str]) -> str:

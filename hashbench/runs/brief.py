@@ -34,14 +34,26 @@ class Brief:
 def brief_of(line: Line) -> Brief:
     """The brief of a row; raises CheckFailed for an edited row, and OtherSchema."""
     try:
-        content = json.loads(_without_searches(line.stored))
+        # half of a row are its searches
+        before, _, rest = line.stored.partition('"searches":')
+        _, _, after = rest.rpartition('"seconds":')
+        content = json.loads(f'{before}"seconds":{after}')
         if is_unedited(line.text) and content["schema"] == SCHEMA:
+            config = content["config"]
+            if "@" in config:
+                config = _parsed(line.blocks[config["@"]])
             seconds = content["seconds"]
+            if seconds is not None:
+                seconds = Seconds.model_construct(**seconds)
             return Brief(
                 line,
-                config=_config(line, content["config"]),
-                seconds=None if seconds is None else Seconds.model_construct(**seconds),
-                **{key: content[key] for key in ("dataset", "protocol", "method", "status", "reason")},
+                config=config,
+                seconds=seconds,
+                dataset=content["dataset"],
+                protocol=content["protocol"],
+                method=content["method"],
+                status=content["status"],
+                reason=content["reason"],
             )
     except (ValueError, KeyError, TypeError):
         pass  # what is wrong is said by the checks of a row
@@ -52,18 +64,6 @@ def brief_of(line: Line) -> Brief:
 def briefs(store: Store, damaged: Damaged) -> dict[str, Brief]:
     """The briefs of all rows by run; ``damaged`` is called with the error of each that cannot be read."""
     return {line.run: brief for line, brief in each_usable(store.lines(damaged), brief_of, damaged)}
-
-
-def _without_searches(text: str) -> str:
-    """The JSON of a row without half of it."""
-    before, _, rest = text.partition('"searches":')
-    _, _, after = rest.rpartition('"seconds":')
-    return f'{before}"seconds":{after}'
-
-
-def _config(line: Line, stored: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The configuration, as it stands in the row or in a block."""
-    return _parsed(line.blocks[stored["@"]]) if "@" in stored else stored
 
 
 @cache

@@ -40,7 +40,7 @@ def train_command(row: Row, program: Sequence[str] = PROGRAM, *, again: bool = F
 
 def command_of(
     run: Row | RunName,
-    given: Mapping[str, Setting],
+    settings: Mapping[str, Setting],
     program: Sequence[str] = PROGRAM,
     *,
     again: bool = False,
@@ -49,27 +49,29 @@ def command_of(
 ) -> str:
     """The command line, quoted for a shell, that trains ``run``, or that measures how fast it trains.
 
-    ``given`` are the settings that name it.
+    ``settings`` are those that name it.
     """
     seed = ["--seed", str(run.seed)] if run.seed else []
-    split = [] if run.split_seed is None else ["--split", str(run.split_seed)]
+    split = []
+    if run.split_seed is not None:
+        split = ["--split", str(run.split_seed)]
     if run.budget == IMPORTED:
         words = [*program, "results", "import", "CODES", "--method", run.method, "--dataset", run.dataset]
-        words += ["--protocol", run.protocol, "--bits", str(given["bits"])]
-        if "features" in given:
-            words += ["--features", str(given["features"])]
+        words += ["--protocol", run.protocol, "--bits", str(settings["bits"])]
+        if "features" in settings:
+            words += ["--features", str(settings["features"])]
         return shlex.join([*words, *seed, *split])
     if run.method == CLASSIFIER:
         words = [*program, "pretrain", run.dataset, *_of_classifier(run), *seed]
-        return shlex.join([*words, *_set(given, ("model", "width", "classes")), *_computed_as(run)])
+        return shlex.join([*words, *_set(settings, ("model", "width", "classes")), *_computed_as(run)])
     words = [*program, verb, run.method, run.dataset, "--protocol", run.protocol, *split]
     for key in OPTIONS:
-        if key in given:
-            words += [f"--{key}", _option(key, given[key], run)]
+        if key in settings:
+            words += [f"--{key}", _option(key, settings[key], run)]
     words += seed
     if run.budget != method_file(run.method).budget(None):
         words += ["--budget", run.budget]
-    words += _set(given, OPTIONS)
+    words += _set(settings, OPTIONS)
     if asymmetric or (isinstance(run, Row) and "asymmetric" in run.searches):
         words.append("--asymmetric")
     if again:
@@ -94,7 +96,9 @@ def _computed_as(run: Row | RunName) -> list[str]:
     device = str(run.hardware["device"])
     usual = "bfloat16" if device.startswith("cuda") else "float32"
     threads = (run.threads or {}).get("openmp", 1)  # what older rows call torch was counted after Numba had changed it
-    words = ["--device", f"cpu:{threads}" if device == "cpu" and threads > 1 else device]
+    if device == "cpu" and threads > 1:
+        device = f"cpu:{threads}"
+    words = ["--device", device]
     if run.arithmetic.precision != usual:
         words += ["--precision", run.arithmetic.precision]
     return words
@@ -109,15 +113,15 @@ def _changed(run: Run, now: Run, prefix: str = "") -> dict[str, Setting]:
     return changed
 
 
-def _names(row: Row, given: Mapping[str, Setting]) -> bool:
-    run = _resolved(row, given)
+def _names(row: Row, settings: Mapping[str, Setting]) -> bool:
+    run = _resolved(row, settings)
     return run is not None and str(run.name) == row.run
 
 
-def _resolved(row: Row, given: Mapping[str, Setting]) -> Run | None:
+def _resolved(row: Row, settings: Mapping[str, Setting]) -> Run | None:
     try:
         names = row.dataset, row.protocol, row.method
-        return Run.resolve(*names, given, seed=row.seed, budget=row.budget, split_seed=row.split_seed)
+        return Run.resolve(*names, settings, seed=row.seed, budget=row.budget, split_seed=row.split_seed)
     except HashbenchError:
         return None
 
@@ -130,10 +134,10 @@ def _option(key: str, value: Setting, run: Row | RunName) -> str:
     return f"FILE-OF-{value}" if is_foreign else str(value)
 
 
-def _set(given: Mapping[str, Setting], others: Sequence[str]) -> list[str]:
+def _set(settings: Mapping[str, Setting], others: Sequence[str]) -> list[str]:
     """The options --set KEY=VALUE of all settings but ``others``: a plain text, or as TOML."""
     words = []
-    for key, value in given.items():
+    for key, value in settings.items():
         if key in others:
             continue
         is_plain = isinstance(value, str) and re.fullmatch(r"[A-Za-z_][\w.:/+-]*", value) and value not in WORDS

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,9 @@ class RunData:
         """The queries and the database."""
         rows = []
         for ids in (self.ids.query_ids, self.ids.database_ids):
-            labels = self.dataset.labels[ids] if self.run.protocol.relevance is None else None
+            labels = None
+            if self.run.protocol.relevance is None:
+                labels = self.dataset.labels[ids]
             rows.append(ItemRows(self.items, ids, labels))
         return SearchItems(self.dataset.name, *rows)
 
@@ -60,6 +62,9 @@ class RunData:
         """The training data that the method gets."""
         train = self.ids.train_ids
         rule = self.run.protocol.relevance
+        metric: Literal["l2", "ip"] = "l2"
+        if isinstance(rule, Neighbours) and rule.metric == "ip":
+            metric = "ip"
         relevance = None
         if self.run.method.supervision == "relevance":
             relevance = relevance_of_training(self.compared, self.ids, self.run.protocol)
@@ -73,7 +78,7 @@ class RunData:
             folder=folder,
             base=base,
             copies=self.copies,
-            metric="ip" if isinstance(rule, Neighbours) and rule.metric == "ip" else "l2",
+            metric=metric,
             relevance=relevance,
             **vars(options),
         )
@@ -129,7 +134,9 @@ def split_of(row: Row) -> tuple[Dataset, Split]:
 def compared(card: Card, dataset: Dataset, protocol: Protocol, options: Options = DEFAULT_OPTIONS) -> Dataset:
     """``dataset`` with the items whose distances define relevance: its own, or the features that ``protocol`` names."""
     name = protocol.compared_features
-    return dataset if name is None else replace(dataset, items=_features(card, dataset, name, options).array)
+    if name is None:
+        return dataset
+    return replace(dataset, items=_features(card, dataset, name, options).array)
 
 
 def _features(

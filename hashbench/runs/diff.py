@@ -45,7 +45,9 @@ def diff_rerun(new: Row, stored: Row) -> RerunDiff:
     for name, value in new.all_metrics().items():
         if name in before:
             differences[name] = _difference(value.mean, before[name].mean)
-    return RerunDiff(equal, differences, None if all(equal.values()) else _likely_cause(new, stored))
+    if all(equal.values()):
+        return RerunDiff(equal, differences, None)
+    return RerunDiff(equal, differences, _likely_cause(new, stored))
 
 
 def _difference(now: float | None, before: float | None) -> float | None:

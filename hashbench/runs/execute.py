@@ -65,7 +65,7 @@ def execute(run: Run, folder: Path, options: Options, base: Callable[[], Hasher]
         import torch  # noqa: F401  (the threads of what is imported later are not set)
     with training_threads(options.compute.threads):
         try:
-            hasher, train_s = fit(data, folder, options, None if base is None else base())
+            hasher, train_s = fit(data, folder, options, base and base())
         except TrainingFailed as failure:
             return failed_row(data, str(failure), options)
         fitted = time.perf_counter()
@@ -188,7 +188,9 @@ def _metrics(counts_by_name: Mapping[str, contract.Counts], more: Sequence[str])
             case Histogram():
                 values |= metrics.mean_values(counts, Metrics.parse([*OF_CODES, *more]))
             case Retrieval():
-                names = [*OF_RETRIEVAL, *(["nmi"] if counts.contingency is not None else [])]
+                names = [*OF_RETRIEVAL]
+                if counts.contingency is not None:
+                    names.append("nmi")
                 values |= metrics.mean_values(counts, Metrics.parse(names, Retrieval))
             case Predictions():
                 values[ACCURACY] = metrics.summarise(counts.is_right.astype(np.float64))

@@ -68,7 +68,9 @@ def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again:
 def stored_row(run: Run, store: Store) -> Row | None:
     """The stored row of a run; None if there is none, if it failed, or if it lacks a search that is asked for."""
     row = store.find(run.name.dataset, run.name.protocol, str(run.name))
-    return row if row is not None and row.status == "ok" and run.is_filled_by(row) else None
+    if row is None or row.status != "ok" or not run.is_filled_by(row):
+        return None
+    return row
 
 
 def base_hasher(run: Run, store: Store, options: Options) -> Hasher:
@@ -96,7 +98,9 @@ def load_saved(run: Run, store: Store, device: str) -> Hasher | None:
     """The saved hasher of a run; None if its working files, or those of its base, are missing."""
     if not is_saved(run, store):
         return None
-    base = None if run.base is None else load_saved(run.base, store, device)
+    base = None
+    if run.base is not None:
+        base = load_saved(run.base, store, device)
     return run.method.load(run.settings, SavedHasher(store.run_folder(str(run.name)), device, base))
 
 
@@ -111,7 +115,7 @@ def load_hasher(
         command = train_command(row, program)
         raise HashbenchError(f"{row.run}: this run failed ({row.reason}); this tries it again: {command}")
     with retold(lambda damage: str(not_here(row, store, program, damage)), DamagedHasher):
-        hasher = load_saved(Run.from_row(row) if run is None else run, store, device)
+        hasher = load_saved(run or Run.from_row(row), store, device)
     if hasher is None:
         raise not_here(row, store, program)
     return hasher
@@ -152,7 +156,9 @@ def _executed(run: Run, store: Store, options: Options) -> Row:
     write_text(folder / CONFIG, f"{config}\n")
     before = set(folder.iterdir())
     try:
-        base = None if run.base is None else partial(base_hasher, run.base, store, options)
+        base = None
+        if run.base is not None:
+            base = partial(base_hasher, run.base, store, options)
         return execute(run, folder, options, base)
     except HashbenchError:
         if is_first and set(folder.iterdir()) == before:  # refused before it began: it is no interrupted run

@@ -52,5 +52,7 @@ def held_out(data: RunData) -> tuple[Split, str]:
     if len(database) > N_DATABASE:
         draw = np.random.default_rng([protocol.seed, N_DATABASE])  # other numbers than the split's
         database = np.sort(draw.choice(database, N_DATABASE, replace=False))
-    is_new = not np.isin(queries, ids.train_ids).any()
-    return Split(queries, database, ids.train_ids), log.HELD_OUT_AP if is_new else log.TRAIN_AP
+    measure = log.HELD_OUT_AP
+    if np.isin(queries, ids.train_ids).any():
+        measure = log.TRAIN_AP
+    return Split(queries, database, ids.train_ids), measure

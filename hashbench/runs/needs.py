@@ -46,11 +46,15 @@ class Need:
         """The bytes that it takes here: by its file, or by what its card or its network says; None: nobody says it."""
         if self.kind == "data set":
             card = load_card(self.name)
-            return None if card.embedded else card.n_items * prod(card.item_shape) * card.dtype.itemsize
+            if card.embedded:
+                return None
+            return card.n_items * prod(card.item_shape) * card.dtype.itemsize
         if self.kind == "features":
             dataset, _, name = self.name.partition("/")
             return stored_bytes(load_card(dataset), name)
-        return self.path.stat().st_size if self.path is not None and self.path.is_file() else None
+        if self.path is None or not self.path.is_file():
+            return None
+        return self.path.stat().st_size
 
 
 Check = Callable[[str, str], list[Need]]  # of the names of a data set and of an input
@@ -117,14 +121,18 @@ def require_pytorch(run: Run) -> None:
 
 def _pytorch(_: str, __: str) -> list[Need]:
     is_here = find_spec("torch") is not None
-    return [] if is_here else [Need("package", "torch", "PyTorch", how_to_install("train"), is_here)]
+    if is_here:
+        return []
+    return [Need("package", "torch", "PyTorch", how_to_install("train"), is_here)]
 
 
 def _dataset(name: str, _: str) -> list[Need]:
     card = load_card(name)
     is_here = card.embedded or path_of(card).is_file()
     is_by_hand = not card.embedded and download_steps(card)[0] == "by hand"
-    remedy = f"by hand, as hashbench show {name} says" if is_by_hand else card.how_to_get
+    remedy = card.how_to_get
+    if is_by_hand:
+        remedy = f"by hand, as hashbench show {name} says"
     return [Need("data set", name, f"the data set {name}", remedy, is_here, is_by_hand=is_by_hand)]
 
 
@@ -139,7 +147,8 @@ def _official(_: str, model: str) -> list[Need]:
         from hashbench.models import identify  # which imports PyTorch
 
         is_here = identify(model, weights, weights.path).official
-        what += "" if is_here else f" ({weights.path} has another checksum than the official file)"
+        if not is_here:
+            what += f" ({weights.path} has another checksum than the official file)"
     checksums = {"md5": weights.md5, "sha256": weights.sha256}
     return [
         Need(
@@ -182,7 +191,9 @@ def _features(dataset: str, name: str) -> list[Need]:
     stem, checksum = split_checksum(name)
     if checksum is None:
         model, weights = model_and_weights(name)
-        return [*needs, *_official(dataset, model)] if model in MODELS and weights is None else needs
+        if model in MODELS and weights is None:
+            needs += _official(dataset, model)
+        return needs
     try:
         kept_weights(stem, checksum)
     except HashbenchError:

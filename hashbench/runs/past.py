@@ -19,7 +19,9 @@ R = TypeVar("R", Row, Brief)
 def seconds_of(row: Row | Brief) -> float | None:
     """The seconds to train, encode and score; None of a row that has none."""
     taken = row.seconds
-    return None if taken is None else taken.train + taken.encode + taken.score
+    if taken is None:
+        return None
+    return taken.train + taken.encode + taken.score
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class Past:
         Otherwise of any size, then of any protocol of its data set, then ``on_any_data``; None if there is none.
         """
         name = run.name
-        keys = list(_keys(name.method, name.budget, name.dataset, name.protocol, name.settings))
-        keys = keys if on_any_data else keys[:-1]
+        keys = [*_keys(name.method, name.budget, name.dataset, name.protocol, name.settings)]
+        if not on_any_data:
+            keys = keys[:-1]
         return next((self.medians[key] for key in keys if key in self.medians), None)
 
 

@@ -30,7 +30,7 @@ class Pretrained:
 
 
 def classifier_run(
-    card: Card, protocol: str | None, model: str, given: dict[str, Setting], *, channels: int | None, seed: int
+    card: Card, protocol: str | None, model: str, more: dict[str, Setting], *, channels: int | None, seed: int
 ) -> Run:
     """The run that pretrains ``model``; without a ``protocol`` on the one with most training items, if there is one."""
     from hashbench.training.classifier import require_layers
@@ -43,11 +43,12 @@ def classifier_run(
         if entry.channels is None:
             raise HashbenchError(f"--width: {model} has one width only ({entry.summary})")
         settings["width"] = channels / entry.channels
-    settings |= given
+    settings |= more
     if protocol is None:
         sizes = {name: rule.n_train or 0 for name, rule in card.protocols.items()}
         largest = [name for name, size in sizes.items() if size == max(sizes.values())]
-        protocol = largest[0] if len(largest) == 1 else None
+        if len(largest) == 1:
+            protocol = largest[0]
     run = Run.resolve(card.name, card.protocol_name(protocol), CLASSIFIER, settings, seed=seed)
     assert isinstance(run.settings, TrainingSettings)
     require_layers(run.settings, tuple(card.item_shape))
@@ -57,10 +58,13 @@ def classifier_run(
 def pretrain(run: Run, store: Store, options: Options) -> Pretrained:
     """Trains the classifier unless its row and its weights are here; the row of a clone stays as it is."""
     row = stored_row(run, store)
-    weights = None if row is None else _weights(row, run, store)
+    weights = None
+    if row is not None:
+        weights = _weights(row, run, store)
     if weights is None:
         row = row_of(run, store, options, again=row is not None)
-        weights = _weights(row, run, store) if row.status == "ok" else None
+        if row.status == "ok":
+            weights = _weights(row, run, store)
     assert row is not None, "it is stored, or it was made now"
     return Pretrained(row, weights)
 
@@ -77,6 +81,8 @@ def _weights(row: Row, run: Run, store: Store) -> BackboneFile | None:
     if not saved.is_file():
         return None
     channels = MODELS.get(values["model"]).channels
-    width = "" if channels is None else f"-w{round(values['width'] * channels)}"
+    width = ""
+    if channels is not None:
+        width = f"-w{round(values['width'] * channels)}"
     name = f"{values['model']}{width}-{run.name.dataset}-s{run.name.seed}"
     return weights.read(weights.store(saved.read_bytes(), name))

@@ -61,8 +61,9 @@ def _row(line: Line, store: Store) -> Useless | None:
         return None
     except HashbenchError as error:
         return Useless("damaged", line.path, str(error).removeprefix(f"{line.place}: "), line)
-    is_failed = row.status == "failed" and not store.is_executed(row.run)
-    return Useless("failed", line.path, row.reason or "no reason given", line) if is_failed else None
+    if row.status != "failed" or store.is_executed(row.run):
+        return None
+    return Useless("failed", line.path, row.reason or "no reason given", line)
 
 
 def _folder(folder: Path, lines: Mapping[str, Line], store: Store) -> Useless | None:

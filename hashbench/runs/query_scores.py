@@ -156,7 +156,9 @@ def keep(table: str, runs: Iterable[Run], measures: Iterable[str], store: Store)
         for run, measure in product(runs, measures):
             row = store.find(run.name.dataset, run.name.protocol, str(run.name))
             key = str(run.name), measure
-            scores = None if row is None else _of_row(row, measure, known.get(key), store)
+            scores = None
+            if row is not None:
+                scores = _of_row(row, measure, known.get(key), store)
             if scores is not None:
                 kept[key] = scores
         return _written(path, kept, known)
@@ -174,7 +176,9 @@ def merge(source: Store, into: Store) -> list[Path]:
             known = _read(kept_at)
             scores = dict(known)
             for key, new in _read(path).items():
-                row = None if key in known else _row(key[0], into)
+                row = None
+                if key not in known:
+                    row = _row(key[0], into)
                 if row is not None and new.misfit(row) is None:
                     scores[key] = new
             if _written(kept_at, scores, known):
@@ -214,7 +218,10 @@ def _of_row(row: Row, measure: str, known: Scores | None, store: Store) -> Score
         return None
     if known is not None and known.misfit(row) is None:
         return known
-    values = _of_histogram(row, measure, store) if measure in row.metrics else _of_folder(row, measure, store)
+    if measure in row.metrics:
+        values = _of_histogram(row, measure, store)
+    else:
+        values = _of_folder(row, measure, store)
     if values is None:
         return None
     steps = np.where(np.isnan(values), EMPTY, np.rint(values * STEPS)).astype(np.uint8)
@@ -228,7 +235,9 @@ def _of_histogram(row: Row, metric: str, store: Store) -> NDArray[np.floating] |
     except HashbenchError as error:
         DAMAGE.warning("%s", error)
         return None
-    return None if histogram is None else metrics.evaluate(histogram, Metrics.parse([metric]))[metric]
+    if histogram is None:
+        return None
+    return metrics.evaluate(histogram, Metrics.parse([metric]))[metric]
 
 
 def _of_folder(row: Row, measure: str, store: Store) -> NDArray[np.floating] | None:
@@ -254,7 +263,10 @@ def _written(path: Path, scores: Mapping[Key, Scores], before: Mapping[Key, Scor
     runs_of_blocks: dict[str, list[str]] = defaultdict(list)
     for run, measure in sorted(scores):
         split = scores[run, measure].split
-        runs_of_blocks[split if measure == AP else f"{split} {measure}"].append(run)
+        block = split
+        if measure != AP:
+            block = f"{split} {measure}"
+        runs_of_blocks[block].append(run)
     arrays: dict[str, NDArray[np.generic]] = {}
     for block, runs in sorted(runs_of_blocks.items()):
         values = np.stack([scores[run, _measure_of(block)].steps for run in runs])

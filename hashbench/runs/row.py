@@ -218,9 +218,10 @@ def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
         content = _content_of(text, place)
         with retold(lambda cause: f"{cause}: {REMEDY}", HashbenchError, by=CheckFailed):
             row = parse(Row, content, place)
-    contradictions = chain(
-        _contradictions(row, Path(place).stem if names_protocol else None), _other_digests(row, text)
-    )
+    protocol = None
+    if names_protocol:
+        protocol = Path(place).stem
+    contradictions = chain(_contradictions(row, protocol), _other_digests(row, text))
     if (first := next(chain(contradictions, _out_of_range(row), _faults_of_text(row, text)), fault)) is not None:
         raise CheckFailed(f"{place}: not a row that hashbench wrote: {first}: {REMEDY}")
     return row
@@ -236,8 +237,9 @@ def _unsigned(line: str) -> tuple[str, str | None]:
     if (signature := _SIGNATURE.search(line)) is None:
         return line, "it has no row_sha256 at its end"
     text = f"{line[: signature.start()]}}}"
-    edited = "row_sha256 is not the digest of the row: it was edited after it was written"
-    return text, None if signature[1] == _sha256(text) else edited
+    if signature[1] == _sha256(text):
+        return text, None
+    return text, "row_sha256 is not the digest of the row: it was edited after it was written"
 
 
 def _content_of(text: str, place: str) -> dict[str, Any]:
@@ -365,7 +367,9 @@ def _maximum(name: str) -> float:
     if stem == ACCURACY:
         return 1.0
     is_ours = stem in METRICS and METRICS.provider(stem) is None
-    return METRICS.get(stem).maximum if is_ours else math.inf
+    if is_ours:
+        return METRICS.get(stem).maximum
+    return math.inf
 
 
 def _out_of_order(search: Search, values: Mapping[str, MetricValue]) -> Iterator[str]:

@@ -159,12 +159,13 @@ class Run:
         card = load_card(dataset)
         entry = _entry(method, budget)
         rule = _rule(card, protocol, split_seed)
+        other_seed = split_seed
         if isinstance(protocol, HeldOut):
             on = f"{protocol.of}{HELD_OUT}"
-            other_seed = split_seed
         else:
             on = card.protocol_name(protocol)
-            other_seed = None if rule.seed == card.protocol(on).seed else split_seed
+            if rule.seed == card.protocol(on).seed:
+                other_seed = None
         Metrics.parse(rule.metrics)  # an unknown one is met before hours of training
         names = {"dataset": card.name, "protocol": on, "method": canonical(method)}
         of_base = {key: value for key, value in settings.items() if entry.base is not None and key.startswith(BASE)}
@@ -180,7 +181,9 @@ class Run:
             values = {key: source.value for key, source in sources.items()}
         chosen = _parsed(values, entry, names)
         base = None
-        following = None if entry.base is None else entry.base.settings(chosen)
+        following = None
+        if entry.base is not None:
+            following = entry.base.settings(chosen)
         if entry.base is not None and following is not None:
             base = Run.resolve(
                 card.name,
@@ -244,27 +247,30 @@ class Run:
             return True
         return "asymmetric" in row.searches and row.searches["asymmetric"].keys() >= {*self.metrics}
 
-    def sources(self, given: Mapping[str, Setting], track: str = settings_files.TUNED) -> dict[str, Sourced]:
-        """All settings with their sources, the base's as ``base.KEY``; ``given`` and ``track`` as in ``resolve``."""
-        sources = self._own_sources({key: value for key, value in given.items() if not key.startswith(BASE)}, track)
-        following = None if self.method.base is None else self.method.base.settings(self.settings)
+    def sources(self, settings: Mapping[str, Setting], track: str = settings_files.TUNED) -> dict[str, Sourced]:
+        """All settings with their sources, the base's as ``base.KEY``; ``settings`` and ``track`` as in ``resolve``."""
+        sources = self._own_sources({key: value for key, value in settings.items() if not key.startswith(BASE)}, track)
+        following = None
+        if self.method.base is not None:
+            following = self.method.base.settings(self.settings)
         if following is None or self.base is None:
             return sources
-        of_base = {key.removeprefix(BASE): value for key, value in given.items() if key.startswith(BASE)}
+        of_base = {key.removeprefix(BASE): value for key, value in settings.items() if key.startswith(BASE)}
         as_base = settings_files.track_of_base(sources, self.base.name.method)
         for key, source in self.base._own_sources({**following, **of_base}, as_base).items():
             follows = key in following and key not in of_base
             sources[f"{BASE}{key}"] = Sourced(source.value, "run") if follows else source
         return sources
 
-    def _own_sources(self, given: Mapping[str, Setting], track: str) -> dict[str, Sourced]:
+    def _own_sources(self, settings: Mapping[str, Setting], track: str) -> dict[str, Sourced]:
         if self.name.budget == IMPORTED:
-            return {key: Sourced(value, "command line") for key, value in given.items()}
+            return {key: Sourced(value, "command line") for key, value in settings.items()}
         names = {key: getattr(self.name, key) for key in ("dataset", "method", "budget")}
         names |= {"protocol": self.protocol.stands_for(self.name.protocol), **settings_files.names_of_data(self.card)}
-        known = settings_files.sourced(self.method, names, given, track=track)
+        known = settings_files.sourced(self.method, names, settings, track=track)
         values = self.settings.model_dump().items()
-        return {key: replace(known[key], value=v) if key in known else Sourced(v, "default") for key, v in values}
+        default = Sourced("", "default")
+        return {key: replace(known.get(key, default), value=value) for key, value in values}
 
 
 def _rule(card: Card, protocol: str | HeldOut | None, split_seed: int | None) -> Protocol:
@@ -273,7 +279,9 @@ def _rule(card: Card, protocol: str | HeldOut | None, split_seed: int | None) ->
         return protocol
     name = card.protocol_name(protocol)
     rule = card.protocol(name)
-    return rule if split_seed is None else with_seed(rule, split_seed, f"{card.name} {name}")
+    if split_seed is None:
+        return rule
+    return with_seed(rule, split_seed, f"{card.name} {name}")
 
 
 def _entry(method: str, budget: str | None) -> Method:
@@ -364,11 +372,14 @@ def _identity(
 def _of_config(
     config: Mapping[str, Any], row: Row, identity: dict[str, Setting] | None = None, card: Card | None = None
 ) -> Run:
-    card = load_card(config["dataset"]) if card is None else card
+    if card is None:
+        card = load_card(config["dataset"])
     entry = _entry(config["method"], config["budget"])
     rule = _rule(card, config["protocol"], row.split_seed)
     settings = parse(entry.settings, config["settings"], row.run)
-    base = _of_config(config["base"], row, card=card) if "base" in config else None
+    base = None
+    if "base" in config:
+        base = _of_config(config["base"], row, card=card)
     if identity is None:
         identity = {key: getattr(settings, key) for key in entry.identity}
     named = {key: config[key] for key in ("dataset", "protocol", "method", "data", "budget")}

@@ -175,4 +175,6 @@ def _floats_between(query: Array, items: Array, metric: Metric) -> Array:
         items -= query
         return np.einsum("nd,nd->n", items, items)
     products: Array = -(items @ query)
-    return products / np.linalg.norm(items, axis=1) if metric == "cosine" else products
+    if metric == "cosine":
+        return products / np.linalg.norm(items, axis=1)
+    return products

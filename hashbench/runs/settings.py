@@ -211,7 +211,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def sourced(
-    method: Method, names: Mapping[str, str], given: Mapping[str, Setting], *, track: str = TUNED
+    method: Method, names: Mapping[str, str], settings: Mapping[str, Setting], *, track: str = TUNED
 ) -> dict[str, Sourced]:
     """All hyper-parameters of the run with these ``names``, with their sources.
 
@@ -228,9 +228,9 @@ def sourced(
         tuning = [name for name in recipes() if _tuned(name, names["method"])]
         raise unknown(f"track of {names['method']}", track, [TUNED, PUBLISHED, *tuning])
     of_method = _layers_of_method(names["method"])
-    typed = {key: Sourced(value, "command line") for key, value in given.items()}
-    if "bits" in given:
-        names = {**names, "bits": str(given["bits"])}
+    typed = {key: Sourced(value, "command line") for key, value in settings.items()}
+    if "bits" in settings:
+        names = {**names, "bits": str(settings["bits"])}
     general = {**_matching(of_method, names, without=SETTLED), **typed}
     is_deep = issubclass(method.settings, DeepSettings)
     fields = method.settings.model_fields
@@ -239,7 +239,7 @@ def sourced(
     takes_features = "model" not in fields or ("model" in general and general["model"].value in FORMS)
     is_custom = CUSTOM in names and takes_features
     of_data = dict[str, Sourced]()
-    if is_custom and "features" not in given:
+    if is_custom and "features" not in settings:
         of_data = _features_of_custom_data(names)
         general |= of_data
     if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
@@ -253,13 +253,18 @@ def sourced(
     of_recipe = dict[str, Sourced]()
     if chosen is not None and is_deep:
         of_recipe = _matching(_layers_of_recipe(chosen), known)
-    of_search = _values_tuned(chosen if track == TUNED else track, names["method"])
+    if track != TUNED:
+        chosen = track
+    of_search = _values_tuned(chosen, names["method"])
     return {**settled, **_matching(of_method, known), **of_data, **of_recipe, **of_search, **typed}
 
 
 def names_of_data(card: Card) -> dict[str, str]:
     """The names of a run that its data set decides: the ``kind``, images or features, and whether it is CUSTOM."""
-    return {"kind": card.kind, CUSTOM: "yes"} if card.custom else {"kind": card.kind}
+    names: dict[str, str] = {"kind": card.kind}
+    if card.custom:
+        names[CUSTOM] = "yes"
+    return names
 
 
 def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
@@ -318,9 +323,9 @@ def recipe_of_linear_network(known: Mapping[str, str]) -> str | None:
     return _recipe_for(conditions, {**known, "model": "linear"})
 
 
-def resolve(method: Method, names: Mapping[str, str], given: Mapping[str, Setting]) -> dict[str, Any]:
+def resolve(method: Method, names: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Any]:
     """The values of ``sourced``."""
-    return {key: source.value for key, source in sourced(method, names, given).items()}
+    return {key: source.value for key, source in sourced(method, names, settings).items()}
 
 
 def recipe_in(sources: Mapping[str, Sourced]) -> str | None:
@@ -334,7 +339,9 @@ def track_of_base(sources: Mapping[str, Sourced], method: str) -> str:
     if recipe is None:
         return TUNED
     heads = [parent.heads for parent in _line(recipe, recipes()).values() if parent.heads is not None]
-    return heads[-1] if heads and tuned_in(heads[-1], method) is not None else TUNED
+    if heads and tuned_in(heads[-1], method) is not None:
+        return heads[-1]
+    return TUNED
 
 
 def tuned(method: str) -> dict[str, Tuned]:
@@ -345,7 +352,9 @@ def tuned(method: str) -> dict[str, Tuned]:
 
 def tuned_in(recipe: str, method: str) -> Tuned | None:
     """The settings to which ``method`` is tuned in the ``recipe``, or else in the closest one that it extends."""
-    return _tuned(recipe, method) if recipe in recipes() else None
+    if recipe in recipes():
+        return _tuned(recipe, method)
+    return None
 
 
 def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
@@ -384,7 +393,9 @@ def _values_tuned(recipe: str | None, method: str) -> dict[str, Sourced]:
     if recipe in (None, PUBLISHED):
         return {}
     tuned = _tuned(recipe, method)
-    return {} if tuned is None else _sourced(tuned.parameters, tuned.reason)
+    if tuned is None:
+        return {}
+    return _sourced(tuned.parameters, tuned.reason)
 
 
 def _tuned(recipe: str, method: str) -> Tuned | None:
@@ -400,7 +411,9 @@ def _line(name: str, known: Mapping[str, Recipe], after: tuple[str, ...] = ()) -
     if name not in known or name in after:
         raise HashbenchError(f"{'/'.join(RECIPES)}: {after[-1]}: extends names another recipe, not {name}")
     parent = known[name].extends
-    line = {} if parent is None else _line(parent, known, (*after, name))
+    line = {}
+    if parent is not None:
+        line = _line(parent, known, (*after, name))
     return {**line, name: known[name]}
 
 
@@ -452,7 +465,7 @@ def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, st
         run = " ".join(names[key] for key in (*DATA[:2], "model") if key in names)
         fault = f"{' and '.join(closest)} fit {run} equally: give one of them another condition"
         raise HashbenchError(f"{'/'.join(RECIPES)}: {fault}")
-    return closest[0] if closest else None
+    return next(iter(closest), None)
 
 
 def _recipe(path: Path) -> Recipe:

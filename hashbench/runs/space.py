@@ -37,7 +37,10 @@ class Range(Strict):
         whole = isinstance(self.low, int) and isinstance(self.high, int)
         low = self.low
         high = self.high + whole
-        value = low * (high / low) ** share if self.log else low + (high - low) * share
+        if self.log:
+            value = low * (high / low) ** share
+        else:
+            value = low + (high - low) * share
         value = int(value) if whole else float(f"{value:.{DIGITS}g}")
         return min(max(value, self.low), self.high)  # a rounded value may lie outside
 
@@ -111,7 +114,9 @@ class Choices(Strict):
 
 def _kind(value: Any) -> str:
     """Which of the two a value is read as, so that an error is about one of them."""
-    return "choices" if isinstance(value, Choices) or (isinstance(value, dict) and "choices" in value) else "range"
+    if isinstance(value, Choices) or (isinstance(value, dict) and "choices" in value):
+        return "choices"
+    return "range"
 
 
 Values = Annotated[Annotated[Range, Tag("range")] | Annotated[Choices, Tag("choices")], Discriminator(_kind)]

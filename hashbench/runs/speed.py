@@ -89,7 +89,9 @@ def measure(run: Run, store: Store, options: Options, seconds: float = SECONDS) 
 def _without_steps(run: Run, store: Store) -> str:
     """That the run has no steps, how long past runs like it took, and the command that runs it."""
     seconds = Past.of(store.rows(damaged=lambda _: None)).of_run(run)
-    taken = "no row says how long it takes" if seconds is None else f"past runs like it took {seconds:.1f} s"
+    taken = "no row says how long it takes"
+    if seconds is not None:
+        taken = f"past runs like it took {seconds:.1f} s"
     fault = f"{run.name.method} trains no network, so it has no steps to time"
     return f"{fault}; {taken}: {command_of(run.name, run.name.identity)}"
 
@@ -180,12 +182,12 @@ class _Part(RunData):
 def _part(data: RunData, share: float) -> _Part:
     """The ``share`` of the queries and of the database, evenly spaced, and not too few of either."""
 
-    def some(ids: Ids) -> Ids:
+    def spaced(ids: Ids) -> Ids:
         n = max(ceil(share * len(ids)), min(LEAST, len(ids)))
         return ids[np.linspace(0, len(ids) - 1, n).astype(np.int64)]
 
-    ids = replace(data.ids, query_ids=some(data.ids.query_ids), database_ids=some(data.ids.database_ids))
-    return _Part(**{**vars(data), "ids": ids})
+    ids = replace(data.ids, query_ids=spaced(data.ids.query_ids), database_ids=spaced(data.ids.database_ids))
+    return _Part(**vars(replace(data, ids=ids)))
 
 
 def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, options: Options) -> tuple[float, float]:

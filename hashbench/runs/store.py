@@ -70,7 +70,10 @@ def lines_in(text: str, path: Path) -> list[Line]:
         if blocks.read_block(stored) is not None:
             continue
         start = _NAME.match(stored)
-        line = Line(path, number, f"line {number}" if start is None else start[1], stored, blocks_of_file)
+        name = f"line {number}"
+        if start is not None:
+            name = start[1]
+        line = Line(path, number, name, stored, blocks_of_file)
         lines_of_run = lines_by_run.setdefault(line.name, [])
         if any(line.text == known.text for known in lines_of_run):  # two branches in git may have added the same row
             continue
@@ -148,8 +151,10 @@ class Store:
         """Holds the lock of a run's folder: others wait for its row with a note, or raise where ``wait`` is false."""
         folder = self.run_folder(run)
         busy = f"{folder}: {holder_in(folder / HOLDER)} works in this folder"
-        waiting = f"note: {busy}: waiting until it has ended"
-        with locked(folder / LOCK, wait=wait, busy=waiting if wait else f"{busy}: wait for it"):
+        text = f"{busy}: wait for it"
+        if wait:
+            text = f"note: {busy}: waiting until it has ended"
+        with locked(folder / LOCK, wait=wait, busy=text):
             remove_parts(folder)
             write_holder(folder / HOLDER)
             yield
@@ -203,7 +208,9 @@ class Store:
         with self.changing(path) as lines:
             for before in [line for line in lines if line.name == row.run]:
                 stored = before.row()
-                searches = {search: {**row.searches.get(search, {}), **own} for search, own in stored.searches.items()}
+                searches = {
+                    search: {**row.searches.get(search, {}), **values} for search, values in stored.searches.items()
+                }
                 searches = {**row.searches, **searches}
                 if stored.status == "ok" and searches == stored.searches:
                     advice = f"the row of {row.run} is written once: remove the line to measure it again"
@@ -266,7 +273,8 @@ class Store:
         from hashbench.histogram import Histogram
 
         path = self.run_folder(row.run) / "histogram.npz"
-        path = path if path.is_file() else self.evidence(row).get(path.name, path)
+        if not path.is_file():
+            path = self.evidence(row).get(path.name, path)
         if not path.is_file():
             return None
         with retold(str, HashbenchError, by=CheckFailed):
@@ -284,4 +292,6 @@ class Store:
         if not path.is_file():
             return None
         arrays = arrays_in(path)
-        return arrays["query_labels"]().whole().astype("int64") if "query_labels" in arrays else None
+        if "query_labels" not in arrays:
+            return None
+        return arrays["query_labels"]().whole().astype("int64")

@@ -86,7 +86,9 @@ def preference(activations: NDArray[np.floating]) -> Ints:
 def _finite(activations: NDArray[np.floating]) -> NDArray[np.floating]:
     if not np.isfinite(activations).all():
         raise HashbenchError("activations: not finite (NaN or inf): finite ones are expected")
-    return activations if activations.dtype.kind == "f" else activations.astype(np.float64)
+    if activations.dtype.kind == "f":
+        return activations
+    return activations.astype(np.float64)
 
 
 def _largest(block: NDArray[np.floating], k: int) -> NDArray[np.intp]:
@@ -119,7 +121,9 @@ def read_codes(path: Path, k: int | None) -> SparseCodes:
     values = buckets.whole()
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)  # MATLAB writes doubles; SparseCodes refuses numbers that are not whole
-    return SparseCodes(np.sort(whole if np.array_equal(whole, values) else values, axis=1), d)
+    if np.array_equal(whole, values):
+        values = whole
+    return SparseCodes(np.sort(values, axis=1), d)
 
 
 def read_matrix(path: Path, name: str) -> NDArray[np.floating]:
@@ -132,7 +136,8 @@ def _stored_matrix(path: Path, arrays: Arrays, name: str) -> StoredArray:
     if name not in arrays and (len(arrays) != 1 or {ACTIVATIONS, EMBEDDINGS, BUCKETS} & arrays.keys()):
         held = ", ".join(sorted(map(ascii, arrays))[:12]) or "nothing"
         raise HashbenchError(f"{path}: {name!r} is expected; it holds {held}")
-    stored = (arrays[name] if name in arrays else next(iter(arrays.values())))()
+    open_array = arrays.get(name) or next(iter(arrays.values()))
+    stored = open_array()
     if len(stored.shape) != 2 or 0 in stored.shape or stored.dtype.kind not in "buif":
         raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: numbers [n, m] are expected")
     return stored

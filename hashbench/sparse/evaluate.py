@@ -32,13 +32,17 @@ def evaluate(
     if itself and n != n_queries:
         raise HashbenchError(f"{n_queries} queries, {n} items: items that search each other are as many")
     if (n_items := n - itself) < 1:
-        raise HashbenchError(f"{n} items: nothing is there to be found{' besides the query itself' if itself else ''}")
+        addition = " besides the query itself" if itself else ""
+        raise HashbenchError(f"{n} items: nothing is there to be found{addition}")
     shape = from_labels(query_labels, labels).shape
     if shape != (n_queries, n):
         labelled = f"labels of {shape[0]} queries and {shape[1]} items"
         raise HashbenchError(f"{labelled}, embeddings of {n_queries} and {n}: rows must match")
-    buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1) if codes is None else codes  # all items in one
-    activations = np.zeros((n_queries, 1)) if codes is None else query_activations
+    buckets = codes
+    activations = query_activations
+    if buckets is None:
+        buckets = SparseCodes(np.zeros((n, 1), np.int32), d=1)  # all items in one
+        activations = np.zeros((n_queries, 1))
     if activations is None or activations.shape != (n_queries, buckets.d):
         shape_text = "none" if activations is None else f"of shape {activations.shape}"
         raise HashbenchError(f"query activations {shape_text}: [{n_queries}, {buckets.d}] is expected")
@@ -59,14 +63,15 @@ def evaluate(
             for part, again in zip(wide, nearest(min(cutoff, n_items), further), strict=True):
                 part[further] = again
         reranked[cutoff] = Reranked(_relevant(wide.ids, labels, query_labels), wide.n_candidates.copy())
-    return Retrieval(n_items, dict(sorted(reranked.items())), None if codes is None else contingency(codes, labels))
+    classes = None if codes is None else contingency(codes, labels)
+    return Retrieval(n_items, dict(sorted(reranked.items())), classes)
 
 
 def _relevant(ids: NDArray[np.int64], labels: Labels, query_labels: Labels) -> NDArray[np.bool_]:
-    def shared(found: Labels) -> NDArray[np.bool_]:
+    def shared(nearest: Labels) -> NDArray[np.bool_]:
         if labels.ndim == 1:
-            return (query_labels == found) & (query_labels >= 0)
-        return ((query_labels != 0) & (found != 0)).any(axis=1)
+            return (query_labels == nearest) & (query_labels >= 0)
+        return ((query_labels != 0) & (nearest != 0)).any(axis=1)
 
     # one rank at a time: [q, K, labels] of multi-hot labels would be large
     return np.stack([shared(labels[at_rank]) for at_rank in ids.T], axis=1)

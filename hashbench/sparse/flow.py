@@ -57,7 +57,9 @@ def optimum(
     n_classes, d = means.shape
     prices = np.broadcast_to(prices, d)
     least = -(-n_classes * k // d)  # arcs a bucket: with fewer, not all flow arrives
-    arcs = np.full(d, min(n_classes, max(least, 2 * least if start is None else start)))
+    if start is None:
+        start = 2 * least
+    arcs = np.full(d, min(n_classes, max(least, start)))
     n_solves = 0
     while True:  # at most d + 1 times, because each time except the last one gives a bucket all its arcs
         n_solves += 1
@@ -94,7 +96,9 @@ def _solve(means: Floats, k: int, prices: Floats, arcs: Ints) -> tuple[Bools, fl
     whole_price = _whole(price, exponent)[1]
     codes = _min_cost_flow(-whole_gain, whole_price, bucket, k)
     step, whole_step = _whole(2 * prices, exponent)
-    error = float(np.abs(gain - whole_gain).max()) + (0.0 if np.array_equal(step, whole_step) else 0.5)
+    error = float(np.abs(gain - whole_gain).max())
+    if not np.array_equal(step, whole_step):
+        error += 0.5
     return codes, float(np.ldexp(2 * flow * error, -exponent))
 
 

@@ -90,8 +90,10 @@ class SparseHasher(ABC):
 
     def export_items(self, rows: ItemRows, names: Sequence[str], path: Path) -> None:
         """Writes the input of ``hashbench index`` for the user's own items, their ``names`` and, if any, ``labels``."""
-        labels = {} if rows.labels is None else {"labels": rows.labels}
-        self._export(rows, path, {"names": np.array(names), **labels})
+        more = {"names": np.array(names)}
+        if rows.labels is not None:
+            more["labels"] = rows.labels
+        self._export(rows, path, more)
 
     def _export(self, rows: ItemRows, path: Path, more: dict[str, Any]) -> None:
         with progress_bar("encode", "item", (2 if self.k else 1) * len(rows)) as bar:
@@ -144,7 +146,9 @@ class SearchedSet(NamedTuple):
     @property
     def query_codes(self) -> SparseCodes | None:
         """The codes of the queries; None without buckets."""
-        return None if self.codes is None or self.activations is None else top_k(self.activations, self.codes.k)
+        if self.codes is None or self.activations is None:
+            return None
+        return top_k(self.activations, self.codes.k)
 
     def counts(self, *, progress: bool) -> dict[str, Counts]:
         """The retrieval; with buckets also the histogram of the codes as Hamming codes, to compare with other codes."""
@@ -158,8 +162,9 @@ class SearchedSet(NamedTuple):
             return {"retrieval": retrieval}
         relevance = from_labels(self.query_labels, self.labels)
         counted = histogram.count(as_hamming(query_codes), as_hamming(self.codes), relevance)
-        without_itself = histogram.without_itself(counted, relevance) if self.itself else counted
-        return {"retrieval": retrieval, "histogram": without_itself}
+        if self.itself:
+            counted = histogram.without_itself(counted, relevance)
+        return {"retrieval": retrieval, "histogram": counted}
 
 
 @dataclass(frozen=True, eq=False)

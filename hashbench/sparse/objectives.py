@@ -22,7 +22,9 @@ class _InRounds(RowObjective):
     def __init__(self, labels: Tensor, base: Base, *, margin: float, l2: float) -> None:
         super().__init__()
         if labels.ndim != 1 or labels.is_floating_point() or not bool((labels >= 0).all()):
-            fault = "these items have several labels" if labels.ndim != 1 else "some items have no class"
+            fault = "some items have no class"
+            if labels.ndim != 1:
+                fault = "these items have several labels"
             raise HashbenchError(f"{base} compares examples by class, one each, and {fault}")
         self.base = base
         self.margin = margin
@@ -93,7 +95,10 @@ class HashObjective(_InRounds):
     def buckets(self, activations: Tensor, n_classes: int) -> Tensor:
         """The set bits of the code of each class in the batch, int64[n_c, k], in the order of the first round."""
         of_items = activations.detach()
-        of_items = metric_learning.unit_norm(of_items) if self.base == "triplet" else of_items.double()
+        if self.base == "triplet":
+            of_items = metric_learning.unit_norm(of_items)
+        else:
+            of_items = of_items.double()
         means = of_items.reshape(-1, n_classes, of_items.shape[1]).mean(0)
         codes = assign(means.cpu().numpy(), self.k, self.lam)
         return torch.from_numpy(np.nonzero(codes)[1]).view(n_classes, self.k).to(activations.device)

@@ -134,7 +134,9 @@ def _checked(
         raise HashbenchError(f"embeddings of shape {embeddings.shape}, {n_queries} queries: {expected}")
     if activations.ndim != 2 or activations.shape[1] != sizes.d:
         raise HashbenchError(f"activations of shape {activations.shape}: the index has {sizes.d} buckets")
-    excluded = np.full(n_queries, -1) if exclude is None else np.asarray(exclude)
+    excluded = np.full(n_queries, -1)
+    if exclude is not None:
+        excluded = np.asarray(exclude)
     most = sizes.n_items - int((excluded >= 0).any())
     if excluded.shape != (n_queries,) or excluded.dtype.kind not in "ui" or (excluded >= sizes.n_items).any():
         raise HashbenchError(f"exclude: an item of 0 .. {sizes.n_items - 1} for each of {n_queries} queries, or -1")
@@ -230,7 +232,10 @@ def _search_bucket(
         ids = index.ids[tile]
         rows = searching.embeddings
         is_few = len(pairs) <= FEW_QUERIES
-        product = np.ascontiguousarray((items @ rows.T).T) if is_few else rows @ items.T  # <query, item> [q, n]
+        if is_few:  # <query, item> [q, n]
+            product = np.ascontiguousarray((items @ rows.T).T)
+        else:
+            product = rows @ items.T
         keep_nearest(product, norms, items, ids, rows, searching.norms, slack, searching.exclude, best, best_id)
     all_best[pairs] = best
     all_best_id[pairs] = best_id

@@ -68,8 +68,12 @@ class Batches:
         self.n_views = n_views
         self.spare = spare
         self.has_copies = data.copies is not None
-        items = torch.from_numpy(data.items if data.copies is None else data.copies)
-        self.items = items.to(device) if fits_beside_training(items.nbytes, device) else items
+        items = data.items
+        if data.copies is not None:
+            items = data.copies
+        self.items = torch.from_numpy(items)
+        if fits_beside_training(items.nbytes, device):
+            self.items = self.items.to(device)
 
     def epoch(self, epoch: int, examples: Sequence[Tensor]) -> Iterator[Batch]:
         """The batches of the ``examples`` int64[M] of each step; what is drawn depends on seed and epoch only.
@@ -88,11 +92,14 @@ class Batches:
         moves_there = _moves_at_once(moves, self.device)
         copies_there = _at_once(copies, self.device)
         of_dropout = _generator(self.seed, "feature_dropout", epoch)
-        are_there = self.items.device.type == self.device.type
+        rows_of_items = rows_there
+        if self.items.device.type != self.device.type:
+            rows_of_items = examples
+            copies_there = copies
         for at, rows in enumerate(rows_there):
-            index = [(rows if are_there else examples[at]).repeat(self.n_views)]
+            index = [rows_of_items[at].repeat(self.n_views)]
             if self.has_copies:
-                index.insert(0, copies_there[at] if are_there else copies[at])
+                index.insert(0, copies_there[at])
             items = self.items[tuple(index)].to(self.device)
             if self.settings.feature_dropout:
                 items = items * self._kept(items.shape, of_dropout)

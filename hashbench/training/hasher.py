@@ -61,9 +61,11 @@ class DeepHasher(BinaryHasher, nn.Module):
         images = settings.input_images
         self.normalised = _normalisation(settings.model, settings.normalise, item_shape, value_max, images)
         shape = channels_first_shape(item_shape)
+        if isinstance(self.normalised, Prepared):
+            shape = self.normalised.shape
         self.encoder = encoder(
             MODELS.get(settings.model),
-            self.normalised.shape if isinstance(self.normalised, Prepared) else shape,
+            shape,
             settings.outputs,
             settings.hash_init,
             initial=settings.hash_layer_init,
@@ -116,11 +118,11 @@ class DeepHasher(BinaryHasher, nn.Module):
         if not isinstance(base, DeepHasher):
             raise HashbenchError(f"base: a {type(base).__name__}; a trained network is expected")
         wanted = {**asdict(self.layout), "input_images": self.settings.input_images}
-        given = {**asdict(base.layout), "input_images": base.settings.input_images}
+        there = {**asdict(base.layout), "input_images": base.settings.input_images}
         for key, value in wanted.items():
-            if given[key] != value:
+            if there[key] != value:
                 name = key.replace("item_", "item ")
-                raise HashbenchError(f"base: its {name} is {given[key]}, this run's {value}: both must be the same")
+                raise HashbenchError(f"base: its {name} is {there[key]}, this run's {value}: both must be the same")
         self.normalised.load_state_dict(base.normalised.state_dict())
         self.backbone.load_state_dict(base.backbone.state_dict())
 
@@ -134,7 +136,9 @@ class DeepHasher(BinaryHasher, nn.Module):
     @property
     def spare(self) -> tuple[int, int] | None:
         """The rows and columns of a stored image that its input leaves out; None if the input is the whole image."""
-        return self.normalised.spare if isinstance(self.normalised, Prepared) else None
+        if isinstance(self.normalised, Prepared):
+            return self.normalised.spare
+        return None
 
     @property
     def has_head(self) -> bool:
@@ -163,7 +167,9 @@ class DeepHasher(BinaryHasher, nn.Module):
             raise HashbenchError(f"items of shape {items.shape[1:]}, the hasher takes {self.item_shape}")
         self.eval()
         device = self.normalised.mean.device
-        step = PREPARED_BATCH if isinstance(self.normalised, Prepared) else ENCODE_BATCH
+        step = ENCODE_BATCH
+        if isinstance(self.normalised, Prepared):
+            step = PREPARED_BATCH
         # by default cuDNN computes float32 in TF32; activations near 0 would then have other signs than on the CPU
         exactly = torch.backends.cudnn.flags(enabled=True, allow_tf32=False)
         blocks = []
@@ -219,20 +225,22 @@ class DeepHasher(BinaryHasher, nn.Module):
 
 
 def pretrained_backbone(
-    own: BackboneFile, model: str, item_shape: tuple[int, ...], value_max: float
+    file: BackboneFile, model: str, item_shape: tuple[int, ...], value_max: float
 ) -> tuple[nn.Module, nn.Module, int]:
-    """The normalisation, the backbone of ``model`` and its number of features, with the weights in the file ``own``."""
-    layout = replace(own.layout, model=model, item_shape=item_shape, value_max=value_max)
-    own.require(layout)
+    """The normalisation, the backbone of ``model`` and its number of features, with the weights in the ``file``."""
+    layout = replace(file.layout, model=model, item_shape=item_shape, value_max=value_max)
+    file.require(layout)
     normalised = _normalisation(model, layout.normalise, item_shape, value_max)
     backbone, width = MODELS.get(model).build(channels_first_shape(item_shape), layout.width)
-    own.fill(layout, backbone, normalised)
+    file.fill(layout, backbone, normalised)
     return normalised, backbone, width
 
 
 def channels_first_shape(item_shape: tuple[int, ...]) -> tuple[int, ...]:
     """(channels, height, width) of images (height, width, channels); (d,) of features as it is."""
-    return (item_shape[2], item_shape[0], item_shape[1]) if len(item_shape) == 3 else item_shape
+    if len(item_shape) == 3:
+        return item_shape[2], item_shape[0], item_shape[1]
+    return item_shape
 
 
 def _normalisation(

@@ -105,7 +105,9 @@ def _mean(blocks: Iterable[Tensor]) -> Tensor:
 
 def channels_first(values: Tensor) -> Tensor:
     """Images [n, H, W, C] as [n, C, H, W], in memory still channels last; features [n, d] as they are."""
-    return values.permute(0, 3, 1, 2) if values.ndim == 4 else values
+    if values.ndim == 4:
+        return values.permute(0, 3, 1, 2)
+    return values
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,9 @@ def draw_augmentation(
     """
     n_draws = -(-n // sharing)
     offset = None
-    flip = torch.rand(n_draws, generator=generator) < 0.5 if how != "none" else None
+    flip = None
+    if how != "none":
+        flip = torch.rand(n_draws, generator=generator) < 0.5
     if how == "crop_flip" and spare is None:
         offset = torch.randint(0, 2 * PAD + 1, (2, n_draws), generator=generator)
     elif how == "crop_flip" and spare is not None:

@@ -44,7 +44,10 @@ def _in_order(module: nn.Module) -> list[nn.Module]:
 
 
 def _by(operation: Callable[..., Any], values: Tensor | float) -> Step:
-    array = values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values, np.float32)
+    if isinstance(values, Tensor):
+        array = values.detach().cpu().numpy()
+    else:
+        array = np.asarray(values, np.float32)
     return Step(operation, {"by": array})
 
 

@@ -36,7 +36,9 @@ class Log:
         lines = read(folder) if epochs_done else []
         kept = [line for line in lines if line["epoch"] < epochs_done]
         write_text(folder / FILE, "".join(json.dumps(line) + "\n" for line in kept))
-        self._tracker = None if track is None else TRACKERS[track](folder, config or {}, epochs_done)
+        self._tracker = None
+        if track is not None:
+            self._tracker = TRACKERS[track](folder, config or {}, epochs_done)
 
     def write(self, **values: float) -> None:
         """Adds the line of an epoch; ``values`` must hold ``epoch``."""
@@ -101,7 +103,9 @@ def draw(folder: Path) -> None:
     figure = Figure(figsize=(6.4, 1.2 + 1.6 * len(names)), layout="constrained")
     for axes, name in zip(figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0], names, strict=True):
         there = [line for line in lines if name in line]
-        marker = "o" if len(there) < max(3, len(lines)) else ""  # a curve of one point is invisible without a marker
+        marker = ""  # a curve of one point is invisible without a marker
+        if len(there) < max(3, len(lines)):
+            marker = "o"
         axes.plot([line["epoch"] + 1 for line in there], [line[name] for line in there], marker=marker, markersize=4)
         axes.set_ylabel(TITLES[name])
         axes.grid(visible=True, alpha=0.3)

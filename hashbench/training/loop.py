@@ -87,7 +87,9 @@ class Trainer:
         self.sampler = sampler(settings, torch.from_numpy(data.labels), data.seed)
         self.hasher = DeepHasher(settings, tuple(data.items.shape[1:]), data.value_max)
         self.hasher.start(torch.from_numpy(data.items), data.weights, data.base)
-        beginning = [data.base.checksum()] if isinstance(data.base, DeepHasher) else []
+        beginning = []
+        if isinstance(data.base, DeepHasher):
+            beginning = [data.base.checksum()]
         self.config = digest([settings.model_dump(exclude_defaults=True), data.seed, *arithmetic, *beginning])
         self.hasher.to(self.device)
         self.objective.to(self.device)
@@ -132,8 +134,10 @@ class Trainer:
             self.saved_at = time.monotonic()
 
     def _parts(self) -> dict[str, Any]:
-        memory = {"objective": self.objective} if self.objective.state_dict() else {}
-        return {"hasher": self.hasher, "optimiser": self.optimiser, **memory}
+        parts: dict[str, Any] = {"hasher": self.hasher, "optimiser": self.optimiser}
+        if self.objective.state_dict():
+            parts["objective"] = self.objective
+        return parts
 
     def epoch(self, epoch: int, bar: Any) -> dict[str, float]:
         """Trains one epoch and returns its values for the log: mean loss, learning rate, seconds, ..."""
@@ -182,7 +186,9 @@ class Trainer:
             return {}
 
     def _failure(self, what: str) -> TrainingFailed:
-        kept = "; the last good checkpoint is kept" if (self.data.folder / checkpoint.FILE).exists() else ""
+        kept = ""
+        if (self.data.folder / checkpoint.FILE).exists():
+            kept = "; the last good checkpoint is kept"
         return TrainingFailed(f"{self.method}: {what}{kept}")
 
     def finish(self) -> None:
@@ -280,7 +286,9 @@ class Trainer:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
             activations = self.hasher.encoder(inputs)
         activations = activations.float()
-        return torch.tanh(batch.tanh_scale * activations) if self.settings.relaxation == "tanh" else activations
+        if self.settings.relaxation == "tanh":
+            return torch.tanh(batch.tanh_scale * activations)
+        return activations
 
     def _loss(self, codes: Tensor, batch: Batch, generator: torch.Generator) -> Tensor:
         if isinstance(self.objective, ItemObjective):

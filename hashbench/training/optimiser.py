@@ -25,7 +25,9 @@ def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module |
     """
     backbone, *hash_layers = encoder.children()
     decay = settings.weight_decay
-    hash_decay = decay if settings.hash_weight_decay is None else settings.hash_weight_decay
+    hash_decay = settings.hash_weight_decay
+    if hash_decay is None:
+        hash_decay = decay
     groups: list[dict[str, Any]] = []
     parts = [
         (backbone, settings.backbone_lr, settings.bias_lr, decay),
@@ -37,12 +39,16 @@ def build(settings: TrainingSettings, encoder: nn.Module, objective: nn.Module |
         named = list(module.named_parameters())
         weights = [values for name, values in named if name.rpartition(".")[2] != "bias"]
         biases = [values for name, values in named if name.rpartition(".")[2] == "bias"]
-        bias_decay = weight_decay if settings.decay_biases else 0.0
+        bias_decay = 0.0
+        if settings.decay_biases:
+            bias_decay = weight_decay
         groups.append({"params": weights, "lr_multiplier": rate, "weight_decay": weight_decay})
         groups.append({"params": biases, "lr_multiplier": rate * bias_rate, "weight_decay": bias_decay})
     trained = [group for group in groups if group["params"]]
     # one kernel for a group of weights, where a GPU has them; a CPU sums in the order of the stored rows
-    fused = True if all(weight.is_cuda for group in trained for weight in group["params"]) else None
+    fused = None
+    if all(weight.is_cuda for group in trained for weight in group["params"]):
+        fused = True
     if settings.optimiser == "adam":
         return torch.optim.Adam(trained, lr=settings.lr, fused=fused)
     return torch.optim.SGD(trained, lr=settings.lr, momentum=settings.momentum, nesterov=settings.nesterov, fused=fused)
@@ -70,7 +76,9 @@ def learning_rate(settings: TrainingSettings, epoch: int, step: int = 0, n_steps
         return one_cycle(settings.lr, step, n_steps)
     now = epoch if settings.lr_unit == "epoch" else step
     every = settings.lr_decay_every
-    return settings.lr * settings.lr_decay ** (now // every) if every else settings.lr
+    if not every:
+        return settings.lr
+    return settings.lr * settings.lr_decay ** (now // every)
 
 
 def one_cycle(peak: float, step: int, n_steps: int) -> float:

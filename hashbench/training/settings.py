@@ -194,4 +194,6 @@ class PulseSettings(DeepSettings):
         if self.n_bins:
             return self.n_bins
         is_halved = self.bin_rule == "half" or (self.bin_rule == "released" and self.bits >= 32)
-        return max(1, self.bits // 2) if is_halved else self.bits
+        if is_halved:
+            return max(1, self.bits // 2)
+        return self.bits

@@ -66,13 +66,15 @@ class BackboneFile:
 
     def require(self, wanted: Layout) -> None:
         """Raises HashbenchError, with the first difference, unless the file has the layout ``wanted``."""
-        found = asdict(self.layout)
+        layout = asdict(self.layout)
         for key, value in asdict(wanted).items():
-            if found[key] != value:
-                remedy = f": --set width={found[key]:g}" if key == "width" else ""
-                own = _text(found[key])
+            if layout[key] != value:
+                remedy = ""
+                if key == "width":
+                    remedy = f": --set width={layout[key]:g}"
+                here = _text(layout[key])
                 needed = _text(value)
-                raise HashbenchError(f"{self.path}: its {key.replace('_', ' ')} is {own}, this run's {needed}{remedy}")
+                raise HashbenchError(f"{self.path}: its {key.replace('_', ' ')} is {here}, this run's {needed}{remedy}")
 
 
 def _text(value: Any) -> str:
@@ -110,24 +112,29 @@ def read(path: Path) -> BackboneFile:
             size = int.from_bytes(file.read(8), "little")
             header = json_object(file.read(min(size, _MOST_HEADER)).decode())
         kept = json_object(header["__metadata__"][KEY])
-        layout = Layout(**{**kept, "item_shape": tuple(kept["item_shape"])})
+        kept["item_shape"] = tuple(kept["item_shape"])
+        layout = Layout(**kept)
     return BackboneFile(path, layout)
 
 
-def find(given: str) -> BackboneFile:
-    """The weights that ``given`` names: a path, the beginning of a stored file's name, or sha256:..."""
+def find(name: str) -> BackboneFile:
+    """The weights that ``name`` names: a path, the beginning of a stored file's name, or sha256:..."""
     stored: dict[str, Path] = {}
     for path in paths.weight_files(f"*-{'[0-9a-f]' * N_SHOWN}{SUFFIX}"):
         stored.setdefault(path.stem, path)
-    if given.startswith(SHA256):
-        return _of_checksum(given.removeprefix(SHA256), stored)
-    if Path(given).is_file() or "/" in given or given.endswith(SUFFIX):
-        return read(Path(given))
-    stems = [given] if given in stored else [stem for stem in stored if stem.startswith(given)]
+    if name.startswith(SHA256):
+        return _of_checksum(name.removeprefix(SHA256), stored)
+    if Path(name).is_file() or "/" in name or name.endswith(SUFFIX):
+        return read(Path(name))
+    stems = [stem for stem in stored if stem.startswith(name)]
+    if name in stored:
+        stems = [name]
     if len(stems) != 1:
         there = ", ".join(stems or stored) or "none"
-        what = f"{len(stems)} weights files begin with this name" if stems else "no such weights"
-        raise HashbenchError(f"--weights {given}: {what} in {paths.weights()}: {there}")
+        what = "no such weights"
+        if stems:
+            what = f"{len(stems)} weights files begin with this name"
+        raise HashbenchError(f"--weights {name}: {what} in {paths.weights()}: {there}")
     return read(stored[stems[0]])
 
 
@@ -147,17 +154,17 @@ def has_backbone(model: str) -> bool:
     return MODELS.get(model).pretrained is None
 
 
-def weights_settings(model: str, given: str) -> tuple[dict[str, Setting], str | None]:
+def weights_settings(model: str, name: str) -> tuple[dict[str, Setting], str | None]:
     """The settings that ``--weights`` decides, ``weights`` and of a pretrained file ``width``; and the file or None."""
-    if given == RANDOM_WEIGHTS:
+    if name == RANDOM_WEIGHTS:
         pretrained_model(model)
         return {"weights": RANDOM_WEIGHTS}, None
     if has_backbone(model):
-        pretrained = find(given)
+        pretrained = find(name)
         settings: dict[str, Setting] = {"weights": f"{SHA256}{pretrained.sha256}", "width": pretrained.layout.width}
         return settings, str(pretrained.path)
-    file = identify(model, pretrained_model(model).weights, Path(given))
-    return {"weights": _setting_of(file.sha256, official=file.official)}, given
+    file = identify(model, pretrained_model(model).weights, Path(name))
+    return {"weights": _setting_of(file.sha256, official=file.official)}, name
 
 
 def own_file(weights: str, file: str | None) -> BackboneFile:

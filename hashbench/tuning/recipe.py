@@ -34,7 +34,9 @@ def require_use(recipe: str, run: Run) -> None:
     """Raises HashbenchError if ``run`` has another form of hash functions than the runs that ``recipe`` is for."""
     model = recipes()[recipe].when.model
     settings = run.settings
-    form = settings.model if isinstance(settings, DeepSettings) else getattr(settings, FORM, "linear")
+    form = getattr(settings, FORM, "linear")
+    if isinstance(settings, DeepSettings):
+        form = settings.model
     if form != model:
         raise HashbenchError(
             f"recipe {recipe} is for {model} networks or hash functions, and {run.name.method} has {form} ones"
@@ -76,7 +78,9 @@ def _with_choice(name: str, lines: list[str], choice: Choice, search: str) -> li
 
 def _key(line: str) -> str | None:
     """The key that a line gives a value; None for an empty line and a comment."""
-    return None if EMPTY.fullmatch(line) else line.partition("=")[0].strip()
+    if EMPTY.fullmatch(line):
+        return None
+    return line.partition("=")[0].strip()
 
 
 def _inherited(tuned: Tuned | None, choice: Choice) -> list[str]:

@@ -154,10 +154,11 @@ def missing_runs(search: Search, budget: Budget, *, retry: bool = False) -> list
     runs = list(dict.fromkeys(trial.run for trial, _ in todo))
     n_all = n_needed(search.question, budget.methods, budget.trials, budget.repeats)
     n_done = n_ended(search, budget.methods, budget.trials, budget.repeats, retry=retry)
-    equal = f"; the next {len(todo)} are {len(runs)} runs: trials of equal settings are one"
+    equal = ""
+    if len(runs) < len(todo):
+        equal = f"; the next {len(todo)} are {len(runs)} runs: trials of equal settings are one"
     note(
-        f"{n_all} runs of {len(budget.methods)} x {budget.trials} trials, {n_done} done, {n_all - n_done} to do"
-        f"{equal if len(runs) < len(todo) else ''}"
+        f"{n_all} runs of {len(budget.methods)} x {budget.trials} trials, {n_done} done, {n_all - n_done} to do{equal}"
     )
     return runs
 

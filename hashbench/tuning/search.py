@@ -99,13 +99,13 @@ class Question(Strict):
 
     def given(self, method: str, dataset: str | None = None) -> dict[str, Setting]:
         """The ``settings`` that the method has; of a shallow one the form of its hash functions is the model."""
-        given = dict(self.settings)
-        if "model" in given:
-            given.setdefault(FORM, given["model"])
+        settings = dict(self.settings)
+        if "model" in settings:
+            settings.setdefault(FORM, settings["model"])
         if dataset in self.fewer_bits:
-            given["bits"] = self.fewer_bits[dataset]
+            settings["bits"] = self.fewer_bits[dataset]
         fields = METHODS.get(method).settings.model_fields
-        return {key: value for key, value in given.items() if key in fields}
+        return {key: value for key, value in settings.items() if key in fields}
 
     def run(self, method: str, searched: Mapping[str, Setting], dataset: str, study: int) -> Run:
         """The run that a trial is: ``study`` is its seed, and decides which queries are held out."""
@@ -193,11 +193,14 @@ class Trial(Strict):
     def ended(self, row: Row | None, error: str | None, metric: str = METRIC) -> "Trial":
         """The trial with its result: the ``metric`` in the ``row`` of its run, or the ``error`` that the run raised."""
         if row is None or row.status == "failed":
-            return self._with(reason=error or (row.reason if row else None) or "it ended without a result")
+            reason = row.reason if row else None
+            return self._with(reason=error or reason or "it ended without a result")
         score = row.searches[METHODS.get(self.method).main_search][metric].mean
         if score is None:
             return self._with(reason="no query has a relevant item in the database")
-        seconds = None if row.seconds is None else round(sum(row.seconds.model_dump().values()), 2)
+        seconds = None
+        if row.seconds is not None:
+            seconds = round(sum(row.seconds.model_dump().values()), 2)
         return self._with(
             **{"ap" if metric == METRIC else "value": score},
             histogram=row.artefacts.get("histogram"),
@@ -300,7 +303,9 @@ def path_of(name: str) -> Path:
     """The file of the search called ``name``: JSON lines, or, where it was packed by xz, the packed ones."""
     plain = paths.results() / FOLDER / f"{name}.jsonl"
     packed = plain.with_name(f"{plain.name}.xz")
-    return packed if packed.is_file() and not plain.is_file() else plain
+    if packed.is_file() and not plain.is_file():
+        return packed
+    return plain
 
 
 def names() -> list[str]:

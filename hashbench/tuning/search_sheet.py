@@ -48,7 +48,9 @@ def sheet_of(search: Search) -> Sheet:
     if on_each := [row for choice in chosen for row in _rows_on_each_dataset(search, choice)]:
         first, *others = ON_EACH
         grids.append(Grid(on_each, ["method", "data set", f"{question.metric_title} {first}", *others]))
-        of_study = " The values are those of the first study." if question.is_two_stage else ""
+        of_study = ""
+        if question.is_two_stage:
+            of_study = " The values are those of the first study."
         too_high = f"so its {question.metric_title} is a little too high"
         again.append(f"A best trial is the best of many on the same queries, {too_high}.{of_study}")
     return Sheet(
@@ -71,7 +73,10 @@ def _cells(choice: Choice) -> Iterator[Cell]:
         yield from ("failed", "", f"none of {choice.n_trials}")
     yield Number(choice.n_failed, "d", after=f" of {choice.n_trials}")
     values = [f"{key} = {value}" for key, value in choice.searched.items()]
-    yield ", ".join(values) if choice.failure is None else f"nothing: {choice.failure}"
+    if choice.failure is None:
+        yield ", ".join(values)
+    else:
+        yield f"nothing: {choice.failure}"
 
 
 def _method_of_search(search: Search) -> str:
@@ -127,7 +132,9 @@ def sheet_of_choices(search: Search, chosen: Sequence[Choice], commands: Sequenc
 def failure_of(chosen: Sequence[Choice]) -> CheckFailed | None:
     """The error where every trial of a method failed."""
     failed = [f"{choice.method}: {choice.failure}" for choice in chosen if choice.failure is not None]
-    return CheckFailed(f"every trial failed of {'; '.join(failed)}") if failed else None
+    if not failed:
+        return None
+    return CheckFailed(f"every trial failed of {'; '.join(failed)}")
 
 
 def commands_of(question: Question, chosen: Sequence[Choice]) -> Iterator[str]:

@@ -229,20 +229,17 @@ def _require_no_other_recipe(stem: str, when: dict[str, Setting]) -> None:
         raise HashbenchError(f"{path}: it has the settings of these runs already: --name {same[0]}, or remove it")
 
 
-def _extended(run: Run) -> str:
-    """The recipe that a linear network has on these data, whose values the new recipe has where it gives no other."""
-    names = {key: getattr(run.name, key) for key in ("dataset", "method", "budget")} | names_of_data(run.card)
-    names |= {"protocol": run.protocol.stands_for(run.name.protocol)}
-    names |= {"features": split_checksum(run.settings.features)[0]}
-    return recipe_of_linear_network(names) or "linear"
-
-
 def _recipe(bench: Bench) -> str:
     """The file of the recipe into which the search writes."""
-    lines = [HEAD, f"title = {toml_value(f'Searched for the table {bench.stem}')}", 'why = "hashbench bench --tune"']
-    return "\n".join(
-        [*lines, f"when = {toml_value(_condition(bench))}", f"extends = {toml_value(_extended(bench.runs()[0]))}", ""]
-    )
+    run = bench.runs()[0]
+    names = {key: getattr(run.name, key) for key in ("dataset", "method", "budget")} | names_of_data(run.card)
+    names["protocol"] = run.protocol.stands_for(run.name.protocol)
+    names["features"] = split_checksum(run.settings.features)[0]
+    # what a linear network has on these data, where the new recipe gives no other value
+    extended = recipe_of_linear_network(names) or "linear"
+    title = toml_value(f"Searched for the table {bench.stem}")
+    lines = [HEAD, f"title = {title}", 'why = "hashbench bench --tune"', f"when = {toml_value(_condition(bench))}"]
+    return "\n".join([*lines, f"extends = {toml_value(extended)}", ""])
 
 
 def _items(values: Sequence[object]) -> list[str]:

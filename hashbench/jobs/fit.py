@@ -8,6 +8,7 @@ from typing import Any
 
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
+from hashbench.foundation.provenance import peak_memory
 from hashbench.jobs.task import Postponed, Task
 
 SHARE = 0.9  # of the free memory that the tasks may take together
@@ -50,8 +51,6 @@ class Measured(Task):
 
 def usage() -> Usage:
     """What this process has used so far."""
-    from hashbench.foundation.provenance import peak_memory
-
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized():
         return Usage(peak_memory())

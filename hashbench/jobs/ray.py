@@ -189,9 +189,13 @@ class RayPool(Pool):
         self._begin()
 
     def _begin(self) -> None:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
         ray = self._cluster.ray
         self._on_node = ray.remote(**self._needs, max_retries=0)(_on_node)  # ``follow`` tries again what dies
-        self._files = _files_of_driver(ray)
+        # the actor that reads files, on the driver's own node
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self._files = ray.remote(num_cpus=0, scheduling_strategy=here)(_Files).remote()
 
     @property
     def has_room(self) -> bool:
@@ -255,14 +259,6 @@ def _on_node(sent: Sent, files: Any) -> Any:
         return piece
 
     return result_of(lambda: run_on_this_node(sent, read))
-
-
-def _files_of_driver(ray: Any) -> Any:
-    """The actor that reads files, on the driver's own node."""
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    return ray.remote(num_cpus=0, scheduling_strategy=here)(_Files).remote()
 
 
 class _Files:

@@ -36,7 +36,14 @@ def centres(kind: Kind, n_classes: int, bits: int, seed: int) -> Signs:
     A draw with a bit that is the same in all centres is repeated, up to 100 times; few classes have none without.
     Raises HashbenchError where there are fewer codes than classes, or no such codes of this length.
     """
-    _check(kind, n_classes, bits)
+    here = f"centres of {n_classes} classes at {bits} bits: centres = {kind!r}"
+    if kind in ("hadamard", "hadamard_first") and hadamard(bits) is None:
+        raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
+    n_codes = max(2 * bits, comb(bits, bits // 2))
+    if kind in ("bernoulli", "max_distance"):
+        n_codes = 2**bits
+    if n_codes < n_classes:
+        raise HashbenchError(f"{here}: there are {n_codes} such codes: more bits, or fewer classes")
     draw: dict[str, Callable[[np.random.Generator], Signs]] = {
         "hadamard": partial(_hadamard_rows, n_classes, bits),
         "hadamard_first": partial(_first_hadamard_rows, n_classes, bits),
@@ -89,17 +96,6 @@ def eigen_signs(similarity: NDArray[np.float64], bits: int, seed: int) -> Signs:
         residual = residual - np.outer(bit, bit)
         earlier = np.vstack([earlier, bit])
     return earlier.T.astype(np.int8)
-
-
-def _check(kind: Kind, n_classes: int, bits: int) -> None:
-    here = f"centres of {n_classes} classes at {bits} bits: centres = {kind!r}"
-    if kind in ("hadamard", "hadamard_first") and hadamard(bits) is None:
-        raise HashbenchError(f"{here}: no Hadamard matrix of order {bits} is constructed here: {ANY_LENGTH}")
-    n_codes = max(2 * bits, comb(bits, bits // 2))
-    if kind in ("bernoulli", "max_distance"):
-        n_codes = 2**bits
-    if n_codes < n_classes:
-        raise HashbenchError(f"{here}: there are {n_codes} such codes: more bits, or fewer classes")
 
 
 def _hadamard_rows(n_classes: int, bits: int, rng: np.random.Generator) -> Signs:

@@ -57,7 +57,10 @@ def loss(
     if streams:
         first = torch.arange(len(relaxed), device=relaxed.device) < len(relaxed) // 2
         counted = first[:, None] != first
-    weight = _weights(counted, similar & counted, weight_similar)
+    if weight_similar > 0:
+        weight = torch.where(similar & counted, weight_similar, counted.double())
+    else:
+        weight = pair_weights(counted, similar & counted, "both")
     cost = likelihood(scaled, similar, clip)
     total = weight.sum().clamp(min=1)
     value = (weight * cost).sum() / total
@@ -66,12 +69,6 @@ def loss(
     further = torch.where(similar, 4 * label_cosines(relevance).square(), 1.0)
     steeper = (further * weight * likelihood(scaled, similar)).sum() / total
     return steeper + (value - steeper).detach()  # the value of one, the gradient of the other
-
-
-def _weights(counted: Tensor, similar: Tensor, weight_similar: float) -> Tensor:
-    if weight_similar > 0:
-        return torch.where(similar, weight_similar, counted.double())
-    return pair_weights(counted, similar, "both")
 
 
 def _without_scale(relaxed: Tensor, scale: float) -> Tensor:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hashbench.contract import BitSettings, CodeSettings, Hasher, SavedHasher, TrainingData, TrainingFailed
 from hashbench.foundation.config import Setting, derive_seed
 from hashbench.foundation.errors import HashbenchError
+from hashbench.foundation.extras import how_to_install
 from hashbench.foundation.registry import Catalogue
 from hashbench.models import whole_network
 from hashbench.steps import LARGEST
@@ -207,7 +208,5 @@ def require_torch() -> None:
     try:
         import torch  # noqa: F401
     except ImportError:
-        from hashbench.foundation.extras import how_to_install
-
         install = how_to_install("train")
         raise HashbenchError(f"torch is not installed: deep methods need the extra train: {install}") from None

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from hashbench.contract import Floats, TrainingData
 from hashbench.foundation.progress import with_bar
-from hashbench.methods._pairs import Bools, relevant_pairs
+from hashbench.methods._pairs import relevant_pairs
 from hashbench.methods._shallow import Linear, ShallowSettings, require_anchors, shallow_method
 from hashbench.steps import squared_distances
 
@@ -53,15 +53,13 @@ class Embedding:
         columns = zip(anchors.T, weights.T, strict=True)
         self.activations = np.stack([kernel[:, ids] @ column for ids, column in columns])  # [bits, n]
         self.n_bits = weights.shape[1]
-        self.distances = sum(self._differ(bit) for bit in self.activations > 0) / self.n_bits  # D_ij of each pair
+        differing = [bit[pairs.first] != bit[pairs.second] for bit in self.activations > 0]
+        self.distances = sum(differing) / self.n_bits  # D_ij of each pair
         self.objective = half_squares(self.distances - pairs.target)
         # of each pair
         self._others = np.empty_like(pairs.target)
         self._moved = np.empty_like(pairs.target)
         self._errors = np.empty_like(pairs.target)
-
-    def _differ(self, bits: Bools) -> Bools:
-        return np.asarray(bits[self.pairs.first] != bits[self.pairs.second])
 
     def improve(self, bit: int, anchor: int) -> None:
         """Sets one weight to the value with the least objective; the others stay. The objective never rises."""

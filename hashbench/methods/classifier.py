@@ -4,6 +4,7 @@ from pydantic import Field
 
 from hashbench.contract import Hasher, SavedHasher, TrainingData
 from hashbench.methods._method import Method, load, require_torch
+from hashbench.training.classifier import Classifier, require_layers
 from hashbench.training.settings import TrainingSettings
 
 
@@ -29,7 +30,6 @@ def _fit(settings: Settings, data: TrainingData) -> Hasher:
     import torch
 
     from hashbench.losses.cross_entropy import CrossEntropy
-    from hashbench.training.classifier import Classifier, require_layers
     from hashbench.training.loop import train
 
     require_layers(settings, data.items.shape[1:])
@@ -38,8 +38,6 @@ def _fit(settings: Settings, data: TrainingData) -> Hasher:
 
 
 def _load(settings: Settings, stored: SavedHasher) -> Hasher:
-    from hashbench.training.classifier import Classifier
-
     return Classifier(load(settings, stored))
 
 

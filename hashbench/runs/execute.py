@@ -2,9 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -93,7 +94,10 @@ def scored(output: Output, data: RunData, folder: Path, options: Options) -> dic
     counted = output.count(data.relevance, progress=options.progress)
     counted.save(folder)
     names = [*data.run.protocol.metrics, *data.run.metrics]
-    ranked = {search: _of_queries(rankings, names) for search, rankings in counted.ranked.items()}
+    # of each query by distances that are sorted: recalls with their range over the orders of ties
+    of_sorted = Metrics.parse([*OF_SORTED, *names]).where(lambda metric: not metric.needs_radii)
+    evaluated = partial(metrics.evaluate_with_extremes, has_range=lambda metric: metric.name.metric == "recall")
+    ranked = {search: evaluated(rankings, of_sorted) for search, rankings in counted.ranked.items()}
     _keep_queries(folder, ranked, data.run.metrics)
     artefacts = {name: counts.sha256() for name, counts in counted.by_name.items() if name in get_args(Artefact)}
     if counted.weights_sha256 is not None:
@@ -158,12 +162,6 @@ def score(counted: Counted, ranked: Mapping[Ranked, Ranges], more: Sequence[str]
     for search, values in ranked.items():
         searches[search] = {name: metrics.summarise(of_queries.values) for name, of_queries in values.items()}
     return {search: searches[search] for search in get_args(Search) if searches.get(search)}
-
-
-def _of_queries(rankings: Iterable[Histogram], more: Sequence[str]) -> Ranges:
-    """The metrics of each query by distances that are sorted, of recalls with their range over the orders of ties."""
-    names = Metrics.parse([*OF_SORTED, *more]).where(lambda metric: not metric.needs_radii)
-    return metrics.evaluate_with_extremes(rankings, names, has_range=lambda metric: metric.name.metric == "recall")
 
 
 def _keep_queries(folder: Path, ranked: Mapping[Ranked, Ranges], names: Sequence[str]) -> None:

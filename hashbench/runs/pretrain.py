@@ -11,6 +11,7 @@ from hashbench.models import MODELS
 from hashbench.runs.command import CLASSIFIER
 from hashbench.runs.guard import row_of, stored_row
 from hashbench.runs.run import Options, Run
+from hashbench.training.classifier import WEIGHTS, require_layers
 from hashbench.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ def classifier_run(
     card: Card, protocol: str | None, model: str, more: dict[str, Setting], *, channels: int | None, seed: int
 ) -> Run:
     """The run that pretrains ``model``; without a ``protocol`` on the one with most training items, if there is one."""
-    from hashbench.training.classifier import require_layers
-
     if card.labels != "class":
         raise HashbenchError(f"{card.name}: a classifier needs one class for each item, and its labels are others")
     entry = MODELS.get(model)
@@ -72,7 +71,6 @@ def pretrain(run: Run, store: Store, options: Options) -> Pretrained:
 def _weights(row: Row, run: Run, store: Store) -> BackboneFile | None:
     """The weights with the checksum of the row, or those that this run saved, as ``resnet9-w32-cifar100-s0-...``."""
     from hashbench.training import weights
-    from hashbench.training.classifier import WEIGHTS
 
     with suppress(HashbenchError):
         return weights.find(f"sha256:{row.artefacts.get('weights')}")

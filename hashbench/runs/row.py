@@ -215,7 +215,12 @@ def from_line(line: str, place: str, *, names_protocol: bool = True) -> Row:
     except ValidationError:  # what is wrong is said below
         row = None
     if row is None or fault is not None:
-        content = _content_of(text, place)
+        with retold(lambda cause: f"{place}: not a readable row: {cause}: {REMEDY}", ValueError, by=CheckFailed):
+            content = json_object(text)
+        version = content.get("schema", SCHEMA)
+        if type(version) is int and version != SCHEMA:
+            advice = f"this hashbench reads {SCHEMA} here: use the version of hashbench that wrote it"
+            raise OtherSchema(f"{place}: a row of schema version {version}; {advice}")
         with retold(lambda cause: f"{cause}: {REMEDY}", HashbenchError, by=CheckFailed):
             row = parse(Row, content, place)
     protocol = None
@@ -240,16 +245,6 @@ def _unsigned(line: str) -> tuple[str, str | None]:
     if signature[1] == _sha256(text):
         return text, None
     return text, "row_sha256 is not the digest of the row: it was edited after it was written"
-
-
-def _content_of(text: str, place: str) -> dict[str, Any]:
-    with retold(lambda cause: f"{place}: not a readable row: {cause}: {REMEDY}", ValueError, by=CheckFailed):
-        content = json_object(text)
-    version = content.get("schema", SCHEMA)
-    if type(version) is int and version != SCHEMA:
-        advice = f"this hashbench reads {SCHEMA} here: use the version of hashbench that wrote it"
-        raise OtherSchema(f"{place}: a row of schema version {version}; {advice}")
-    return content
 
 
 def _contradictions(row: Row, protocol_name: str | None) -> Iterator[str]:

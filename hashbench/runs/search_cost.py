@@ -86,7 +86,11 @@ def _measured(data: RunData, hasher: Hasher, arrays: dict[str, Array], rule: Nei
         query = pack(arrays["query_codes"])
         items = pack(arrays["database_codes"])
         z = arrays[QUERY_ACTIVATIONS]
-        by_query = {"bits": _hamming(query, items), "float": _asymmetric(query, items, z)}
+        distances = hamming(query, items)
+        by_query = {
+            "bits": lambda number: distances(slice(number, number + 1))[0],
+            "float": _asymmetric(query, items, z),
+        }
         relevance = data.relevance
         assert isinstance(relevance, NeighbourRelevance)
         without_floats = float(np.nanmean(reordered_recall(query, items, z, relevance.ids, candidates)))
@@ -116,11 +120,6 @@ def _encode_us(data: RunData, hasher: Hasher) -> float:
         hasher.output(few)
         seconds.append(time.perf_counter() - started)
     return median(seconds) / len(ids) * 1e6
-
-
-def _hamming(query: Codes, database: Codes) -> Callable[[int], Array]:
-    distances = hamming(query, database)
-    return lambda number: distances(slice(number, number + 1))[0]
 
 
 def _asymmetric(query: Codes, database: Codes, activations: Array) -> Callable[[int], Array]:

@@ -76,7 +76,12 @@ def measure(run: Run, store: Store, options: Options, seconds: float = SECONDS) 
     HashbenchError for a method without steps, where an input is not here, or where training fails.
     """
     if not isinstance(run.settings, TrainingSettings):
-        raise HashbenchError(_without_steps(run, store))
+        past = Past.of(store.rows(damaged=lambda _: None)).of_run(run)
+        taken = "no row says how long it takes"
+        if past is not None:
+            taken = f"past runs like it took {past:.1f} s"
+        fault = f"{run.name.method} trains no network, so it has no steps to time"
+        raise HashbenchError(f"{fault}; {taken}: {command_of(run.name, run.name.identity)}")
     require_supervision(run)
     _require_inputs(run, weights=options.weights is None)
     import torch  # noqa: F401  (the threads of what is imported later are not set)
@@ -84,16 +89,6 @@ def measure(run: Run, store: Store, options: Options, seconds: float = SECONDS) 
     with TemporaryDirectory(prefix="hashbench-speed-") as folder, training_threads(options.compute.threads):
         speed, _ = _measured(run, store, Path(folder), options, seconds)
     return speed
-
-
-def _without_steps(run: Run, store: Store) -> str:
-    """That the run has no steps, how long past runs like it took, and the command that runs it."""
-    seconds = Past.of(store.rows(damaged=lambda _: None)).of_run(run)
-    taken = "no row says how long it takes"
-    if seconds is not None:
-        taken = f"past runs like it took {seconds:.1f} s"
-    fault = f"{run.name.method} trains no network, so it has no steps to time"
-    return f"{fault}; {taken}: {command_of(run.name, run.name.identity)}"
 
 
 def _require_inputs(run: Run, *, weights: bool) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -93,7 +92,8 @@ def query(
     order = top_k(activations, k).buckets
     plan = _Plan(np.arange(len(order) + 1) * k, order.ravel())
     best, best_id = _no_items(len(order), top)
-    with _threads(workers) as pool:
+    one_blas_thread = _libraries().limit(limits=1, user_api="blas")
+    with one_blas_thread, ThreadPoolExecutor(workers or available_cores()) as pool:
         n_opened, n_candidates = _open(pool, index, order, queries.exclude, ALL)
         with bar("search", "query", len(order), shown=progress) as shown:
             _search(pool, index, queries, plan, best, best_id, shown.update)
@@ -144,13 +144,6 @@ def _checked(
         raise HashbenchError(f"top {top}: a query can find 1 to {most} items")
     rows = as_float32(embeddings)
     return _Queries(rows, squared_norms(rows), excluded.astype(np.int64))
-
-
-@contextmanager
-def _threads(workers: int | None) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads; during the block BLAS runs in the thread that calls it."""
-    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(workers or available_cores()) as pool:
-        yield pool
 
 
 @cache

@@ -81,13 +81,16 @@ class Batches:
         The numbers are drawn on the CPU, so that they are the same for all devices, and moved at once: a copy at each
         step would let a GPU idle.
         """
+        settings = self.settings
         generator = _generator(self.seed, "augment", epoch)
         moves = list[Augmentation]()
         copies = list[Tensor]()
         for rows in examples:
-            moves.append(self._augmentation(len(rows), generator))
+            n = len(rows)
+            sharing = {"item": 1, "round": settings.classes_per_batch, "batch": n}[settings.augment_per]
+            moves.append(draw_augmentation(n * self.n_views, settings.augment, generator, sharing, self.spare))
             if self.has_copies:
-                copies.append(self._draw_copies(len(rows), generator))
+                copies.append(self._draw_copies(n, generator))
         rows_there = _at_once(examples, self.device)
         moves_there = _moves_at_once(moves, self.device)
         copies_there = _at_once(copies, self.device)
@@ -101,15 +104,10 @@ class Batches:
             if self.has_copies:
                 index.insert(0, copies_there[at])
             items = self.items[tuple(index)].to(self.device)
-            if self.settings.feature_dropout:
+            if settings.feature_dropout:
                 items = items * self._kept(items.shape, of_dropout)
             step = epoch * len(examples) + at
-            yield Batch(epoch, step, rows, items, moves_there[at], tanh_scale(self.settings, epoch, step))
-
-    def _augmentation(self, n: int, generator: torch.Generator) -> Augmentation:
-        settings = self.settings
-        sharing = {"item": 1, "round": settings.classes_per_batch, "batch": n}[settings.augment_per]
-        return draw_augmentation(n * self.n_views, settings.augment, generator, sharing, self.spare)
+            yield Batch(epoch, step, rows, items, moves_there[at], tanh_scale(settings, epoch, step))
 
     def _draw_copies(self, n: int, generator: torch.Generator) -> Tensor:
         """The copy of each of ``n`` examples that a step takes; for several views different ones, view after view."""

@@ -97,7 +97,11 @@ def made(search: Search, todo: Sequence[tuple[Trial, Run]], options: Options, pl
             todo = [(trial, run) for trial, run in todo if now.trials.get(trial.key) == before.get(trial.key)]
             spaces = {**now.question.spaces, **search.question.spaces}
             search = Search(search.name, search.question.model_copy(update={"spaces": spaces}), now.trials)
-        _require_data([run for _, run in todo], options)
+        # where the fault is the data's, a trial has not failed, and the next one cannot do
+        for run in {(run.name.dataset, run.name.method): run for _, run in todo}.values():
+            require_supervision(run)
+        for run in {run.name.dataset: run for _, run in todo}.values():
+            open_data(run, options)
         # two points of a small space can have the same settings: they are one run
         known = {trial.run: trial for trial in search.trials.values() if trial.score is not None}
         runs = {trial.run: run for trial, run in todo if trial.run not in known}
@@ -129,14 +133,6 @@ def save_spaces(search: Search) -> None:
 def _working_folder(name: str) -> Path:
     """The folder of the runs of the search called ``name`` while a process does it."""
     return path_of(name).with_name(f".{name}")
-
-
-def _require_data(runs: Sequence[Run], options: Options) -> None:
-    """Raises HashbenchError where the fault is the data's: such a trial has not failed, and the next one cannot do."""
-    for run in {(run.name.dataset, run.name.method): run for run in runs}.values():
-        require_supervision(run)
-    for run in {run.name.dataset: run for run in runs}.values():
-        open_data(run, options)
 
 
 @dataclass(frozen=True)

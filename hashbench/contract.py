@@ -205,10 +205,10 @@ class BinaryHasher(ABC):
 
 def save_own_codes(path: Path, codes: Codes, names: Sequence[str], labels: NDArray[Any] | None) -> None:
     """Writes the codes of the user's own items, their names and any labels to the .npz ``path``."""
-    arrays: Arrays = {"codes": codes.bits(), "names": np.array(names)}
+    arrays: dict[str, Any] = {"codes": codes.bits(), "names": np.array(names), "layout": "items-by-bits"}
     if labels is not None:
         arrays["labels"] = labels
-    write_arrays(path, **arrays, layout="items-by-bits")
+    write_arrays(path, **arrays)
 
 
 @dataclass(frozen=True, eq=False)

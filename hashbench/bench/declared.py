@@ -23,7 +23,9 @@ def stem_of(name: str | None, dataset: str) -> str:
 def place(kind: str, stem: str) -> Path:
     """The file; HashbenchError if one is there that is not by ``bench``, also one of this name in hashbench."""
     path = paths.own_root() / "experiments" / kind / f"{stem}.toml"
-    there = path if path.exists() else paths.entries("experiments", kind).get(stem)
+    there: Path | None = path
+    if not path.exists():
+        there = paths.entries("experiments", kind).get(stem)
     if there is not None and not there.read_text(encoding="utf-8").startswith(HEAD):
         raise HashbenchError(f"{paths.shown(there)}: it is there already: give another --name")
     return path

@@ -83,17 +83,27 @@ def require_possible(bench: Bench, network: str | None) -> None:
         if run.method.require is None:
             continue
         try:
-            source = (run.settings.features, None) if network is None else model_and_weights(network)
+            features = run.settings.features
+            weights: str | None = None
+            if network is not None:
+                features, weights = model_and_weights(network)
             n_train = run.protocol.n_train or bench.dataset.n_items
-            width = width_of(bench.dataset, *source)
-            run.method.require(run.settings, width, n_train)
+            run.method.require(run.settings, width_of(bench.dataset, features, weights), n_train)
         except HashbenchError as error:
             faults.append(f"{run.name.method}: {error}")
     if faults:
         raise HashbenchError(f"{'; '.join(faults)}: other --bits, or without this method")
     if bench.n_trials:
-        _require_no_other_recipe(bench.stem, _condition(bench))
-        place("recipes", bench.stem)
+        # two recipes for the same runs: these could take the settings of neither
+        when = _condition(bench)
+        stem = bench.stem
+        if stem in recipes() and recipes()[stem].when.names != when:
+            path = paths.shown(paths.entries("experiments", "recipes")[stem])
+            raise HashbenchError(f"{path}: it has settings of other features, data or functions: give another --name")
+        if same := [name for name, recipe in recipes().items() if name != stem and recipe.when.names == when]:
+            path = paths.shown(paths.entries("experiments", "recipes")[same[0]])
+            raise HashbenchError(f"{path}: it has the settings of these runs already: --name {same[0]}, or remove it")
+        place("recipes", stem)
         question = bench.question.model_copy(update={"recipe": bench.stem})
         budget = Budget([*question.spaces], bench.n_trials)
         missing(
@@ -217,16 +227,6 @@ def _condition(bench: Bench) -> dict[str, Setting]:
     if "features" in question.settings:
         when["features"] = split_checksum(str(question.settings["features"]))[0]
     return when
-
-
-def _require_no_other_recipe(stem: str, when: dict[str, Setting]) -> None:
-    """Raises HashbenchError if another recipe is for the same runs, which could then take the settings of neither."""
-    if stem in recipes() and recipes()[stem].when.names != when:
-        path = paths.shown(paths.entries("experiments", "recipes")[stem])
-        raise HashbenchError(f"{path}: it has settings of other features, data or functions: give another --name")
-    if same := [name for name, recipe in recipes().items() if name != stem and recipe.when.names == when]:
-        path = paths.shown(paths.entries("experiments", "recipes")[same[0]])
-        raise HashbenchError(f"{path}: it has the settings of these runs already: --name {same[0]}, or remove it")
 
 
 def _recipe(bench: Bench) -> str:

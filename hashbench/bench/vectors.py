@@ -141,7 +141,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     factor = comparison.main_factor
     m = factor * k
     alone = f"alone: the first {counted(k, 'item')} by codes."
-    yield alone if factor == 1 else f"{alone} {factor}x: the first {m}, ordered again by the floats, and so on."
+    if factor != 1:
+        alone += f" {factor}x: the first {m}, ordered again by the floats, and so on."
+    yield alone
     whole = [f"{times}x" for times in comparison.factors if times * k >= comparison.n_base]
     if whole:
         yield f"{', '.join(whole)}: these candidates are the whole base, so the recall is 1 whatever the code."

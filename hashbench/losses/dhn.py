@@ -44,10 +44,16 @@ def loss(
     check(relaxed, relevance)
     counted = off_diagonal_mask(relevance)
     similar = relevant_mask(relevance)
-    product = cosines(relaxed) if similarity == "cosine" else inner_products(relaxed)
+    if similarity == "cosine":
+        product = cosines(relaxed)
+    else:
+        product = inner_products(relaxed)
     cost = pair_weights(counted, similar, weighting) * likelihood(scale * product, similar)
     off_sign = relaxed.double().abs() - 1
-    term = log_cosh(off_sign) if quantisation == "log_cosh" else off_sign.square()
+    if quantisation == "log_cosh":
+        term = log_cosh(off_sign)
+    else:
+        term = off_sign.square()
     return mean_where(cost, counted) + eta * term.mean()
 
 

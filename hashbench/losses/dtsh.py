@@ -88,7 +88,13 @@ class MemoryObjective(OutputMemory):
             total = self._by_class(activations, *self.draw_by_class(rows, generator))
             likelihood = total / (DRAWN**2 * (self.n_classes - 1))
         else:
-            likelihood = self._by_level(activations, rows, generator) / (DRAWN * NEGATIVES)
+            total = torch.zeros((), dtype=torch.float64, device=activations.device)
+            for part, *drawn, possible in self.draw_by_level(rows, generator):
+                wide = activations[part].double()[:, :, None]
+                positive, negative = ((self.outputs[at].double() @ wide)[:, :, 0] / 2 for at in drawn)
+                positive = positive.masked_fill(~possible[:, None], torch.inf)
+                total = total + sum_over_pairs(positive, negative, self.margin)
+            likelihood = total / (DRAWN * NEGATIVES)
         return (likelihood + self.eta * quantisation(activations) * len(rows)) / self.batch_size
 
     def _outside(self, rows: Tensor, generator: torch.Generator) -> Tensor:
@@ -131,14 +137,6 @@ class MemoryObjective(OutputMemory):
             positive_at = order[_window(relevant, DRAWN, begin[0, part])]
             negative_at = order[_window(~relevant, NEGATIVES, begin[1, part])]
             yield part, positive_at, negative_at, relevant.any(1) & ~relevant.all(1)
-
-    def _by_level(self, activations: Tensor, rows: Tensor, generator: torch.Generator) -> Tensor:
-        total = torch.zeros((), dtype=torch.float64, device=activations.device)
-        for part, positive_at, negative_at, possible in self.draw_by_level(rows, generator):
-            wide = activations[part].double()[:, :, None]
-            positive, negative = ((self.outputs[at].double() @ wide)[:, :, 0] / 2 for at in (positive_at, negative_at))
-            total = total + sum_over_pairs(positive.masked_fill(~possible[:, None], torch.inf), negative, self.margin)
-        return total
 
 
 def _window(member: Tensor, size: int, begin: Tensor) -> Tensor:

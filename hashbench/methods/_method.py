@@ -152,7 +152,9 @@ def _trained(
         require_usable(data.items)
         minimised = objective(chosen, data)
         hasher = train(chosen, minimised, data, method)
-        return finish(chosen, hasher, minimised, data) if finish else hasher
+        if finish:
+            return finish(chosen, hasher, minimised, data)
+        return hasher
 
     def head(chosen: DeepSettings) -> dict[str, Setting] | None:
         """The settings of the run that trains the hash layer alone, on features of the initial weights."""

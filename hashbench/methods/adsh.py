@@ -79,7 +79,9 @@ def _objective(settings: Settings, supervision: Supervision) -> Objective:
 def _with_codes(settings: Settings, network: DeepHasher, objective: Any, data: TrainingData) -> Hasher:
     if settings.searched == "encoded":
         return network
-    ids = np.arange(len(data.items)) if data.ids is None else data.ids
+    ids = data.ids
+    if ids is None:
+        ids = np.arange(len(data.items))
     order = np.argsort(ids)
     return LearntHasher(network, ids[order], binarize(objective.codes.cpu().numpy()[order]))
 

@@ -26,8 +26,10 @@ def _project(settings: Settings, features: Floats, seed: int) -> tuple[Floats, F
     width = features.shape[1]
     if settings.centre == "range":
         centre = np.full(width, (features.min() + features.max()) / 2)
+    elif settings.centre:
+        centre = features.mean(axis=0)
     else:
-        centre = features.mean(axis=0) if settings.centre else np.zeros(width)
+        centre = np.zeros(width)
     return centre, np.random.default_rng(seed).standard_normal((width, settings.bits))
 
 

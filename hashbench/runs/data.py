@@ -80,7 +80,14 @@ class RunData:
             copies=self.copies,
             metric=metric,
             relevance=relevance,
-            **vars(options),
+            device=options.device,
+            progress=options.progress,
+            checkpoint_every_s=options.checkpoint_every_s,
+            stop_at=options.stop_at,
+            compute=options.compute,
+            weights=options.weights,
+            eval_every=options.eval_every,
+            track=options.track,
         )
 
 

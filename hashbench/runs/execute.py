@@ -49,8 +49,6 @@ MOST_OF_REASON = MOST_OF_TEXT - 3  # characters: three points follow what is cut
 FITTED = "fitted.json"  # the digest of the code that fitted the hasher, and the seconds it took
 Searches = dict[Search, dict[str, MetricValue]]
 Ranges = Mapping[str, metrics.PerQuery]
-# the keys of a row that are those of the run's name
-OF_NAME = ("dataset", "protocol", "method", "budget", "seed", "split_seed", "config", "config_hash", "cell_hash")
 # The metrics in every row of codes; the saved histogram gives any other metric later, without a new run. Then those by
 # distances that are sorted, weighted or asymmetric; and those of sparse codes.
 OF_CODES = ["ap", "ap_worst", "ap_best", "ap(norm=retrieved)@1000", "ap(norm=retrieved)@5000", "ndcg", "ndcg@100"]
@@ -139,11 +137,11 @@ def _loaded_or_fitted(data: RunData, folder: Path, options: Options, base: Hashe
 
 def _seconds_of_saved(folder: Path) -> float | None:
     """The training seconds of the hasher saved in ``folder``; None unless this code trained it."""
-    try:
+    with suppress(OSError, ValueError, KeyError, TypeError):
         kept = json_object((folder / FITTED).read_text())
-        return float(kept["seconds"]) if kept["sources"] == provenance.sources() else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+        if kept["sources"] == provenance.sources():
+            return float(kept["seconds"])
+    return None
 
 
 def encode(hasher: Hasher, data: RunData, options: Options) -> Output:
@@ -216,7 +214,15 @@ def row_with(data: RunData, options: Options, **result: Any) -> Row:
     return Row(
         schema=SCHEMA,
         run=str(name),
-        **{key: getattr(name, key) for key in OF_NAME},
+        dataset=name.dataset,
+        protocol=name.protocol,
+        method=name.method,
+        budget=name.budget,
+        seed=name.seed,
+        split_seed=name.split_seed,
+        config=name.config,
+        config_hash=name.config_hash,
+        cell_hash=name.cell_hash,
         settings=name.identity,
         data_sha256=data.dataset.sha256,
         ids_sha256=data.ids.sha256,

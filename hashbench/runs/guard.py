@@ -59,7 +59,11 @@ def row_of(run: Run, store: Store, options: Options = DEFAULT_OPTIONS, *, again:
         if row is None or hasher is None:
             row = _executed(run, store, options)
         else:
-            row = _searched(row, run, hasher, store, options)
+            data = open_data(run, options)
+            with training_threads(options.compute.threads):
+                output = encode(hasher, data, options)
+            output.save(folder)
+            row = row.model_copy(update=scored(output, data, folder, options))
         if stored is None:
             store.write(row)
     return row
@@ -137,16 +141,6 @@ def not_here(row: Row, store: Store, program: Sequence[str] = PROGRAM, fault: st
     """The error where working files of a stored run are missing, or of another ``fault``, with the remedy."""
     fault = fault or f"{store.run_folder(row.run)}: the working files of this run are not here"
     return HashbenchError(f"{fault}: this trains it again: {train_command(row, program, again=True)}")
-
-
-def _searched(row: Row, run: Run, hasher: Hasher, store: Store, options: Options) -> Row:
-    """``row`` with the searches that ``run`` asks for, of codes by its saved ``hasher``."""
-    data = open_data(run, options)
-    folder = store.run_folder(row.run)
-    with training_threads(options.compute.threads):
-        output = encode(hasher, data, options)
-    output.save(folder)
-    return row.model_copy(update=scored(output, data, folder, options))
 
 
 def _executed(run: Run, store: Store, options: Options) -> Row:

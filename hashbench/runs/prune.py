@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -77,10 +78,10 @@ def _folder(folder: Path, lines: Mapping[str, Line], store: Store) -> Useless | 
         if interrupted_in(folder, store) is None and _names_known(folder):
             return Useless("folder", folder, "no row, and no command of today continues its run")
         return None
-    try:
-        return Useless("folder", folder, "its run failed") if line.row().status == "failed" else None
-    except HashbenchError:  # a row that cannot be read is not known to have failed
-        return None
+    with suppress(HashbenchError):  # a row that cannot be read is not known to have failed
+        if line.row().status == "failed":
+            return Useless("folder", folder, "its run failed")
+    return None
 
 
 def _names_known(folder: Path) -> bool:

@@ -159,7 +159,9 @@ def made_by(row: Row) -> str:
     """When and where the row was made, and by which code, in one phrase."""
     machine = [row.hardware.get(key) for key in ("system", "cpu", "gpu")]
     where = ", ".join(str(part) for part in machine if part)
-    commit = f"commit {row.code.commit[:7]}" if row.code.commit else f"hashbench {row.code.version}"
+    commit = f"hashbench {row.code.version}"
+    if row.code.commit:
+        commit = f"commit {row.code.commit[:7]}"
     changes = " with changes" if row.code.dirty else ""
     did = "codes made elsewhere, imported" if row.is_imported else "trained"
     by = f" by {row.maker}" if row.maker else ""

@@ -329,13 +329,17 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
     """``settings`` with canonical names of models and features; raises HashbenchError for an unknown key."""
     checked = dict(settings)
     fields = entry.settings.model_fields
-    for key in settings:
+    for key, value in settings.items():
         if key == "bits" and {"d", "k"} <= fields.keys():
             raise HashbenchError(f"{method} makes sparse codes, which have no bits: --set d=D --set k=K")
         if key not in fields:
             raise unknown(f"setting of {method}", key, fields)
-        _require_storable(key, settings[key])
-        name = str(settings[key])
+        # what no row can hold
+        if isinstance(value, str) and (len(value) > MOST_OF_TEXT or not value.isprintable()):
+            raise HashbenchError(f"{key}={printable(value)}: {MOST_OF_TEXT} characters that can be printed at most")
+        if isinstance(value, int) and abs(value) >= BEYOND_INTEGERS:
+            raise HashbenchError(f"{key}={printable(str(value))}: a number below 2^63 is expected")
+        name = str(value)
         if key == "model":
             if name not in MODELS:
                 raise unknown("model", name, MODELS.like(name))
@@ -343,14 +347,6 @@ def _checked(method: str, entry: Method, settings: Mapping[str, Setting]) -> dic
         if key == "features":
             checked[key] = PIXELS if canonical(name) == PIXELS else check_name(name)
     return checked
-
-
-def _require_storable(key: str, value: Setting) -> None:
-    """Raises HashbenchError for a value that no row can hold."""
-    if isinstance(value, str) and (len(value) > MOST_OF_TEXT or not value.isprintable()):
-        raise HashbenchError(f"{key}={printable(value)}: {MOST_OF_TEXT} characters that can be printed at most")
-    if isinstance(value, int) and abs(value) >= BEYOND_INTEGERS:
-        raise HashbenchError(f"{key}={printable(str(value))}: a number below 2^63 is expected")
 
 
 def _identity(

@@ -50,7 +50,9 @@ class Sourced:
     @property
     def of_authors(self) -> Setting | None:
         """The value that the authors printed or released; None if none is known."""
-        return self.value if self.released is None and self.source in ("paper", "code") else self.released
+        if self.released is None and self.source in ("paper", "code"):
+            return self.value
+        return self.released
 
 
 class Parameter(Strict):

@@ -182,7 +182,17 @@ def _part(data: RunData, share: float) -> _Part:
         return ids[np.linspace(0, len(ids) - 1, n).astype(np.int64)]
 
     ids = replace(data.ids, query_ids=spaced(data.ids.query_ids), database_ids=spaced(data.ids.database_ids))
-    return _Part(**vars(replace(data, ids=ids)))
+    return _Part(
+        data.run,
+        data.dataset,
+        ids,
+        data.items,
+        data.value_max,
+        data.compared,
+        data.features_sha256,
+        data.copies,
+        data.progress,
+    )
 
 
 def _encoding_and_scoring(hasher: Hasher, data: RunData, folder: Path, options: Options) -> tuple[float, float]:

@@ -123,7 +123,13 @@ class Question(Strict):
     def fault_of(self, trial: "Trial") -> str | None:
         """Why ``trial``, which a file has, is none that has ended and that answers this question; None if it is."""
         space = self.spaces.get(trial.method)
-        key, score, other = ("ap", trial.ap, trial.value) if self.metric == METRIC else ("value", trial.value, trial.ap)
+        key = "value"
+        score = trial.value
+        other = trial.ap
+        if self.metric == METRIC:
+            key = "ap"
+            score = trial.ap
+            other = trial.value
         faults = {
             "the first line has no such method": space is None,
             "the first line has no such data set": trial.dataset not in self.left_out,
@@ -145,8 +151,8 @@ class Question(Strict):
             for dataset in self.left_out:
                 for study in range(n_studies):
                     run = self.run(method, searched, dataset, study)
-                    named: dict[str, Any] = {"dataset": dataset, "searched": searched, "run": str(run.name)}
-                    yield Trial(method=method, trial=number, study=study, **named), run
+                    point = {"method": method, "trial": number, "dataset": dataset, "study": study}
+                    yield Trial.model_validate({**point, "searched": searched, "run": str(run.name)}), run
 
     def _points(self, method: str, n: int, ended: "Mapping[int, Sequence[Trial]]") -> "Iterator[Mapping[str, Setting]]":
         """The settings of the first ``n`` trials, as far as they are known: ``NARROWED`` at a time around the best."""
@@ -201,8 +207,10 @@ class Trial(Strict):
         seconds = None
         if row.seconds is not None:
             seconds = round(sum(row.seconds.model_dump().values()), 2)
+        is_ap = metric == METRIC
         return self._with(
-            **{"ap" if metric == METRIC else "value": score},
+            ap=score if is_ap else None,
+            value=None if is_ap else score,
             histogram=row.artefacts.get("histogram"),
             processor=processor_of(row),
             code=row.code.model_dump(),

@@ -200,11 +200,8 @@ def _notes(bench: Bench, of_centroids: Sequence[str]) -> Iterator[str]:
     if len(inputs) == 1:
         yield f"All methods have the same input: {next(iter(inputs))}."
     else:
-        yield (
-            "The input differs: "
-            + "; ".join(f"{what} ({', '.join(methods)})" for what, methods in inputs.items())
-            + "."
-        )
+        differing = "; ".join(f"{what} ({', '.join(methods)})" for what, methods in inputs.items())
+        yield f"The input differs: {differing}."
     if bench.n_trials:
         lengths = sorted(bench.lengths)
         at = f"at {lengths[-1]} bits"

@@ -53,7 +53,7 @@ class Embedding:
         columns = zip(anchors.T, weights.T, strict=True)
         self.activations = np.stack([kernel[:, ids] @ column for ids, column in columns])  # [bits, n]
         self.n_bits = weights.shape[1]
-        differing = [bit[pairs.first] != bit[pairs.second] for bit in self.activations > 0]
+        differing = (bit[pairs.first] != bit[pairs.second] for bit in self.activations > 0)
         self.distances = sum(differing) / self.n_bits  # D_ij of each pair
         self.objective = half_squares(self.distances - pairs.target)
         # of each pair

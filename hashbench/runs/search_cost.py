@@ -86,9 +86,9 @@ def _measured(data: RunData, hasher: Hasher, arrays: dict[str, Array], rule: Nei
         query = pack(arrays["query_codes"])
         items = pack(arrays["database_codes"])
         z = arrays[QUERY_ACTIVATIONS]
-        distances = hamming(query, items)
+        by_bits = hamming(query, items)
         by_query = {
-            "bits": lambda number: distances(slice(number, number + 1))[0],
+            "bits": lambda number: by_bits(slice(number, number + 1))[0],
             "float": _asymmetric(query, items, z),
         }
         relevance = data.relevance

@@ -48,6 +48,7 @@ def command(
 def _summary(packed: Packed) -> str:
     n = packed.n
     parts = [counted(len(packed.rows), "row"), f"{n['histograms']:,} with a histogram"]
-    parts += [f"{n['retrievals']:,} with a retrieval"] if n["retrievals"] else []
+    if n["retrievals"]:
+        parts.append(f"{n['retrievals']:,} with a retrieval")
     parts += [f"{n['codes']:,} with codes", counted(n["lists"], "id list")]
     return f"{', '.join(parts)}: {packed.size_bytes:,} bytes"

@@ -85,8 +85,10 @@ def _entries(kind: str, only: list[tuple[str, Setting]], program: list[str]) -> 
         runs = [run for run in interrupted(rows_read(), program) if _has(asdict(run), wanted)]
 
     def values() -> dict[str, Any]:
-        more = {"interrupted": [asdict(run) for run in runs]} if kind == "runs" else {}
-        return {kind: [entry.values for entry in entries], **more}
+        values: dict[str, Any] = {kind: [entry.values for entry in entries]}
+        if kind == "runs":
+            values["interrupted"] = [asdict(run) for run in runs]
+        return values
 
     return Sheet(grids=[*grids_of(entries), Grid([((Code(run.line),),) for run in runs])], values=values)
 

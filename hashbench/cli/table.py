@@ -10,6 +10,7 @@ from hashbench.cli._options import Budget, Splits
 from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
+from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import all_or_none
@@ -59,26 +60,31 @@ def command(
     rows = Rows(store.rows(refuse if check or write else leave_out))  # a kept table needs every row
     written: list[Path] = []
     kept = written if write else None
-    found = filled(names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table")
-    figures, undrawn = filled_figures(None, rows, store) if every and write else ([], 0)
+    collected = filled(
+        names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table"
+    )
+    figures: list[tuple[FigureSpec, Drawing]] = []
+    n_undrawn = 0
+    if every and write:
+        figures, n_undrawn = filled_figures(None, rows, store)
     of_searches: list[Sheet] = []
     of_tables: list[Sheet] = []
     if not (every and write):
         of_searches = [search_sheet.named(name) for name in searches]
         for_paper = context.params["output"] == "latex"
-        of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in found]
+        of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in collected]
     if write:
-        whole = every and budget is None and splits == 1 and len(found) == len(names)
+        whole = every and budget is None and splits == 1 and len(collected) == len(names)
         with all_or_none():
             written += map(search_sheet.write, searches)
             written += files.write(
-                store.folder, found, figures, interval=interval, distinct=distinct, broken=broken, readme=whole
+                store.folder, collected, figures, interval=interval, distinct=distinct, broken=broken, readme=whole
             )
-    error = _check(found) if check else None
-    if n_broken := len(names) - len(found):
+    error = _check(collected) if check else None
+    if n_broken := len(names) - len(collected):
         error = HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
-    elif undrawn:
-        error = HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
+    elif n_undrawn:
+        error = HashbenchError(f"{n_undrawn} figures cannot be drawn: see the errors above")
     sheet = Sheet(parts=[*of_searches, *of_tables], values=lambda: _values(of_searches, of_tables))
     return Answer(sheet, [*map(paths.shown, written)], error)
 
@@ -106,7 +112,8 @@ def _check(tables: list[Table]) -> HashbenchError | None:
     n_checked = sum(cell.within_tolerance is not None for table in tables for cell in table.cells())
     outside = [(table.name, cell) for table in tables for cell in outside_tolerance(table)]
     for name, cell in outside:
-        declared, measured = cell.declared, cell.measured
+        declared = cell.declared
+        measured = cell.measured
         assert measured is not None
         where = " / ".join(filter(None, (declared.section, declared.row, declared.column)))
         values = f"published {declared.published:.4f}, measured {measured.mean:.4f}, difference {cell.difference:+.4f}"
@@ -114,7 +121,9 @@ def _check(tables: list[Table]) -> HashbenchError | None:
     if outside:
         return CheckFailed(f"{len(outside)} of {n_checked} measured cells lie outside their tolerance")
     if not n_checked:
-        named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
+        named = ", ".join(table.name for table in tables[:3])
+        if len(tables) > 3:
+            named += ", ..."
         if not any(table.has_measured for table in tables):
             return CheckFailed(f"{named}: nothing is measured; hashbench run measures it")
         return CheckFailed(f"{named}: nothing to check: no measured cell has a published value and a tolerance")

@@ -48,7 +48,6 @@ TrainingDevice = Annotated[str, Option(help="auto, cpu, cpu:N (threads), cuda or
 Splits = Annotated[int, Option(min=1, help="Number of splits: the protocol's seed and the SPLITS - 1 seeds after it.")]
 SplitSeed = Annotated[int | None, Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's.")]
 TABLES = complete("tables", "figures")
-Budget = Annotated[str | None, Option(help="The runs at this budget of the methods, not at the table's own.")]
 
 # of train and pretrain
 RunSeed = Annotated[int, Option(help="Seed of all random choices.")]

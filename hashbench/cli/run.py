@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 
 from hashbench import figures
 from hashbench.cli._fill import fill_tables
-from hashbench.cli._options import TABLES, Budget, Device, Jobs, Splits, pairs_of
+from hashbench.cli._options import TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
@@ -26,7 +26,9 @@ UNFINISHED = 3  # the exit code where --minutes left runs for the next call
 
 
 def command(
-    tables: Annotated[list[str], Argument(metavar="TABLE...", help="Tables or figures.", autocompletion=TABLES)],
+    tables: Annotated[
+        list[str], Argument(metavar="TABLE[@BUDGET]...", help="Tables or figures.", autocompletion=TABLES)
+    ],
     seeds: Annotated[int, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
     only: Annotated[
@@ -34,7 +36,6 @@ def command(
     ] = None,
     jobs: Jobs = 1,
     device: Device = "auto",
-    budget: Budget = None,
     minutes: Annotated[
         float | None, Option(metavar="M", help="Stop after M minutes at a checkpoint; the same command goes on.")
     ] = None,
@@ -53,7 +54,7 @@ def command(
 
     All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. In a table whose
     file says repeats = "splits" seed r is on split r. --only bits=32 --only method=itq --only method=lsh leaves two
-    methods at 32 bits: several values of one key are alternatives.
+    methods at 32 bits: several values of one key are alternatives. TABLE@cpu is the table at the budget cpu.
 
     Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
 
@@ -81,7 +82,7 @@ def command(
     if cluster.address is None and not dry_run:
         options.require_device()
     store = Store.default()
-    specs = [figures.cells_of(table, budget, splits) for table in tables]
+    specs = [figures.cells_of(table, splits) for table in tables]
     chosen = pairs_of(only or [], "--only", "bits=32")
     work = work_of(specs, seeds, store, only=chosen, retry_failed=retry_failed, dry_run=dry_run)
     if dry_run:

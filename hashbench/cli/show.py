@@ -3,12 +3,12 @@
 import shlex
 from typing import Annotated, Any
 
-from typer import Argument, Context, Option
+from typer import Argument, Context
 
 from hashbench.cli._options import program
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
-from hashbench.foundation.errors import HashbenchError, nearest, unknown
+from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.registry import canonical
 from hashbench.models import MODELS, canonical_model
 from hashbench.showing.sheet import Sheet
@@ -25,16 +25,19 @@ def command(
             help="A method, data set, table, figure, metric, model, features, run or its start.", autocompletion=NAMES
         ),
     ],
-    kind: Annotated[str | None, Option(help="Only this kind, if several have the name: method, table, ...")] = None,
 ) -> Sheet:
     """Show all about one entry.
+
+    table/NAME is the table of this name, where another kind has the name too; method/NAME, and so on.
 
     Of a method: its paper, its settings with their sources, what it needs. Of a data set: its items, licence, protocols
     and state. Of a table or figure: its parts, and what is measured. Of a run: configuration, scores and provenance.
     """
-    if kind is not None and kind not in SHOWN:
-        raise unknown("kind", kind, SHOWN)
-    kinds = {kind: SHOWN[kind]} if kind else SHOWN
+    kinds = SHOWN
+    kind, slash, rest = name.partition("/")
+    if slash and kind in SHOWN:
+        kinds = {kind: SHOWN[kind]}
+        name = rest
     first = shlex.join(program(context))
     sheets: dict[str, Sheet] = {}
     for singular, entry in _entries_called(name, kinds).items():

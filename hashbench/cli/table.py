@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._command import Answer
-from hashbench.cli._options import Budget, Splits
+from hashbench.cli._options import Splits
 from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
@@ -34,10 +34,9 @@ def command(
     context: Context,
     tables: Annotated[
         list[str] | None,
-        Argument(metavar="TABLE...", help="Tables, or searches of tune.", autocompletion=complete("tables")),
+        Argument(metavar="TABLE[@BUDGET]...", help="Tables, or searches of tune.", autocompletion=complete("tables")),
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
-    budget: Budget = None,
     interval: Annotated[bool, Option("--interval", help="Show the [worst, best] AP over all orders of ties.")] = False,
     distinct: Annotated[bool, Option("--distinct", help="Show beside each AP how many codes are distinct.")] = False,
     splits: Splits = 1,
@@ -50,6 +49,8 @@ def command(
     the table says so; so are those of a table whose file says repeats = "splits". The LaTeX cites papers by \cite;
     --write puts their BibTeX entries beside it, in hashbench.bib.
 
+    TABLE@cpu is the table at the budget cpu of its methods.
+
     Of a search of hashbench tune what was chosen is printed; as csv every trial.
     """
     names = requested(tables or [], every, spec.names, "table", "render")
@@ -60,9 +61,7 @@ def command(
     rows = Rows(store.rows(refuse if check or write else leave_out))  # a kept table needs every row
     written: list[Path] = []
     kept = written if write else None
-    collected = filled(
-        names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table"
-    )
+    collected = filled(names, lambda name: _collected(spec.load(name, splits), rows, store, kept), broken, "table")
     figures: list[tuple[FigureSpec, Drawing]] = []
     n_undrawn = 0
     if every and write:
@@ -74,7 +73,7 @@ def command(
         for_paper = context.params["output"] == "latex"
         of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in collected]
     if write:
-        whole = every and budget is None and splits == 1 and len(collected) == len(names)
+        whole = every and splits == 1 and len(collected) == len(names)
         with all_or_none():
             written += map(search_sheet.write, searches)
             written += files.write(

@@ -105,12 +105,7 @@ class Commands(Typer):
 
 
 def printing(command: Callable[..., Any], ink: Format = "text") -> Callable[..., None]:
-    """The command with the options --format and --json, which prints what it returns.
-
-    A command that returns nothing, by its annotation, is as it is.
-    """
-    if command.__annotations__["return"] is None:
-        return command
+    """The command with the options --format and --json, which prints what it returns."""
 
     @wraps(command)
     def printed(*, output: Format, as_json: bool, **arguments: Any) -> None:

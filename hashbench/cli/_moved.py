@@ -101,22 +101,16 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
 
 def _at_budget(command: str, words: Sequence[str]) -> list[str]:
     """The words without --budget, and its value behind the names of tables and figures, if there are some."""
-    rest: list[str] = []
-    budget = None
-    left = iter(words)
-    for word in left:
-        option, equals, value = word.partition("=")
-        if option == "--budget":
-            budget = value if equals else next(left, "")
-        else:
-            rest.append(word)
-    declared = {*paths.entries("experiments", "tables"), *paths.entries("experiments", "figures")}
-    named = [word for word in rest if canonical(word) in declared]
-    if not (budget and named):
+    if "--budget" not in words[:-1]:
         return [*words]
-    renamed = [f"{word}@{budget}" if word in named else word for word in rest]
-    note(f"note: --budget of hashbench {command} is now {' '.join(f'{word}@{budget}' for word in named)}")
-    return renamed
+    at = words.index("--budget")
+    rest = [*words[:at], *words[at + 2 :]]
+    declared = {*paths.entries("experiments", "tables"), *paths.entries("experiments", "figures")}
+    today = [f"{word}@{words[at + 1]}" if canonical(word) in declared else word for word in rest]
+    if today == rest:
+        return [*words]
+    note(f"note: --budget of hashbench {command} is now TABLE@{words[at + 1]}")
+    return today
 
 
 def command_of_today(words: Sequence[str]) -> list[str]:

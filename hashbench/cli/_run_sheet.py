@@ -9,7 +9,7 @@ from hashbench.cli.catalogue import card_of
 from hashbench.foundation import paths
 from hashbench.foundation.config import all_as_typed, as_typed
 from hashbench.foundation.errors import HashbenchError
-from hashbench.metrics import shown
+from hashbench.metrics import MetricValue, shown
 from hashbench.runs.command import train_command
 from hashbench.runs.row import HEADINGS, Row
 from hashbench.runs.store import Store
@@ -28,7 +28,7 @@ def run(name: str) -> Sheet:
     values = {**row.model_dump(by_alias=True), "row": paths.shown(line.path), "folder": paths.shown(folder)}
     values |= {"kept": kept, "commands": commands, "not_again": why}  # why no command trains it today, or null
     title = f"{row.run} (run): {row.method} on {row.dataset} {row.protocol}"
-    return sheet_of(title, values, _facts(row, values), [*_grids(values)], commands)
+    return sheet_of(title, values, _facts(row, values), [*_grids(row)], commands)
 
 
 def _commands(row: Row) -> tuple[list[str], str | None]:
@@ -96,24 +96,25 @@ def _pairs(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
 
-def _grids(values: dict[str, Any]) -> Iterator[Grid]:
+def _grids(row: Row) -> Iterator[Grid]:
     for search, heading in HEADINGS.items():
-        scores = values["searches"].get(search, {})
+        scores = row.searches.get(search, {})
         yield facts({shown(name): _score(score) for name, score in scores.items()}, f"{heading}scores")
-    settings = values["config"].get("settings", {})
-    others = {key: as_typed(value) for key, value in sorted(settings.items()) if key not in values["settings"]}
+    settings = row.config.get("settings", {})
+    others = {key: as_typed(value) for key, value in sorted(settings.items()) if key not in row.settings}
     yield facts(others, "other settings that are not the defaults of the code")
-    sources = {key: values[f"{key}_sha256"] for key in ("data", "features", "ids")}
-    yield facts({**values["artefacts"], **sources}, "checksums")
+    checksums: dict[str, Cell] = dict(row.artefacts.items())
+    checksums |= {"data": row.data_sha256, "features": row.features_sha256, "ids": row.ids_sha256}
+    yield facts(checksums, "checksums")
 
 
-def _score(value: dict[str, Any]) -> str:
-    if value["mean"] is None:
+def _score(value: MetricValue) -> str:
+    if value.mean is None:
         return "no mean: no query has a relevant item"
-    text = f"{value['mean']:.4f}"
-    if value["std"] is not None:
-        text += f", standard deviation {value['std']:.4f}"
-    text += f" over {value['n_queries']:,} queries"
-    if value["n_empty"]:
-        text += f", {value['n_empty']:,} without a relevant item"
+    text = f"{value.mean:.4f}"
+    if value.std is not None:
+        text += f", standard deviation {value.std:.4f}"
+    text += f" over {value.n_queries:,} queries"
+    if value.n_empty:
+        text += f", {value.n_empty:,} without a relevant item"
     return text

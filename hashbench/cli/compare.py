@@ -171,7 +171,10 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, samples:
     }
     where = ", ".join(part for part in (table_name, lines.section, lines.column) if part)
     sides = Grid([*zip(ascii_uppercase, names, strict=False)])
-    notes = [*_how(differences, samples), *_claims(lines.metric, names, differences)]
+    notes = [*_how(differences, samples)]
+    p_holm = _corrected(differences)[lines.metric]
+    for (a, b), by_metric, p in zip(_pairs(names), differences, p_holm, strict=True):
+        notes.append(claim(names[a], names[b], by_metric[lines.metric], p))
     sheet = Sheet(where, [sides, *_grids_of_all(names, differences)], notes=notes)
     return Result(names, differences, values, sheet)
 
@@ -255,12 +258,6 @@ def _json(a: NamedSide, b: NamedSide, comparison: Comparison, top: int) -> dict[
     values |= {"a": _side_json(a), "b": _side_json(b)}
     metrics = {name: asdict(paired) for name, paired in comparison.metrics.items()}
     return {**values, "metrics": metrics, "most_different": different}
-
-
-def _claims(metric: str, names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> Iterator[str]:
-    """What may be claimed of each pair."""
-    for (a, b), by_metric, p in zip(_pairs(names), differences, _corrected(differences)[metric], strict=True):
-        yield claim(names[a], names[b], by_metric[metric], p)
 
 
 def _grids_of_all(names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> Iterator[Grid]:

@@ -82,7 +82,9 @@ def add(
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     if queries is not None and not re.fullmatch("[0-9]+(/class)?", queries):
-        query_path = _query_file(queries, query_path)
+        if query_path is not None:
+            raise HashbenchError(f"--queries {queries}: the queries are in {query_path} already")
+        query_path = Path(queries)
         queries = None
     n_queries, queries_per_class = _number("--queries", queries)
     n_train, train_per_class = _number("--train", train)
@@ -105,13 +107,6 @@ def add(
             f"--value-max {largest} --replace"
         )
     return Sheet(grids=[facts(dict(_facts(card, data)))])
-
-
-def _query_file(queries: str, path: Path | None) -> Path:
-    """The file of the queries that --queries names."""
-    if path is not None:
-        raise HashbenchError(f"--queries {queries}: the queries are in {path} already")
-    return Path(queries)
 
 
 def _number(option: str, text: str | None) -> tuple[int | None, int | None]:

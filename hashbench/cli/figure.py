@@ -46,7 +46,10 @@ def command(
     if write:
         written = files.write(store.folder, [], drawn)
     else:
-        parts = [_points(figure, drawing) for figure, drawing in drawn if drawing.points]
+        for figure, drawing in drawn:
+            if drawing.points:
+                grid = records(drawing.points[0], (point.values() for point in drawing.points))
+                parts.append(Sheet(figure.file.title, [grid], name=figure.name))
     sheet = Sheet(parts=parts, values=lambda: {"figures": [_values(figure, drawing) for figure, drawing in drawn]})
     n_broken = len(names) - len(drawn)
     error = None
@@ -83,11 +86,6 @@ def filled_figures(named: list[str] | None, rows: Rows, store: Store) -> tuple[l
         if drawing.missing:
             echo(f"{figure.name}: {drawing.missing}", err=True)
     return drawings, len(named) - len(drawings)
-
-
-def _points(figure: FigureSpec, drawing: Drawing) -> Sheet:
-    grid = records(drawing.points[0], (point.values() for point in drawing.points))
-    return Sheet(figure.file.title, [grid], name=figure.name)
 
 
 def _values(figure: FigureSpec, drawing: Drawing) -> dict[str, Any]:

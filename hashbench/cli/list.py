@@ -55,7 +55,11 @@ def command(
         echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(leave_out).items()))
         return None
     if kind == "settings":
-        return Answer(_settings(table), level=1)
+        if table is None:
+            raise HashbenchError(
+                "settings are listed for one table: hashbench list settings TABLE (hashbench list tables)"
+            )
+        return Answer(sheet_of_settings(spec.load(table)), level=1)
     if kind is None:
         return _overview()
     return _entries(kind, pairs_of(only or [], "--only", "bits=32"), program(context))
@@ -96,9 +100,3 @@ def _entries(kind: str, only: list[tuple[str, Setting]], program: list[str]) -> 
 def _has(properties: Mapping[str, Any], wanted: Mapping[str, set[str]]) -> bool:
     """Whether each key that is ``wanted`` has one of its values."""
     return all(canonical(str(properties.get(key))) in values for key, values in wanted.items())
-
-
-def _settings(table: str | None) -> Sheet:
-    if table is None:
-        raise HashbenchError("settings are listed for one table: hashbench list settings TABLE (hashbench list tables)")
-    return sheet_of_settings(spec.load(table))

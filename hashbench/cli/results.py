@@ -83,9 +83,8 @@ def _sheet_of_merged(received: Received, into: Store, *, dry_run: bool) -> Sheet
     lines = [f"{counts[outcome]:,} {outcome}" for outcome in MergeOutcome if counts[outcome]]
     lines += _lines_beside(received, into)
     beside = [merged.name for merged in received.rows if merged.outcome is MergeOutcome.beside]
-    total = f"{paths.shown(into.folder)}: {counted(len(received.rows), 'row')} merged"
-    if dry_run:
-        total = f"{paths.shown(into.folder)}: {counted(len(received.rows), 'row')} would be merged (--dry-run)"
+    verb = "would be merged (--dry-run)" if dry_run else "merged"
+    total = f"{paths.shown(into.folder)}: {counted(len(received.rows), 'row')} {verb}"
     return Sheet(
         texts=[] if lines else [total],
         grids=[

@@ -17,14 +17,12 @@ from hashbench.foundation.files import all_or_none
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import refuse
 from hashbench.report import files
-from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
 from hashbench.tables.cell_runs import keep_query_scores
 from hashbench.tables.collect import Rows, collect
 from hashbench.tables.notation import outside_tolerance
 from hashbench.tables.sheet import sheet_of
-from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
 from hashbench.tuning import search_sheet
 from hashbench.tuning.search import names as names_of_searches
@@ -60,8 +58,14 @@ def command(
     store = rows_read()
     rows = Rows(store.rows(refuse if check or write else leave_out))  # a kept table needs every row
     written: list[Path] = []
-    kept = written if write else None
-    collected = filled(names, lambda name: _collected(spec.load(name, splits), rows, store, kept), broken, "table")
+
+    def collected_table(name: str) -> Table:
+        declared = spec.load(name, splits)
+        if write:  # the bold values depend on the AP of each query
+            written.extend(keep_query_scores(declared, store))
+        return collect(declared, rows, store)
+
+    collected = filled(names, collected_table, broken, "table")
     figures: list[tuple[FigureSpec, Drawing]] = []
     n_undrawn = 0
     if every and write:
@@ -86,13 +90,6 @@ def command(
         error = HashbenchError(f"{n_undrawn} figures cannot be drawn: see the errors above")
     sheet = Sheet(parts=[*of_searches, *of_tables], values=lambda: _values(of_searches, of_tables))
     return Answer(sheet, [*map(paths.shown, written)], error)
-
-
-def _collected(declared: TableSpec, rows: Rows, store: Store, kept: list[Path] | None) -> Table:
-    """The table; if files are ``kept``, first that of the AP of each query, on which the bold values depend."""
-    if kept is not None:
-        kept += keep_query_scores(declared, store)
-    return collect(declared, rows, store)
 
 
 def _values(searches: list[Sheet], tables: list[Sheet]) -> dict[str, Any]:

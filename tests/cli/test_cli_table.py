@@ -377,10 +377,10 @@ def test_a_table_at_a_budget_is_named_so_and_the_former_option_is_translated(
 ) -> None:
     assert run("status", "tiny@full", "--json") == 0
     at_budget = capsys.readouterr().out
-    for words in (("tiny", "--budget", "full"), ("--budget=full", "tiny")):
+    for words in (("tiny", "--budget", "full"), ("--budget", "full", "tiny")):
         assert run("status", *words, "--json") == 0
         captured = capsys.readouterr()
         assert captured.out == at_budget
-        assert captured.err == "note: --budget of hashbench status is now tiny@full\n"
+        assert captured.err == "note: --budget of hashbench status is now TABLE@full\n"
     assert run("status", "--budget", "full") == 2
     assert "--budget of hashbench status is gone: a table at a budget is TABLE@BUDGET" in capsys.readouterr().err

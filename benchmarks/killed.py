@@ -27,7 +27,7 @@ import _record
 import numpy as np
 
 HASHBENCH = [sys.executable, "-m", "hashbench"]
-TABLE = ["sparse_hash_table2", "--budget", "smoke", "--only", "method=sparse_hash", "--only", "k=1", "--only", "k=2"]
+TABLE = ["sparse_hash_table2@smoke", "--only", "method=sparse_hash", "--only", "k=1", "--only", "k=2"]
 UNFINISHED = 3  # the exit code of a slice
 MOST_CALLS = 200
 PACKED = "state"

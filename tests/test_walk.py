@@ -74,7 +74,7 @@ LEFT_OUT = {
     "hashbench train talr-ndcg labelme --protocol s1 --bits 32 --model linear": NETWORK,
     "hashbench split labelme --protocol s1 --relevance": NETWORK,
     "hashbench train sparse-hash cifar100 --protocol sparse_hash --set base=npairs --set k=1 --budget smoke": HOURS,
-    "hashbench run sparse_hash_table1 --budget cpu": HOURS,
+    "hashbench run sparse_hash_table1@cpu": HOURS,
     "hashbench run sparse_hash_table2 --minutes 12": HOURS,  # test_slices
     "hashbench train structhash mnist --protocol structhash --bits 64": HOURS,
     "hashbench eval results/runs/RUN/codes.npz --weights bit_weights --metric ap --metric ndcg@100": HOURS,

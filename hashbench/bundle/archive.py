@@ -88,7 +88,7 @@ class Manifest(Strict):
     @property
     def table_command(self) -> str:
         """The command, after the options of ``hashbench``, that renders the table."""
-        budget = f" --budget {self.budget}" if self.budget else ""
+        budget = f"@{self.budget}" if self.budget else ""
         splits = f" --splits {self.n_splits}" if self.n_splits > 1 else ""
         return f"table {self.table}{budget}{splits}"
 

@@ -114,7 +114,7 @@ class Order:
     @cached_property
     def spec(self) -> TableSpec:
         """The table; raises HashbenchError if there is none of this name."""
-        return load(self.table, self.budget, self.n_splits)
+        return load(f"{self.table}@{self.budget or ''}", self.n_splits)
 
     @property
     def folder(self) -> str:

@@ -18,6 +18,7 @@ from hashbench.cli import _interrupts, _output
 from hashbench.cli._command import Commands
 from hashbench.cli._moved import command_of_today
 from hashbench.cli._terminal import ends_with_what_was_left_out
+from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.progress import QUIET
 from hashbench.showing.ink import Format
@@ -163,13 +164,13 @@ def _shared(
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Runs the command line and exits: 0 done, 1 a check failed, 2 bad usage or bad input, 130 interrupted."""
-    if arguments is not None:  # not the process's own: an earlier command of the process may have written cards
-        from hashbench.foundation import paths
-
+    if arguments is None:
+        arguments = sys.argv[1:]
+    else:  # not the process's own: an earlier command of the process may have written cards
         paths.read_again()
     try:
         with _interrupts.raise_interrupts():
-            code = _status(sys.argv[1:] if arguments is None else arguments)
+            code = _status(arguments)
     except KeyboardInterrupt:
         code = _interrupts.STATUS
     if code == _interrupts.STATUS:
@@ -177,12 +178,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     sys.exit(code)
 
 
-def _status(given: list[str]) -> int:
+def _status(arguments: list[str]) -> int:
     """The exit status of the command, after its error was printed, if there was one."""
     try:
         with ends_with_what_was_left_out():
             command = typer.main.get_command(app)
-            code: Any = command.main(given or ["--help"], prog_name="hashbench", standalone_mode=False)
+            code: Any = command.main(arguments or ["--help"], prog_name="hashbench", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
     except typer.Abort:
@@ -206,13 +207,16 @@ def _discard(stream: TextIO) -> None:
 
 
 def _print_error(error: BaseException) -> int:
-    message, code = f"{type(error).__name__}: {error} (hashbench --debug ... shows where)", HashbenchError.exit_code
+    code = HashbenchError.exit_code
+    message = f"{type(error).__name__}: {error} (hashbench --debug ... shows where)"
     if isinstance(error, typer.TyperException):
-        context = getattr(error, "ctx", None)
-        help_of_command = "" if context is None else f" ({context.command_path} -h)"
-        message, code = _text_of(error) + help_of_command, error.exit_code
+        code = error.exit_code
+        message = _text_of(error)
+        if (context := getattr(error, "ctx", None)) is not None:
+            message += f" ({context.command_path} -h)"
     elif isinstance(error, HashbenchError):
-        message, code = str(error), error.exit_code
+        code = error.exit_code
+        message = str(error)
     elif isinstance(error, OSError):
         message = f"{error.filename or _file_of(error)}: {error.strerror or error}"
     try:
@@ -231,10 +235,9 @@ def _text_of(error: typer.TyperException) -> str:
     if not (hasattr(error, "possibilities") and "--set" in options and name.startswith("--")):
         return text
     key = name.removeprefix("--").replace("-", "_")
-    is_misspelled = nearest(key, [option.removeprefix("--") for option in options])
-    return (
-        f"{text if is_misspelled else f'No such option: {name}'}; a setting of a method is given as --set {key}=VALUE"
-    )
+    if not nearest(key, [option.removeprefix("--") for option in options]):
+        text = f"No such option: {name}"
+    return f"{text}; a setting of a method is given as --set {key}=VALUE"
 
 
 def _file_of(error: OSError) -> str:

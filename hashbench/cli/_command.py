@@ -59,10 +59,12 @@ class Command(TyperCommand):
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
             if (record := param.get_help_record(ctx)) is not None:
-                is_argument = param.param_type_name == "argument"
-                panel = getattr(param, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
                 name, text = _short(*record)
-                sections.setdefault(panel, []).append((param.metavar or param.name if is_argument else name, text))
+                panel = getattr(param, "rich_help_panel", None) or "Options"
+                if param.param_type_name == "argument":
+                    name = param.metavar or param.name
+                    panel = "Arguments"
+                sections.setdefault(panel, []).append((name, text))
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
@@ -77,9 +79,11 @@ def _short(name: str, text: str) -> tuple[str, str]:
     """
     for kind, word in WORDS.items():
         name = re.sub(f"<{kind}( range)?>", word, name)
-    if found := REMARKS.search(text):
-        defaults = [remark for remark in found[1].split("; ") if remark.startswith("default: ")]
-        text = text[: found.start()] + (f"  [{defaults[0]}]" if defaults else "")
+    if remarks := REMARKS.search(text):
+        text = text[: remarks.start()]
+        for remark in remarks[1].split("; "):
+            if remark.startswith("default: "):
+                text += f"  [{remark}]"
     return name, text
 
 
@@ -89,9 +93,9 @@ class Commands(Typer):
     def __init__(self) -> None:
         super().__init__(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
 
-    def command(self, name: str, *, ink: Format = "text", **texts: Any) -> Callable[..., Any]:  # type: ignore[override]
+    def command(self, name: str, *, ink: Format = "text", short_help: str) -> Callable[..., Any]:  # type: ignore[override]
         """Registers a command; without --format its sheet is written with this ``ink``."""
-        register = super().command(name, cls=Command, **texts)
+        register = super().command(name, cls=Command, short_help=short_help)
 
         def registered(command: Callable[..., Any]) -> Callable[..., Any]:
             register(printing(command, ink))
@@ -101,12 +105,7 @@ class Commands(Typer):
 
 
 def printing(command: Callable[..., Any], ink: Format = "text") -> Callable[..., None]:
-    """The command with the options --format and --json, which prints what it returns.
-
-    A command that returns nothing, by its annotation, is as it is.
-    """
-    if command.__annotations__["return"] is None:
-        return command
+    """The command with the options --format and --json, which prints what it returns."""
 
     @wraps(command)
     def printed(*, output: Format, as_json: bool, **arguments: Any) -> None:
@@ -114,17 +113,19 @@ def printing(command: Callable[..., Any], ink: Format = "text") -> Callable[...,
         if returned is None:
             return
         answer = returned if isinstance(returned, Answer) else Answer(returned)
-        shown = answer.ink if answer.ink is not None and output == ink else output
+        shown = output
+        if output == ink:
+            shown = answer.ink or ink
         print_sheet(answer.sheet, shown, as_json=as_json, level=answer.level)
         for line in answer.after:
             echo(line, err=as_json or output not in {*FOR_PEOPLE, ink})
         if answer.error is not None:
             raise answer.error
 
-    own = signature(command)
+    form = signature(command)
     output = Parameter("output", Parameter.KEYWORD_ONLY, default=ink, annotation=Output)
     as_json = Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson)
-    printed.__signature__ = own.replace(parameters=[*own.parameters.values(), output, as_json])  # type: ignore[attr-defined]
+    printed.__signature__ = form.replace(parameters=[*form.parameters.values(), output, as_json])  # type: ignore[attr-defined]
     printed.__annotations__ = {**command.__annotations__, "output": Output, "as_json": AsJson, "return": None}
     return printed
 

@@ -17,7 +17,8 @@ def main() -> NoReturn:
     while (number := os.open(os.devnull, os.O_RDWR)) < 3:
         os.set_inheritable(number, True)  # worker processes have them too
     os.close(number)
-    sys.stdout, sys.stderr = output(1, sys.stdout), output(2, sys.stderr)
+    sys.stdout = output(1, sys.stdout)
+    sys.stderr = output(2, sys.stderr)
     try:
         from hashbench.foundation.parallel import prepare_threads
 

@@ -1,7 +1,6 @@
 """The run that the arguments of ``train`` and of ``speed`` name."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from hashbench.cli._options import parse_settings
 from hashbench.foundation.config import Setting
@@ -28,9 +27,15 @@ def given_run(
     model: str | None,
     settings: list[str] | None,
     weights: str | None,
-    **named: Any,  # seed, budget and split_seed
+    seed: int,
+    budget: str | None,
+    split_seed: int | None,
 ) -> GivenRun:
     """The run of these arguments; raises HashbenchError for a wrong one."""
+
+    def run_with(values: dict[str, Setting]) -> Run:
+        return Run.resolve(dataset, protocol, method, values, seed=seed, budget=budget, split_seed=split_seed)
+
     chosen = parse_settings(settings or [])
     for key in ("bits", "model"):
         if key in chosen:
@@ -40,9 +45,9 @@ def given_run(
     file = None
     if weights is not None:
         usual = {key: value for key, value in named_settings.items() if key != "head" and not key.startswith("base.")}
-        of_weights, file = _start(Run.resolve(dataset, protocol, method, usual, **named), weights)
+        of_weights, file = _start(run_with(usual), weights)
         named_settings = {**of_weights, **named_settings, "weights": of_weights["weights"]}
-    return GivenRun(Run.resolve(dataset, protocol, method, named_settings, **named), named_settings, file)
+    return GivenRun(run_with(named_settings), named_settings, file)
 
 
 def _start(run: Run, weights: str) -> tuple[dict[str, Setting], str | None]:

@@ -38,9 +38,12 @@ def end_at_once() -> None:
 @contextmanager
 def raise_interrupts() -> Iterator[None]:
     """An interrupt in the block raises KeyboardInterrupt; if that is lost, it is raised again after ``AGAIN_S``."""
-    _state.first_s, _state.line, _state.is_printed = None, NOTHING_WRITTEN, False
+    _state.first_s = None
+    _state.line = NOTHING_WRITTEN
+    _state.is_printed = False
     before = {number: signal.signal(number, _raise) for number in (*_not_ignored(), signal.SIGALRM)}
-    unraisable, sys.unraisablehook = sys.unraisablehook, _unraisable
+    unraisable = sys.unraisablehook
+    sys.unraisablehook = _unraisable
     try:
         yield
     finally:
@@ -89,7 +92,8 @@ def end() -> NoReturn:
 
 
 def _line() -> str:
-    return f"\n{_state.line}\n" if os.isatty(2) else f"{_state.line}\n"  # a terminal has shown ^C
+    start = "\n" if os.isatty(2) else ""  # a terminal has shown ^C
+    return f"{start}{_state.line}\n"
 
 
 def _not_ignored() -> list[signal.Signals]:  # nohup and a shell's & ignore some for the whole process
@@ -111,10 +115,11 @@ def _raise(_signum: int, frame: FrameType | None) -> None:
     if _state.first_s is None:
         _state.first_s = now
     # an import is not cut short, for ``AGAIN_S`` at most: a half imported module makes errors later
-    waits = _is_importing(frame) and now - _state.first_s < AGAIN_S
-    signal.setitimer(signal.ITIMER_REAL, SOON_S if waits else AGAIN_S)
-    if not waits:
-        raise KeyboardInterrupt
+    if _is_importing(frame) and now - _state.first_s < AGAIN_S:
+        signal.setitimer(signal.ITIMER_REAL, SOON_S)
+        return
+    signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+    raise KeyboardInterrupt
 
 
 def _is_importing(frame: FrameType | None) -> bool:
@@ -124,9 +129,9 @@ def _is_importing(frame: FrameType | None) -> bool:
     return frame is not None
 
 
-def _unraisable(found: "UnraisableHookArgs") -> None:
+def _unraisable(error: "UnraisableHookArgs") -> None:
     """Repeats an interrupt that a finaliser or a callback has lost soon; shows other errors there as always."""
-    if isinstance(found.exc_value, KeyboardInterrupt):
+    if isinstance(error.exc_value, KeyboardInterrupt):
         signal.setitimer(signal.ITIMER_REAL, SOON_S)
     else:
-        sys.__unraisablehook__(found)
+        sys.__unraisablehook__(error)

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 
+from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.progress import note
+from hashbench.foundation.registry import canonical
 
 KINDS = ("query", "database", "train")
 # of each command its former options: the words in place of one, {} for its value; or a sentence where there are none
 _LAYOUT = {"--bits": "--layout {}", "--bit-order": "--layout {}"}
 _ARRAYS = {f"--{kind}-{what}": f"--array {kind}-{what}={{}}" for kind in KINDS for what in ("codes", "labels", "ids")}
 _SHARDS = "hashbench eval-shards counts a database in several files"
+_BUDGET = {"--budget": "a table at a budget is TABLE@BUDGET"}  # translated where a table is named: see ``_at_budget``
 _IN_PIECES = "a large database is read in pieces, and held in memory where an option needs its items"
 OPTIONS = {
     "eval": {
@@ -36,6 +39,7 @@ OPTIONS = {
     },
     "bench": {"--weights": "hashbench features DATASET --model MODEL --weights FILE, then --features NAME"},
     "run": {
+        **_BUDGET,
         "--cores": "--ray cores={}",
         "--memory": "--ray memory={}",
     },
@@ -44,7 +48,10 @@ OPTIONS = {
         "--csv": "hashbench compare ... --format csv > FILE",
         "--interval": "the interval holds 95% of the samples",
     },
-    "table": {"--figures": "--all --write writes the figures too"},
+    "show": {"--kind": "hashbench show KIND/NAME, such as method/itq"},
+    "status": _BUDGET,
+    "bundle": _BUDGET,
+    "table": {**_BUDGET, "--figures": "--all --write writes the figures too"},
     "search": {**_ARRAYS, **_LAYOUT},
     "export": {**_LAYOUT},
     "index query": dict.fromkeys(("--codes", "--embeddings"), "an index is of the files that index build names"),
@@ -73,6 +80,8 @@ COMMANDS = {
 def options_of_today(command: str, words: Sequence[str]) -> list[str]:
     """The words of a command with today's options in place of former ones; HashbenchError for one that is gone."""
     moved = OPTIONS.get(command, {})
+    if moved.get("--budget"):
+        words = _at_budget(command, words)
     today: list[str] = []
     left = iter(words)
     for word in left:
@@ -87,6 +96,20 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
             value = next(left, "")
         note(f"note: {option} of hashbench {command} is now {new.format(value)}")
         today += [part.format(value) for part in new.split()]
+    return today
+
+
+def _at_budget(command: str, words: Sequence[str]) -> list[str]:
+    """The words without --budget, and its value behind the names of tables and figures, if there are some."""
+    if "--budget" not in words[:-1]:
+        return [*words]
+    at = words.index("--budget")
+    rest = [*words[:at], *words[at + 2 :]]
+    declared = {*paths.entries("experiments", "tables"), *paths.entries("experiments", "figures")}
+    today = [f"{word}@{words[at + 1]}" if canonical(word) in declared else word for word in rest]
+    if today == rest:
+        return [*words]
+    note(f"note: --budget of hashbench {command} is now TABLE@{words[at + 1]}")
     return today
 
 

@@ -28,7 +28,9 @@ def _joined(texts: Iterable[Spans]) -> Cell:
     """The texts with semicolons between them; None without any."""
     spans: list[str | Code] = []
     for text in texts:
-        spans += ["; ", *text] if spans else text
+        if spans:
+            spans.append("; ")
+        spans += text
     return tuple(spans) or None
 
 
@@ -38,17 +40,20 @@ def hours_text(needs: TableNeeds) -> str:
         return "hours unknown"
     first = needs.hours[0]
     hours = f"{first.hours:.1f}" if first.hours >= 0.05 else "< 0.1"
-    partly = "" if first.n_runs == len(needs.runs) else f" for {first.n_runs} of them"
-    return f"{hours} hours{partly} on {first.device}"
+    if first.n_runs != len(needs.runs):
+        return f"{hours} hours for {first.n_runs} of them on {first.device}"
+    return f"{hours} hours on {first.device}"
 
 
 def _dataset(need: Need) -> Spans:
-    size = "" if need.size_bytes is None else f" {readable(need.size_bytes)}"
+    data = need.name
+    if need.size_bytes is not None:
+        data += f" {readable(need.size_bytes)}"
     if need.is_here:
-        return (f"{need.name}{size}, here",)
+        return (f"{data}, here",)
     if need.is_by_hand:
-        return f"{need.name}{size}, by hand: ", Code(f"hashbench show {need.name}")
-    return (f"{need.name}{size}",)
+        return f"{data}, by hand: ", Code(f"hashbench show {need.name}")
+    return (f"{data}",)
 
 
 def _weights(need: Need) -> Spans:
@@ -62,12 +67,14 @@ def _weights(need: Need) -> Spans:
 def _disk(needs: TableNeeds) -> str:
     """The bytes of the inputs and the hashers, and the memory; + where the size of some is unknown."""
     is_more = any(not need.is_here and need.size_bytes is None for need in needs.inputs)
-    parts = [f"{readable(needs.input_bytes)}{'+' if is_more else ''} for the inputs"] if needs.input_bytes else []
+    parts = []
+    if needs.input_bytes:
+        parts.append(f"{readable(needs.input_bytes)}{'+' * is_more} for the inputs")
     if needs.hasher_bytes is None:
         parts.append("hashers of unknown size")
     else:
         is_more = needs.n_of_known_size < len(needs.runs)
-        parts.append(f"{readable(needs.hasher_bytes)}{'+' if is_more else ''} for the hashers")
+        parts.append(f"{readable(needs.hasher_bytes)}{'+' * is_more} for the hashers")
     if needs.peak_memory is not None:
         parts.append(f"{readable(needs.peak_memory)} of memory")
     return ", ".join(parts)

@@ -48,7 +48,6 @@ TrainingDevice = Annotated[str, Option(help="auto, cpu, cpu:N (threads), cuda or
 Splits = Annotated[int, Option(min=1, help="Number of splits: the protocol's seed and the SPLITS - 1 seeds after it.")]
 SplitSeed = Annotated[int | None, Option(min=0, max=2**32 - 1, help="Seed of the split. Default: the protocol's.")]
 TABLES = complete("tables", "figures")
-Budget = Annotated[str | None, Option(help="The runs at this budget of the methods, not at the table's own.")]
 
 # of train and pretrain
 RunSeed = Annotated[int, Option(help="Seed of all random choices.")]
@@ -88,7 +87,9 @@ def layout_of(texts: list[str] | None) -> StoredAs:
     StoredAs(bits=48, bit_order='little', rows='bits-by-items')
     """
     layout = StoredAs()
-    for text in ",".join(texts or []).split(",") if texts else []:
+    if not texts:
+        return layout
+    for text in ",".join(texts).split(","):
         if re.fullmatch("[1-9][0-9]{0,5}", text):
             layout = layout._replace(bits=int(text))
         elif text in BIT_ORDERS:
@@ -114,14 +115,14 @@ def device_and_threads(device: str) -> tuple[str, int]:
 
 def given(options: Mapping[str, object]) -> str:
     """The options that have a value, as they are typed; empty if none has one."""
-    found = [option for option, value in options.items() if value is not None and value is not False and value != []]
-    return ", ".join(f"--{option.replace('_', '-')}" for option in found)
+    names = [option for option, value in options.items() if value is not None and value is not False and value != []]
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
 def program(context: Context) -> list[str]:
     """The first words of a command to print, so that it finds the same: ``hashbench`` and the shared options given."""
-    given = context.find_root().params
-    named = ((f"--{name}", given.get(name)) for name in ("root", "results", "data"))
+    params = context.find_root().params
+    named = ((f"--{name}", params.get(name)) for name in ("root", "results", "data"))
     return ["hashbench", *(word for option, value in named if value is not None for word in (option, str(value)))]
 
 
@@ -139,10 +140,10 @@ def pairs_of(texts: list[str], option: str, example: str) -> list[tuple[str, int
     from hashbench.foundation.config import toml_tables  # pydantic is not imported for --help
 
     pairs: list[tuple[str, int | float | str | bool]] = []
-    for given in texts:
-        key, equals, text = (part.strip() for part in given.partition("="))
+    for pair in texts:
+        key, equals, text = (part.strip() for part in pair.partition("="))
         if not (key and equals and text):
-            raise HashbenchError(f"{option} {given!r}: KEY=VALUE is expected, as in {option} {example}")
+            raise HashbenchError(f"{option} {pair!r}: KEY=VALUE is expected, as in {option} {example}")
         try:
             value = toml_tables(f"value = {text}")["value"]
         except ValueError:

@@ -12,7 +12,7 @@ from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
 from hashbench.metrics import MetricValue, shown
 from hashbench.runs.diff import diff_rerun
-from hashbench.runs.needs import lines_of, missing_inputs
+from hashbench.runs.needs import Need, lines_of, missing_inputs
 from hashbench.runs.row import Row, made_by, values_of
 from hashbench.runs.run import Run
 from hashbench.runs.settings import Sourced
@@ -38,7 +38,9 @@ def answer_of_row(row: Row, stored: Row | None, store: Store, after: Sequence[st
         named = {"again": row.model_dump(by_alias=True), "stored": stored.model_dump(by_alias=True)}
         return {**named, **asdict(diff_rerun(row, stored))}
 
-    error = HashbenchError(f"{row.run}: {row.reason}") if row.status == "failed" else None
+    error = None
+    if row.status == "failed":
+        error = HashbenchError(f"{row.run}: {row.reason}")
     return Answer(Sheet(grids=grids, values=values), after, error)
 
 
@@ -49,8 +51,11 @@ def sheet_of_settings(
 
     With ``own_weights`` the user named the file of the weights that the network starts from.
     """
-    missing = [] if stored is not None else missing_inputs([run], weights=not own_weights)[str(run.name)]
-    settings, name = run.sources(given), run.name
+    name = run.name
+    settings = run.sources(given)
+    missing: list[Need] = []
+    if stored is None:
+        missing = missing_inputs([run], weights=not own_weights)[str(name)]
     names = {"dataset": name.dataset, "protocol": name.protocol, "method": name.method, "budget": name.budget}
     known: dict[str, Cell] = {
         "run": (Code(str(name)),),
@@ -63,17 +68,20 @@ def sheet_of_settings(
         seeds = {"seed": name.seed, "split_seed": name.split_seed}
         of_run = {"run": str(name), "stored": stored is not None, **names, **seeds}
         sources = {key: asdict(setting) for key, setting in settings.items()}
-        return {**of_run, "missing": [asdict(each) for each in missing], "settings": sources}
+        return {**of_run, "missing": [asdict(need) for need in missing], "settings": sources}
 
-    for line in lines_of(missing) if missing else ():
-        note(line)
+    if missing:
+        for line in lines_of(missing):
+            note(line)
     return Sheet(grids=[facts(known), Grid(rows, ["setting", "value", "source"])], values=values)
 
 
-def _source(found: Sourced) -> str:
-    if found.recipe is not None:
-        return f"recipe {found.recipe}"
-    return f"default: {found.note}" if found.source == "default" and found.note else found.source
+def _source(setting: Sourced) -> str:
+    if setting.recipe is not None:
+        return f"recipe {setting.recipe}"
+    if setting.source == "default" and setting.note:
+        return f"default: {setting.note}"
+    return setting.source
 
 
 def distinct_text(codes: DistinctCodes) -> str:
@@ -82,12 +90,15 @@ def distinct_text(codes: DistinctCodes) -> str:
 
 def split_text(seed: int | None) -> str | None:
     """Which split a run is on; None for the protocol's own."""
-    return None if seed is None else f"drawn with seed {seed}, not the protocol's own"
+    if seed is None:
+        return None
+    return f"drawn with seed {seed}, not the protocol's own"
 
 
 def _compared(row: Row, stored: Row) -> Iterator[Grid]:
     """The artefacts of a run that was trained again, and its scores beside the stored ones."""
-    compared, before = diff_rerun(row, stored), stored.all_metrics()
+    compared = diff_rerun(row, stored)
+    before = stored.all_metrics()
     known: dict[str, Cell] = {}
     for artefact, is_equal in compared.equal.items():
         known[artefact] = "equal" if is_equal else "not equal to the stored one"
@@ -101,9 +112,12 @@ def _compared(row: Row, stored: Row) -> Iterator[Grid]:
         elif (difference := compared.differences[name]) == 0:
             text = "equal"
         else:
-            by = "one of them has no mean" if difference is None else f"differs by {difference:+.2g}"
+            by = "one of them has no mean"
+            if difference is not None:
+                by = f"differs by {difference:+.2g}"
             mean = before[name].mean
-            text = f"stored {'' if mean is None else formatted(mean, '.4f')}, {by}"
+            stored_mean = "" if mean is None else formatted(mean, ".4f")
+            text = f"stored {stored_mean}, {by}"
         rows.append((shown(name), _mean(value), text))
     yield Grid(rows)
 

@@ -45,26 +45,37 @@ def _paper(key: str) -> str:
     entries = papers(broken=str)  # str: hashbench list papers says which entries are broken
     if key not in entries:
         return key
+    title = f"{entries[key].title} [{key}]"
     authors = cited(key, entries)
-    return ": ".join([*([] if authors == key else [authors]), f"{entries[key].title} [{key}]"])
+    return title if authors == key else f"{authors}: {title}"
 
 
 def method(name: str) -> Sheet:
-    method, file, path = METHODS.get(name), method_file(name), paths.shown(method_path(name))
-    starts_from_another = method.base is not None and method.base.method != name
-    base, package = method.base.method if method.base and starts_from_another else None, METHODS.provider(name)
-    settings, others = settings_of(name), other_values_of(name)
+    method = METHODS.get(name)
+    file = method_file(name)
+    path = paths.shown(method_path(name))
+    package = METHODS.provider(name)
+    settings = settings_of(name)
+    others = other_values_of(name)
+    base = None
+    starts_from = None
+    if method.base is not None and method.base.method != name:
+        base = method.base.method
+        starts_from = f"a run of {base}, which is made first"
+    needs = "the base installation"
+    if method.needs_torch:
+        needs = "the extra train (PyTorch)"
     values: dict[str, Any] = {
         **{key: getattr(method, key) for key in ("group", "supervision", "needs_torch")},
         **file.model_dump(include={"title", "summary", "paper", "budgets"}),
         **{"name": name, "base": base, "package": package, "file": path, "settings": settings},
-        "variants": [{"conditions": each.conditions, "why": each.why, "values": each.values} for each in others],
+        "variants": [{"conditions": other.conditions, "why": other.why, "values": other.values} for other in others],
     }
     known = {
         "paper": _paper(file.paper),
         "learns from": LEARNS_FROM[method.supervision],
-        "needs": "the extra train (PyTorch)" if method.needs_torch else "the base installation",
-        "starts from": f"a run of {base}, which is made first" if base else None,
+        "needs": needs,
+        "starts from": starts_from,
         "of package": package,
         "file": path,
     }
@@ -98,12 +109,18 @@ def dataset(name: str) -> Sheet:
     fields = {"name", "title", "citation", "licence", "homepage", "kind", "item_shape"}
     values: dict[str, Any] = card.model_dump(include=fields | {"n_items", "n_classes", "labels", "content_sha256"})
     values |= {"state": status.state, "status": status.line(), "steps": status.steps, "protocols": rules}
-    unit, numbers = ("images of", "") if card.kind == "images" else ("rows of", " numbers")
+    shape = " x ".join(map(str, card.item_shape))
+    items = f"{card.n_items:,} rows of {shape} numbers"
+    if card.kind == "images":
+        items = f"{card.n_items:,} images of {shape}"
+    here: str = status.state
+    if here in ("stored", "embedded", "damaged"):
+        here = status.line()
     labels = {"none": "none", "class": f"one of {card.n_classes} classes", "multi": f"several of {card.n_classes}"}
     known = {
-        "items": f"{card.n_items:,} {unit} {' x '.join(map(str, card.item_shape))}{numbers}",
+        "items": items,
         "labels": labels[card.labels],
-        "here": status.line() if status.state in ("stored", "embedded", "damaged") else status.state,
+        "here": here,
         "licence": card.licence,
         "paper": "; ".join(_paper(key) for key in (card.citation or "").split(", ") if key),
         "homepage": card.homepage,
@@ -125,8 +142,13 @@ def dataset(name: str) -> Sheet:
 def _protocol(rule: dict[str, Any]) -> str:
     names = ("queries", "database", "train", "validation")
     sizes = ", ".join(f"{rule[f'n_{name}']:,} {name}" for name in names if f"n_{name}" in rule)
-    source = cited(rule["citation"], papers(str)) if rule.get("citation") else "your own"
-    return f"{rule['title']}{f' ({sizes})' if sizes else ''}; {source}"
+    title: str = rule["title"]
+    if sizes:
+        title += f" ({sizes})"
+    source = "your own"
+    if rule.get("citation"):
+        source = cited(rule["citation"], papers(str))
+    return f"{title}; {source}"
 
 
 def table(name: str) -> Sheet:
@@ -136,50 +158,68 @@ def table(name: str) -> Sheet:
     runs = table_status(table, stored, Past.of(rows)).as_json(1)
     needs = table_needs(table, rows)
     named = {f"{key}s": sorted({getattr(cell, key) for cell in table.cells}) for key in ("method", "dataset", "metric")}
-    n_cells, n_published = len(table.cells), sum(cell.published is not None for cell in table.cells)
+    n_cells = len(table.cells)
+    n_published = sum(cell.published is not None for cell in table.cells)
     labels: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # of the rows and the columns of each section
     for cell in table.cells:
         rows_of_section, columns = labels.setdefault(cell.section, ({}, {}))
-        rows_of_section[cell.row], columns[cell.column] = None, None
+        rows_of_section[cell.row] = None
+        columns[cell.column] = None
     values: dict[str, Any] = {
         **{key: getattr(table, key) for key in ("name", "title", "paper", "source", "notes")},
-        "sections": [{"section": title, "rows": [*rows], "columns": [*of]} for title, (rows, of) in labels.items()],
+        "sections": [
+            {"section": title, "rows": [*rows], "columns": [*columns]} for title, (rows, columns) in labels.items()
+        ],
         **{"n_cells": n_cells, "n_published": n_published, **named},
         **{key: value for key, value in runs.items() if key not in ("table", "seeds", "splits")},
         "needs": needs.as_json(),
     }
     n_runs = runs["done"] + runs["failed"] + runs["missing"]
-    not_yet = f"; {runs['unavailable']} cells cannot be run yet" if runs["unavailable"] else ""
-    others = f"; {counted(n_bases, 'other')} that they start from" if (n_bases := len(needs.runs) - n_runs) > 0 else ""
-    notes = f", {counted(len(table.notes), 'note')} (--json)" if table.notes else ""
+    progress = f"{n_runs}: {runs['done']} done, {runs['failed']} failed"
+    if (n_bases := len(needs.runs) - n_runs) > 0:
+        progress += f"; {counted(n_bases, 'other')} that they start from"
+    if runs["unavailable"]:
+        progress += f"; {runs['unavailable']} cells cannot be run yet"
     published = f"{n_cells} cells, {n_published} published"
+    if table.notes:
+        published += f", {counted(len(table.notes), 'note')} (--json)"
     known: dict[str, Cell] = {
-        "paper": f"{cited(table.paper, papers(broken=str))}, {table.source}: {published}{notes}",
-        "runs": f"{n_runs}: {runs['done']} done, {runs['failed']} failed{others}{not_yet}; {hours_text(needs)}",
+        "paper": f"{cited(table.paper, papers(broken=str))}, {table.source}: {published}",
+        "runs": f"{progress}; {hours_text(needs)}",
         **table_facts(needs),
     }
-    speed = needs.speed_command
-    commands = [*([speed] if speed is not None else []), f"hashbench run {name}"]
+    commands = [f"hashbench run {name}"]
+    if needs.speed_command is not None:
+        commands = [needs.speed_command, *commands]
     return sheet_of(f"{name} (table): {table.title}", values, known, commands=commands)
 
 
 def figure(name: str) -> Sheet:
-    figure, store = figures.load(name), rows_read()
-    drawing, file = figure.fill(list(store.rows(leave_out)), store), figure.file
-    n_cells, n_measured, of_table = len(figure.cells), drawing.n_measured, getattr(file, "table", None)
+    figure = figures.load(name)
+    file = figure.file
+    store = rows_read()
+    drawing = figure.fill(list(store.rows(leave_out)), store)
+    n_cells = len(figure.cells)
+    table_name = getattr(file, "table", None)
     values: dict[str, Any] = {
         **file.model_dump(include={"kind", "title", "paper", "source", "notes", "width"}),
-        **{"name": figure.name, "summary": figure.kind.summary, "table": of_table, "n_cells": n_cells},
-        **{"n_points": len(drawing.points), "n_measured": n_measured, "missing": drawing.missing},
+        **{"name": figure.name, "summary": figure.kind.summary, "table": table_name, "n_cells": n_cells},
+        **{"n_points": len(drawing.points), "n_measured": drawing.n_measured, "missing": drawing.missing},
     }
-    drawn = f"{n_measured} points are measured" if n_measured else "from its file alone: it needs no run"
+    cells = str(n_cells)
+    if table_name:
+        cells += f", of table {table_name}"
+    drawn = "from its file alone: it needs no run"
+    if drawing.n_measured:
+        drawn = f"{drawing.n_measured} points are measured"
     known = {
         "paper": f"{_paper(file.paper)}, {file.source}",
         "kind": f"{file.kind}: {figure.kind.summary}",
-        "cells": f"{n_cells}" + (f", of table {of_table}" if of_table else ""),
+        "cells": cells,
         "drawn": drawing.missing or drawn,
     }
-    commands = [f"hashbench {verb} {name}" for verb in (("run", "status", "figure") if n_cells else ("figure",))]
+    verbs = ("run", "status", "figure") if n_cells else ("figure",)
+    commands = [f"hashbench {verb} {name}" for verb in verbs]
     sheet = sheet_of(f"{name} (figure): {file.title}", values, known, commands=commands)
     return replace(sheet, notes=file.notes)
 
@@ -192,7 +232,9 @@ def metric(name: str) -> Sheet:
         **{"name": name, "of": source, "cutoffs": list(metric.cutoffs)},
         "parameters": {key: list(choices) for key, choices in metric.parameters.items()},
     }
-    written = [*([] if metric.cutoff_required else [name]), *(name + CUTOFFS[kind] for kind in metric.cutoffs)]
+    written = [name + CUTOFFS[kind] for kind in metric.cutoffs]
+    if not metric.cutoff_required:
+        written = [name, *written]
     known: dict[str, Cell] = {
         "paper": _paper(metric.paper),
         "computed from": {"histogram": "binary codes", "retrieval": "a search in buckets"}[source],
@@ -218,9 +260,12 @@ def model(name: str) -> Sheet:
         known = {
             "weights": weights.url,
             "checksum": ", ".join(f"{kind} {value}" for kind, value in checksums.items() if value is not None),
-            "file": f"{file}{'' if file.is_file() else ' (not here)'}",
+            "file": str(file),
         }
-        known |= {"takes": None if model.takes is None else f"the features {model.takes}"}
+        if not file.is_file():
+            known["file"] = f"{file} (not here)"
+        if model.takes is not None:
+            known["takes"] = f"the features {model.takes}"
         commands += [f"hashbench features DATASET --model {model.takes or name}"]
     return sheet_of(f"{name} (model): {model.summary}", values, known, commands=commands)
 

@@ -114,7 +114,9 @@ def command(
     if _has_neighbours(data, protocol):
         if others := given(of_labels):
             raise HashbenchError(f"{others}: not for vectors without labels, whose recall is compared: --k, --rescore")
-        factors = FACTORS if rescore is None else sorted({*_whole_numbers("--rescore", rescore)} - {1})  # 1 is there
+        factors: Sequence[int] = FACTORS
+        if rescore is not None:
+            factors = sorted({*_whole_numbers("--rescore", rescore)} - {1})  # 1 is there
         goal = TARGET if target is None else target
         choice = vectors.Choice(names, lengths, k, factors, goal, protocol)
         return _compare_codes(data, choice, name, program(context), jobs=jobs, device=device)
@@ -194,7 +196,8 @@ def _has_neighbours(data: str, protocol: str | None) -> bool:
     if vectors.is_file(data):
         return True
     card = card_of(data)
-    rules = card.protocols.values() if protocol is None else [card.protocol(protocol)]
+    names = [*card.protocols] if protocol is None else [protocol]
+    rules = [card.protocol(name) for name in names]
     return bool(rules) and all(isinstance(rule.relevance, Neighbours) for rule in rules)
 
 

@@ -7,7 +7,7 @@ from typer import Argument, Option
 
 from hashbench.bundle.pack import Order, Packed, pack
 from hashbench.cli._command import lines
-from hashbench.cli._options import Budget, Splits
+from hashbench.cli._options import Splits
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.foundation.errors import counted, retold
@@ -18,11 +18,12 @@ from hashbench.showing.sheet import Sheet
 
 
 def command(
-    table: Annotated[str, Argument(help="See hashbench list tables.", autocompletion=complete("tables"))],
+    table: Annotated[
+        str, Argument(metavar="TABLE[@BUDGET]", help="See hashbench list tables.", autocompletion=complete("tables"))
+    ],
     out: Annotated[Path | None, Option("--out", "-o", help="The archive. Default: TABLE-bundle.zip.")] = None,
     seeds: Annotated[int | None, Option(min=1, help="Only seeds 0 .. SEEDS - 1. Default: all that are stored.")] = None,
     splits: Splits = 1,
-    budget: Budget = None,
     no_codes: Annotated[bool, Option("--no-codes", help="Leave the codes out.")] = False,
     by: Annotated[str | None, Option("--by", metavar="NAME", help="Who made the rows; results merge keeps it.")] = None,
 ) -> Sheet | None:
@@ -33,7 +34,8 @@ def command(
     """
     with retold(lambda fault: f"--by {fault}", ValueError):
         by = None if by is None else maker_name(by)
-    order = Order(table, budget, splits, seeds, not no_codes, by)
+    name, _, budget = table.partition("@")
+    order = Order(name, budget or None, splits, seeds, not no_codes, by)
     path = out or Path(f"{order.folder}.zip")
     require_output(path)
     packed = pack(order, path, rows_read(), note)
@@ -48,6 +50,7 @@ def command(
 def _summary(packed: Packed) -> str:
     n = packed.n
     parts = [counted(len(packed.rows), "row"), f"{n['histograms']:,} with a histogram"]
-    parts += [f"{n['retrievals']:,} with a retrieval"] if n["retrievals"] else []
+    if n["retrievals"]:
+        parts.append(f"{n['retrievals']:,} with a retrieval")
     parts += [f"{n['codes']:,} with codes", counted(n["lists"], "id list")]
     return f"{', '.join(parts)}: {packed.size_bytes:,} bytes"

@@ -64,17 +64,19 @@ class Kind:
         if self.names_in is None:
             return [*self.typed()] or [entry.name for entry in self.entries()]
         module, _, attribute = self.names_in.partition(":")
-        found = getattr(import_module(f"hashbench.{module}"), attribute)
-        return list(found() if callable(found) else found.names)
+        names = getattr(import_module(f"hashbench.{module}"), attribute)
+        return list(names() if callable(names) else names.names)
 
     def n(self) -> int:
         """The number of entries in the list."""
-        return len(list(self.entries()) if self.is_longer else self.names())
+        if self.is_longer:
+            return len(list(self.entries()))
+        return len(self.names())
 
     def sheet(self, name: str) -> Sheet:
         """All about one entry."""
-        found: Sheet = getattr(import_module(f"hashbench.cli.{self.sheets}"), str(self.one))(name)
-        return found
+        sheet: Sheet = getattr(import_module(f"hashbench.cli.{self.sheets}"), str(self.one))(name)
+        return sheet
 
 
 def grids_of(entries: Iterable[Entry]) -> list[Grid]:
@@ -93,8 +95,9 @@ def complete(*kinds: str) -> Callable[[str], list[str]]:
             # runs may be thousands: among other kinds they are offered only once something is typed
             wanted = [kind for kind in kinds if incomplete or kind != "runs" or len(kinds) == 1]
             names = {name for kind in wanted for name in KINDS[kind].typed()}
-            spelt = {name if "-" not in incomplete or "-" in name else name.replace("_", "-") for name in names}
-            return sorted(name for name in spelt if name.startswith(incomplete))
+            if "-" in incomplete:
+                names |= {name.replace("_", "-") for name in names if "-" not in name}
+            return sorted(name for name in names if name.startswith(incomplete))
         return []
 
     return completions
@@ -118,12 +121,13 @@ def _methods() -> list[Entry]:
     from hashbench.methods import METHODS
     from hashbench.runs.settings import method_file
 
-    cite, found = _with_citations(), []
+    cite = _with_citations()
+    entries = []
     usable = each_usable(METHODS.names, lambda name: (method_file(name), METHODS.get(name)), leave_out)
     for name, (file, method) in usable:
         text = cite(f"{file.title}: {file.summary}", file.paper)
-        found.append(Entry(name, text, method.group, file.model_dump(include={"title", "paper", "summary"})))
-    return sorted(found, key=lambda entry: entry.group)  # deep, shallow, sparse; each in the order of names
+        entries.append(Entry(name, text, method.group, file.model_dump(include={"title", "paper", "summary"})))
+    return sorted(entries, key=lambda entry: entry.group)  # deep, shallow, sparse; each in the order of names
 
 
 def card_of(name: str) -> "Card":
@@ -165,12 +169,11 @@ def _figures() -> Iterator[Entry]:
 
 def _declared(entries: Iterable[tuple[str, Any]]) -> Iterator[Entry]:
     cite = _with_citations()
-    for name, each in entries:
-        yield Entry(name, cite(each.title, each.paper), more={"title": each.title, "paper": each.paper})
+    for name, file in entries:
+        yield Entry(name, cite(file.title, file.paper), more={"title": file.title, "paper": file.paper})
 
 
 def _runs() -> Iterator[Entry]:
-
     return (run_entry(name, row) for name, row in rows_read().named_rows(leave_out))
 
 
@@ -206,13 +209,13 @@ def _models() -> Iterator[Entry]:
 def _features() -> Iterator[Entry]:
     """The extractors of hashbench, and the pretrained networks; any classifier of torchvision is one too."""
     networks = [(name, model) for name, model in _usable("models", "MODELS") if model.pretrained is not None]
-    for name, each in (*_usable("features", "FEATURES"), *networks):
-        yield Entry(name, each.summary, more={"summary": each.summary})
+    for name, extractor in (*_usable("features", "FEATURES"), *networks):
+        yield Entry(name, extractor.summary, more={"summary": extractor.summary})
 
 
 def _conventions() -> Iterator[Entry]:
-    for name, each in _usable("evaluation.conventions", "CONVENTIONS"):
-        yield Entry(name, f"{each.summary}. {each.source}", more={"source": each.source, "summary": each.summary})
+    for name, code in _usable("evaluation.conventions", "CONVENTIONS"):
+        yield Entry(name, f"{code.summary}. {code.source}", more={"source": code.source, "summary": code.summary})
 
 
 def _papers() -> Iterator[Entry]:

@@ -84,18 +84,18 @@ def command(
         raise HashbenchError(
             "--table compares what the table shows: --metric and the options of saved codes cannot be used with it"
         )
-    options: dict[str, Any] = {"samples": samples, "interval": INTERVAL}
     if table is not None:
-        result = _compare_lines(table, sides, bits, options)
+        result = _compare_lines(table, sides, bits, samples)
     else:
         if bits is not None:
             raise HashbenchError(f"--bits is the column of --table; of saved codes: --layout {bits}")
         stored = layout_of(layout)
         explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
         compared = [_side(name, explicit, exclude_self, program(context)) for name in sides]
-        result = _compare_codes(compared, metric, top, options)
-        print_notes([note for each in compared for note in each.notes])
-    return replace(result.sheet, values=lambda: {**result.values, **options}, records=result.records)
+        result = _compare_codes(compared, metric, top, samples)
+        print_notes([note for named in compared for note in named.notes])
+    values = {**result.values, "samples": samples, "interval": INTERVAL}
+    return replace(result.sheet, values=lambda: values, records=result.records)
 
 
 @dataclass(frozen=True)
@@ -127,23 +127,25 @@ def _corrected(differences: Sequence[Mapping[str, Paired]]) -> dict[str, list[fl
     return {metric: holm([by_metric[metric].p for by_metric in differences]) for metric in differences[0]}
 
 
-def _compare_codes(compared: list[NamedSide], metric: list[str] | None, top: int, options: Mapping[str, Any]) -> Result:
+def _compare_codes(compared: list[NamedSide], metric: list[str] | None, top: int, samples: int) -> Result:
     """The differences over the queries of one split."""
-    names = [each.side.name for each in compared]
+    sides = [named.side for named in compared]
+    names = [side.name for side in sides]
     parsed = compare.check_names(metric or scorer.DEFAULT)
-    found = [compare.compare(compared[a].side, compared[b].side, parsed, **options) for a, b in _pairs(names)]
-    differences: list[Mapping[str, Paired]] = [each.metrics for each in found]
-    if len(found) == 1:
-        grids = [_sides(compared), _grid(found[0].metrics, options), *_different(found[0], top)]
-        values = _json(compared[0], compared[1], found[0], top)
+    comparisons = [compare.compare(a, b, parsed, samples=samples, interval=INTERVAL) for a, b in combinations(sides, 2)]
+    differences: list[Mapping[str, Paired]] = [comparison.metrics for comparison in comparisons]
+    first = comparisons[0]
+    if len(comparisons) == 1:
+        grids = [_sides(compared), _grid(first.metrics), *_different(first, top)]
+        values = _json(compared[0], compared[1], first, top)
     else:
         grids = [_sides(compared), *_grids_of_all(names, differences)]
-        values = _json_of_all(compared, found)
-    sheet = Sheet(grids=grids, texts=[_queries(found[0])], notes=[*_how(differences, options)])
+        values = _json_of_all(compared, comparisons)
+    sheet = Sheet(grids=grids, texts=[_queries(first)], notes=[*_how(differences, samples)])
     return Result(names, differences, values, sheet)
 
 
-def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options: Mapping[str, Any]) -> Result:
+def _compare_lines(named: str, labels: Sequence[str], bits: int | None, samples: int) -> Result:
     """The differences of rows of a table over the splits that both have."""
     table_name, _, section = named.partition("/")
     store = rows_read()
@@ -156,7 +158,8 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options:
             lacking = f"no split has the {shown(lines.metric)} of each query of both"
             fault = f"table {table_name}, {labels[a]} and {labels[b]}: {lacking}"
             raise HashbenchError(f"{fault}: hashbench compare RUN RUN compares two runs by their histograms")
-        differences.append({lines.metric: compare_scores(scores[a], scores[b], **options)})
+        difference = compare_scores(scores[a], scores[b], samples=samples, interval=INTERVAL)
+        differences.append({lines.metric: difference})
     names = [cell.declared.row for cell in lines.cells]
     values = {
         "over": "splits and queries",
@@ -168,7 +171,10 @@ def _compare_lines(named: str, labels: Sequence[str], bits: int | None, options:
     }
     where = ", ".join(part for part in (table_name, lines.section, lines.column) if part)
     sides = Grid([*zip(ascii_uppercase, names, strict=False)])
-    notes = [*_how(differences, options), *_claims(lines.metric, names, differences)]
+    notes = [*_how(differences, samples)]
+    p_holm = _corrected(differences)[lines.metric]
+    for (a, b), by_metric, p in zip(_pairs(names), differences, p_holm, strict=True):
+        notes.append(claim(names[a], names[b], by_metric[lines.metric], p))
     sheet = Sheet(where, [sides, *_grids_of_all(names, differences)], notes=notes)
     return Result(names, differences, values, sheet)
 
@@ -201,7 +207,9 @@ def _run(name: str, program: list[str]) -> NamedSide:
 def _row(name: str, store: Store) -> Row:
     """The successful row of a run of binary codes; several seeds of one cell are no run."""
     lines = {line.name: line for line in store.begun(name)}
-    begun = {} if name in lines else {line.name: line.row() for line in lines.values()}
+    begun: dict[str, Row] = {}
+    if name not in lines:
+        begun = {line.name: line.row() for line in lines.values()}
     if len(begun) > 1 and len({row.cell_hash for row in begun.values()}) == 1:
         seeds = ", ".join(str(seed) for seed in sorted(row.seed for row in begun.values()))
         advice = f"name one run, for the test is over the queries of one run, such as {min(begun)}"
@@ -215,13 +223,17 @@ def _row(name: str, store: Store) -> Row:
     return row
 
 
-def _json_of_all(compared: list[NamedSide], found: list[Comparison]) -> dict[str, Any]:
-    sides = {letter: _side_json(each) for letter, each in zip(ascii_uppercase, compared, strict=False)}
-    comparisons = _json_of_pairs([each.side.name for each in compared], [each.metrics for each in found])
-    for comparison, each in zip(comparisons, found, strict=True):
-        comparison["same_queries_by"] = each.same_by
-    sizes = {"n_queries": found[0].n_queries, "n_empty": found[0].n_empty, "n_database": found[0].n_database}
-    return {"over": "queries", **sizes, "sides": sides, "comparisons": comparisons}
+def _json_of_all(compared: list[NamedSide], comparisons: list[Comparison]) -> dict[str, Any]:
+    sides = {letter: _side_json(named) for letter, named in zip(ascii_uppercase, compared, strict=False)}
+    names = [named.side.name for named in compared]
+    values = _json_of_pairs(names, [comparison.metrics for comparison in comparisons])
+    for of_pair, comparison in zip(values, comparisons, strict=True):
+        of_pair["same_queries_by"] = comparison.same_by
+    return {"over": "queries", **_sizes(comparisons[0]), "sides": sides, "comparisons": values}
+
+
+def _sizes(comparison: Comparison) -> dict[str, int]:
+    return {key: getattr(comparison, key) for key in ("n_queries", "n_empty", "n_database")}
 
 
 def _json_of_pairs(names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> list[dict[str, Any]]:
@@ -235,22 +247,17 @@ def _json_of_pairs(names: Sequence[str], differences: Sequence[Mapping[str, Pair
 
 def _side_json(compared: NamedSide) -> dict[str, Any]:
     values = {"name": compared.side.name, "n_bits": compared.side.histogram.n_bits}
-    return values | ({} if compared.seed is None else {"seed": compared.seed})
+    if compared.seed is not None:
+        values["seed"] = compared.seed
+    return values
 
 
-def _json(a: NamedSide, b: NamedSide, found: Comparison, top: int) -> dict[str, Any]:
-    sizes = {"n_queries": found.n_queries, "n_empty": found.n_empty, "n_database": found.n_database}
-    different = {name: [asdict(each) for each in found.most_different(name, top)] for name in found.metrics}
-    values: dict[str, Any] = {"same_queries_by": found.same_by, "over": "queries", **sizes}
+def _json(a: NamedSide, b: NamedSide, comparison: Comparison, top: int) -> dict[str, Any]:
+    different = {name: [*map(asdict, comparison.most_different(name, top))] for name in comparison.metrics}
+    values: dict[str, Any] = {"same_queries_by": comparison.same_by, "over": "queries", **_sizes(comparison)}
     values |= {"a": _side_json(a), "b": _side_json(b)}
-    metrics = {name: asdict(each) for name, each in found.metrics.items()}
+    metrics = {name: asdict(paired) for name, paired in comparison.metrics.items()}
     return {**values, "metrics": metrics, "most_different": different}
-
-
-def _claims(metric: str, names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> Iterator[str]:
-    """What may be claimed of each pair."""
-    for (a, b), by_metric, p in zip(_pairs(names), differences, _corrected(differences)[metric], strict=True):
-        yield claim(names[a], names[b], by_metric[metric], p)
 
 
 def _grids_of_all(names: Sequence[str], differences: Sequence[Mapping[str, Paired]]) -> Iterator[Grid]:
@@ -264,30 +271,34 @@ def _grids_of_all(names: Sequence[str], differences: Sequence[Mapping[str, Paire
 
 def _sides(compared: Sequence[NamedSide]) -> Grid:
     rows: list[list[Cell]] = []
-    for letter, each in zip(ascii_uppercase, compared, strict=False):
-        rows.append([letter, f"{each.side.name}: {each.side.histogram.n_bits} bits"])
+    for letter, named in zip(ascii_uppercase, compared, strict=False):
+        rows.append([letter, f"{named.side.name}: {named.side.histogram.n_bits} bits"])
     return Grid(rows)
 
 
-def _queries(found: Comparison) -> str:
-    empty = f", {found.n_empty:,} of them without a relevant item (left out)" if found.n_empty else ""
-    return f"{found.n_queries:,} queries{empty}, {found.n_database:,} items; the same queries by {found.same_by}"
+def _queries(comparison: Comparison) -> str:
+    queries = f"{comparison.n_queries:,} queries"
+    if comparison.n_empty:
+        queries += f", {comparison.n_empty:,} of them without a relevant item (left out)"
+    return f"{queries}, {comparison.n_database:,} items; the same queries by {comparison.same_by}"
 
 
-def _grid(metrics: Mapping[str, Paired], options: Mapping[str, Any]) -> Grid:
+def _grid(metrics: Mapping[str, Paired]) -> Grid:
     """A row for each metric of one pair."""
     rows: list[list[Cell]] = []
     for name, paired in metrics.items():
         rows.append([shown(name), *_cells(paired)])
-    return Grid(rows, ["metric", "A", "B", "A - B", f"{100 * options['interval']:g}% interval", "p"])
+    return Grid(rows, ["metric", "A", "B", "A - B", f"{100 * INTERVAL:g}% interval", "p"])
 
 
-def _how(differences: Sequence[Mapping[str, Paired]], options: Mapping[str, Any]) -> Iterator[str]:
+def _how(differences: Sequence[Mapping[str, Paired]], samples: int) -> Iterator[str]:
     """How interval and p were made, for what they hold, and how p is corrected where there are several pairs."""
     is_of_one_split = any(paired.is_of_one_split for by_metric in differences for paired in by_metric.values())
-    over = "the queries" if is_of_one_split else "splits and their queries"
-    share = f"{100 * options['interval']:g}%"
-    yield f"interval ({share}) and p: paired bootstrap over {over}, {options['samples']:,} samples; p is two-sided"
+    over = "splits and their queries"
+    if is_of_one_split:
+        over = "the queries"
+    share = f"{100 * INTERVAL:g}%"
+    yield f"interval ({share}) and p: paired bootstrap over {over}, {samples:,} samples; p is two-sided"
     if len(differences) > 1:
         yield f"p (Holm): corrected for the {len(differences)} comparisons of each metric"
     if is_of_one_split:
@@ -296,7 +307,8 @@ def _how(differences: Sequence[Mapping[str, Paired]], options: Mapping[str, Any]
 
 def _cells(paired: Paired) -> list[Cell]:
     """Both means, their difference, its interval, and p."""
-    difference, interval = Number(paired.difference, SIGNED), Range(paired.low, paired.high, SIGNED)
+    difference = Number(paired.difference, SIGNED)
+    interval = Range(paired.low, paired.high, SIGNED)
     return [Number(paired.a), Number(paired.b), difference, interval, _p(paired.p)]
 
 
@@ -304,14 +316,18 @@ def _p(p: float) -> Number:
     return Number(p, ".4f" if p >= 5e-5 else ".1e")
 
 
-def _different(found: Comparison, top: int) -> Iterator[Grid]:
+def _different(comparison: Comparison, top: int) -> Iterator[Grid]:
     """The queries that differ most in the first metric; their ids, where they have some."""
-    metric = next(iter(found.metrics))
-    different = list(found.most_different(metric, top))
-    has_ids = any(each.id is not None for each in different)
+    metric = next(iter(comparison.metrics))
+    queries = list(comparison.most_different(metric, top))
+    columns = ["query", "A", "B", "A - B"]
+    has_ids = any(query.id is not None for query in queries)
+    if has_ids:
+        columns.append("id")
     rows: list[list[Cell]] = []
-    for each in different:
-        label = [printable(str(each.id))] if has_ids else []
-        rows.append([str(each.query), Number(each.a), Number(each.b), Number(each.a - each.b, SIGNED), *label])
-    columns = ["query", "A", "B", "A - B", *(["id"] if has_ids else [])]
+    for query in queries:
+        row: list[Cell] = [str(query.query), Number(query.a), Number(query.b), Number(query.a - query.b, SIGNED)]
+        if has_ids:
+            row.append(printable(str(query.id)))
+        rows.append(row)
     yield Grid(rows, columns, f"largest differences in {shown(metric)}, queries numbered from 0")

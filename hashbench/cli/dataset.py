@@ -82,17 +82,19 @@ def add(
     --labels. Labels are numbers, strings, or columns of 0 and 1.
     """
     if queries is not None and not re.fullmatch("[0-9]+(/class)?", queries):
-        query_path = _query_file(queries, query_path)
+        if query_path is not None:
+            raise HashbenchError(f"--queries {queries}: the queries are in {query_path} already")
+        query_path = Path(queries)
         queries = None
     n_queries, queries_per_class = _number("--queries", queries)
     n_train, train_per_class = _number("--train", train)
-    given = None if query_ids is None else str(query_ids.resolve())  # as --labels below
-    rule = Rule(queries_per_class, train_per_class, n_queries, n_train, seed, given)
+    query_file = None if query_ids is None else str(query_ids.resolve())  # as --labels below
+    rule = Rule(queries_per_class, train_per_class, n_queries, n_train, seed, query_file)
     custom.require_name(name, replace=replace)  # before the data are read
     options = FileOptions(
         items, _whole_path(labels), size, header, value_max, metric, _whole_path(neighbours), _whole_folder(embed)
     )
-    data = custom.open_data([each for each in (path, query_path) if each is not None], options)
+    data = custom.open_data([file for file in (path, query_path) if file is not None], options)
     card = custom.add(name, data, rule, options, replace=replace)
     warnings = []
     if card.labels == "none":
@@ -107,53 +109,56 @@ def add(
     return Sheet(grids=[facts(dict(_facts(card, data)))])
 
 
-def _query_file(queries: str, path: Path | None) -> Path:
-    """The file of the queries that --queries names."""
-    if path is not None:
-        raise HashbenchError(f"--queries {queries}: the queries are in {path} already")
-    return Path(queries)
-
-
 def _number(option: str, text: str | None) -> tuple[int | None, int | None]:
     """The number of items of all, and of each class, that an option says; one of them is None."""
     if text is None:
         return None, None
-    if not (found := NUMBER.fullmatch(text)):
+    if not (number := NUMBER.fullmatch(text)):
         raise HashbenchError(f"{option} {printable(text)}: a number from 1 is expected, such as 100 or 10/class")
-    n = int(found["n"])
-    return (None, n) if found["of_class"] else (n, None)
+    n = int(number["n"])
+    return (None, n) if number["of_class"] else (n, None)
 
 
 def _whole_path(place: str | None) -> str | None:
     """FILE or FILE:KEY with the whole path, because the card keeps it for any current folder; all else as it is."""
     if place is None:
         return None
-    file, colon, key = (place, "", "") if Path(place).is_file() else place.rpartition(":")
-    return f"{Path(file).resolve()}{colon}{key}" if file and Path(file).is_file() else place
+    if Path(place).is_file():
+        return str(Path(place).resolve())
+    file, _, key = place.rpartition(":")
+    if file and Path(file).is_file():
+        return f"{Path(file).resolve()}:{key}"
+    return place
 
 
 def _whole_folder(network: str | None) -> str | None:
     """The name of a network with the whole path of its folder, if it is one."""
     if network is None:
         return None
-    kind, colon, folder = network.partition(":")
-    return f"{kind}{colon}{Path(folder).resolve()}" if folder and Path(folder).is_dir() else network
+    kind, _, folder = network.partition(":")
+    if folder and Path(folder).is_dir():
+        return f"{kind}:{Path(folder).resolve()}"
+    return network
 
 
 def _facts(card: Card, data: CustomData) -> Iterator[tuple[str, Text]]:
     ((protocol, rule),) = card.protocols.items()
-    shape, kind = card.item_shape, "images" if data.is_images else "features"
-    yield card.name, f"{card.n_items:,} {kind} of {' x '.join(map(str, shape))}"
+    kind = "images" if data.is_images else "features"
+    yield card.name, f"{card.n_items:,} {kind} of {' x '.join(map(str, card.item_shape))}"
     if data.n_ignored:
         yield "ignored", f"{data.n_ignored:,} files that are no images"
     counts = data.labels.counts
     shown = [f"{printable(data.labels.name(label), 30)} ({counts[label]:,})" for label in range(len(counts))]
-    classes = ", ".join(shown[:MOST_CLASSES]) + (", ..." if len(shown) > MOST_CLASSES else "")
+    if len(shown) > MOST_CLASSES:
+        shown = [*shown[:MOST_CLASSES], "..."]
     if data.metric is None:
-        yield "labels" if data.labels.is_multi else "classes", f"{card.n_classes:,}: {classes}"
+        yield "labels" if data.labels.is_multi else "classes", f"{card.n_classes:,}: {', '.join(shown)}"
     sizes = f"{rule.n_queries:,} queries, {rule.n_database:,} in the database, {rule.n_train:,} to train"
     yield "protocol", f"{protocol}: {rule.title}: {sizes}"
     yield "data", (Code(str(path_of(card))),)
     yield "card", (Code(f"{paths.custom_cards() / card.name}.toml"),)
-    train = f"hashbench train itq {card.name} --protocol {protocol} --bits {min(32, prod(shape))}"
-    yield "next", (Code(f"hashbench bench {card.name}" if card.labels == "none" else train),)
+    next_command = f"hashbench bench {card.name}"
+    if card.labels != "none":
+        bits = min(32, prod(card.item_shape))
+        next_command = f"hashbench train itq {card.name} --protocol {protocol} --bits {bits}"
+    yield "next", (Code(next_command),)

@@ -30,9 +30,13 @@ def command(
     """
     installation = _installation()
     statuses = [_status(name) for name in cards()]
-    verified = {status.name: _fault_of(status) for status in statuses if status.state in VERIFIABLE} if verify else {}
+    verified: dict[str, str | None] = {}
+    if verify:
+        verified = {status.name: _fault_of(status) for status in statuses if status.state in VERIFIABLE}
     wrong = [name for name, fault in verified.items() if fault is not None]
-    error = CheckFailed(f"{counted(len(wrong), 'data set')} damaged: {', '.join(wrong)}") if wrong else None
+    error = None
+    if wrong:
+        error = CheckFailed(f"{counted(len(wrong), 'data set')} damaged: {', '.join(wrong)}")
     return Answer(_sheet(installation, statuses, verified), error=error)
 
 
@@ -44,7 +48,7 @@ def _status(name: str) -> DatasetStatus:
 
 
 def _installation() -> dict[str, Any]:
-    code, weights = provenance.code(), paths.weights()
+    code = provenance.code()
     folders = {"root": paths.root(), "shipped": paths.shipped(), "results": paths.results(), "data": paths.data()}
     # a folder that does not exist yet is on the volume of its nearest parent that does
     places = {name: (path.absolute(), *path.absolute().parents) for name, path in folders.items()}
@@ -54,7 +58,9 @@ def _installation() -> dict[str, Any]:
     packages = {name: known.package for name, known in official.items() if known.package and name not in absent}
     for name, known in official.items():  # the file is read: its name is no proof
         if name not in absent and not identify(name, known, known.path, is_given=False).official:
-            fault = "is damaged" if name in packages else "has another checksum than the official file"
+            fault = "has another checksum than the official file"
+            if name in packages:
+                fault = "is damaged"
             absent[name] = f"{known.path} {fault}: {known.remedy}"
             packages.pop(name, None)
     others = {official[name].path.name for name in absent}
@@ -70,7 +76,7 @@ def _installation() -> dict[str, Any]:
         "extras": {name: extras.missing(name) for name in extras.extras()},
         "how_to_install": {name: extras.how_to_install(name) for name in extras.extras()},
         "gpu": gpu,
-        "weights": {path.name: path.stat().st_size for path in files_in(weights) if path.name not in others},
+        "weights": {path.name: path.stat().st_size for path in files_in(paths.weights()) if path.name not in others},
         "missing_weights": absent,
         "installed_weights": packages,
     }
@@ -80,16 +86,20 @@ def _fault_of(status: DatasetStatus) -> str | None:  # None: every byte is right
     with bar(f"{status.name}: verify", "B", status.size_bytes, scaled=True) as verified:
         try:
             card = card_of(status.name)
-            open_labels(card) if status.state == "labels only" else verify(card, verified.update)
+            if status.state == "labels only":
+                open_labels(card)
+            else:
+                verify(card, verified.update)
         except HashbenchError as error:
             return str(error)
     return None
 
 
 def _sheet(installation: dict[str, Any], statuses: list[DatasetStatus], verified: dict[str, str | None]) -> Sheet:
-    state = ", with local changes" if installation["dirty"] else ""
     commit = installation["commit"] or "unknown (installed without its repository)"
-    folders: dict[str, Cell] = {"commit": f"{commit}{state}"}
+    if installation["dirty"]:
+        commit += ", with local changes"
+    folders: dict[str, Cell] = {"commit": commit}
     for name, folder in installation["folders"].items():
         folders[name] = (Code(f"{folder} ({readable(installation['free_bytes'][name])} free)"),)
     installed: dict[str, Cell] = {
@@ -129,7 +139,10 @@ def _line(status: DatasetStatus, verified: dict[str, str | None]) -> Text:
         return verified[status.name] or f"{status.line()}; every byte is right"
     if status.state not in ("missing", "labels only") or not status.steps:
         return status.line()
-    by_command = status.steps[0].startswith("hashbench ")
-    hint = status.steps[0] if by_command else f"hashbench show {status.name}"
-    state = "missing: " if status.state == "missing" else f"labels of {status.n_items:,} items; the items: "
-    return (Code(f"{state}{'' if by_command else 'by hand: '}{hint}"),)
+    state = "missing"
+    if status.state == "labels only":
+        state = f"labels of {status.n_items:,} items; the items"
+    step = status.steps[0]
+    if not step.startswith("hashbench "):
+        step = f"by hand: hashbench show {status.name}"
+    return (Code(f"{state}: {step}"),)

@@ -29,7 +29,9 @@ def command(
     values: list[dict[str, Any]] = []
     for card in cards:
         path = download(card, from_dir, labels_only=labels_only)
-        where = f"in {path}" if path else "ships with an installed package, nothing to download"
+        where = "ships with an installed package, nothing to download"
+        if path:
+            where = f"in {path}"
         what = "the labels of " if path == labels_path_of(card) else ""
         texts.append(f"{card.name}: {what}{card.n_items:,} items, {where}")
         values.append({"name": card.name, "n_items": card.n_items, "path": None if path is None else str(path)})

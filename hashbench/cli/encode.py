@@ -58,7 +58,8 @@ def command(
             return _sheet([out])
         store = Store.default()
         row = store.named(run)
-        spec, hasher = Run.from_row(row), load_hasher(row, store, device, program(context))
+        spec = Run.from_row(row)
+        hasher = load_hasher(row, store, device, program(context))
         written = [out]
         if out.suffix in PIECEWISE:
             encode_by_run(spec, hasher, items, out, device)
@@ -66,8 +67,8 @@ def command(
             written = hasher.export(open_data(spec, Options(device=device, progress=True)).search_items, out)
         else:
             card = spec.card
-            own = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)
-            hasher.export_items(own_rows(spec, own.items, device, own.labels), own.names, out)
+            user_items = inputs.read(items, tuple(card.item_shape), card.class_names, card.value_max)
+            hasher.export_items(own_rows(spec, user_items.items, device, user_items.labels), user_items.names, out)
         return _sheet(written)
 
 

@@ -70,8 +70,9 @@ def command(
     if counts is not None:
         _interrupts.say_that_it_continues()
     total, query = count_shards(source, parts, counts=counts, append=append, jobs=jobs, address=ray)
+    queries = [*map(str, files or [])] or [places["query_codes"]]
     evaluation = Evaluation(
-        ", ".join([*(map(str, files) if files else [places["query_codes"]]), shards]),
+        ", ".join([*queries, shards]),
         total.evidence.scores(metrics, ties=ties, empty=empty),
         total.evidence,
         query,

@@ -51,7 +51,9 @@ def command(
     them, and a README.md with a query.
     """
     first = program(context)
-    _require_run(source)
+    folder = Path(source)
+    if folder.joinpath(FILE).is_file():
+        raise HashbenchError(f"{source}: an export already: name the run, {read(folder).run}")
     if codes:
         stored = layout_of(layout)
         explicit = Explicit(bits=stored.bits, bit_order=stored.bit_order, layout=stored.rows)
@@ -59,12 +61,6 @@ def command(
     if layout:
         raise HashbenchError("--layout describes codes in a file: it goes with --codes")
     return _export_function(source, to, out, first)
-
-
-def _require_run(source: str) -> None:
-    """Raises HashbenchError for the folder of an export."""
-    if (folder := Path(source)).joinpath(FILE).is_file():
-        raise HashbenchError(f"{source}: an export already: name the run, {read(folder).run}")
 
 
 def _export_codes(source: str, to: str, out: Path | None, explicit: Explicit, program: Sequence[str]) -> Sheet:

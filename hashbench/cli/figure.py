@@ -1,6 +1,7 @@
 """``hashbench figure``: figures drawn from the stored rows, with the published values where there are some."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from typer import Argument, Option, echo
@@ -40,12 +41,21 @@ def command(
     store = rows_read()
     rows = Rows(store.rows(refuse if write else leave_out))  # a kept figure needs every row
     drawn, _ = filled_figures(None if every else names, rows, store)
-    written = files.write(store.folder, [], drawn) if write else []
-    parts = [] if write else [_points(figure, drawing) for figure, drawing in drawn if drawing.points]
+    written: list[Path] = []
+    parts: list[Sheet] = []
+    if write:
+        written = files.write(store.folder, [], drawn)
+    else:
+        for figure, drawing in drawn:
+            if drawing.points:
+                grid = records(drawing.points[0], (point.values() for point in drawing.points))
+                parts.append(Sheet(figure.file.title, [grid], name=figure.name))
     sheet = Sheet(parts=parts, values=lambda: {"figures": [_values(figure, drawing) for figure, drawing in drawn]})
     n_broken = len(names) - len(drawn)
-    error = HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
-    return Answer(sheet, [*map(paths.shown, written)], error if n_broken else None)
+    error = None
+    if n_broken:
+        error = HashbenchError(f"{n_broken} of {len(names)} figures cannot be drawn: see the errors above")
+    return Answer(sheet, [*map(paths.shown, written)], error)
 
 
 def requested(named: list[str], every: bool, names: Callable[[], list[str]], what: str, verb: str) -> list[str]:
@@ -57,7 +67,7 @@ def requested(named: list[str], every: bool, names: Callable[[], list[str]], wha
 
 def filled(names: list[str], fill: Callable[[str], T], broken: Broken, what: str) -> list[T]:
     """Each of ``names`` filled in, with a bar; ``broken`` is called for those that cannot be."""
-    return [each for _, each in with_bar(each_usable(names, fill, broken), "collect", what, len(names))]
+    return [entry for _, entry in with_bar(each_usable(names, fill, broken), "collect", what, len(names))]
 
 
 def filled_figures(named: list[str] | None, rows: Rows, store: Store) -> tuple[list[tuple[FigureSpec, Drawing]], int]:
@@ -67,17 +77,15 @@ def filled_figures(named: list[str] | None, rows: Rows, store: Store) -> tuple[l
         figure = figures.load(name)
         return figure, figure.fill(rows, store)
 
-    names = figures.names() if named is None else named
-    found = filled(names, fill, print_each_error_once() if named is None else refuse, "figure")
-    for figure, drawing in found:
+    broken: Broken = refuse
+    if named is None:
+        named = figures.names()
+        broken = print_each_error_once()
+    drawings = filled(named, fill, broken, "figure")
+    for figure, drawing in drawings:
         if drawing.missing:
             echo(f"{figure.name}: {drawing.missing}", err=True)
-    return found, len(names) - len(found)
-
-
-def _points(figure: FigureSpec, drawing: Drawing) -> Sheet:
-    grid = records(drawing.points[0], (point.values() for point in drawing.points))
-    return Sheet(figure.file.title, [grid], name=figure.name)
+    return drawings, len(named) - len(drawings)
 
 
 def _values(figure: FigureSpec, drawing: Drawing) -> dict[str, Any]:

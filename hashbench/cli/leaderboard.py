@@ -6,13 +6,13 @@ from typer import Argument, Option
 
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.errors import HashbenchError
-from hashbench.runs.row import Row
 from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
 from hashbench.tables.collect import Rows, collect
 from hashbench.tables.leaderboard import leaderboard, tables_of
 from hashbench.tables.leaderboard_sheet import sheet_of
-from hashbench.tables.verdicts import sheet_of_verdicts, verdicts
+from hashbench.tables.verdicts import sheet_of_verdicts
+from hashbench.tables.verdicts import verdicts as verdicts_of
 
 
 def command(
@@ -27,14 +27,10 @@ def command(
     store = rows_read()
     rows = list(store.rows(leave_out))
     if verdicts:
-        return _verdicts(rows)
+        stored = Rows(rows)
+        return sheet_of_verdicts(verdicts_of(collect(spec.load(name), stored, None) for name in spec.names()))
     filled = leaderboard(tables_of(rows, store), panels or [])
     if not any(panel.lines for panel in filled):
         names = ", ".join(panel.name for panel in filled)
         raise HashbenchError(f"no method has all tasks of a panel ({names}): hashbench run TABLE makes the rows")
     return sheet_of(filled)
-
-
-def _verdicts(rows: list[Row]) -> Sheet:
-    stored = Rows(rows)
-    return sheet_of_verdicts(verdicts(collect(spec.load(name), stored, None) for name in spec.names()))

@@ -55,7 +55,11 @@ def command(
         echo("\n\n".join(papers.bibtex(key, paper) for key, paper in papers.papers(leave_out).items()))
         return None
     if kind == "settings":
-        return Answer(_settings(table), level=1)
+        if table is None:
+            raise HashbenchError(
+                "settings are listed for one table: hashbench list settings TABLE (hashbench list tables)"
+            )
+        return Answer(sheet_of_settings(spec.load(table)), level=1)
     if kind is None:
         return _overview()
     return _entries(kind, pairs_of(only or [], "--only", "bits=32"), program(context))
@@ -85,8 +89,10 @@ def _entries(kind: str, only: list[tuple[str, Setting]], program: list[str]) -> 
         runs = [run for run in interrupted(rows_read(), program) if _has(asdict(run), wanted)]
 
     def values() -> dict[str, Any]:
-        more = {"interrupted": [asdict(run) for run in runs]} if kind == "runs" else {}
-        return {kind: [entry.values for entry in entries], **more}
+        values: dict[str, Any] = {kind: [entry.values for entry in entries]}
+        if kind == "runs":
+            values["interrupted"] = [asdict(run) for run in runs]
+        return values
 
     return Sheet(grids=[*grids_of(entries), Grid([((Code(run.line),),) for run in runs])], values=values)
 
@@ -94,9 +100,3 @@ def _entries(kind: str, only: list[tuple[str, Setting]], program: list[str]) -> 
 def _has(properties: Mapping[str, Any], wanted: Mapping[str, set[str]]) -> bool:
     """Whether each key that is ``wanted`` has one of its values."""
     return all(canonical(str(properties.get(key))) in values for key, values in wanted.items())
-
-
-def _settings(table: str | None) -> Sheet:
-    if table is None:
-        raise HashbenchError("settings are listed for one table: hashbench list settings TABLE (hashbench list tables)")
-    return sheet_of_settings(spec.load(table))

@@ -40,12 +40,16 @@ def command(
     require_torch()
     chosen_settings = _options.parse_settings(settings or [])
     for key in {"model", "width", "classes"} & chosen_settings.keys():
-        remedy = "the data set has its number" if key == "classes" else f"use --{key}"
+        remedy = f"use --{key}"
+        if key == "classes":
+            remedy = "the data set has its number"
         raise HashbenchError(f"--set {key}=... cannot be used: {remedy}")
     run = classifier_run(dataset, protocol, model, chosen_settings, channels=width, seed=seed)
     store = Store.default()
     if dry_run:
-        chosen = {"model", "classes", *chosen_settings, *([] if width is None else ["width"])}
+        chosen = {"model", "classes", *chosen_settings}
+        if width is not None:
+            chosen.add("width")
         shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}
         return sheet_of_settings(run, shown, stored_row(run, store))
     device, threads = _options.device_and_threads(device)
@@ -53,5 +57,7 @@ def command(
     done = pretrain(run, store, options)
     if done.weights is not None and done.weights.sha256 != done.row.artefacts.get("weights"):
         note("note: the row is of other weights: these were trained again, on another machine or by other code")
-    after = [] if done.weights is None else [f"weights {done.weights.path}"]
+    after = []
+    if done.weights is not None:
+        after.append(f"weights {done.weights.path}")
     return answer_of_row(done.row, None, store, after)

@@ -39,7 +39,10 @@ def command(
     contents = gather(store, broken, named)
     path = out or store.folder / "report.html"
     built = paths.shipped() / "docs" / "_build" / "html" / "index.html"
-    write_text(path, render(contents, os.path.relpath(built, path.parent) if built.is_file() else None))
+    documentation = None
+    if built.is_file():
+        documentation = os.path.relpath(built, path.parent)
+    write_text(path, render(contents, documentation))
     shown = contents.tables
     n_cells = sum(part.table.n_cells for part in shown)
     n_measured = sum(part.table.n_measured for part in shown)
@@ -48,6 +51,7 @@ def command(
     counts = {"tables": len(shown), "cells": n_cells, "measured": n_measured, "figures": n_figures}
     counts |= {"runs": len(contents.rows), "missing_runs": n_missing}
     values = {"path": str(path), "size_bytes": path.stat().st_size, **counts, "left_out": contents.left_out}
-    n_left_out = len(contents.left_out)
-    error = CheckFailed(f"left out of the report: {n_left_out}: see the errors above") if n_left_out else None
+    error = None
+    if contents.left_out:
+        error = CheckFailed(f"left out of the report: {len(contents.left_out)}: see the errors above")
     return Answer(lines([paths.shown(path)], lambda: values), error=error)

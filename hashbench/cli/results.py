@@ -100,15 +100,18 @@ def _lines_beside(received: Received, into: Store) -> Iterator[str]:
     if received.taken_up:
         n_taken = sum(received.taken_up.values())
         n_left = len(received.taken_up) - n_taken
-        here = f"; of {n_left:,} as much or more is here" if n_left else ""
-        yield f"the working state of {counted(n_taken, 'run')} taken up{here}"
+        line = f"the working state of {counted(n_taken, 'run')} taken up"
+        if n_left:
+            line += f"; of {n_left:,} as much or more is here"
+        yield line
     if received.evidence:
         yield f"{len(received.evidence):,} histograms kept in {paths.shown(into.folder / 'evidence')}"
     if received.not_scored:
         first = ", ".join(map(shown, received.not_scored[:FEW]))
-        more = ", ... (--json has all)" if received.not_scored[FEW:] else ""
+        if received.not_scored[FEW:]:
+            first += ", ... (--json has all)"
         why = "neither counts nor codes are beside them"
-        yield f"{len(received.not_scored):,} not scored again, for {why}: {first}{more}"
+        yield f"{len(received.not_scored):,} not scored again, for {why}: {first}"
 
 
 @app.command("pack-state", short_help="Pack runs, finished or not, for another machine.")
@@ -153,7 +156,9 @@ def import_(
     Without them the codes must be in the order of the protocol, and the labels beside them must agree.
     """
     store = Store.default()
-    known: dict[str, int | str] = {"bits": bits, **({} if features is None else {"features": features})}
+    known: dict[str, int | str] = {"bits": bits}
+    if features is not None:
+        known["features"] = features
     run = Run.resolve(dataset, protocol, method, known, seed=seed, budget=IMPORTED, split_seed=split)
     stored = layout_of(layout)
     explicit = Explicit(bits=bits, bit_order=stored.bit_order, layout=stored.rows)
@@ -172,28 +177,35 @@ def prune(
     """
     store = rows_read()
     chosen = [thing for thing in useless(store, leave_out) if not only or thing.kind in only]
-    listed = [thing for thing in chosen if thing.remove(store)] if yes else chosen
+    listed = chosen
+    if yes:
+        listed = [thing for thing in chosen if thing.remove(store)]
     sheet = _sheet_of_useless(listed, len(chosen), store, is_removed=yes)
     n_damaged = sum(thing.kind == "damaged" for thing in chosen)
-    remedy = "hashbench results prune --only damaged --yes removes them"
-    error = CheckFailed(f"{counted(n_damaged, 'row')} damaged: {remedy}")
-    return Answer(sheet, error=error if n_damaged and not yes else None)
+    error = None
+    if n_damaged and not yes:
+        remedy = "hashbench results prune --only damaged --yes removes them"
+        error = CheckFailed(f"{counted(n_damaged, 'row')} damaged: {remedy}")
+    return Answer(sheet, error=error)
 
 
 def _sheet_of_useless(listed: list[Useless], n_chosen: int, store: Store, *, is_removed: bool) -> Sheet:
     """A line for each row or folder that is removed, or that would be."""
+    verb = "removed" if is_removed else "would remove"
     lines = []
+    values: list[dict[str, Value]] = []
     for thing in listed:
-        place = paths.shown(thing.path) + ("" if thing.line is None else f": {thing.line.name}")
-        lines.append(f"{'removed' if is_removed else 'would remove'} {shown(place)}: {thing.kind}: {shown(thing.why)}")
+        place = paths.shown(thing.path)
+        fields: dict[str, Value] = {"kind": thing.kind, "path": str(thing.path), "why": thing.why}
+        if thing.line is not None:
+            place += f": {thing.line.name}"
+            fields["run"] = thing.line.name
+        lines.append(f"{verb} {shown(place)}: {thing.kind}: {shown(thing.why)}")
+        values.append(fields)
     if not n_chosen:
         lines = [f"{paths.shown(store.folder)}: nothing to remove"]
     elif not is_removed:
         lines.append(f"{n_chosen:,} to remove: --yes removes them")
-    values: list[dict[str, Value]] = []
-    for thing in listed:
-        named = {} if thing.line is None else {"run": thing.line.name}
-        values.append({"kind": thing.kind, "path": str(thing.path), "why": thing.why, **named})
     columns = ("kind", "path", "why", "run")
     return Sheet(
         grids=[Grid([(line,) for line in lines])],

@@ -9,7 +9,7 @@ from typer import Argument, Exit, Option
 
 from hashbench import figures
 from hashbench.cli._fill import fill_tables
-from hashbench.cli._options import TABLES, Budget, Device, Jobs, Splits, pairs_of
+from hashbench.cli._options import TABLES, Device, Jobs, Splits, pairs_of
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.parallel import available_cores
 from hashbench.foundation.progress import note
@@ -26,7 +26,9 @@ UNFINISHED = 3  # the exit code where --minutes left runs for the next call
 
 
 def command(
-    tables: Annotated[list[str], Argument(metavar="TABLE...", help="Tables or figures.", autocompletion=TABLES)],
+    tables: Annotated[
+        list[str], Argument(metavar="TABLE[@BUDGET]...", help="Tables or figures.", autocompletion=TABLES)
+    ],
     seeds: Annotated[int, Option(min=1, help="Number of runs of each cell, with seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
     only: Annotated[
@@ -34,7 +36,6 @@ def command(
     ] = None,
     jobs: Jobs = 1,
     device: Device = "auto",
-    budget: Budget = None,
     minutes: Annotated[
         float | None, Option(metavar="M", help="Stop after M minutes at a checkpoint; the same command goes on.")
     ] = None,
@@ -53,7 +54,7 @@ def command(
 
     All seeds of a cell share the protocol's own split; with --splits N each cell is run on N splits. In a table whose
     file says repeats = "splits" seed r is on split r. --only bits=32 --only method=itq --only method=lsh leaves two
-    methods at 32 bits: several values of one key are alternatives.
+    methods at 32 bits: several values of one key are alternatives. TABLE@cpu is the table at the budget cpu.
 
     Runs whose data set or weights are not here are not tried: what is missing is said first, and the others are made.
 
@@ -81,12 +82,14 @@ def command(
     if cluster.address is None and not dry_run:
         options.require_device()
     store = Store.default()
-    specs = [figures.cells_of(table, budget, splits) for table in tables]
+    specs = [figures.cells_of(table, splits) for table in tables]
     chosen = pairs_of(only or [], "--only", "bits=32")
     work = work_of(specs, seeds, store, only=chosen, retry_failed=retry_failed, dry_run=dry_run)
     if dry_run:
         return _planned(work.todo, store, jobs)
-    stop_at = None if minutes is None else time.monotonic() + 60 * minutes
+    stop_at = None
+    if minutes is not None:
+        stop_at = time.monotonic() + 60 * minutes
     plan = Plan(jobs, None if timeout is None else 60 * timeout, *cluster)
     if n_left := fill_tables(specs, work, store, replace(options, stop_at=stop_at), plan):
         note(f"{left_by_time(n_left, work.n_runs)}: the same command goes on")
@@ -105,7 +108,9 @@ class Cluster(NamedTuple):
 def _cluster(texts: list[str] | None) -> Cluster:
     """What --ray says; several texts are read as one."""
     cluster = Cluster()
-    for text in ",".join(texts).split(",") if texts else []:
+    if not texts:
+        return cluster
+    for text in ",".join(texts).split(","):
         key, _, value = text.partition("=")
         if key == "cores" and re.fullmatch("[1-9][0-9]{0,3}", value):
             cluster = cluster._replace(cores=int(value))
@@ -115,7 +120,7 @@ def _cluster(texts: list[str] | None) -> Cluster:
             cluster = cluster._replace(address=text)
         else:
             raise HashbenchError(f"--ray {printable(text)}: an address is expected, as in --ray auto,cores=4,memory=8")
-    if texts and cluster.address is None:
+    if cluster.address is None:
         raise HashbenchError("--ray: the address is missing, such as --ray auto,cores=4")
     return cluster
 
@@ -134,13 +139,16 @@ def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
     """The names of the runs; a note says how long they take."""
     past = Past.of(briefs(store, damaged=lambda _: None).values())
     known = [seconds for seconds in map(past.of_run, todo) if seconds is not None]
+    n_unknown = len(todo) - len(known)
     together = None
     if known:
         together = max(sum(known) / min(jobs or available_cores(), len(todo)), *known)
-        unknown = f", and {len(todo) - len(known)} runs that no past row tells about" if len(known) < len(todo) else ""
-        note(f"{_about(together)}, by past rows on the machines that made them{unknown}")
+        duration = f"{_about(together)}, by past rows on the machines that made them"
+        if n_unknown:
+            duration += f", and {n_unknown} runs that no past row tells about"
+        note(duration)
     names = [str(run.name) for run in todo]
-    values = {"runs": names, "seconds": together, "runs_of_unknown_duration": len(todo) - len(known)}
+    values = {"runs": names, "seconds": together, "runs_of_unknown_duration": n_unknown}
     return Sheet(
         grids=[Grid([((Code(name),),) for name in names])],
         values=lambda: values,
@@ -151,4 +159,6 @@ def _planned(todo: list[Run], store: Store, jobs: int) -> Sheet:
 def _about(seconds: float) -> str:
     if seconds >= 3600:
         return f"about {seconds / 3600:.1f} hours"
-    return f"about {seconds / 60:.0f} minutes" if seconds >= 60 else "less than a minute"
+    if seconds >= 60:
+        return f"about {seconds / 60:.0f} minutes"
+    return "less than a minute"

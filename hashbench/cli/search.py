@@ -59,10 +59,12 @@ def command(
         raise HashbenchError(f"{out}: ids and distances are written to an .npz: name a FILE.npz")
     if items is not None and file is not None:
         raise HashbenchError(f"{items}: your own queries are encoded by a run, and {file} has only codes: name a run")
-    sources = [] if source is None or file is None else [file]
+    sources: list[Path] = []
     if file is None:
         store = Store.default()
         sources = [codes_file(store.named(str(source)), store, program(context))]
+    elif source is not None:
+        sources = [file]
     query, database = _load(sources, explicit, [] if out is None else [out])
     names: list[str] = []
     if items is not None:
@@ -102,22 +104,33 @@ def _load(sources: list[Path], explicit: Explicit, outputs: list[Path]) -> tuple
 def _encoded(context: Context, name: str, items: Path, device: str) -> tuple[Codes, list[str]]:
     """The codes of the user's own ``items`` by the run called ``name``, and the names of the items."""
     row = Store.default().named(name)
-    run, hasher = Run.from_row(row), load_hasher(row, Store.default(), device, program(context))
+    run = Run.from_row(row)
+    hasher = load_hasher(row, Store.default(), device, program(context))
     assert isinstance(hasher, BinaryHasher), "a run whose codes are binary has such a hasher"
-    own = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
-    return binarize(hasher.encode(own_rows(run, own.items, device).whole())), own.names
+    user_items = inputs.read(items, tuple(run.card.item_shape), value_max=run.card.value_max)
+    return binarize(hasher.encode(own_rows(run, user_items.items, device).whole())), user_items.names
 
 
 def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: bool) -> Sheet:
     """The items of each query, by the ``names`` of the items if they have any; or the distances of all queries."""
-    summary, arrays = result.summary, {name: array.tolist() for name, array in result.arrays.items()}
-    n_cut_ties, seconds = summary["n_cut_ties"], summary["search_s"]
+    summary = result.summary
+    arrays = {name: array.tolist() for name, array in result.arrays.items()}
+    tied = f"{summary['n_cut_ties']:,} queries have more items as near as the last one shown"
     texts = [
         f"{source}: {summary['n_queries']:,} queries, {summary['n_items']:,} items, {summary['n_bits']} bits",
-        f"exhaustive: {n_cut_ties:,} queries have more items as near as the last one shown; {seconds:.3g} s",
+        f"exhaustive: {tied}; {summary['search_s']:.3g} s",
     ]
-    labels = [names[row] if names else str(row) for row in arrays["queries"]]
-    more = {"names": labels} if names else {}
+    labels = [*map(str, arrays["queries"])]
+    values = {"codes": source, **summary, **arrays}
+    if names:
+        labels = [names[row] for row in arrays["queries"]]
+        values = {"codes": source, **summary, "names": labels, **arrays}
+    if is_short:
+        grid = _items_of_queries(labels, result)
+        notes = []
+    else:
+        grid = _distances_of_ranks(result)
+        notes = ["--queries N prints the items of N queries, --out FILE.npz keeps those of all"]
 
     def lines() -> Iterator[tuple[Value, ...]]:
         for label, ids, distances in zip(labels, arrays["ids"], arrays["distances"], strict=True):
@@ -126,9 +139,9 @@ def _sheet_of(source: str, result: SearchResult, names: list[str], *, is_short: 
 
     return Sheet(
         texts=[(Code(text),) for text in texts],
-        grids=[_items_of_queries(labels, result) if is_short else _distances_of_ranks(result)],
-        notes=[] if is_short else ["--queries N prints the items of N queries, --out FILE.npz keeps those of all"],
-        values=lambda: {"codes": source, **summary, **more, **arrays},
+        grids=[grid],
+        notes=notes,
+        values=lambda: values,
         records=lambda: records(("query", "rank", "item", "distance"), lines()),
     )
 

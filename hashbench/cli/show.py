@@ -3,12 +3,12 @@
 import shlex
 from typing import Annotated, Any
 
-from typer import Argument, Context, Option
+from typer import Argument, Context
 
 from hashbench.cli._options import program
 from hashbench.cli._terminal import rows_read
 from hashbench.cli.catalogue import KINDS, Kind, complete
-from hashbench.foundation.errors import HashbenchError, nearest, unknown
+from hashbench.foundation.errors import HashbenchError, nearest
 from hashbench.foundation.registry import canonical
 from hashbench.models import MODELS, canonical_model
 from hashbench.showing.sheet import Sheet
@@ -25,29 +25,38 @@ def command(
             help="A method, data set, table, figure, metric, model, features, run or its start.", autocompletion=NAMES
         ),
     ],
-    kind: Annotated[str | None, Option(help="Only this kind, if several have the name: method, table, ...")] = None,
 ) -> Sheet:
     """Show all about one entry.
+
+    table/NAME is the table of this name, where another kind has the name too; method/NAME, and so on.
 
     Of a method: its paper, its settings with their sources, what it needs. Of a data set: its items, licence, protocols
     and state. Of a table or figure: its parts, and what is measured. Of a run: configuration, scores and provenance.
     """
-    if kind is not None and kind not in SHOWN:
-        raise unknown("kind", kind, SHOWN)
-    kinds = {kind: SHOWN[kind]} if kind else SHOWN
-    found, first = _entries_called(name, kinds), shlex.join(program(context))
-    sheets = {each: kinds[each].sheet(entry).begun_with(first) for each, entry in found.items()}
+    kinds = SHOWN
+    kind, slash, rest = name.partition("/")
+    if slash and kind in SHOWN:
+        kinds = {kind: SHOWN[kind]}
+        name = rest
+    first = shlex.join(program(context))
+    sheets: dict[str, Sheet] = {}
+    for singular, entry in _entries_called(name, kinds).items():
+        sheets[singular] = kinds[singular].sheet(entry).begun_with(first)
 
     def values() -> dict[str, Any]:
-        return {each: sheet.values() for each, sheet in sheets.items() if sheet.values is not None}
+        return {singular: sheet.values() for singular, sheet in sheets.items() if sheet.values is not None}
 
     return Sheet(parts=[*sheets.values()], values=values)
 
 
 def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     """The kinds that have an entry called ``name``, with its name; else the run whose name begins so."""
-    names = {each: kind.names() for each, kind in kinds.items()}
-    exact = {each: spelt for each in kinds for spelt in dict.fromkeys((canonical(name), name)) if spelt in names[each]}
+    names = {singular: kind.names() for singular, kind in kinds.items()}
+    exact: dict[str, str] = {}
+    for singular, entries in names.items():
+        for spelling in (canonical(name), name):
+            if spelling in entries:
+                exact[singular] = spelling
     if exact:
         return exact
     rows_read()  # for its note: the names of runs are looked through
@@ -58,7 +67,9 @@ def _entries_called(name: str, kinds: dict[str, Kind]) -> dict[str, str]:
     if "model" in kinds and name in MODELS:
         return {"model": canonical_model(name)}
     kind_of = {entry: kind for kind, entries in reversed(names.items()) if kind != "run" for entry in entries}
-    hints = [f"{len(begun)} runs begin so (hashbench list runs)"] if begun else []
+    hints = []
+    if begun:
+        hints.append(f"{len(begun)} runs begin so (hashbench list runs)")
     # DATASET-PROTOCOL-METHOD-...: of imported codes the method is in no catalogue
     if of_it := sum(run.split("-")[2:3] == [canonical(name)] for run in names.get("run", [])):
         hints.append(f"it names the method of {of_it:,} runs: hashbench list runs --only method={shlex.quote(name)}")

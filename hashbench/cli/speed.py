@@ -67,11 +67,18 @@ def _values(speed: Speed) -> dict[str, Any]:
 
 def _facts(speed: Speed) -> dict[str, Cell]:
     run = speed.run
-    unit = "images" if run.card.kind == "images" and run.settings.features == "pixels" else "items"
-    processor = provenance.gpu_name() if speed.device.startswith("cuda") else provenance.processor()["cpu"]
+    unit = "items"
+    if run.card.kind == "images" and run.settings.features == "pixels":
+        unit = "images"
+    processor = provenance.processor()["cpu"]
+    if speed.device.startswith("cuda"):
+        processor = provenance.gpu_name()
     parts = f"{duration(speed.train_s)} to train, {duration(speed.encode_s)} to encode"
-    memory = [] if speed.gpu_memory is None else [f"{readable(speed.gpu_memory)} of the GPU"]
-    memory += [] if speed.peak_memory is None else [f"{readable(speed.peak_memory)} of the process"]
+    memory = []
+    if speed.gpu_memory is not None:
+        memory.append(f"{readable(speed.gpu_memory)} of the GPU")
+    if speed.peak_memory is not None:
+        memory.append(f"{readable(speed.peak_memory)} of the process")
     timed = f"{counted(speed.timed_steps, 'step')} in {speed.timed_s:.1f} s"
     known: dict[str, Cell] = {
         "run": f"{run.name.method} on {run.name.dataset} {run.name.protocol}, {run.settings.size}: {run.name}",
@@ -107,4 +114,6 @@ def duration(seconds: float) -> str:
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+    if seconds < 3600:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds / 3600:.1f} h"

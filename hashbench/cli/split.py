@@ -50,24 +50,31 @@ def command(
     seed = rule.seed if seed is None else seed
     data = open_labels(card)
     chosen = split(data.labels, rule, card.name, protocol, seed)
-    found = _audit(card, data, chosen, rule, seed) if check else None
-    lists = _validations(card, data, protocol, chosen, seed) if check else []
+    audited = None
+    lists: list[Validation] = []
+    if check:
+        audited = _audit(card, data, chosen, rule, seed)
+        lists = _validations(card, data, protocol, chosen, seed)
     read = _readings(card, protocol, chosen) if relevance else []
     path = paths.data() / card.name / "splits" / f"{protocol}-seed{seed}.npz"
     sizes = {role: len(ids) for role, ids in chosen.lists().items()}
 
     def values() -> dict[str, Any]:
         report: dict[str, Any] = {"dataset": card.name, "protocol": protocol, "seed": seed, "path": str(path)}
-        report |= {"sizes": sizes, "sha256": chosen.sha256, **({} if found is None else {"check": asdict(found)})}
-        report |= {"validation": [asdict(entry) for entry in lists]} if lists else {}
-        report |= {"relevance": [asdict(entry) for entry in read]} if read else {}
+        report |= {"sizes": sizes, "sha256": chosen.sha256}
+        if audited is not None:
+            report["check"] = asdict(audited)
+        if lists:
+            report["validation"] = [*map(asdict, lists)]
+        if read:
+            report["relevance"] = [*map(asdict, read)]
         return report
 
-    grids = [_grid(sizes, chosen.sha256, found)]
+    grids = [_grid(sizes, chosen.sha256, audited)]
     notes = [*_of_validation(rule, lists)]
-    if found is not None:
-        grids.append(facts({role: _of_each_label(counts) for role, counts in found.class_counts.items()}))
-        notes = [*_findings(found), *notes]
+    if audited is not None:
+        grids.append(facts({role: _of_each_label(counts) for role, counts in audited.class_counts.items()}))
+        notes = [*_findings(audited), *notes]
     if read:
         grids.append(_grid_of_readings(read))
         notes += _notes_on_readings(read, rule)
@@ -92,8 +99,8 @@ def _validations(card: Card, data: DatasetLabels, protocol: str, chosen: Split, 
         require_stated(card, data.labels, chosen.query_ids, rule.shared_queries)
     if isinstance(rule, (*TO_CHOOSE, HeldOut)):
         return []
-    found = validation_lists(card, data.labels)
-    return [beside_tests(lists, card, data.labels, protocol) for lists in found]
+    all_lists = validation_lists(card, data.labels)
+    return [beside_tests(lists, card, data.labels, protocol) for lists in all_lists]
 
 
 def _of_validation(rule: Protocol, lists: list[Validation]) -> Iterator[str]:
@@ -110,22 +117,26 @@ def _of_validation(rule: Protocol, lists: list[Validation]) -> Iterator[str]:
 
 def _readings(card: Card, protocol: str, chosen: Split) -> list[Reading]:
     rule = card.protocol(protocol)
-    if not isinstance(of := rule.relevance, Percentiles):
-        way = "labels" if of is None else of.kind
+    relevance = rule.relevance
+    if not isinstance(relevance, Percentiles):
+        way = "labels" if relevance is None else relevance.kind
         raise HashbenchError(
             f"--relevance: {card.name} {protocol} defines relevance by {way}, not by percentiles of distances"
         )
-    items, own = compared(card, open_dataset(card), rule), of.model_copy
+    items = compared(card, open_dataset(card), rule)
     with bar(f"{card.name}: relevance", "reading"):
-        return readings(of.kind, lambda kind, mean: by_percentiles(own(update={"kind": kind}), items, chosen, mean))
+        return readings(
+            relevance.kind,
+            lambda kind, centred: by_percentiles(relevance.model_copy(update={"kind": kind}), items, chosen, centred),
+        )
 
 
 def _grid_of_readings(read: list[Reading]) -> Grid:
     rows: list[list[Cell]] = []
     for entry in read:
-        ndcg, with_empty = Number(entry.ndcg), Number(entry.ndcg_with_empty, after=f" ({entry.n_empty:,} empty)")
-        is_own = "*" if entry.is_own else ""
-        rows.append([is_own, _features(entry), _compared(entry), entry.top_gain, ndcg, with_empty])
+        mark = "*" if entry.is_own else ""
+        with_empty = Number(entry.ndcg_with_empty, after=f" ({entry.n_empty:,} empty)")
+        rows.append([mark, _features(entry), _compared(entry), entry.top_gain, Number(entry.ndcg), with_empty])
     columns = ["", "features", "compared", "top gain", "NDCG", "with empty queries as 1"]
     return Grid(rows, columns, "NDCG of a ranking at random")
 
@@ -146,31 +157,33 @@ def _compared(reading: Reading) -> str:
     return "squared distances" if reading.squared else "distances"
 
 
-def _grid(sizes: dict[str, int], sha256: str, found: Audit | None) -> Grid:
+def _grid(sizes: dict[str, int], sha256: str, audited: Audit | None) -> Grid:
     """A row for each list, for all ids, and for the labels, with the checksums that are known."""
-    checksums = {} if found is None else found.checksums
+    checksums = {} if audited is None else audited.checksums
     rows: list[list[Cell]] = [[role, size, checksums.get(role)] for role, size in sizes.items()]
     rows.append(["ids", sum(sizes.values()), sha256])
-    if found is not None:
-        rows.append(["labels", None, found.labels_sha256])
+    if audited is not None:
+        rows.append(["labels", None, audited.labels_sha256])
     return Grid(rows, ["list", "items", "sha256"])
 
 
 def _of_each_label(counts: Sequence[int]) -> str | None:
     if not counts:
         return None
-    few = f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{counts[0]:,}"
-    return f"{few} items of each of {len(counts)} labels"
+    items = f"{counts[0]:,}"
+    if min(counts) < max(counts):
+        items = f"{min(counts):,} to {max(counts):,}"
+    return f"{items} items of each of {len(counts)} labels"
 
 
-def _findings(found: Audit) -> Iterator[str]:
+def _findings(audited: Audit) -> Iterator[str]:
     yield "sizes, counts and places are as the protocol says; no query is in another list by its id"
     same = {"bytes": "an identical item", "file name": "an item of the same file name"}
-    for leak in found.leaks:
+    for leak in audited.leaks:
         first = ", ".join(f"{one} (is {other})" for one, other in leak.first) + (", ..." * (leak.n > len(leak.first)))
         yield f"leak: {leak.n} {leak.role} items have {same[leak.by]} in the {leak.inside} list: {first}"
     for by, item in same.items():
-        if by in found.compared_by and not any(leak.by == by for leak in found.leaks):
+        if by in audited.compared_by and not any(leak.by == by for leak in audited.leaks):
             yield f"0 queries have {item} in the database or in training"
-    if "bytes" not in found.compared_by:
+    if "bytes" not in audited.compared_by:
         yield "not compared by bytes: the items are not here"

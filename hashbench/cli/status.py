@@ -5,7 +5,7 @@ from typing import Annotated
 from typer import Argument, Context, Option
 
 from hashbench import figures
-from hashbench.cli._options import TABLES, Budget, Splits, program
+from hashbench.cli._options import TABLES, Splits, program
 from hashbench.cli._terminal import leave_out, rows_read
 from hashbench.foundation.progress import with_bar
 from hashbench.foundation.registry import each_usable
@@ -19,10 +19,11 @@ from hashbench.tables.status import TableStatus, overview, sheet_of, table_statu
 
 def command(
     context: Context,
-    table: Annotated[str | None, Argument(metavar="TABLE", help="A table or figure.", autocompletion=TABLES)] = None,
+    table: Annotated[
+        str | None, Argument(metavar="TABLE[@BUDGET]", help="A table or figure.", autocompletion=TABLES)
+    ] = None,
     seeds: Annotated[int, Option(min=1, help="Look for seeds 0 .. SEEDS - 1.")] = 1,
     splits: Splits = 1,
-    budget: Budget = None,
 ) -> Sheet:
     """Show which cells of a table are done, partly done, failed, missing or not available yet: a sign for each cell.
 
@@ -35,7 +36,7 @@ def command(
     cut_off = list(interrupted(store, program(context)))
     if table is not None:
         rows = list(store.rows(leave_out))
-        cells = figures.cells_of(table, budget, splits)
+        cells = figures.cells_of(table, splits)
         status = table_status(cells, {row.run: row for row in rows}, Past.of(rows), seeds)
         runs = {run for cell in status.cells.values() for run in cell.runs}
         return sheet_of(status, seeds, [run for run in cut_off if run.run in runs])
@@ -43,7 +44,7 @@ def command(
     past = Past.of(stored.values())
 
     def status_of(name: str) -> TableStatus:
-        return table_status(figures.cells_of(name, budget, splits), stored, past, seeds)
+        return table_status(figures.cells_of(name, splits), stored, past, seeds)
 
     names = [*spec.names(), *figures.names_with_own_cells()]
     usable = each_usable(names, status_of, leave_out)

@@ -6,24 +6,23 @@ from typing import Annotated, Any
 from typer import Argument, Context, Option, echo
 
 from hashbench.cli._command import Answer
-from hashbench.cli._options import Budget, Splits
+from hashbench.cli._options import Splits
 from hashbench.cli._terminal import leave_out, print_each_error_once, rows_read
 from hashbench.cli.catalogue import complete
 from hashbench.cli.figure import filled, filled_figures, requested
+from hashbench.figures import Drawing, FigureSpec
 from hashbench.foundation import paths
 from hashbench.foundation.errors import CheckFailed, HashbenchError
 from hashbench.foundation.files import all_or_none
 from hashbench.foundation.progress import note
 from hashbench.foundation.registry import refuse
 from hashbench.report import files
-from hashbench.runs.store import Store
 from hashbench.showing.sheet import Sheet
 from hashbench.tables import spec
 from hashbench.tables.cell_runs import keep_query_scores
 from hashbench.tables.collect import Rows, collect
 from hashbench.tables.notation import outside_tolerance
 from hashbench.tables.sheet import sheet_of
-from hashbench.tables.spec import TableSpec
 from hashbench.tables.table import Table
 from hashbench.tuning import search_sheet
 from hashbench.tuning.search import names as names_of_searches
@@ -33,10 +32,9 @@ def command(
     context: Context,
     tables: Annotated[
         list[str] | None,
-        Argument(metavar="TABLE...", help="Tables, or searches of tune.", autocompletion=complete("tables")),
+        Argument(metavar="TABLE[@BUDGET]...", help="Tables, or searches of tune.", autocompletion=complete("tables")),
     ] = None,
     every: Annotated[bool, Option("--all", help="Every declared table.")] = False,
-    budget: Budget = None,
     interval: Annotated[bool, Option("--interval", help="Show the [worst, best] AP over all orders of ties.")] = False,
     distinct: Annotated[bool, Option("--distinct", help="Show beside each AP how many codes are distinct.")] = False,
     splits: Splits = 1,
@@ -49,6 +47,8 @@ def command(
     the table says so; so are those of a table whose file says repeats = "splits". The LaTeX cites papers by \cite;
     --write puts their BibTeX entries beside it, in hashbench.bib.
 
+    TABLE@cpu is the table at the budget cpu of its methods.
+
     Of a search of hashbench tune what was chosen is printed; as csv every trial.
     """
     names = requested(tables or [], every, spec.names, "table", "render")
@@ -58,36 +58,38 @@ def command(
     store = rows_read()
     rows = Rows(store.rows(refuse if check or write else leave_out))  # a kept table needs every row
     written: list[Path] = []
-    kept = written if write else None
-    found = filled(names, lambda name: _collected(spec.load(name, budget, splits), rows, store, kept), broken, "table")
-    figures, undrawn = filled_figures(None, rows, store) if every and write else ([], 0)
+
+    def collected_table(name: str) -> Table:
+        declared = spec.load(name, splits)
+        if write:  # the bold values depend on the AP of each query
+            written.extend(keep_query_scores(declared, store))
+        return collect(declared, rows, store)
+
+    collected = filled(names, collected_table, broken, "table")
+    figures: list[tuple[FigureSpec, Drawing]] = []
+    n_undrawn = 0
+    if every and write:
+        figures, n_undrawn = filled_figures(None, rows, store)
     of_searches: list[Sheet] = []
     of_tables: list[Sheet] = []
     if not (every and write):
         of_searches = [search_sheet.named(name) for name in searches]
         for_paper = context.params["output"] == "latex"
-        of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in found]
+        of_tables = [sheet_of(table, interval=interval, distinct=distinct, for_paper=for_paper) for table in collected]
     if write:
-        whole = every and budget is None and splits == 1 and len(found) == len(names)
+        whole = every and splits == 1 and len(collected) == len(names)
         with all_or_none():
             written += map(search_sheet.write, searches)
             written += files.write(
-                store.folder, found, figures, interval=interval, distinct=distinct, broken=broken, readme=whole
+                store.folder, collected, figures, interval=interval, distinct=distinct, broken=broken, readme=whole
             )
-    error = _check(found) if check else None
-    if n_broken := len(names) - len(found):
+    error = _check(collected) if check else None
+    if n_broken := len(names) - len(collected):
         error = HashbenchError(f"{n_broken} of {len(names)} tables cannot be rendered: see the errors above")
-    elif undrawn:
-        error = HashbenchError(f"{undrawn} figures cannot be drawn: see the errors above")
+    elif n_undrawn:
+        error = HashbenchError(f"{n_undrawn} figures cannot be drawn: see the errors above")
     sheet = Sheet(parts=[*of_searches, *of_tables], values=lambda: _values(of_searches, of_tables))
     return Answer(sheet, [*map(paths.shown, written)], error)
-
-
-def _collected(declared: TableSpec, rows: Rows, store: Store, kept: list[Path] | None) -> Table:
-    """The table; if files are ``kept``, first that of the AP of each query, on which the bold values depend."""
-    if kept is not None:
-        kept += keep_query_scores(declared, store)
-    return collect(declared, rows, store)
 
 
 def _values(searches: list[Sheet], tables: list[Sheet]) -> dict[str, Any]:
@@ -106,7 +108,8 @@ def _check(tables: list[Table]) -> HashbenchError | None:
     n_checked = sum(cell.within_tolerance is not None for table in tables for cell in table.cells())
     outside = [(table.name, cell) for table in tables for cell in outside_tolerance(table)]
     for name, cell in outside:
-        declared, measured = cell.declared, cell.measured
+        declared = cell.declared
+        measured = cell.measured
         assert measured is not None
         where = " / ".join(filter(None, (declared.section, declared.row, declared.column)))
         values = f"published {declared.published:.4f}, measured {measured.mean:.4f}, difference {cell.difference:+.4f}"
@@ -114,7 +117,9 @@ def _check(tables: list[Table]) -> HashbenchError | None:
     if outside:
         return CheckFailed(f"{len(outside)} of {n_checked} measured cells lie outside their tolerance")
     if not n_checked:
-        named = ", ".join(table.name for table in tables[:3]) + (", ..." if len(tables) > 3 else "")
+        named = ", ".join(table.name for table in tables[:3])
+        if len(tables) > 3:
+            named += ", ..."
         if not any(table.has_measured for table in tables):
             return CheckFailed(f"{named}: nothing is measured; hashbench run measures it")
         return CheckFailed(f"{named}: nothing to check: no measured cell has a published value and a tolerance")

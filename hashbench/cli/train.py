@@ -80,8 +80,9 @@ def command(
         budget=budget,
         split_seed=split,
     )
-    run = named.run.with_asymmetric() if asymmetric else named.run
-    given = named.settings
+    run = named.run
+    if asymmetric:
+        run = run.with_asymmetric()
     _check_epochs(run, eval_every, track)
     device, threads = device_and_threads(device)
     compute = parallel.ComputeOptions(precision, threads)
@@ -98,16 +99,18 @@ def command(
     stored = stored_row(run, store)
     answer: Sheet | Answer
     if dry_run:
-        answer = sheet_of_settings(run, given, stored, own_weights=named.weights is not None)
+        answer = sheet_of_settings(run, named.settings, stored, own_weights=named.weights is not None)
     else:
         if stored is not None:
-            done = "it is trained again, and its row stays" if again else NOT_TRAINED
-            note(f"note: this run is stored: {made_by(stored)}; {done}")
+            remark = NOT_TRAINED
+            if again:
+                remark = "it is trained again, and its row stays"
+            note(f"note: this run is stored: {made_by(stored)}; {remark}")
         row = row_of(run, store, options, again=again)
         answer = answer_of_row(row, stored if again else None, store)
         if answer.error is not None:  # notes would be noise
             return answer
-    for line in _notes(run, given):
+    for line in _notes(run, named.settings):
         note(f"note: {line}")
     return answer
 
@@ -122,23 +125,24 @@ def _check_epochs(run: Run, eval_every: int, track: str | None) -> None:
         trackers.require(track)
 
 
-def _notes(run: Run, given: dict[str, Setting]) -> Iterator[str]:
+def _notes(run: Run, settings: dict[str, Setting]) -> Iterator[str]:
     """What a user should know of features and network: nobody named them, or the settings were made for others."""
-    if run.card.custom and run.card.kind == "images" and "features" not in given and run.settings.features != PIXELS:
+    if run.card.custom and run.card.kind == "images" and "features" not in settings and run.settings.features != PIXELS:
         other = "--set features=pixels takes the pixels"
         yield f"the images of {run.card.name} are hashed by their features {run.settings.features}: {other}"
     if (model := getattr(run.settings, "model", None)) is None or model not in MODELS:
         return
-    sources, name = run.sources(given), run.name
-    if recipe_in(sources) is None and model not in ("alexnet", "vggf"):  # the authors' networks
+    name = run.name
+    if recipe_in(run.sources(settings)) is None and model not in ("alexnet", "vggf"):  # the authors' networks
         yield (
             f"no recipe fits {model} on {name.dataset}, so the settings are those of the authors' network: "
             f"hashbench tune {name.method} {name.dataset} searches others"
         )
-    if "model" not in given and run.card.kind == "images":
+    if "model" not in settings and run.card.kind == "images":
         tables = each_usable(spec.names(), spec.load, broken=lambda _: None)
         cells = (cell for _, table in tables for cell in table.cells if cell.dataset == name.dataset)
         if others := sorted({str(cell.settings.get("model", model)) for cell in cells} - {model}):
-            features = run.settings.features
-            of = "" if features == PIXELS else f" on the features {features}"
-            yield f"no network is named, so it is {model}{of}; the tables of {name.dataset} have {', '.join(others)}"
+            network = model
+            if run.settings.features != PIXELS:
+                network += f" on the features {run.settings.features}"
+            yield f"no network is named, so it is {network}; the tables of {name.dataset} have {', '.join(others)}"

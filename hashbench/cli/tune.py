@@ -72,9 +72,12 @@ def command(
     options = Options(device=device)
     if ray is None and not dry_run:
         options.require_device()
-    length: dict[str, Setting] = {} if bits is None else {"bits": bits}
-    form: dict[str, Setting] = {} if model is None else {"model": model}
-    chosen_settings = length | form | _options.parse_settings(settings or [])
+    chosen_settings: dict[str, Setting] = {}
+    if bits is not None:
+        chosen_settings["bits"] = bits
+    if model is not None:
+        chosen_settings["model"] = model
+    chosen_settings |= _options.parse_settings(settings or [])
     question = question_of(names, protocol, recipe, chosen_settings, metric)
     search = search_called(name or name_of(question), question)
     budget = Budget(list(question.spaces), trials, repeats)
@@ -83,6 +86,10 @@ def command(
         return Answer(lines(runs, lambda: {"runs": runs}), ink="text")
     search = finish(search, budget, options, Plan(jobs, ray=ray), retry=retry_failed)
     chosen = [choice for choice in choices(search) if choice.method in question.spaces]
-    commands = [] if question.recipe is not None else [*commands_of(question, chosen)]
-    change = [] if question.recipe is None else put_into_recipe(question.recipe, chosen, search.name, write=write)
+    commands: list[str] = []
+    change: list[str] = []
+    if question.recipe is None:
+        commands = [*commands_of(question, chosen)]
+    else:
+        change = put_into_recipe(question.recipe, chosen, search.name, write=write)
     return Answer(sheet_of_choices(search, chosen, commands), change, failure_of(chosen))

@@ -42,7 +42,11 @@ def _lines(manifest: Manifest, report: Report, *, rows_only: bool) -> Iterator[s
     yield f"{counted(report.n_values, 'metric')} computed again: {of_counts}, codes of {counted(report.n_codes, 'run')}"
     yield from (f"not checked: {line}" for line in report.not_checked)
     yield from (f"difference: {line}" for line in report.differences)
-    found = counted(len(report.differences), "difference") if report.differences else "no difference"
+    differences = "no difference"
+    if report.differences:
+        differences = counted(len(report.differences), "difference")
     n_scored = report.n_runs - len(report.not_scored)
-    alone = ": the rows alone were checked (--rows-only)" if rows_only and not n_scored else ""
-    yield f"{found}; {n_scored:,} of {counted(report.n_runs, 'run')} scored again{alone}"
+    line = f"{differences}; {n_scored:,} of {counted(report.n_runs, 'run')} scored again"
+    if rows_only and not n_scored:
+        line += ": the rows alone were checked (--rows-only)"
+    yield line

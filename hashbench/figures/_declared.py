@@ -107,17 +107,21 @@ def load(name: str) -> FigureSpec:
     return figure
 
 
-def cells_of(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
-    """The cells to run, on so many splits, for the table or else the figure called ``name``; HashbenchError if none."""
-    stem, tables = canonical(name), spec.names()
+def cells_of(name: str, splits: int = 1) -> TableSpec:
+    """The cells to run, on so many splits, for a table or a figure: NAME or NAME@BUDGET; HashbenchError if none."""
+    declared, _, budget = name.partition("@")
+    stem = canonical(declared)
+    tables = spec.names()
     if stem in tables:
-        return spec.load(name, budget, splits)
+        return spec.load(name, splits)
     if stem not in names():
-        raise unknown("table", name, {*tables, *names()})
+        raise unknown("table", declared, {*tables, *names()})
     table = load(stem).table
     if table is None:
         raise HashbenchError(f"figure {stem}: it has no cells to run")
-    return (table if budget is None else table.at_budget(budget)).on_splits(splits)
+    if budget:
+        table = table.at_budget(budget)
+    return table.on_splits(splits)
 
 
 def _table(name: str, file: CellsFile, path: Path) -> TableSpec:

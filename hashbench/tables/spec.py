@@ -75,14 +75,16 @@ def names() -> list[str]:
     return list(paths.entries("experiments", "tables"))
 
 
-def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
-    """The table called ``name``, measured on so many splits; with ``budget``, all its cells at that budget.
+def load(name: str, splits: int = 1) -> TableSpec:
+    """The table called ``name``, measured on so many splits; of TABLE@BUDGET all cells are at that budget.
 
     Raises HashbenchError for an unknown table, a wrong file, and a cell whose names do not exist.
     """
-    stem, files = canonical(name), paths.entries("experiments", "tables")
+    table, _, budget = name.partition("@")
+    stem = canonical(table)
+    files = paths.entries("experiments", "tables")
     if stem not in files:
-        raise unknown("table", name, files)
+        raise unknown("table", table, files)
     path = files[stem]
     values = read_toml(path)
     if "of" in values:
@@ -90,7 +92,9 @@ def load(name: str, budget: str | None = None, splits: int = 1) -> TableSpec:
     else:
         spec = _without_packages(from_file(stem, parse(TableFile, values, str(path)), path))
         check_names(spec)
-    return (spec if budget is None else spec.at_budget(budget)).on_splits(splits)
+    if budget:
+        spec = spec.at_budget(budget)
+    return spec.on_splits(splits)
 
 
 def files_of(name: str) -> list[Path]:

@@ -139,7 +139,7 @@ def test_the_command_of_a_table_at_a_budget() -> None:
     fields = {"schema": 1, "table": "talr_table1", "n_splits": 3, "n_seeds": None, "codes": True, "versions": {}}
     code = {"version": "1", "commit": None, "dirty": None}
     manifest = Manifest.model_validate({**fields, "budget": "cpu", "code": code, "files": {}})
-    assert manifest.table_command == "table talr_table1 --budget cpu --splits 3"
+    assert manifest.table_command == "table talr_table1@cpu --splits 3"
 
 
 def test_runs_without_files_are_named(capsys: pytest.CaptureFixture[str], results: Path, tmp_path: Path) -> None:

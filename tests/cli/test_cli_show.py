@@ -60,7 +60,7 @@ def test_a_data_set_shows_its_protocols_and_whether_it_is_here(capsys: pytest.Ca
     assert "here      missing" in lines and "  1.  hashbench download cifar10" in lines
     assert any(line.endswith("(1,000 queries, 59,000 database, 5,000 train); He et") for line in lines)
     assert "$ hashbench download cifar10" in lines
-    assert run("show", "digits", "--kind", "dataset", "--json") == 0
+    assert run("show", "dataset/digits", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found) == ["dataset"] and found["dataset"]["state"] == "embedded"
     assert found["dataset"]["protocols"]["s1"]["n_database"] == 1297
@@ -76,7 +76,7 @@ def test_a_name_of_two_kinds_shows_both(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_table_shows_what_is_measured_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     store_run(Run.resolve("digits", "s1", "lsh", {"bits": 12}), ap=0.5)
-    assert run("show", "digits", "--kind", "table") == 0
+    assert run("show", "table/digits") == 0
     lines = capsys.readouterr().out.splitlines()
     assert "paper  hashbench, quickstart: 64 cells, 0 published, 1 note (--json)" in lines
     assert "runs   32: 1 done, 0 failed; hours unknown" in lines
@@ -108,7 +108,7 @@ def test_hours_are_those_of_each_device_by_its_rows(capsys: pytest.CaptureFixtur
     took = {"seconds": Seconds(train=1800.0, encode=900.0, score=900.0)}
     for row in (stored.model_copy(update=took), of_gpu.model_copy(update={**took, **changes})):
         Store.default().write(row)
-    assert run("show", "digits", "--kind", "table", "--json") == 0
+    assert run("show", "table/digits", "--json") == 0
     needs = json.loads(capsys.readouterr().out)["table"]["needs"]
     n = 4  # runs of lsh, one of each size: a row tells of all of them
     assert {each["device"]: (each["hours"], each["runs"]) for each in needs["hours"]} == {
@@ -200,7 +200,7 @@ def test_a_run_of_a_method_that_it_does_not_fit_is_shown(capsys: pytest.CaptureF
         stored_rows.named_again(row)
 
     stored_rows.edit(Store.default().folder, of_method, name)
-    assert run("show", *stored_rows.names(Store.default().folder), "--kind", "run") == 0
+    assert run("show", *(f"run/{name}" for name in stored_rows.names(Store.default().folder))) == 0
     assert f"{method} on digits s1" in capsys.readouterr().out
 
 
@@ -245,8 +245,8 @@ def test_an_unknown_name_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
             ("zzzzz",),
             "nothing is called 'zzzzz': it is no method, dataset, table, figure, run, metric, model, features (hash",
         ),
-        (("lsh", "--kind", "tabel"), "unknown kind 'tabel': did you mean table"),
-        (("lsh", "--kind", "table"), "nothing is called 'lsh': it is no table (hashbench list shows the names)"),
+        (("lsh", "--kind", "table"), "--kind of hashbench show is gone: hashbench show KIND/NAME"),
+        (("table/lsh",), "nothing is called 'lsh': it is no table (hashbench list shows the names)"),
         (("digits-s1",), "nothing is called 'digits-s1': 2 runs begin so (hashbench list runs)"),
     ]:
         assert run("show", *arguments) == 2

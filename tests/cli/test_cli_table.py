@@ -370,3 +370,17 @@ def test_status_counts_runs_that_several_cells_share_once(tmp_path: Path, capsys
     measure(12, 0.25)
     assert run("status", "tiny") == 0
     assert capsys.readouterr().out.startswith("tiny: 1 runs done, 0 failed, 0 missing; 2 of 4 cells measured, 2 not")
+
+
+def test_a_table_at_a_budget_is_named_so_and_the_former_option_is_translated(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("status", "tiny@full", "--json") == 0
+    at_budget = capsys.readouterr().out
+    for words in (("tiny", "--budget", "full"), ("--budget", "full", "tiny")):
+        assert run("status", *words, "--json") == 0
+        captured = capsys.readouterr()
+        assert captured.out == at_budget
+        assert captured.err == "note: --budget of hashbench status is now TABLE@full\n"
+    assert run("status", "--budget", "full") == 2
+    assert "--budget of hashbench status is gone: a table at a budget is TABLE@BUDGET" in capsys.readouterr().err

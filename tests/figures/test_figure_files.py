@@ -73,4 +73,4 @@ def test_cells_are_those_of_the_table_before_those_of_the_figure() -> None:
 
 
 def test_a_figure_at_another_budget_has_its_cells_at_it() -> None:
-    assert {cell.budget for cell in figures.cells_of("sparse_hash_figure3", "cpu").cells} == {"cpu"}
+    assert {cell.budget for cell in figures.cells_of("sparse_hash_figure3@cpu").cells} == {"cpu"}

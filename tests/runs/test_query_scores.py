@@ -218,5 +218,5 @@ def test_only_a_table_of_record_has_such_a_file(store: Store, capsys: pytest.Cap
     of_seeds = TABLE.replace('repeats = "splits"\n', "")
     (paths.root() / "experiments" / "tables" / "of_seeds.toml").write_text(of_seeds)
     assert call(capsys, "run", "of_seeds", "--seeds", "2")[0] == 0
-    assert call(capsys, "run", "tiny", "--budget", "full")[0] == 0
+    assert call(capsys, "run", "tiny@full")[0] == 0
     assert [path.name for path in file_of(store).parent.glob("*.xz")] == ["tiny.npz.xz"]

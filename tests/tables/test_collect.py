@@ -88,7 +88,7 @@ def test_cell_of_another_evaluation_takes_no_value_of_the_unweighted_search(eval
 
 
 def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
-    declared = load("sparse_hash_table1", "smoke")
+    declared = load("sparse_hash_table1@smoke")
     assert {cell.budget for cell in declared.cells} == {"smoke"}
     assert {cell.tolerance for cell in declared.cells} == {None}
     table = collect(declared, [], None)
@@ -101,7 +101,7 @@ def test_a_budget_that_stands_in_is_said_and_has_rows_of_its_own() -> None:
 
 def test_a_budget_that_a_method_does_not_have_is_one_line() -> None:
     with pytest.raises(HashbenchError, match="unknown budget of DPSH 'smoke': one of full"):
-        load("cifar10_small_cnn", "smoke")
+        load("cifar10_small_cnn@smoke")
 
 
 @pytest.mark.parametrize("metric", ["suff", "ap@0", "ap(norm=min)"])
@@ -278,7 +278,7 @@ def test_tolerance(published: float | None, mean: float | None, tolerance: float
 
 def test_a_cell_is_filled_by_the_runs_of_its_names_settings_and_budget() -> None:
     for table, budget in (("digits", "full"), ("sparse_hash_table1", "smoke")):
-        cell = load(table, None if budget == "full" else budget).cells[-1]
+        cell = load(table if budget == "full" else f"{table}@{budget}").cells[-1]
         names = cell.dataset, cell.protocol, cell.method
         assert cell.budget == budget
         assert cell_hash(cell) == Run.resolve(*names, cell.settings, budget=budget).name.cell_hash

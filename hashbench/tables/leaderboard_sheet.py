@@ -43,7 +43,7 @@ def ranking(panel: Panel) -> Grid:
 
 def facts_of(panel: Panel, line: Line) -> Iterator[Cell]:
     """The cells of a method."""
-    yield Number(line.low, "d", after="" if line.low == line.high else f"-{line.high}")
+    yield Number(line.low, "d", after=line.ranks.removeprefix(str(line.low)))
     yield Number(line.points, ".1f")
     for task in panel.tasks:
         mean = line.score(task)

@@ -24,11 +24,13 @@ else:
     Artist = Axes = Figure = Any  # matplotlib is imported where a figure is drawn
 
 WIDTHS_IN = {"column": 3.3, "page": 6.9}  # of a paper with two columns, and of its page
-DPI, PREVIEW_DPI = 300, 200  # of a preview: two pixels for each of a page on which the figure is 690 wide
+DPI = 300
+PREVIEW_DPI = 200  # two pixels for each of a page on which the figure is 690 wide
 COLOURS = 64  # of a picture without photographs
 MOST_BYTES = 80_000  # of such a picture: a larger one is drawn with half the pixels each way
 CHARACTERS_PER_IN = 22  # of the small print below a figure
-LEGEND_LINE_IN, LEGEND_LABEL_IN = 0.14, 1.1  # the height of a line, and the width of a label
+LEGEND_LINE_IN = 0.14  # the height of a line
+LEGEND_LABEL_IN = 1.1  # the width of a label
 STAMP = "hashbench"  # the key of the stamp in the text of a PNG
 FORM = 1  # of all pictures: whoever changes how they look, and wants them drawn again, raises it
 HEAD = 4096  # the bytes of a PNG in which its stamp is
@@ -107,7 +109,9 @@ def _legend_columns(width_in: float) -> int:
 
 def csv_text(drawing: Drawing) -> str:
     """The points as CSV, a line each, numbers with six decimals; empty where there is nothing to draw."""
-    return csv_of(drawing.points[0], (point.values() for point in drawing.points)) if drawing.points else ""
+    if not drawing.points:
+        return ""
+    return csv_of(drawing.points[0], (point.values() for point in drawing.points))
 
 
 def pictures(drawing: Drawing, stamp: str = "") -> dict[str, bytes]:

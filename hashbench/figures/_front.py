@@ -95,7 +95,8 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.execute(figure)  # before it, nobody knows how far two dots are apart
-    inside, pixels = ax.get_window_extent(), figure.dpi / 72
+    inside = ax.get_window_extent()
+    pixels = figure.dpi / 72
     shifts = [np.array([dot.shift * SIZE * pixels, 0]) for dot in dots]
     centres = [ax.transData.transform((dot.cost, dot.gain)) + shift for dot, shift in zip(dots, shifts, strict=True)]
     taken = [Bbox.from_bounds(x - 2.5 * pixels, y - 2.5 * pixels, 5 * pixels, 5 * pixels) for x, y in centres]

@@ -27,7 +27,8 @@ def drawing_of_vectors(comparison: Comparison, lines: Sequence[Line]) -> Drawing
 def _draw(comparison: Comparison, lines: Sequence[Line], figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
-    factor, k = comparison.main_factor, comparison.rule.k
+    factor = comparison.main_factor
+    k = comparison.rule.k
     looks = looks_of({line.code.title: line.code.run.name.method for line in lines})
     front = on_front(lines, factor)
     shifts = _shifts(lines, factor)

@@ -46,14 +46,14 @@ def read_counts(path: Path) -> Histogram | Retrieval:
     levels = arrays["levels"]
     if len(counts.shape) != 3 or counts.shape[2:] != levels.shape or {counts.dtype.str, levels.dtype.str} != {"<i8"}:
         raise HashbenchError(f"{path}: counts {counts.shape}, levels {levels.shape}: integers [q, d, v] and [v] go")
-    read = Histogram(counts.whole(np.int64), levels.small().astype(np.int64))
-    if not read.levels.size or read.levels[0] != 0 or (np.diff(read.levels) <= 0).any():
+    counted = Histogram(counts.whole(np.int64), levels.small().astype(np.int64))
+    if not counted.levels.size or counted.levels[0] != 0 or (np.diff(counted.levels) <= 0).any():
         raise HashbenchError(f"{path}: its levels do not ascend from 0")
-    if read.counts.size and not 0 <= read.counts.min() <= read.counts.max() <= MOST_COUNT:
+    if counted.counts.size and not 0 <= counted.counts.min() <= counted.counts.max() <= MOST_COUNT:
         raise HashbenchError(f"{path}: its counts are negative or too large")
-    if len(np.unique(read.counts.sum(axis=(1, 2)))) > 1:
+    if len(np.unique(counted.counts.sum(axis=(1, 2)))) > 1:
         raise HashbenchError(f"{path}: its queries have different numbers of items")
-    return read
+    return counted
 
 
 def read_id_lists(path: Path) -> Split:

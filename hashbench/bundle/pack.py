@@ -218,10 +218,14 @@ def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool
     folder = store.run_folder(row.run)
     names = [name for name in archive.OF_RUN if (codes or name != CODES) and (folder / name).is_file()]
     stated = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
-    faults = (_fault(folder / name, stated.get(name)) for name in names if name in archive.STATED)
-    if fault := next(filter(None, faults), None):
-        say(f"{row.run}: its files in {paths.shown(folder)} are not used: {fault}")
-        names = []
+    for path in [folder / name for name in names if name in archive.STATED]:
+        with retold(str, HashbenchError, by=CheckFailed):
+            is_stated = read_counts(path).sha256() == stated.get(path.name)
+        if not is_stated:
+            fault = f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
+            say(f"{row.run}: its files in {paths.shown(folder)} are not used: {fault}")
+            names = []
+            break
     files = {name: folder / name for name in names}
     for name, kept in store.evidence(row).items():
         if name not in files and kept.is_file():
@@ -230,13 +234,6 @@ def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool
                 kind = Retrieval if name.startswith("retrieval") else Histogram
                 kind.load(kept).save(files[name])
     return files
-
-
-def _fault(path: Path, stated: str | None) -> str | None:
-    with retold(str, HashbenchError, by=CheckFailed):
-        if read_counts(path).sha256() == stated:
-            return None
-    return f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
 
 
 def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:

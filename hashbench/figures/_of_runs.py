@@ -81,7 +81,7 @@ def fill(
     text = explanation.format(
         cell=f"{first.dataset} {first.protocol}, {first.column}",
         runs=least_to_most(counts, "run"),
-        spread="; shaded: least to most of them" if max(counts) > 1 else "",
+        spread="; shaded: least to most of them" * (max(counts) > 1),
     )
     return Drawing(
         points=[point for of_cell in series.values() for point in of_cell.points],

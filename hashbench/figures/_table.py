@@ -151,10 +151,10 @@ def _titles_of(rows: list[list[_Dots]]) -> list[list[str]]:
     for row, across in zip(rows, _widths_of(rows), strict=True):
         of_row = []
         for left, dots in zip([None, *row], row, strict=False):
-            title = dots.label
-            if dots.section and not (_follows(left, dots) or one_section):
-                title = f"{dots.section}: {title}" if title else dots.section
-            of_row.append(textwrap.fill(title, PANEL_TITLES_WIDTH // across))
+            parts = [dots.label]
+            if not (_follows(left, dots) or one_section):
+                parts = [dots.section, dots.label]
+            of_row.append(textwrap.fill(": ".join(filter(None, parts)), PANEL_TITLES_WIDTH // across))
         titles.append(of_row)
     return titles
 

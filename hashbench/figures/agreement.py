@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
 from hashbench.foundation.errors import unknown
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -58,13 +58,14 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     # the difference in tolerances, the largest first
     furthest = sorted(cells, key=lambda cell: -abs(cell.y - cell.x) / cell.tolerance)[: file.named]
     usual = Counter(cell.tolerance for cell in cells).most_common(1)  # the tolerance that most cells have: the band's
+    if not cells:
+        return nothing("nothing is measured that has a published value with a tolerance; nothing is drawn")
     width = WIDTHS_IN[file.width]
     return Drawing(
         points=[cell.line() for cell in cells],
         size_in=(width, width + ABOVE_IN + NAME_IN * len(furthest)),
-        draw=partial(_draw, cells, furthest, usual[0][0] if usual else 0.0),
+        draw=partial(_draw, cells, furthest, usual[0][0]),
         n_measured=len(cells),
-        missing=None if cells else "nothing is measured that has a published value with a tolerance; nothing is drawn",
     )
 
 

@@ -14,7 +14,6 @@ from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.showing.sheet import Value
 from hashbench.tables import notation
 from hashbench.tables.table import Table
 from hashbench.tuning.choice import best_after, scores_alike
@@ -71,7 +70,11 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         )
     points = []
     if table.has_measured or table.has_published:
-        points = [_with_tuning(line, tuning) for panel in panels for line in panel.lines()]
+        points = [line for panel in panels for line in panel.lines()]
+    if tuning:
+        for line in points:
+            one, all_of = tuning.get(str(line["series"]), (None, None))
+            line |= {"one_trial": one, "all_trials": all_of}
     lines_of_panels = -(-len(panels) // across)
     return Drawing(
         points=points,
@@ -94,13 +97,6 @@ def _tuning(table: Table, searches: Sequence[str]) -> Tuning:
             means, _ = best_after(scores)
             tuning[row] = float(means[0]), float(means[-1])
     return tuning
-
-
-def _with_tuning(line: dict[str, Value], tuning: Tuning) -> dict[str, Value]:
-    if not tuning:
-        return line
-    one, all_of = tuning.get(str(line["series"]), (None, None))
-    return {**line, "one_trial": one, "all_trials": all_of}
 
 
 def _check(figure: FigureSpec) -> None:

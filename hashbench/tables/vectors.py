@@ -89,7 +89,9 @@ class Comparison:
     def main_factor(self) -> int:
         """The factor by which codes are chosen: 4, or the largest whose candidates are not the whole base."""
         choosing = [factor for factor in self.factors if factor * self.rule.k < self.n_base]
-        return MAIN_FACTOR if MAIN_FACTOR in choosing else max(choosing, default=1)
+        if MAIN_FACTOR in choosing:
+            return MAIN_FACTOR
+        return max(choosing, default=1)
 
     @property
     def nearest(self) -> str:
@@ -221,7 +223,9 @@ def declared(comparison: Comparison, notes: Iterable[str]) -> str:
     lines += [f"  {toml_value(note)}," for note in notes]
     lines += ["]", "", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
     for code in comparison.codes:
-        searches = ("database", "asymmetric") if code.is_binary else ("asymmetric",)
+        searches = ["asymmetric"]
+        if code.is_binary:
+            searches = ["database", "asymmetric"]
         columns = [_column(comparison, search, factor) for search in searches for factor in (1, *comparison.factors)]
         row = {"label": code.label, "method": code.run.name.method, "settings": code.settings}
         lines += ["", "[[groups]]", "columns = [", *(f"  {toml_value(column)}," for column in columns), "]"]

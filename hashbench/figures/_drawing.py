@@ -86,16 +86,11 @@ def explain(figure: Figure, text: str) -> None:
 
 def legend(figure: Figure, samples: "Mapping[str, Artist]", *, beside: bool = False) -> None:
     """Writes the labels of ``samples`` in their order above the panels, or with ``beside`` to the right of them."""
-    place = "outside upper left"
-    columns = _legend_columns(figure.get_figwidth())
-    if beside:
-        place = "outside right upper"
-        columns = 1
     figure.legend(
         list(samples.values()),
         list(samples),
-        loc=place,
-        ncols=columns,
+        loc="outside right upper" if beside else "outside upper left",
+        ncols=1 if beside else _legend_columns(figure.get_figwidth()),
         frameon=False,
         handlelength=2.6,
         columnspacing=1.2,

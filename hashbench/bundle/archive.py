@@ -24,8 +24,12 @@ from hashbench.foundation.errors import HashbenchError, counted, printable, reto
 from hashbench.foundation.provenance import Code
 from hashbench.runs.row import Maker
 
-README, MANIFEST = "README.md", "manifest.json"
-ROWS, RUNS, ROOT, ID_LISTS = "results/rows", "results/runs", "root", "splits"
+README = "README.md"
+MANIFEST = "manifest.json"
+ROWS = "results/rows"
+RUNS = "results/runs"
+ROOT = "root"
+ID_LISTS = "splits"
 # the counts of a run: of the database, and of the queries among each other (sparse codes only)
 STATED = ("histogram.npz", "retrieval.npz", "retrieval_of_test.npz")  # whose checksums a row has
 COUNTS = (*STATED, "histogram_of_test.npz")
@@ -33,7 +37,8 @@ OF_RUN = (*COUNTS, CODES)
 
 MOST_FILES = 50_000
 MOST_NAME = 240  # characters of a path in the archive
-TEXT_BYTES, ARRAY_BYTES = 8 << 20, 4 << 30
+TEXT_BYTES = 8 << 20
+ARRAY_BYTES = 4 << 30
 SCHEMA: Literal[1] = 1
 DIRECTORY_BYTES = 8 << 20  # of the archive's list of files, which is read into memory as a whole
 PIECE = 1 << 20
@@ -58,8 +63,9 @@ Name = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 
 def most_bytes(name: str) -> int | None:
     """The most bytes that the file ``name`` of a bundle may have; None if no bundle has such a file."""
-    fitting = (limit for pattern, limit in _LIMITS.items() if re.fullmatch(pattern, name))
-    return next(fitting, None) if len(name) <= MOST_NAME else None
+    if len(name) > MOST_NAME:
+        return None
+    return next((limit for pattern, limit in _LIMITS.items() if re.fullmatch(pattern, name)), None)
 
 
 class Manifest(Strict):
@@ -88,9 +94,12 @@ class Manifest(Strict):
     @property
     def table_command(self) -> str:
         """The command, after the options of ``hashbench``, that renders the table."""
-        budget = f"@{self.budget}" if self.budget else ""
-        splits = f" --splits {self.n_splits}" if self.n_splits > 1 else ""
-        return f"table {self.table}{budget}{splits}"
+        command = f"table {self.table}"
+        if self.budget:
+            command += f"@{self.budget}"
+        if self.n_splits > 1:
+            command += f" --splits {self.n_splits}"
+        return command
 
 
 class DamagedFile(HashbenchError):  # noqa: N818  (what is found, as DamagedHasher)
@@ -135,10 +144,13 @@ class Archive:
 def opened(path: Path) -> Iterator[Archive]:
     """The bundle ``path``; raises HashbenchError where it is none, or one that no hashbench wrote."""
     if not path.is_file():
-        what = "a folder, a pipe or a device" if path.exists() else "no such file"
+        what = "no such file"
+        if path.exists():
+            what = "a folder, a pipe or a device"
         raise HashbenchError(f"{path}: {what}: the archive that hashbench bundle wrote is expected")
     with _zip(path) as archive:
-        files, where = _files(path, archive.infolist()), f"{path}: {MANIFEST}"
+        files = _files(path, archive.infolist())
+        where = f"{path}: {MANIFEST}"
         if MANIFEST not in files:
             _refuse(path, f"no {MANIFEST} in it")
         with retold(lambda fault: f"{path}: {fault}", DamagedFile):
@@ -146,7 +158,9 @@ def opened(path: Path) -> Iterator[Archive]:
         manifest = _manifest(text, where)
         if others := {MANIFEST, *manifest.files} ^ files.keys():
             name = min(others)
-            fault = "in the archive and not listed" if name in files else "listed and not in the archive"
+            fault = "listed and not in the archive"
+            if name in files:
+                fault = "in the archive and not listed"
             raise HashbenchError(f"{where}: {name} is {fault}: {counted(len(others), 'file')}")
         yield Archive(manifest, files, archive)
 
@@ -167,7 +181,8 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
             archive = zipfile.ZipFile(file)
             # zipfile would also open one inside the file, such as the arrays of a run in a truncated bundle
             file.seek(-END_BYTES, io.SEEK_END)
-            end, first = file.read(), min((info.header_offset for info in archive.infolist()), default=0)
+            end = file.read()
+            first = min((info.header_offset for info in archive.infolist()), default=0)
             if first != 0 or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\0\0"):
                 raise zipfile.BadZipFile("the archive is not the whole file")
         with archive:
@@ -187,7 +202,9 @@ def _files(path: Path, infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInf
     """The files by their names below the one folder that holds all; raises HashbenchError for what no bundle has."""
     if len(infos) > MOST_FILES:
         _refuse(path, f"{len(infos):,} files: {MOST_FILES:,} at most")
-    folder, files = infos[0].orig_filename.partition("/")[0] if infos else "", dict[str, zipfile.ZipInfo]()
+    top = infos[0].orig_filename if infos else ""
+    folder = top.partition("/")[0]
+    files: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         name = info.orig_filename.partition("/")[2]
         if fault := _fault_of_entry(info) or _fault_of_name(info, folder):
@@ -197,14 +214,16 @@ def _files(path: Path, infos: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInf
         files[name] = info
     if len({name.casefold() for name in files}) < len(files):
         _refuse(path, "two of its names differ in upper and lower case only")
-    total, held = sum(info.file_size for info in infos), path.stat().st_size
+    total = sum(info.file_size for info in infos)
+    held = path.stat().st_size
     if total > held:
         _refuse(path, f"its files have {total:,} bytes, and the archive has {held:,}")
     return files
 
 
 def _fault_of_entry(info: zipfile.ZipInfo) -> str | None:
-    name, kind = printable(info.orig_filename), stat.S_IFMT(info.external_attr >> 16)
+    name = printable(info.orig_filename)
+    kind = stat.S_IFMT(info.external_attr >> 16)
     if info.is_dir() or kind not in (0, stat.S_IFREG):
         return f"{name}: a link, a folder or a device: regular files only"
     if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & ENCRYPTED:
@@ -219,7 +238,9 @@ def _fault_of_name(info: zipfile.ZipInfo, folder: str) -> str | None:
     limit = most_bytes(name)
     if first != folder or len(folder) > MOST_NAME or not re.fullmatch(NAME, folder) or limit is None:
         return f"{printable(info.orig_filename, 120)}: no file of a bundle has this name"
-    return f"{printable(name, 120)}: {info.file_size:,} bytes: {limit:,} at most" if info.file_size > limit else None
+    if info.file_size > limit:
+        return f"{printable(name, 120)}: {info.file_size:,} bytes: {limit:,} at most"
+    return None
 
 
 def _refuse(path: Path, what: str) -> NoReturn:

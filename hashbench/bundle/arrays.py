@@ -1,7 +1,7 @@
 """Reads the counts, the id lists and the codes in a bundle, from files that anybody may have made."""
 
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -42,24 +42,28 @@ def read_counts(path: Path) -> Histogram | Retrieval:
         _arrays(path, RETRIEVAL)
         return Retrieval.load(path)
     arrays = _arrays(path, {"counts", "levels"})
-    counts, levels = arrays["counts"], arrays["levels"]
+    counts = arrays["counts"]
+    levels = arrays["levels"]
     if len(counts.shape) != 3 or counts.shape[2:] != levels.shape or {counts.dtype.str, levels.dtype.str} != {"<i8"}:
         raise HashbenchError(f"{path}: counts {counts.shape}, levels {levels.shape}: integers [q, d, v] and [v] go")
-    found = Histogram(counts.whole(np.int64), levels.small().astype(np.int64))
-    if not found.levels.size or found.levels[0] != 0 or (np.diff(found.levels) <= 0).any():
+    counted = Histogram(counts.whole(np.int64), levels.small().astype(np.int64))
+    if not counted.levels.size or counted.levels[0] != 0 or (np.diff(counted.levels) <= 0).any():
         raise HashbenchError(f"{path}: its levels do not ascend from 0")
-    if found.counts.size and not 0 <= found.counts.min() <= found.counts.max() <= MOST_COUNT:
+    if counted.counts.size and not 0 <= counted.counts.min() <= counted.counts.max() <= MOST_COUNT:
         raise HashbenchError(f"{path}: its counts are negative or too large")
-    if len(np.unique(found.counts.sum(axis=(1, 2)))) > 1:
+    if len(np.unique(counted.counts.sum(axis=(1, 2)))) > 1:
         raise HashbenchError(f"{path}: its queries have different numbers of items")
-    return found
+    return counted
 
 
 def read_id_lists(path: Path) -> Split:
     """The id lists in a file; raises HashbenchError unless they have the checksum that is stored beside them."""
     arrays = _arrays(path, LISTS, {"validation_ids"})
     stated = str(arrays.pop("sha256").small())
-    chosen = Split(**{name: _ids(array) for name, array in arrays.items()})
+    ids = {name: _ids(array) for name, array in arrays.items()}
+    chosen = Split(ids["query_ids"], ids["database_ids"], ids["train_ids"])
+    if "validation_ids" in ids:
+        chosen = replace(chosen, validation_ids=ids["validation_ids"])
     if chosen.sha256 != stated:
         raise HashbenchError(f"{path}: its ids have SHA-256 {chosen.sha256}, and it says {stated[:64]}")
     return chosen
@@ -96,17 +100,24 @@ def read_codes(path: Path, row: Row) -> RunCodes:
     """The codes of the run of ``row`` in its file; raises an error unless they can be codes."""
     if "retrieval" in row.artefacts:
         return _sparse(path, row)
-    arrays, relevance, ids, weights, activations = _arrays(path, BINARY, BESIDE), None, None, None, None
+    arrays = _arrays(path, BINARY, BESIDE)
+    relevance = None
+    ids = None
+    weights = None
+    activations = None
     if "query_labels" in arrays:
         saved = files.load(path)
-        query, database, relevance = saved.query, saved.database, saved.relevance
+        query = saved.query
+        database = saved.database
+        relevance = saved.relevance
     else:
         query, database, _ = files.load_codes(path)
         ids = {name: _ids(array) for name, array in arrays.items() if name in ("query_ids", "database_ids")}
     if files.BIT_WEIGHTS in arrays:
         weights = files.weights_at(files.BIT_WEIGHTS, [path], query)
     if files.QUERY_ACTIVATIONS in arrays:
-        stored, shape = arrays[files.QUERY_ACTIVATIONS], (len(query), query.n_bits)
+        stored = arrays[files.QUERY_ACTIVATIONS]
+        shape = (len(query), query.n_bits)
         if (stored.dtype.str, stored.shape) != ("<f4", shape):
             raise HashbenchError(f"{stored.where}: {stored.dtype} of shape {stored.shape}: float32 {shape} is expected")
         activations = stored.whole()
@@ -116,14 +127,18 @@ def read_codes(path: Path, row: Row) -> RunCodes:
 
 def _sparse(path: Path, row: Row) -> RunCodes:
     """Sparse codes as binary codes of d bits, of which k are set."""
-    arrays, stated = _arrays(path, SPARSE), row.config["settings"] | row.settings
-    buckets, activations = arrays["buckets"], arrays["query_activations"]
-    d, k = int(arrays["d"].small().item()), buckets.shape[1]
-    if (stated.get("d"), stated.get("k")) != (d, k) or activations.shape[1:] != (d,):
-        said = f"{stated.get('k')} of {stated.get('d')}"
-        raise HashbenchError(f"{path}: codes of {k} of {d} buckets: the row says {said}")
+    arrays = _arrays(path, SPARSE)
+    buckets = arrays["buckets"]
+    activations = arrays["query_activations"]
+    d = int(arrays["d"].small().item())
+    k = buckets.shape[1]
+    settings = row.config["settings"] | row.settings
+    stated = (settings.get("d"), settings.get("k"))
+    if stated != (d, k) or activations.shape[1:] != (d,):
+        raise HashbenchError(f"{path}: codes of {k} of {d} buckets: the row says {stated[1]} of {stated[0]}")
     _require_memory(f"{path}: its codes", (buckets.shape[0] + activations.shape[0]) * d // 8)
-    database, query = SparseCodes(buckets.whole(), d), top_k(activations.whole(), k)
+    database = SparseCodes(buckets.whole(), d)
+    query = top_k(activations.whole(), k)
     distinct = DistinctCodes(queries=query.n_distinct, database=database.n_distinct)
     return RunCodes(as_hamming(query), as_hamming(database), distinct)
 

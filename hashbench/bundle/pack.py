@@ -5,7 +5,7 @@ import json
 import stat
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -87,8 +87,8 @@ class Packed:
     def n(self) -> dict[str, int]:
         """The numbers of runs with a histogram, a retrieval or codes, and of id lists."""
         ends = {"histograms": "/histogram.npz", "retrievals": "/retrieval.npz", "codes": f"/{CODES}"}
-        found = {what: sum(name.endswith(end) for name in self.files) for what, end in ends.items()}
-        return found | {"lists": sum(name.startswith(f"{archive.ID_LISTS}/") for name in self.files)}
+        n = {what: sum(name.endswith(end) for name in self.files) for what, end in ends.items()}
+        return n | {"lists": sum(name.startswith(f"{archive.ID_LISTS}/") for name in self.files)}
 
 
 @dataclass(frozen=True)
@@ -105,11 +105,21 @@ class Order:
     def manifest(self, files: dict[str, str]) -> Manifest:
         """The manifest of the bundle whose ``files`` have these checksums."""
         # whether torch has been imported, and so its CUDA is known, says nothing about the bundle
-        versions = {name: found for name, found in provenance.versions().items() if name != "cuda"}
-        own = asdict(self) | {"table": canonical(self.table)}
-        found = {method: METHODS.provider(method) for method in self.spec.methods if method in METHODS}
-        own["packages"] = {method: package for method, package in found.items() if package is not None}
-        return Manifest(schema=SCHEMA, code=provenance.code(), versions=versions, files=files, **own)
+        versions = {name: version for name, version in provenance.versions().items() if name != "cuda"}
+        providers = {method: METHODS.provider(method) for method in self.spec.methods if method in METHODS}
+        return Manifest(
+            schema=SCHEMA,
+            table=canonical(self.table),
+            budget=self.budget,
+            n_splits=self.n_splits,
+            n_seeds=self.n_seeds,
+            codes=self.codes,
+            code=provenance.code(),
+            versions=versions,
+            maker=self.maker,
+            packages={method: package for method, package in providers.items() if package is not None},
+            files=files,
+        )
 
     @cached_property
     def spec(self) -> TableSpec:
@@ -127,21 +137,22 @@ def pack(order: Order, path: Path, store: Store, say: Say) -> Packed:
 
     Raises CheckFailed if a row, or the counts of a run, are damaged.
     """
-    found = Packed(order.spec, rows_of(order.spec, store, order.n_seeds))
+    packed = Packed(order.spec, rows_of(order.spec, store, order.n_seeds))
     with TemporaryDirectory() as scratch:
-        _add_rows(found, store, say, Path(scratch), codes=order.codes)
-        found.files.update(_declared(order.spec, canonical(order.table)))
-        found.files.update(_id_lists(found.rows, Path(scratch), say))
-        for name in found.files:
+        _add_rows(packed, store, say, Path(scratch), codes=order.codes)
+        packed.files.update(_declared(order.spec, canonical(order.table)))
+        packed.files.update(_id_lists(packed.rows, Path(scratch), say))
+        for name in packed.files:
             if archive.most_bytes(name) is None:
                 raise HashbenchError(f"{name}: no bundle can hold a file of this name: letters, digits, _ . + and -")
         readme = Path(scratch) / archive.README
-        readme.write_text(_readme(order, found), encoding="utf-8")
-        found.files[archive.README] = readme
+        readme.write_text(_readme(order, packed), encoding="utf-8")
+        packed.files[archive.README] = readme
         with atomic(path) as temporary:
-            _write(temporary, order, found)
-            found.size_bytes, found.sha256 = temporary.stat().st_size, file_sha256(temporary)
-    return found
+            _write(temporary, order, packed)
+            packed.size_bytes = temporary.stat().st_size
+            packed.sha256 = file_sha256(temporary)
+    return packed
 
 
 def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
@@ -150,11 +161,11 @@ def rows_of(spec: TableSpec, store: Store, n_seeds: int | None) -> list[Row]:
         raise HashbenchError(f"table {spec.name}: its rows of {absent} cannot be told: install the package that has it")
     n_repeats = N_SPLITS if spec.repeats == "splits" else 1
     hashes = {run.name.cell_hash for cell in cell_runs(spec, n_repeats) for run in cell.runs}
-    rows = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
-    found = [row for row in rows if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
-    if not found:
+    stored = (row for name, row in store.named_rows() if name == row.run)  # not those that are kept beside another one
+    rows = [row for row in stored if row.cell_hash in hashes and (n_seeds is None or row.seed < n_seeds)]
+    if not rows:
         raise HashbenchError(f"table {spec.name}: no run of its cells is stored in {store.folder / 'rows'}")
-    return found
+    return rows
 
 
 def collect(rows: Iterable[Row], store: Store, say: Say, into: Store | None = None) -> list[Path]:
@@ -176,23 +187,26 @@ def collect(rows: Iterable[Row], store: Store, say: Say, into: Store | None = No
     return written
 
 
-def _add_rows(found: Packed, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
+def _add_rows(packed: Packed, store: Store, say: Say, scratch: Path, *, codes: bool) -> None:
     """Adds the rows and the files of their runs; says which runs have none."""
-    lines = dict[str, str]()
-    for row in with_bar(found.rows, f"check {found.spec.name}", "run"):
+    lines: dict[str, str] = {}
+    for row in with_bar(packed.rows, f"check {packed.spec.name}", "run"):
         place = f"{archive.ROWS}/{store.rows_path(row.dataset, row.protocol).name}"
         lines[place] = lines.get(place, "") + to_line(row) + "\n"
         if row.status == "ok":
             files = files_of_run(row, store, say, scratch / "runs" / row.run, codes=codes)
-            found.rows_alone += [] if files else [row.run]
-            found.files |= {f"{archive.RUNS}/{row.run}/{name}": path for name, path in files.items()}
+            if not files:
+                packed.rows_alone.append(row.run)
+            packed.files |= {f"{archive.RUNS}/{row.run}/{name}": path for name, path in files.items()}
     for place, text in lines.items():
-        found.files[place] = scratch / Path(place).name
-        found.files[place].write_text(text, encoding="utf-8")
-    if alone := found.rows_alone:
-        named = ", ".join(alone[:FEW]) + (f", ... (all in {archive.README})" if len(alone) > FEW else "")
-        n_ok, of = sum(row.status == "ok" for row in found.rows), paths.shown(store.folder)
-        where = f"no histogram or codes in runs/ or evidence/ of {of}"
+        packed.files[place] = scratch / Path(place).name
+        packed.files[place].write_text(text, encoding="utf-8")
+    if alone := packed.rows_alone:
+        named = ", ".join(alone[:FEW])
+        if len(alone) > FEW:
+            named += f", ... (all in {archive.README})"
+        n_ok = sum(row.status == "ok" for row in packed.rows)
+        where = f"no histogram or codes in runs/ or evidence/ of {paths.shown(store.folder)}"
         say(f"{len(alone)} of {n_ok} runs have {where}, their rows alone are packed: {named}")
 
 
@@ -204,23 +218,22 @@ def files_of_run(row: Row, store: Store, say: Say, scratch: Path, *, codes: bool
     folder = store.run_folder(row.run)
     names = [name for name in archive.OF_RUN if (codes or name != CODES) and (folder / name).is_file()]
     stated = {f"{artefact}.npz": sha256 for artefact, sha256 in row.artefacts.items()}
-    faults = (_fault(folder / name, stated.get(name)) for name in names if name in archive.STATED)
-    if fault := next(filter(None, faults), None):
-        say(f"{row.run}: its files in {paths.shown(folder)} are not used: {fault}")
-        names = []
+    for path in [folder / name for name in names if name in archive.STATED]:
+        with retold(str, HashbenchError, by=CheckFailed):
+            is_stated = read_counts(path).sha256() == stated.get(path.name)
+        if not is_stated:
+            fault = f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
+            say(f"{row.run}: its files in {paths.shown(folder)} are not used: {fault}")
+            names = []
+            break
     files = {name: folder / name for name in names}
     for name, kept in store.evidence(row).items():
         if name not in files and kept.is_file():
             files[name] = scratch / name
             with retold(str, HashbenchError, by=CheckFailed):
-                (Retrieval if name.startswith("retrieval") else Histogram).load(kept).save(files[name])
+                kind = Retrieval if name.startswith("retrieval") else Histogram
+                kind.load(kept).save(files[name])
     return files
-
-
-def _fault(path: Path, stated: str | None) -> str | None:
-    with retold(str, HashbenchError, by=CheckFailed):
-        is_stated = read_counts(path).sha256() == stated
-    return None if is_stated else f"{path} is not the {path.stem.partition('_')[0]} that it was scored from"
 
 
 def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
@@ -231,11 +244,12 @@ def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
     for dataset in sorted({cell.dataset for cell in spec.cells} & cards.keys()):
         yield f"{archive.ROOT}/datasets/{dataset}.toml", cards[dataset]
     runs = settings_of_table(spec)  # of the bases, too
-    methods = {each.name.method for each in runs}
+    methods = {of_method.name.method for of_method in runs}
     for method in sorted(methods):
         yield f"{experiments}/methods/{method}.toml", method_path(method)
-    files, known = paths.entries(*RECIPES), recipes()
-    used = {recipe for each in runs for recipe in each.recipes()}
+    files = paths.entries(*RECIPES)
+    known = recipes()
+    used = {recipe for of_method in runs for recipe in of_method.recipes()}
     used |= {name for name, recipe in known.items() if recipe.methods.keys() & methods}  # what they are tuned to
     for recipe in sorted(used | {other for name in used if (other := known[name].extends) is not None}):
         yield f"{experiments}/recipes/{recipe}.toml", files[recipe]
@@ -248,9 +262,10 @@ def _id_lists(rows: Iterable[Row], folder: Path, say: Say) -> Iterator[tuple[str
     by_name: dict[str, tuple[Run, str]] = {}
     for row in rows:
         run = Run.from_row(row)
-        classes = f"-classes{run.n_classes}" if run.n_classes else ""
-        name = f"{archive.ID_LISTS}/{row.dataset}/{row.protocol}-seed{run.protocol.seed}{classes}.npz"
-        by_name.setdefault(name, (run, row.ids_sha256))
+        name = f"{archive.ID_LISTS}/{row.dataset}/{row.protocol}-seed{run.protocol.seed}"
+        if run.n_classes:
+            name += f"-classes{run.n_classes}"
+        by_name.setdefault(f"{name}.npz", (run, row.ids_sha256))
     for name, (run, sha256) in sorted(by_name.items()):
         what = f"no id lists of {run.name.dataset} {run.name.protocol}"
         try:
@@ -269,14 +284,16 @@ def _id_lists(rows: Iterable[Row], folder: Path, say: Say) -> Iterator[tuple[str
         yield name, path
 
 
-def _write(path: Path, order: Order, found: Packed) -> None:
-    digests, n_bytes = dict[str, str](), sum(file.stat().st_size for file in found.files.values())
+def _write(path: Path, order: Order, packed: Packed) -> None:
+    digests: dict[str, str] = {}
+    n_bytes = sum(file.stat().st_size for file in packed.files.values())
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle,
-        bar(f"bundle {found.spec.name}", "B", n_bytes, scaled=True) as shown,
+        bar(f"bundle {packed.spec.name}", "B", n_bytes, scaled=True) as shown,
     ):
-        for name, file in sorted(found.files.items()):
-            digest, info = hashlib.sha256(), _info(order, name, file.stat().st_size)
+        for name, file in sorted(packed.files.items()):
+            digest = hashlib.sha256()
+            info = _info(order, name, file.stat().st_size)
             with file.open("rb") as source, bundle.open(info, "w") as target:
                 while piece := source.read(archive.PIECE):
                     digest.update(piece)
@@ -296,21 +313,28 @@ def _info(order: Order, name: str, size_bytes: int) -> zipfile.ZipInfo:
     return info
 
 
-def _readme(order: Order, found: Packed) -> str:
-    manifest, alone = order.manifest({}), found.rows_alone
-    commit, dirty = manifest.code.commit, ", with changes" if manifest.code.dirty else ""
-    n_ok = sum(row.status == "ok" for row in found.rows)
+def _readme(order: Order, packed: Packed) -> str:
+    manifest = order.manifest({})
+    by = f" of rows by {escape(manifest.maker)}" if manifest.maker else ""
+    commit = ""
+    if manifest.code.commit is not None:
+        dirty = ", with changes" if manifest.code.dirty else ""
+        commit = f" (commit {manifest.code.commit}{dirty})"
+    alone = ""
+    if packed.rows_alone:
+        alone = ALONE.format(runs="\n".join(f"- `{run}`" for run in packed.rows_alone))
+    n_ok = sum(row.status == "ok" for row in packed.rows)
     brought = "".join(f" {method} is a method of {package}." for method, package in manifest.packages.items())
     return README.format(
-        title=escape(found.spec.title),
+        title=escape(packed.spec.title),
         m=manifest,
-        commit="" if commit is None else f" (commit {commit}{dirty})",
-        by=f" of rows by {escape(manifest.maker)}" if manifest.maker else "",
+        commit=commit,
+        by=by,
         packages=brought,
         folder=order.folder,
-        n_rows=counted(len(found.rows), "row"),
-        n_runs=counted(n_ok - len(alone), "run"),
-        n=found.n,
-        n_lists=counted(found.n["lists"], "id list"),
-        alone=ALONE.format(runs="\n".join(f"- `{run}`" for run in alone)) if alone else "",
+        n_rows=counted(len(packed.rows), "row"),
+        n_runs=counted(n_ok - len(packed.rows_alone), "run"),
+        n=packed.n,
+        n_lists=counted(packed.n["lists"], "id list"),
+        alone=alone,
     )

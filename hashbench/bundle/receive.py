@@ -45,7 +45,8 @@ class Source:
             return row, score_stored(row, self.store, say)
         folder = self.store.run_folder(row.run)
         files = {name: folder / name for name in archive.OF_RUN if (folder / name).is_file()}
-        ids, relevance = None, None
+        ids = None
+        relevance = None
         if CODES in files:
             try:
                 ids, relevance = protocol_here(row)
@@ -57,7 +58,9 @@ class Source:
         is_scored = score_again(check, self.path)
         for line in check.report.not_checked:
             say(f"note: {line}")
-        return row if row.maker else row.model_copy(update={"maker": self.maker}), is_scored
+        if not row.maker:
+            row = row.model_copy(update={"maker": self.maker})
+        return row, is_scored
 
 
 @contextmanager
@@ -107,10 +110,11 @@ def receive(
                 received.taken_up |= state.take_up(source.store, into, dry_run=dry_run)
         stores = [source.store for source in sources]
         received.rows = merge(stores, into, damaged, dry_run=dry_run, verify=verify)
-        for source in () if dry_run else sources:
-            query_scores.merge(source.store, into)
-            if source.is_bundle:
-                received.evidence += pack.collect((merged.row for merged in received.rows), source.store, say, into)
+        if not dry_run:
+            for source in sources:
+                query_scores.merge(source.store, into)
+                if source.is_bundle:
+                    received.evidence += pack.collect((merged.row for merged in received.rows), source.store, say, into)
     new = {merged.row.run for merged in received.rows if merged.outcome in MergeOutcome.written()}
     received.not_scored = [run for run in not_scored if run in new]
     return received
@@ -126,9 +130,10 @@ def protocol_here(row: Row) -> tuple[Split, Relevance]:
         data = open_dataset(card)
     unreadable = retold(lambda cause: f"its configuration cannot be read: {printable(cause, 100)}")
     with unreadable:
-        own_seed = card.protocol(row.protocol)
+        rule = card.protocol(row.protocol)
         where = f"{row.dataset} {row.protocol}"
-        rule = own_seed if row.split_seed is None else with_seed(own_seed, row.split_seed, where)
+        if row.split_seed is not None:
+            rule = with_seed(rule, row.split_seed, where)
         n_classes = row.config.get("base", row.config)["settings"].get("n_classes", 0)
         ids = of_first_classes(split(data.labels, rule, row.dataset, row.protocol), data.labels, n_classes)
         protocol = digest({"content_sha256": card.content_sha256, "split": rule.deciding()})

@@ -96,10 +96,11 @@ class RunCheck:
             counts.pop("histogram.npz", None)
         if counts.get("histogram.npz") is None:
             counts = {CODES: from_codes, **counts}
-        for name, each in counts.items():
-            of: Search = "test" if "_of_test" in name else "database"
-            if each is not None:
-                self._compare(of, each, _known(self.row.searches.get(of, {}), type(each)), name)
+        for name, of_search in counts.items():
+            search: Search = "test" if "_of_test" in name else "database"
+            if of_search is not None:
+                known = _known(self.row.searches.get(search, {}), type(of_search))
+                self._compare(search, of_search, known, name)
         if self.files and len(self.report.differences) == n_before:
             self._say_not_compared()
 
@@ -118,8 +119,9 @@ class RunCheck:
             self.report.n_histograms += 1
             self._require_size(name, counts.n_queries, int(counts.counts[:1].sum()))
         self.report.n_retrievals += isinstance(counts, Retrieval)
-        fault = f"{name} is not what the row was scored from"
-        return counts if name not in STATED or self._is_stated(counts, name, fault) else None
+        if name not in STATED or self._is_stated(counts, name, f"{name} is not what the row was scored from"):
+            return counts
+        return None
 
     def _is_stated(self, counts: Histogram | Retrieval, name: str, fault: str) -> bool:
         stated = {f"{artefact}.npz": sha256 for artefact, sha256 in self.row.artefacts.items()}.get(name)
@@ -137,7 +139,9 @@ class RunCheck:
 
     def _codes(self) -> Histogram | None:
         """The histogram of the codes, if the row states it; None too if there are no codes to count."""
-        codes = self._read(CODES, lambda path: read_codes(path, self.row)) if CODES in self.files else None
+        if CODES not in self.files:
+            return None
+        codes = self._read(CODES, lambda path: read_codes(path, self.row))
         if codes is None:
             return None
         self._check_beside(codes)
@@ -152,45 +156,50 @@ class RunCheck:
                     self._compare(search, ranked[search], _known(stated), CODES)
                 elif stated:
                     self._say(f"{CODES} holds no {needed}, and the row has metrics by {search} distances")
-        return counted if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram") else None
+        if self._is_stated(counted, "histogram.npz", f"{CODES} gives another histogram"):
+            return counted
+        return None
 
     def _check_beside(self, codes: RunCodes) -> None:
         self._require_size(CODES, len(codes.query), len(codes.database))
         if (bits := self.row.config["settings"].get("bits")) not in (None, codes.query.n_bits):
             self._say(f"{CODES} has codes of {codes.query.n_bits} bits, the row is of {printable(str(bits))}")
-        stated, found = self.row.distinct_codes, codes.distinct
-        if stated is not None and found != stated:
-            gives = f"{CODES} gives {found.queries} and {found.database}"
+        stated = self.row.distinct_codes
+        distinct = codes.distinct
+        if stated is not None and distinct != stated:
+            gives = f"{CODES} gives {distinct.queries} and {distinct.database}"
             self._say(f"distinct_codes are {stated.queries} and {stated.database}, {gives}")
-        for role, own in (codes.ids or {}).items():
-            if self.ids is not None and not np.array_equal(own, getattr(self.ids, role)):
+        for role, ids in (codes.ids or {}).items():
+            if self.ids is not None and not np.array_equal(ids, getattr(self.ids, role)):
                 self._say(f"{CODES}: {role} are not those of the id lists")
 
     def _compare(
-        self, of: Search, counts: Histogram | Retrieval | Iterable[Histogram], wanted: Metrics, by: str
+        self, search: Search, counts: Histogram | Retrieval | Iterable[Histogram], wanted: Metrics, by: str
     ) -> None:
         """Says which values of the row's search are not those of the ``wanted`` metrics of ``counts``, in ``by``."""
-        found = self._read(by, lambda _: metrics.mean_values(counts, wanted)) or {}
-        self.report.n_values += len(found)
+        values = self._read(by, lambda _: metrics.mean_values(counts, wanted)) or {}
+        self.report.n_values += len(values)
         tolerance = ROUNDING if self.relevance is None else LAST_BITS
-        self.compared.update((of, name) for name in found)
-        for name, value in found.items():
-            stated: MetricValue = self.row.searches[of][name]
+        self.compared.update((search, name) for name in values)
+        for name, value in values.items():
+            stated: MetricValue = self.row.searches[search][name]
             for part, number in value.model_dump().items():
-                if not _is_equal(told := getattr(stated, part), number, tolerance):
-                    self._say(f"{of}.{printable(name)}.{part} is {_shown(told)}, {by} gives {_shown(number)}")
+                if not _is_equal(of_row := getattr(stated, part), number, tolerance):
+                    self._say(f"{search}.{printable(name)}.{part} is {_shown(of_row)}, {by} gives {_shown(number)}")
 
     def _say_not_compared(self) -> None:
         """Says which metrics this hashbench does not have, and of which of the others nothing is in the bundle."""
-        stated = [(of, name) for of, values in self.row.searches.items() for name in values]
+        stated = [(search, name) for search, values in self.row.searches.items() for name in values]
         left = []
-        for of, name in stated:
-            if (of, name) not in self.compared and _is_known(name):
-                left.append(f"{of}.{name}")
-            elif (of, name) not in self.compared:
-                self.report.not_checked.append(f"{self.row.run}: {of}.{printable(name)}: no metric of this name")
+        for search, name in stated:
+            if (search, name) in self.compared:
+                continue
+            if _is_known(name):
+                left.append(f"{search}.{name}")
+            else:
+                self.report.not_checked.append(f"{self.row.run}: {search}.{printable(name)}: no metric of this name")
         if left:
-            named = ", ".join(left[:FEW]) + (", ..." if len(left) > FEW else "")
+            named = ", ".join(left[:FEW] + ["..."] * (len(left) > FEW))
             self.report.not_checked.append(f"{self.row.run}: {named}: nothing that gives them is in the bundle")
 
 
@@ -200,7 +209,8 @@ def _relevance_here(row: Row, ids: Split | None) -> Relevance:
         raise NotHere("the id lists are not in the bundle")
     with retold(str, HashbenchError, by=NotHere):
         card = load_card(row.dataset)
-        data, rule = open_dataset(card), card.protocol(row.protocol)
+        data = open_dataset(card)
+        rule = card.protocol(row.protocol)
     if data.sha256 != row.data_sha256:
         raise NotHere(f"the data set {row.dataset} here is not the one of the row")
     if rule.compared_features is not None:
@@ -247,8 +257,10 @@ def score_again(check: RunCheck, where: Path) -> bool:
     """Whether there are counts or codes of the row in the file ``where``; CheckFailed unless they give its values."""
     check.all()
     if faults := check.report.differences:
-        more = f" (and {counted(len(faults) - 1, 'other difference')})" if faults[1:] else ""
-        raise CheckFailed(f"{where}: {faults[0]}{more}")
+        text = faults[0]
+        if others := faults[1:]:
+            text += f" (and {counted(len(others), 'other difference')})"
+        raise CheckFailed(f"{where}: {text}")
     return bool(check.compared)
 
 
@@ -275,7 +287,8 @@ class _Checks:
             of_runs.setdefault(name.split("/")[2], []).append(name)
         for name in [*self._names("README.md"), *self._names(archive.ROOT)]:
             self._is_copied(name)
-        ids, rows = self._id_lists(), self._rows()
+        ids = self._id_lists()
+        rows = self._rows()
         used = {row.ids_sha256 for row in rows.values()}
         for sha256, (name, _) in ids.items():
             if sha256 not in used:
@@ -295,7 +308,8 @@ class _Checks:
         """Copies a file; whether it is the one that was packed, else this is said."""
         self.done(1)
         self.report.n_files += 1
-        target, stated = self.scratch / name, self.bundle.manifest.files[name]
+        target = self.scratch / name
+        stated = self.bundle.manifest.files[name]
         try:
             sha256 = self.bundle.copy(name, target)
         except DamagedFile as error:
@@ -307,25 +321,27 @@ class _Checks:
         return sha256 == stated
 
     def _id_lists(self) -> dict[str, tuple[str, Split]]:
-        found: dict[str, tuple[str, Split]] = {}
+        id_lists: dict[str, tuple[str, Split]] = {}
         for name in self._names(archive.ID_LISTS):
             if self._is_copied(name) and (chosen := self.report.read(read_id_lists, self.scratch, name)) is not None:
-                found[chosen.sha256] = name, chosen
+                id_lists[chosen.sha256] = name, chosen
                 self.report.n_id_lists += 1
-        return found
+        return id_lists
 
     def _rows(self) -> dict[str, Row]:
         """The rows by run. One that is not as it was packed is read too, because its values say what was changed."""
-        found: dict[str, Row] = {}
+        rows: dict[str, Row] = {}
         for name in self._names(archive.ROWS):
             self._is_copied(name)
-            for row in self._rows_in(name) if (self.scratch / name).exists() else ():
-                if row.run in found:
+            if not (self.scratch / name).exists():
+                continue
+            for row in self._rows_in(name):
+                if row.run in rows:
                     self._say(name, f"{row.run} is there twice")
                 else:
-                    found[row.run] = row
+                    rows[row.run] = row
                     self.report.n_rows += 1
-        return found
+        return rows
 
     def _rows_in(self, name: str) -> Iterator[Row]:
         """The readable rows in the copy of a file."""
@@ -337,9 +353,10 @@ class _Checks:
     def _run(self, row: Row, names: list[str], ids: dict[str, tuple[str, Split]]) -> None:
         copies = {Path(name).name: self.scratch / name for name in names if self._is_copied(name)}
         if row.status == "ok":
-            listed = ids[row.ids_sha256][1] if row.ids_sha256 in ids else None
+            _, listed = ids.get(row.ids_sha256, ("", None))
             check = RunCheck(row, copies, listed, self.report)
             check.all()
             self.report.n_runs += 1
-            self.report.not_scored += [] if check.compared else [row.run]
+            if not check.compared:
+                self.report.not_scored.append(row.run)
         shutil.rmtree(self.scratch / archive.RUNS / row.run, ignore_errors=True)

@@ -84,13 +84,15 @@ def names() -> list[str]:
 
 def names_with_own_cells() -> list[str]:
     """The figures whose cells no table declares, sorted."""
-    files, tables = paths.entries("experiments", "figures"), spec.names()
+    files = paths.entries("experiments", "figures")
+    tables = spec.names()
     return [name for name, path in files.items() if name not in tables and "groups" in read_toml(path)]
 
 
 def load(name: str) -> FigureSpec:
     """The figure called ``name``; HashbenchError for an unknown figure, kind, table or label, and for a wrong file."""
-    stem, files = canonical(name), paths.entries("experiments", "figures")
+    stem = canonical(name)
+    files = paths.entries("experiments", "figures")
     if stem not in files:
         raise unknown("figure", name, files)
     path = files[stem]
@@ -102,7 +104,8 @@ def load(name: str) -> FigureSpec:
         raise HashbenchError(f"{path}: kind: {unknown('kind of figure', named, KINDS.names)}")
     kind = KINDS.get(named)
     file = parse(kind.file, values, str(path))
-    figure = FigureSpec(stem, path, file, kind, _table(stem, file, path) if isinstance(file, CellsFile) else None)
+    table = _table(stem, file, path) if isinstance(file, CellsFile) else None
+    figure = FigureSpec(stem, path, file, kind, table)
     kind.check(figure)
     return figure
 
@@ -134,7 +137,8 @@ def _table(name: str, file: CellsFile, path: Path) -> TableSpec:
         table = spec.load(file.table)
     cells = table.cells
     for axis in ("section", "row", "column"):
-        wanted, there = getattr(file, f"{axis}s"), {getattr(cell, axis) for cell in cells}
+        wanted = getattr(file, f"{axis}s")
+        there = {getattr(cell, axis) for cell in cells}
         for label in wanted:
             if label not in there:
                 raise HashbenchError(f"{path}: {axis}s: {unknown(f'{axis} of table {table.name}', label, there)}")

@@ -95,7 +95,8 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.execute(figure)  # before it, nobody knows how far two dots are apart
-    inside, pixels = ax.get_window_extent(), figure.dpi / 72
+    inside = ax.get_window_extent()
+    pixels = figure.dpi / 72
     shifts = [np.array([dot.shift * SIZE * pixels, 0]) for dot in dots]
     centres = [ax.transData.transform((dot.cost, dot.gain)) + shift for dot, shift in zip(dots, shifts, strict=True)]
     taken = [Bbox.from_bounds(x - 2.5 * pixels, y - 2.5 * pixels, 5 * pixels, 5 * pixels) for x, y in centres]
@@ -108,7 +109,11 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
         name.set_in_layout(False)
         size = name.get_window_extent().padded(pixels)
         places = list(_places_around(x, y, size.width, size.height, pixels))
-        free = [place for place in places if _is_inside(place, inside) and not place.count_overlaps(taken)]
+        free = [
+            place
+            for place in places
+            if inside.contains(*place.min) and inside.contains(*place.max) and not place.count_overlaps(taken)
+        ]
         others = [other for other in taken if not other.contains(x, y)]
         clear = [place for place in free if not _is_crossed(place, (x, y), others)]
         box = (clear or free or places)[0]
@@ -119,10 +124,6 @@ def _name_dots(ax: Axes, dots: Sequence[Dot], figure: Figure) -> None:
         if np.hypot(nearest_x - x, nearest_y - y) > BESIDE * pixels:
             ends = ax.transData.inverted().transform([(x, y), (nearest_x, nearest_y)])
             ax.plot(*ends.T, color=dot.look["color"], linewidth=0.4, zorder=0)
-
-
-def _is_inside(box: "Bbox", other: "Bbox") -> bool:
-    return other.contains(box.x0, box.y0) and other.contains(box.x1, box.y1)
 
 
 def _is_crossed(box: "Bbox", dot: tuple[float, float], others: Sequence["Bbox"]) -> bool:

@@ -34,8 +34,10 @@ def look_of(method: str, variant: int = 0) -> Look:
 
     A method of another package has one of the looks that no method of hashbench has, by its name.
     """
-    n_known = len(METHODS)
-    number = METHODS.index(method) if method in METHODS else n_known + crc32(method.encode()) % (N_LOOKS - n_known)
+    if method in METHODS:
+        number = METHODS.index(method)
+    else:
+        number = len(METHODS) + crc32(method.encode()) % (N_LOOKS - len(METHODS))
     style = LINE_STYLES[(number // len(COLOURS) + variant) % len(LINE_STYLES)]
     marker = MARKERS[(number + 3 * variant) % len(MARKERS)]
     return {"color": COLOURS[number % len(COLOURS)], "marker": marker, "linestyle": style}

@@ -73,16 +73,18 @@ def fill(
             return nothing(f"not drawn here: {error}", keeps_files=True)
     if not series:
         return nothing("nothing is measured; nothing is drawn")
-    first, width, n_cells = figure.cells[0], WIDTHS_IN[figure.file.width], len(figure.cells)
+    first = figure.cells[0]
+    width = WIDTHS_IN[figure.file.width]
+    n_cells = len(figure.cells)
     methods = {cell.row: cell.method for cell in figure.cells if cell.row in series}
-    counts = [of.n_runs for of in series.values()]
+    counts = [of_cell.n_runs for of_cell in series.values()]
     text = explanation.format(
         cell=f"{first.dataset} {first.protocol}, {first.column}",
         runs=least_to_most(counts, "run"),
-        spread="; shaded: least to most of them" if max(counts) > 1 else "",
+        spread="; shaded: least to most of them" * (max(counts) > 1),
     )
     return Drawing(
-        points=[point for of in series.values() for point in of.points],
+        points=[point for of_cell in series.values() for point in of_cell.points],
         size_in=(width, HEIGHT_IN + legend_height_in(len(series), width)),
         draw=partial(_draw, series, methods, axes, text),
         n_measured=len(series),
@@ -99,9 +101,10 @@ def check(figure: FigureSpec) -> None:
 
 
 def _draw(series: Mapping[str, Series], methods: Mapping[str, str], axes: Axes, text: str, figure: Figure) -> None:
-    looks, panels = looks_of(methods), figure.subplots(1, 2)
-    for label, of in series.items():
-        for ax, curve in zip(panels, of.curves, strict=True):
+    looks = looks_of(methods)
+    panels = figure.subplots(1, 2)
+    for label, of_cell in series.items():
+        for ax, curve in zip(panels, of_cell.curves, strict=True):
             ax.plot(curve.x, curve.y, **looks[label], linewidth=1, markersize=3, markevery=curve.every)
             if curve.band is not None:
                 ax.fill_between(curve.x, *curve.band, color=looks[label]["color"], alpha=0.2, linewidth=0)

@@ -16,7 +16,11 @@ from hashbench.tables.cell_runs import run_of
 from hashbench.tables.collect import collect
 from hashbench.tables.table import Measured, Table, TableCell
 
-DOT, HOLLOW, BAR, EDGE = "0.15", "0.5", "0.88", "0.65"  # no colours: these are of methods
+# no colours: these are of methods
+DOT = "0.15"
+HOLLOW = "0.5"
+BAR = "0.88"
+EDGE = "0.65"
 # the columns of the CSV that hold what was measured
 MEASURED = {"measured": "mean", "std": "std", "n_seeds": "n_seeds", "worst": "worst", "best": "best"}
 
@@ -46,7 +50,9 @@ class Point:
         return self._scaled(self.measured.std if self.measured else None) or 0.0
 
     def _scaled(self, value: float | None) -> float | None:
-        return None if value is None else value * notation.scale(self.cell.declared.printed_as)
+        if value is None:
+            return None
+        return value * notation.scale(self.cell.declared.printed_as)
 
 
 @dataclass(frozen=True)
@@ -120,8 +126,8 @@ def draw_lines(ax: Axes, panel: Panel, looks: Mapping[str, Look], *, marks: bool
     for label, look in looks.items():
         points = sorted(panel.series.get(label, []), key=lambda point: point.x or 0)
         if published := [(point.x, point.published) for point in points if point.published is not None]:
-            hollow: dict[str, Any] = {"markersize": 4, "markerfacecolor": "w", "markeredgewidth": 0.8}
-            ax.plot(*zip(*published, strict=True), **look, **hollow, linewidth=0.6)
+            x, y = zip(*published, strict=True)
+            ax.plot(x, y, **look, markersize=4, markerfacecolor="w", markeredgewidth=0.8, linewidth=0.6)
         if measured := [(point.x, point.mean, point.std) for point in points if point.mean is not None]:
             x, y, std = zip(*measured, strict=True)
             ax.errorbar(x, y, std, **look, markersize=3, linewidth=1.0, elinewidth=0.6, capsize=1.5)
@@ -139,12 +145,12 @@ def line_samples(looks: Mapping[str, Look], *, hollow: bool = False) -> "dict[st
     """The lines of the legend of :func:`draw_lines`; ``hollow`` where only published values are drawn."""
     from matplotlib.lines import Line2D
 
-    more: dict[str, Any] = {
-        "markersize": 3,
-        "markerfacecolor": "w" if hollow else None,
-        "linewidth": 0.6 if hollow else 1,
+    face = "w" if hollow else None
+    width = 0.6 if hollow else 1
+    return {
+        label: Line2D([], [], **look, markersize=3, markerfacecolor=face, linewidth=width)
+        for label, look in looks.items()
     }
-    return {label: Line2D([], [], **look, **more) for label, look in looks.items()}
 
 
 def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool, stds: bool = True) -> None:
@@ -153,16 +159,27 @@ def draw_dots(ax: Axes, panel: Panel, labels: Sequence[str], *, ranges: bool, st
     placed = [(place, point) for place, label in enumerate(labels) for point in panel.series.get(label, [])]
     if measured := [(point.mean, place, point.std) for place, point in placed if point.mean is not None]:
         means, places, deviations = zip(*measured, strict=True)
-        style: dict[str, Any] = {"color": DOT, "fmt": "o", "markersize": 3, "elinewidth": 0.8, "capsize": 1.5}
-        ax.errorbar(means, places, xerr=deviations if stds else None, **style)
-    for place, point in placed if ranges else []:
-        if (of := point.measured) is not None and of.worst is not None and of.best is not None:
-            ax.barh(place, of.best - of.worst, left=of.worst, height=0.55, color=BAR, edgecolor=EDGE, linewidth=0.5)
-    if not ranges:
+        ax.errorbar(
+            means,
+            places,
+            xerr=deviations if stds else None,
+            color=DOT,
+            fmt="o",
+            markersize=3,
+            elinewidth=0.8,
+            capsize=1.5,
+        )
+    if ranges:
+        for place, point in placed:
+            value = point.measured
+            if value is not None and value.worst is not None and value.best is not None:
+                length = value.best - value.worst
+                ax.barh(place, length, left=value.worst, height=0.55, color=BAR, edgecolor=EDGE, linewidth=0.5)
+    else:
         _mark(ax, [(point.mean, place, point) for place, point in placed], DOT, "o")
     if published := [(point.published, place) for place, point in placed if point.published is not None]:
-        hollow: dict[str, Any] = {"markersize": 4.5, "markerfacecolor": "none", "markeredgewidth": 0.8}
-        ax.plot(*zip(*published, strict=True), "o", color=HOLLOW, **hollow)
+        x, y = zip(*published, strict=True)
+        ax.plot(x, y, "o", color=HOLLOW, markersize=4.5, markerfacecolor="none", markeredgewidth=0.8)
     ax.set_yticks(range(len(labels)), labels)
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=panel.y_label, axisbelow=True)
     if panel.is_of_speed_ups:
@@ -178,18 +195,23 @@ def _mark(ax: Axes, places: Iterable[tuple[Any, Any, Point]], colour: str, marke
     for x, y, point in places:
         if point.is_best:
             ax.plot(x, y, marker, color=colour, markersize=5)
-        signs = "" if point.measured is None else "".join(mark.value for mark in notation.marks_of(point.measured))
-        if signs:
+        if point.measured is None:
+            continue
+        if signs := "".join(mark.value for mark in notation.marks_of(point.measured)):
             ax.annotate(signs, (x, y), color=colour, fontsize=6, xytext=(2, 2), textcoords="offset points")
 
 
 def only_published(table: Table, what: str = "published") -> str:
     """What the marks mean where nothing is measured: hollow ones are ``what``; empty where that is nothing either."""
-    return f"Hollow: {what}; nothing is measured." if table.has_published else ""
+    if not table.has_published:
+        return ""
+    return f"Hollow: {what}; nothing is measured."
 
 
 def share_missing(table: Table, otherwise: str) -> str | None:
     """The line that says how much is measured; None where all is. ``otherwise`` says what is drawn without it."""
     if not table.has_measured:
         return f"nothing is measured; {otherwise}"
-    return None if table.n_measured == table.n_cells else f"{table.n_measured} of {table.n_cells} points are measured"
+    if table.n_measured == table.n_cells:
+        return None
+    return f"{table.n_measured} of {table.n_cells} points are measured"

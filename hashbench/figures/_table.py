@@ -19,13 +19,19 @@ from hashbench.tables.notation import Notation
 from hashbench.tables.table import Section, Table
 
 MOST_LINES = 20  # of a legend that can still be followed; colours and markers tell these apart
-LINES_ACROSS, DOTS_ACROSS = 2, 4  # panels side by side
-LINES_IN, LABEL_IN, AROUND_IN = 2.3, 0.17, 0.55  # the height of a panel of lines, of a dot, and around dots
+# panels side by side
+LINES_ACROSS = 2
+DOTS_ACROSS = 4
+LINES_IN = 2.3  # the height of a panel of lines
+LABEL_IN = 0.17  # the height of a dot
+AROUND_IN = 0.55  # the height around dots
 TITLE_IN = 0.14  # of each line but the first of the titles above a row of panels
 MOST_BESIDE = 12  # row labels by which two sections side by side may differ: the panels of a row have one height
 MOST_TICKS = 4  # intervals between the ticks below a panel of dots, so that their numbers do not touch
 LONG_LABEL = 16  # letters; two sections of dots with longer row labels fit side by side, three do not
-TITLE_WIDTH, BESIDE_LEGEND = 104, 70  # letters of the title that fit across the picture
+# letters of the title that fit across the picture
+TITLE_WIDTH = 104
+BESIDE_LEGEND = 70
 PANEL_TITLES_WIDTH = 92  # the same of the panels' titles, which are smaller
 WORDS = {Sign.BOTH: "Hollow: published; filled: measured", Sign.MEASURED: "Filled: measured", Sign.BEST: "large"}
 
@@ -78,22 +84,28 @@ def has_code_lengths(section: Section) -> bool:
 def _lines_of(section: Section, how: Notation) -> Panel:
     cells = [cell.declared for cell in section.cells.values()]
     unit = ", ".join(dict.fromkeys(cell.metric for cell in cells))
-    percent = " (%)" if any(cell.printed_as == "percent" for cell in cells) else ""
+    if any(cell.printed_as == "percent" for cell in cells):
+        unit += " (%)"
     series: dict[str, list[Point]] = {row: [] for row in section.rows}
     best = how.best(section)
     for place, cell in section.cells.items():
         series[place[0]].append(Point(_panels.place_of(cell.declared, "bits"), cell, place in best))
-    return Panel(textwrap.fill(section.title, PANEL_TITLES_WIDTH // LINES_ACROSS), "bits", unit + percent, series)
+    return Panel(textwrap.fill(section.title, PANEL_TITLES_WIDTH // LINES_ACROSS), "bits", unit, series)
 
 
 def _dots_of(section: Section, how: Notation) -> list[_Dots]:
     units = {(cell.declared.metric, cell.declared.printed_as) for cell in section.cells.values()}
     # fewer panels, and the columns are compared in each: only where they have one unit
     turned = len(section.rows) < len(section.columns) and len(units) == 1
-    found, best = list[_Dots](), how.best(section)
-    for label in section.rows if turned else section.columns:
+    best = how.best(section)
+    labels = section.columns
+    others = section.rows
+    if turned:
+        labels, others = others, labels
+    panels = []
+    for label in labels:
         series: dict[str, list[Point]] = {}
-        for other in section.columns if turned else section.rows:
+        for other in others:
             place = (label, other) if turned else (other, label)
             cell = section.cells.get(place)
             if turned and (cell is None or (cell.measured is None and cell.declared.published is None)):
@@ -101,8 +113,8 @@ def _dots_of(section: Section, how: Notation) -> list[_Dots]:
             series[other] = [] if cell is None else [Point(None, cell, place in best)]
         if any(point.measured for points in series.values() for point in points):
             heading = label if turned else notation.heading(section, label)
-            found.append(_Dots(section.title, heading, Panel("", "", "", series)))
-    return found
+            panels.append(_Dots(section.title, heading, Panel("", "", "", series)))
+    return panels
 
 
 def _rows_of_panels(sections: list[list[_Dots]]) -> list[list[_Dots]]:
@@ -135,16 +147,16 @@ def _heights_in(rows: list[list[_Dots]]) -> list[float]:
 def _titles_of(rows: list[list[_Dots]]) -> list[list[str]]:
     """The titles of the panels, in lines; only the first panel of a section in a row names the section."""
     one_section = len({panel.section for row in rows for panel in row}) == 1
-    return [
-        [
-            textwrap.fill(
-                ": ".join(filter(None, ("" if _follows(left, dots) or one_section else dots.section, dots.label))),
-                PANEL_TITLES_WIDTH // across,
-            )
-            for left, dots in zip([None, *row], row, strict=False)
-        ]
-        for row, across in zip(rows, _widths_of(rows), strict=True)
-    ]
+    titles = []
+    for row, across in zip(rows, _widths_of(rows), strict=True):
+        of_row = []
+        for left, dots in zip([None, *row], row, strict=False):
+            parts = [dots.label]
+            if not (_follows(left, dots) or one_section):
+                parts = [dots.section, dots.label]
+            of_row.append(textwrap.fill(": ".join(filter(None, parts)), PANEL_TITLES_WIDTH // across))
+        titles.append(of_row)
+    return titles
 
 
 def _follows(left: _Dots | None, dots: _Dots) -> bool:

@@ -6,7 +6,7 @@ from functools import partial
 
 from hashbench.figures import _front
 from hashbench.figures._drawing import WIDTHS_IN, Artist, Drawing, Figure, legend_height_in
-from hashbench.figures._looks import Look, looks_of
+from hashbench.figures._looks import looks_of
 from hashbench.tables.vectors import Comparison, Line, on_front
 
 HEIGHT_IN = 4.0
@@ -27,14 +27,17 @@ def drawing_of_vectors(comparison: Comparison, lines: Sequence[Line]) -> Drawing
 def _draw(comparison: Comparison, lines: Sequence[Line], figure: Figure) -> None:
     from matplotlib.lines import Line2D
 
-    factor, k = comparison.main_factor, comparison.rule.k
+    factor = comparison.main_factor
+    k = comparison.rule.k
     looks = looks_of({line.code.title: line.code.run.name.method for line in lines})
     front = on_front(lines, factor)
-    shifts = _shifts(lines, factor)
-    dots = [
-        _dot(line, factor, looks[line.code.title], shift, is_on_front=line in front)
-        for line, shift in zip(lines, shifts, strict=True)
-    ]
+    dots = []
+    for line, shift in zip(lines, _shifts(lines, factor), strict=True):
+        is_on_front = line in front
+        name = line.label if is_on_front else ""
+        look = looks[line.code.title]
+        is_hollow = line.query == "bits"
+        dots.append(_front.Dot(name, line.bytes_per_vector, line.recalls[factor], look, is_on_front, is_hollow, shift))
     samples: dict[str, Artist] = {}
     for title, look in looks.items():
         samples[title] = Line2D([], [], color=look["color"], marker=look["marker"], linestyle="none", markersize=4)
@@ -56,9 +59,3 @@ def _shifts(lines: Sequence[Line], factor: int) -> list[int]:
         drawn[line.bytes_per_vector, shift].append(recall)
         shifts.append(shift)
     return shifts
-
-
-def _dot(line: Line, factor: int, look: Look, shift: int, *, is_on_front: bool) -> _front.Dot:
-    name = line.label if is_on_front else ""
-    is_hollow = line.query == "bits"
-    return _front.Dot(name, line.bytes_per_vector, line.recalls[factor], look, is_on_front, is_hollow, shift)

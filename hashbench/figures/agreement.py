@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from hashbench.figures._declared import FigureFile, FigureSpec, Kind
-from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain
+from hashbench.figures._drawing import WIDTHS_IN, Drawing, Figure, explain, nothing
 from hashbench.foundation.errors import unknown
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
@@ -19,7 +19,8 @@ from hashbench.tables.table import Measured, TableCell
 
 STYLES = {True: ("within", "#0072B2", "o"), False: ("outside", "#D55E00", "^")}  # of a cell by its tolerance
 BAND = "0.88"
-ABOVE_IN, NAME_IN = 0.5, 0.105  # how much higher than wide the figure is, and by each name below it
+ABOVE_IN = 0.5  # how much higher than wide the figure is
+NAME_IN = 0.105  # and by each name below it
 
 
 class AgreementFile(FigureFile):
@@ -57,13 +58,14 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     # the difference in tolerances, the largest first
     furthest = sorted(cells, key=lambda cell: -abs(cell.y - cell.x) / cell.tolerance)[: file.named]
     usual = Counter(cell.tolerance for cell in cells).most_common(1)  # the tolerance that most cells have: the band's
+    if not cells:
+        return nothing("nothing is measured that has a published value with a tolerance; nothing is drawn")
     width = WIDTHS_IN[file.width]
     return Drawing(
         points=[cell.line() for cell in cells],
         size_in=(width, width + ABOVE_IN + NAME_IN * len(furthest)),
-        draw=partial(_draw, cells, furthest, usual[0][0] if usual else 0.0),
+        draw=partial(_draw, cells, furthest, usual[0][0]),
         n_measured=len(cells),
-        missing=None if cells else "nothing is measured that has a published value with a tolerance; nothing is drawn",
     )
 
 
@@ -78,7 +80,8 @@ def _cells(tables: Iterable[str], rows: Sequence[Row], store: Store) -> Iterator
         declared = spec.load(name)
         comparable = [cell for cell in declared.cells if cell.tolerance is not None and cell.printed_as != "number"]
         for cell in collect(declared.model_copy(update={"cells": comparable}), rows, store).cells():
-            x, tolerance = cell.declared.published, cell.declared.tolerance
+            x = cell.declared.published
+            tolerance = cell.declared.tolerance
             if cell.measured is not None and x is not None and tolerance is not None:
                 yield _Compared(name, cell, cell.measured, x, tolerance)
 
@@ -93,20 +96,32 @@ def _draw(cells: list[_Compared], furthest: list[_Compared], usual: float, figur
     ax.plot(ends, ends, color="0.4", linewidth=0.6, zorder=1)
     for within, (side, colour, marker) in STYLES.items():
         points = [cell for cell in cells if cell.cell.within_tolerance == within]
-        x, y = [cell.x for cell in points], [cell.y for cell in points]
+        x = [cell.x for cell in points]
+        y = [cell.y for cell in points]
         label = f"{side} the tolerance: {len(points)}"
         ax.plot(x, y, marker, color=colour, markersize=3, alpha=0.75, markeredgewidth=0, label=label)
     for place, cell in enumerate(furthest, 1):
         # the number of a named cell is on the side of its point that is away from the line
-        aside, align = (-3, "right") if cell.y > cell.x else (3, "left")
-        offset: dict[str, Any] = {"xytext": (aside, 0), "textcoords": "offset points"}
-        ax.annotate(f"{place}", (cell.x, cell.y), ha=align, va="center", fontsize=5.5, **offset)
+        aside = 3
+        align: Literal["left", "right"] = "left"
+        if cell.y > cell.x:
+            aside = -3
+            align = "right"
+        ax.annotate(
+            f"{place}",
+            (cell.x, cell.y),
+            ha=align,
+            va="center",
+            fontsize=5.5,
+            xytext=(aside, 0),
+            textcoords="offset points",
+        )
     ax.set(xlim=ends, ylim=ends, xlabel="published", ylabel="measured")
     figure.legend(loc="outside upper left", ncols=2, frameon=False, borderaxespad=0.1, handletextpad=0.1)
-    n_others = sum(cell.tolerance != usual for cell in cells)
-    others = f"; {n_others} cells have another" if n_others else ""
-    names = " Furthest off:" if furthest else ""
-    lines = [f"Line: equal. Grey: the tolerance of {usual:g} around it{others}.{names}"]
+    line = f"Line: equal. Grey: the tolerance of {usual:g} around it"
+    if n_others := sum(cell.tolerance != usual for cell in cells):
+        line += f"; {n_others} cells have another"
+    lines = [f"{line}. Furthest off:" if furthest else f"{line}."]
     for place, cell in enumerate(furthest, 1):
         declared = cell.cell.declared
         labels = ", ".join(filter(None, (declared.row, declared.column, declared.section)))

@@ -26,8 +26,9 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     points: Points = []
     methods: dict[str, str] = {}
     for cell in _panels.filled(figure, rows, store, published=False).cells():
-        seconds = [row.seconds.train for row in cell.measured.rows if row.seconds] if cell.measured else []
-        if cell.measured is not None and seconds:
+        if cell.measured is None:
+            continue
+        if seconds := [row.seconds.train for row in cell.measured.rows if row.seconds]:
             methods[cell.declared.row] = cell.declared.method
             points.append({"method": cell.declared.row, "train_s": median(seconds), "ap": cell.measured.mean})
     if not points:

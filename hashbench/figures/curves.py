@@ -36,7 +36,8 @@ class CurvesFile(CellsFile):
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure of all runs whose histograms are here; where a cell has none, nothing is drawn or removed."""
-    read, mean = partial(kept_histogram, store=store), partial(_mean, retrieved=figure.file.retrieved)
+    read = partial(kept_histogram, store=store)
+    mean = partial(_mean, retrieved=figure.file.retrieved)
     return _of_runs.fill(figure, rows, store, read=read, mean=mean, axes=AXES, explanation=EXPLANATION)
 
 

@@ -62,25 +62,29 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:  # 
         here = f"Here: median of {record.repetitions}, one core of {record.machine['cpu']}"
         text = f"{here}, OR-Tools {record.ortools}.\n{text}"
     n_measured = sum(point["ours_s"] is not None for point in points)
-    size, draw = (WIDTHS_IN[file.width], HEIGHT_IN), partial(_draw, file.sizes, points, text)
+    size = (WIDTHS_IN[file.width], HEIGHT_IN)
+    draw = partial(_draw, file.sizes, points, text)
     return Drawing(points, size, draw, n_measured, missing=None if n_measured else NOT_MEASURED)
 
 
 def _check(figure: FigureSpec) -> None:
-    sizes, published = figure.file.sizes, figure.file.published_s
+    sizes = figure.file.sizes
+    published = figure.file.published_s
     is_whole = all(len(seconds) == len(sizes) for seconds in published.values())
     if not is_whole or [int(n_c) for n_c in published if n_c.isdigit()] != sizes:
         raise figure.error(f"published_s: {len(sizes)} values for each of the sizes {sizes} are expected")
 
 
 def _points(file: FlowFile, record: _Record | None) -> list[dict[str, Any]]:
-    measured = {} if record is None else {(point.n_c, point.d): point for point in record.points}
-    found = []
+    measured = {}
+    if record is not None:
+        measured = {(point.n_c, point.d): point for point in record.points}
+    points = []
     for n_c in file.sizes:
         for d, published in zip(file.sizes, file.published_s[str(n_c)], strict=True):
             times = {name: getattr(measured.get((n_c, d)), name, None) for name in ("ours_s", "full_network_s")}
-            found.append({"n_c": n_c, "d": d, "k": file.k, "lam": file.lam, "published_s": published, **times})
-    return found
+            points.append({"n_c": n_c, "d": d, "k": file.k, "lam": file.lam, "published_s": published, **times})
+    return points
 
 
 def _read(path: Path) -> _Record:
@@ -95,8 +99,9 @@ def _draw(sizes: list[int], points: list[dict[str, Any]], text: str, figure: Fig
             seconds = [point[name] for point in points if point["n_c"] == n_c]
             if None not in seconds:
                 face = "white" if name == "published_s" else colour
-                marks: dict[str, Any] = {"markersize": 3, "markerfacecolor": face}
-                ax.plot(sizes, seconds, style, color=colour, label=label, linewidth=1, **marks)
+                ax.plot(
+                    sizes, seconds, style, color=colour, label=label, linewidth=1, markersize=3, markerfacecolor=face
+                )
         ax.set(xscale="log", yscale="log", xlabel="buckets d")
         ax.set_title(f"{n_c} classes", loc="left")
         ax.set_xticks(sizes, [str(size) for size in sizes])

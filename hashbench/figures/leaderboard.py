@@ -15,13 +15,14 @@ from hashbench.runs.store import Store
 from hashbench.tables.leaderboard import Panel, declared, leaderboard, tables_of
 from hashbench.tables.leaderboard_sheet import labels_of
 
-ROW_IN, AROUND_IN = 0.17, 1.4  # the height of a line, and of what is around the lines
+ROW_IN = 0.17  # the height of a line
+AROUND_IN = 1.4  # the height of what is around the lines
 CERTAIN = 0.975  # the share from which a cell has no number: its colour says it
 EXPLANATION = (
     "{tasks}. Order: Borda points on the {measure} of {datasets}, code lengths averaged. Left: the rank of each method "
     "in the middle 95% of the resamples of data sets and repeats; the mark is its place in the order. Right: in how "
     "many percent of the resamples the method of the row has more points than the one of the column; without a "
-    "number: nearly all (dark) or none. {rests_on}{not_ranked}"
+    "number: nearly all (dark) or none. {rests_on}"
 )
 
 
@@ -73,16 +74,11 @@ def _draw(panel: Panel, figure: Figure) -> None:
     pairs.set_xlabel("the row beats the method of this number")
     tasks = "; ".join(f"{task.title}: {', '.join(map(str, bits))} bits" for task, bits in panel.tasks.items())
     datasets = " and ".join(dict.fromkeys(task.dataset for task in panel.tasks))
-    not_ranked = f" Not ranked, for lack of a task: {', '.join(panel.not_ranked)}." if panel.not_ranked else ""
     measure = "AP" if panel.measure == AP else panel.measure
-    texts = {
-        "tasks": tasks,
-        "measure": measure,
-        "datasets": datasets,
-        "rests_on": panel.rests_on,
-        "not_ranked": not_ranked,
-    }
-    explain(figure, EXPLANATION.format(**texts))
+    text = EXPLANATION.format(tasks=tasks, measure=measure, datasets=datasets, rests_on=panel.rests_on)
+    if panel.not_ranked:
+        text += f" Not ranked, for lack of a task: {', '.join(panel.not_ranked)}."
+    explain(figure, text)
 
 
 KIND = Kind("a panel of the leaderboard: ranges of ranks, and who beats whom", LeaderboardFile, _fill, _check)

@@ -41,15 +41,23 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     of_sections = [_panel(section, file.axis) for section in table.sections]
     panels = [panel for panel in of_sections if _panels.methods_of([panel])] or of_sections
     bounds = [_bound(panel) if file.bound else {} for panel in panels]
-    across, width = min(file.panels_across, len(panels)), WIDTHS_IN[file.width]
+    across = min(file.panels_across, len(panels))
+    width = WIDTHS_IN[file.width]
     legend_in = legend_height_in(len(_panels.methods_of(panels)) + any(bounds), width)
-    drawn = [*(["the published values"] if table.has_published else []), *(["the bound"] if any(bounds) else [])]
-    otherwise = f"drawn: {' and '.join(drawn)}" if drawn else "nothing is drawn: the paper prints no values"
-    points: list[dict[str, Value]] = [
-        {**line, **({"bound": bound[point.x or 0]} if bound else {})}
-        for panel, bound in zip(panels, bounds, strict=True)
-        for line, point in zip(panel.lines(), panel.points(), strict=True)
-    ]
+    drawn = []
+    if table.has_published:
+        drawn.append("the published values")
+    if any(bounds):
+        drawn.append("the bound")
+    otherwise = "nothing is drawn: the paper prints no values"
+    if drawn:
+        otherwise = f"drawn: {' and '.join(drawn)}"
+    points: list[dict[str, Value]] = []
+    for panel, bound in zip(panels, bounds, strict=True):
+        for line, point in zip(panel.lines(), panel.points(), strict=True):
+            if bound:
+                line["bound"] = bound[point.x or 0]
+            points.append(line)
     return Drawing(
         points=points if table.has_measured or drawn else [],
         size_in=(width, 0.25 + PANEL_IN * -(-len(panels) // across) + legend_in),
@@ -68,11 +76,12 @@ def _check(figure: FigureSpec) -> None:
         cells = [cell for cell in figure.cells if cell.section == section]
         varying = _varying(cells)
         if len(varying) != 1:
-            found = " and ".join(varying) or "none of them"
-            raise figure.error(f"section {section!r}: one of bits, k and cutoff must vary by column; {found} does")
+            names = " and ".join(varying) or "none of them"
+            raise figure.error(f"section {section!r}: one of bits, k and cutoff must vary by column; {names} does")
         if None in {_panels.place_of(cell, varying[0]) for cell in cells}:
             raise figure.error(f"section {section!r}: a column has no {varying[0]}")
-        sizes, bound = {_panels.place_of(cell, "d") for cell in cells}, figure.file.bound
+        bound = figure.file.bound
+        sizes = {_panels.place_of(cell, "d") for cell in cells}
         if bound is not None and (varying != ["k"] or len(sizes) > 1 or None in sizes):
             raise figure.error(f"section {section!r}: the bound {bound} is a line over k at one d")
 
@@ -91,14 +100,17 @@ def _panel(section: Section, axis: str | None) -> Panel:
         series[row].append(Point(_panels.place_of(cell.declared, varying), cell))
     for points in series.values():
         points.sort(key=lambda point: point.x or 0)
-    percent = " (%)" if all(cell.printed_as == "percent" for cell in cells) else ""
     metric = "AP_T" if cells[0].metric == "ap" else cells[0].metric
-    return Panel(title, AXES.get(varying, BYTES), (y_label or metric) + percent, series)
+    y_label = y_label or metric
+    if all(cell.printed_as == "percent" for cell in cells):
+        y_label += " (%)"
+    return Panel(title, AXES.get(varying, BYTES), y_label, series)
 
 
 def _bound(panel: Panel) -> Mapping[int, float]:
     """The expected speed-up by k, ascending."""
-    sizes = {(int(of["d"]), int(of["k"])) for of in (point.cell.declared.settings for point in panel.points())}
+    cells = (point.cell.declared.settings for point in panel.points())
+    sizes = {(int(settings["d"]), int(settings["k"])) for settings in cells}
     return {k: expected_speed_up(d, k) for d, k in sorted(sizes)}
 
 
@@ -119,9 +131,12 @@ def expected_speed_up(d: int, k: int) -> float:
 def _explanation(table: Table) -> str:
     if not table.has_measured:
         return _panels.only_published(table)
-    several = any(cell.measured and cell.measured.std is not None for cell in table.cells())
-    runs = f"{notation.runs_behind(table)}; bars: standard deviation" if several else notation.runs(table)
-    return f"Filled: measured, {runs}" + ("; hollow: published." if table.has_published else ".")
+    runs = notation.runs(table)
+    if any(measured.std is not None for measured in table.measured):
+        runs = f"{notation.runs_behind(table)}; bars: standard deviation"
+    if table.has_published:
+        runs += "; hollow: published"
+    return f"Filled: measured, {runs}."
 
 
 def _draw(
@@ -145,7 +160,9 @@ def _draw(
             ax.set_ylabel(panel.y_label)
     hollow = all(point.mean is None for panel in panels for point in panel.points())
     samples = _panels.line_samples(looks, hollow=hollow)
-    legend(figure, samples | ({BOUND: Line2D([], [], **dotted)} if any(bounds) else {}))
+    if any(bounds):
+        samples[BOUND] = Line2D([], [], **dotted)
+    legend(figure, samples)
     explain(figure, text)
 
 

@@ -51,8 +51,8 @@ class _Example:
         """The lines of the CSV for this query; ``item`` and ``query_item`` are the ids of the data set."""
         for n, (item, wrong) in enumerate(zip(self.ids, self.wrong, strict=True)):
             ranks = {"first_rank": int(self.nearest.first[n]), "last_rank": int(self.nearest.last[n])}
-            found = {"place": n + 1, "item": item, **ranks, "distance": int(self.nearest.distances[n])}
-            yield {"query": place, "query_item": self.id, **found, "relevant": not wrong}
+            line = {"place": n + 1, "item": item, **ranks, "distance": int(self.nearest.distances[n])}
+            yield {"query": place, "query_item": self.id, **line, "relevant": not wrong}
 
 
 def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
@@ -70,7 +70,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         return nothing(f"not drawn here: {error}", keeps_files=True)
     marks = "Left: query. Red boxes: of another class. Tied images are in the order of the database."
     sheet, boxes = _sheet(examples, file.panels_across, file.top)
-    (height, width, _), width_in = sheet.shape, WIDTHS_IN[file.width]
+    height, width, _ = sheet.shape
+    width_in = WIDTHS_IN[file.width]
     points = [line for place, example in enumerate(examples, 1) for line in example.lines(place)]
     draw = partial(_draw, sheet, boxes, f"{cell.row}, {cell.column}, {cell.section}, seed {row.seed}. {marks}")
     size_in = width_in, width_in * height / width + BELOW_IN
@@ -91,19 +92,21 @@ def _examples(row: Row, file: ExamplesFile, store: Store) -> Iterator[_Example]:
     path = store.run_folder(row.run) / CODES
     if not path.is_file():
         raise not_here(row, store)
-    codes, (dataset, ids) = files.load(path), split_of(row)
+    codes = files.load(path)
+    dataset, ids = split_of(row)
     value_max = Run.from_row(row).card.value_max or 255
     for q in spread(len(ids.query_ids), file.queries):
-        query, nearest = int(ids.query_ids[q]), neighbours(codes.query[q : q + 1], codes.database, file.top)
-        found = ids.database_ids[nearest.items]
-        relevance = from_labels(dataset.labels[query : query + 1], dataset.labels[found])
+        query = int(ids.query_ids[q])
+        nearest = neighbours(codes.query[q : q + 1], codes.database, file.top)
+        items = ids.database_ids[nearest.items]
+        relevance = from_labels(dataset.labels[query : query + 1], dataset.labels[items])
         yield _Example(
             id=query,
             image=_in_bytes(dataset.items[query], value_max),
             nearest=nearest,
-            ids=found.tolist(),
-            images=[_in_bytes(dataset.items[int(each)], value_max) for each in found],
-            wrong=(relevance.block(slice(0, 1), slice(0, len(found)))[0] == 0).tolist(),
+            ids=items.tolist(),
+            images=[_in_bytes(dataset.items[int(item)], value_max) for item in items],
+            wrong=(relevance.block(slice(0, 1), slice(0, len(items)))[0] == 0).tolist(),
         )
 
 
@@ -118,17 +121,20 @@ def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.
     """The lines in ``across`` blocks side by side, as one picture of the images' own pixels, and the false images."""
     longer = max(examples[0].image.shape[:2])  # all images of a data set have the same longer side
     gap = max(1, longer // 8)  # between two images; twice as wide beside a query, four times between blocks
-    step, down = longer + gap, -(-len(examples) // across)
+    step = longer + gap
+    down = -(-len(examples) // across)
     block_width = (1 + top) * step + 5 * gap
     # a grey image has its value in each colour
     sheet = np.full((down * step + gap, across * block_width - 4 * gap, 3), 255, np.uint8)
     boxes = []
     for n, example in enumerate(examples):
         block, line = divmod(n, down)
-        left, upper = block * block_width + gap, line * step + gap
+        left = block * block_width + gap
+        upper = line * step + gap
         shown = zip([example.image, *example.images], [False, *example.wrong], strict=True)
         for place, (image, wrong) in enumerate(shown):
-            x, (height, width) = left + place * step + gap * (place > 0), image.shape[:2]
+            x = left + place * step + gap * (place > 0)
+            height, width = image.shape[:2]
             sheet[upper : upper + height, x : x + width] = image
             if wrong:
                 boxes.append((x, upper, width, height))
@@ -138,7 +144,8 @@ def _sheet(examples: list[_Example], across: int, top: int) -> tuple[NDArray[np.
 def _draw(sheet: NDArray[np.uint8], boxes: list[Box], text: str, figure: Figure) -> None:
     from matplotlib.patches import Rectangle
 
-    ax, (height, width, _) = figure.add_subplot(), sheet.shape
+    ax = figure.add_subplot()
+    height, width, _ = sheet.shape
     for left, upper, *size in boxes:
         ax.add_patch(Rectangle((left, upper), *size, fill=False, edgecolor=FALSE, linewidth=1.4))
     # extent: a pixel is where its indices are, and not half a pixel beside

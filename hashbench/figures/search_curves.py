@@ -27,7 +27,7 @@ MOST_LINES = 8  # that an eye can follow
 MOST_BANDS = 6  # more would hide each other
 EXPLANATION = (
     "{search}: the best {metric} of k of {n} trials, the mean over all their orders; {band}. A trial has {scored}. "
-    "Where lines cross, the comparison depends on the budget.{others}"
+    "Where lines cross, the comparison depends on the budget."
 )
 
 
@@ -40,8 +40,8 @@ class SearchFile(FigureFile):
 
 def drawn_methods(file: SearchFile, search: Search) -> dict[str, str]:
     """The methods that are drawn, the best first, each with its title."""
-    found = [each.method for each in choices(search) if not file.methods or each.method in file.methods]
-    return {method: method_file(method).title for method in found}
+    methods = [choice.method for choice in choices(search) if not file.methods or choice.method in file.methods]
+    return {method: method_file(method).title for method in methods}
 
 
 def check(figure: FigureSpec) -> None:
@@ -66,15 +66,17 @@ def _fill(figure: FigureSpec, _rows: Sequence[Row], _store: Store) -> Drawing:
         for k, (mean, std) in enumerate(zip(means, stds, strict=True), 1)
     ]
     n = max(len(means) for means, _ in lines.values())
-    band = "the band is one standard deviation over orders" if len(lines) <= MOST_BANDS else "without its deviation"
+    band = "without its deviation"
+    if len(lines) <= MOST_BANDS:
+        band = "the band is one standard deviation over orders"
     metric = search.question.metric_title
     scored = f"the median {metric} of its studies"
     if search.question.is_two_stage:
         scored = f"the {metric} of the first study; later trials lie around the best so far and are left out"
-    n_others = len(methods) - len(shown)
-    others = f" Drawn are the best {MOST_LINES}; left out: {counted(n_others, 'other')}." if n_others else ""
     data = ", ".join(search.question.left_out)
-    text = EXPLANATION.format(search=data, n=n, band=band, metric=metric, scored=scored, others=others)
+    text = EXPLANATION.format(search=data, n=n, band=band, metric=metric, scored=scored)
+    if n_others := len(methods) - len(shown):
+        text += f" Drawn are the best {MOST_LINES}; left out: {counted(n_others, 'other')}."
     looks = looks_of({title: method for method, title in shown.items()})
     draw = partial(_draw, lines, looks, text, metric)
     return Drawing(points, (WIDTHS_IN[figure.file.width], HEIGHT_IN), draw, len(points))

@@ -14,7 +14,6 @@ from hashbench.figures._drawing import WIDTHS_IN, Axes, Drawing, Figure, explain
 from hashbench.figures._panels import Panel, Point
 from hashbench.runs.row import Row
 from hashbench.runs.store import Store
-from hashbench.showing.sheet import Value
 from hashbench.tables import notation
 from hashbench.tables.table import Table
 from hashbench.tuning.choice import best_after, scores_alike
@@ -23,7 +22,8 @@ from hashbench.tuning.search import Search
 Tuning = Mapping[str, tuple[float, float]]  # of each label: the AP after one trial, and after all
 
 BELOW = 0.37  # the middle of a row, where the line of the tuning is
-ROW_IN, AROUND_IN = 0.17, 0.62  # the height of a bar, and of the title and the axis of a panel
+ROW_IN = 0.17  # the height of a bar
+AROUND_IN = 0.62  # the height of the title and the axis of a panel
 MOST_TICKS = 4  # intervals between the ticks of a panel that has little width
 AXIS = "tie-aware AP"
 
@@ -41,7 +41,8 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
     """The figure with what ``rows`` hold; where nothing is measured, with the published AP alone."""
     file: RangesFile = figure.file
     table = _panels.filled(figure, rows, store, published=file.published)
-    panels, tuning = _by_bits(table), _tuning(table, file.searches)
+    panels = _by_bits(table)
+    tuning = _tuning(table, file.searches)
     labels = [*_panels.methods_of(panels)]
     if file.searches or file.is_sorted:
         labels.sort(key=lambda label: -max((p.mean or 0 for panel in panels for p in panel.series[label]), default=0))
@@ -50,8 +51,9 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
         [label for label in labels if label in file.apart],
     ]
     blocks = [block for block in blocks if block]
-    published = "drawn: the published AP_T, without ranges, which the paper does not print"
-    otherwise = published if table.has_published else "nothing is drawn: the paper prints no values"
+    otherwise = "nothing is drawn: the paper prints no values"
+    if table.has_published:
+        otherwise = "drawn: the published AP_T, without ranges, which the paper does not print"
     across = min(file.panels_across, len(panels))
     text = _panels.only_published(table, "published tie-aware AP")
     if table.has_measured:
@@ -66,10 +68,16 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
             " Thin line through the dot: the standard deviation over seeds. Line below: the AP of held-out queries in "
             "the search of settings, from one trial (their mean) to the best of all."
         )
-    is_drawn = table.n_measured or table.has_published
+    points = []
+    if table.has_measured or table.has_published:
+        points = [line for panel in panels for line in panel.lines()]
+    if tuning:
+        for line in points:
+            one, all_of = tuning.get(str(line["series"]), (None, None))
+            line |= {"one_trial": one, "all_trials": all_of}
     lines_of_panels = -(-len(panels) // across)
     return Drawing(
-        points=[_with_tuning(line, tuning) for panel in panels for line in panel.lines()] if is_drawn else [],
+        points=points,
         size_in=(
             WIDTHS_IN[file.width],
             0.15 + (AROUND_IN * len(blocks) + ROW_IN * len(labels)) * lines_of_panels,
@@ -83,17 +91,12 @@ def _fill(figure: FigureSpec, rows: Sequence[Row], store: Store) -> Drawing:
 def _tuning(table: Table, searches: Sequence[str]) -> Tuning:
     """What the trials of the ``searches`` that are here gave each row's method."""
     known = [search for name in searches if (search := Search.load(name)) is not None]
-    found: dict[str, tuple[float, float]] = {}
+    tuning: dict[str, tuple[float, float]] = {}
     for (row, _), cell in (item for section in table.sections for item in section.cells.items()):
         if scores := [score for search in known for score in scores_alike(search, cell.declared.method)]:
             means, _ = best_after(scores)
-            found[row] = float(means[0]), float(means[-1])
-    return found
-
-
-def _with_tuning(line: dict[str, Value], tuning: Tuning) -> dict[str, Value]:
-    one, all_of = tuning.get(str(line["series"]), (None, None))
-    return {**line, "one_trial": one, "all_trials": all_of} if tuning else line
+            tuning[row] = float(means[0]), float(means[-1])
+    return tuning
 
 
 def _check(figure: FigureSpec) -> None:
@@ -112,11 +115,13 @@ def _by_bits(table: Table) -> list[Panel]:
         for (row, _), cell in section.cells.items():
             bits = _panels.place_of(cell.declared, "bits")
             series[section.title, bits].setdefault(row, []).append(Point(bits, cell))
-    several = len(table.sections) > 1
-    return [
-        Panel(f"{section}, {bits} bits" if several else f"{bits} bits", "bits", AXIS, of_panel)
-        for (section, bits), of_panel in series.items()
-    ]
+    panels = []
+    for (name, bits), of_panel in series.items():
+        title = f"{bits} bits"
+        if len(table.sections) > 1:
+            title = f"{name}, {title}"
+        panels.append(Panel(title, "bits", AXIS, of_panel))
+    return panels
 
 
 def _draw(panels: list[Panel], blocks: list[list[str]], text: str, across: int, tuning: Tuning, figure: Figure) -> None:

@@ -19,8 +19,12 @@ from hashbench.runs.store import Store
 from hashbench.showing.sheet import Value
 
 MOST_ORDERS = 40  # that can be read in one figure
-RELEVANT, OTHER, EDGE, MEAN = "#0072B2", "#FFFFFF", "#000000", "#D55E00"
-LINE_IN, AROUND_IN = 0.14, 1.0  # the height of an order, and of what is above and below
+RELEVANT = "#0072B2"
+OTHER = "#FFFFFF"
+EDGE = "#000000"
+MEAN = "#D55E00"
+LINE_IN = 0.14  # the height of an order
+AROUND_IN = 1.0  # the height of what is above and below
 GAP = 0.5  # between two tie groups, in items
 
 Order = tuple[bool, ...]  # whether each item of a ranking is relevant
@@ -107,7 +111,7 @@ def _draw_rankings(ax: Axes, distances: list[int], orders: list[Order]) -> None:
             colour = RELEVANT if relevant else OTHER
             ax.add_patch(Rectangle((left, line - 0.36), 1, 0.72, facecolor=colour, edgecolor=EDGE, linewidth=0.5))
     for distance in groups:
-        middle = fmean(left + 0.5 for left, of in zip(lefts, distances, strict=True) if of == distance)
+        middle = fmean(left + 0.5 for left, other in zip(lefts, distances, strict=True) if other == distance)
         ax.text(middle, len(orders) - 0.35, f"$d={distance}$", parse_math=True, ha="center", va="bottom", fontsize=6.5)
     ax.set(xlim=(-0.2, lefts[-1] + 1.2), ylim=(-0.7, len(orders) + 0.4))
     ax.set_title("orders of the tied items", loc="left")

@@ -96,7 +96,7 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
         left_out.append(str(error).replace(f"{store.folder}/", ""))  # no folder of this machine on the page
         broken(error)
 
-    def each(verb: str, kind: str, names: list[str], load: Callable[[str], T]) -> list[T]:
+    def readable(verb: str, kind: str, names: list[str], load: Callable[[str], T]) -> list[T]:
         return [loaded for _, loaded in with_bar(each_usable(names, load, leave_out), verb, kind, len(names))]
 
     rows = Rows(with_bar(store.rows(leave_out), "read", "row"))
@@ -106,11 +106,11 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
     def fill(name: str) -> ReportedTable:
         declared = spec.load(name)
         table = collect(declared, rows, store)
-        drawing = (
-            figures.drawing_of_table(table) if only else None
-        )  # of all tables the pictures would be most of a page
-        drawn = None if drawing is None else _small(preview(drawing, most_bytes=math.inf), photographs=False)
-        return ReportedTable(table, _missing_runs(declared, table, by_name, past), drawn)
+        small = None
+        # of all tables the pictures would be most of a page
+        if only and (drawing := figures.drawing_of_table(table)) is not None:
+            small = _small(preview(drawing, most_bytes=math.inf), photographs=False)
+        return ReportedTable(table, _missing_runs(declared, table, by_name, past), small)
 
     def draw(name: str) -> Picture | None:
         declared = figures.load(name)
@@ -118,13 +118,13 @@ def gather(store: Store, broken: Broken, only: Sequence[str] = ()) -> Contents:
             return None
         return picture(declared, declared.fill(rows, store), store.folder)
 
-    tables = each("collect", "table", [*only] or spec.names(), fill)
-    pictures = [drawn for drawn in each("draw", "figure", figures.names(), draw) if drawn is not None]
+    tables = readable("collect", "table", [*only] or spec.names(), fill)
+    pictures = [drawn for drawn in readable("draw", "figure", figures.names(), draw) if drawn is not None]
     if only:
         used = {row.run for one in tables for measured in one.table.measured for row in measured.rows}
         rows = Rows(row for row in rows if row.run in used)
     # tables of which something is measured come first
-    tables.sort(key=lambda each: not each.table.has_measured)
+    tables.sort(key=lambda reported: not reported.table.has_measured)
     return Contents(tables, pictures, rows, left_out, [] if only else _panels(rows, store, leave_out))
 
 
@@ -139,11 +139,11 @@ def _panels(rows: Rows, store: Store, broken: Broken) -> list[Panel]:
 
 def _missing_runs(declared: TableSpec, table: Table, stored: Mapping[str, Row], past: Past) -> list[MissingRun]:
     """The runs that the empty cells of ``table`` wait for, in its order, each once; ``stored`` are rows by run."""
-    found: dict[tuple[str, str], MissingRun] = {}
+    missing: dict[tuple[str, str], MissingRun] = {}
     for cell in (filled.declared for filled in table.cells() if filled.measured is None):
         run = _missing_run(cell, declared, stored, past)
-        found.setdefault((cell.run_key, run.why), run).places.append(place_of(cell))
-    return list(found.values())
+        missing.setdefault((cell.run_key, run.why), run).places.append(place_of(cell))
+    return list(missing.values())
 
 
 def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], past: Past) -> MissingRun:
@@ -151,12 +151,15 @@ def _missing_run(cell: Cell, declared: TableSpec, stored: Mapping[str, Row], pas
         return MissingRun(cell, why_not)
     run = run_of(cell)
     row = stored.get(str(run.name))
-    why = "not run yet" if row is None else f"failed: {row.reason or 'no reason given'}"
+    why = "not run yet"
+    if row is not None:
+        why = f"failed: {row.reason or 'no reason given'}"
     if is_measured := row is not None and row.status == "ok":
         why = f"its row does not hold {HEADINGS[cell.evaluation]}{cell.metric}"
         if cell.evaluation in ("weighted", "test"):
             return MissingRun(cell, why)
-        why += ", and the histogram of the run is not here" if cell.evaluation == "database" else ""
+        if cell.evaluation == "database":
+            why += ", and the histogram of the run is not here"
     is_more = cell.evaluation == "asymmetric"
     command = command_of(run.name, cell.settings, again=is_measured and not is_more, asymmetric=is_more)
     return MissingRun(cell, why, command, past.of_run(run))
@@ -166,8 +169,9 @@ def picture(declared: FigureSpec, drawing: Drawing, results: Path) -> Picture:
     """The figure as a part of the page, or the PNG in ``results`` that was drawn where the files that it needs are."""
     missing = drawing.missing and drawing.missing.replace(f"{results}/", "")  # no folder of this machine on the page
     if not drawing.keeps_files:
-        shown = _small(preview(drawing, most_bytes=math.inf), photographs=False) if drawing.points else ("", (0, 0))
-        return Picture(declared, missing, *shown)
+        if not drawing.points:
+            return Picture(declared, missing)
+        return Picture(declared, missing, *_small(preview(drawing, most_bytes=math.inf), photographs=False))
     kept = results / "figures" / f"{declared.name}.png"
     try:
         return Picture(declared, None, *quietly(kept.name, lambda: _small(kept.read_bytes(), photographs=True)))
@@ -183,10 +187,12 @@ def _small(png: bytes, *, photographs: bool) -> Small:
         whole = opened.convert("RGB")
     if whole.width > WIDTH:
         whole = whole.resize((WIDTH, round(whole.height * WIDTH / whole.width)), Image.Resampling.LANCZOS)
-    small, kind = io.BytesIO(), "jpeg" if photographs else "png"
+    small = io.BytesIO()
     if photographs:
+        kind = "jpeg"
         whole.save(small, format="JPEG", quality=QUALITY)
     else:
+        kind = "png"
         whole.quantize(COLOURS).save(small, format="PNG", optimize=True)
     text = f"data:image/{kind};base64,{b64encode(small.getvalue()).decode()}"
     return text, (whole.width // SHARPNESS, whole.height // SHARPNESS)

@@ -6,6 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -75,14 +76,16 @@ def write(
         stem = folder / "tables" / table.name
         sheet = sheet_of(table, interval=interval, distinct=distinct)
         for_paper = sheet_of(table, interval=interval, distinct=distinct, for_paper=True)
-        of = {output: ink.write(for_paper if output == "latex" else sheet, output) for output in SUFFIXES}
-        texts |= {stem.with_name(stem.name + suffix): of[output] for output, suffix in SUFFIXES.items()}
+        outputs = {output: ink.write(sheet, output) for output in SUFFIXES}
+        outputs["latex"] = ink.write(for_paper, "latex")
+        texts |= {stem.with_name(stem.name + suffix): outputs[output] for output, suffix in SUFFIXES.items()}
         written += [stem.with_name(stem.name + suffix) for suffix in SUFFIXES.values()]
-        png, drawing = stem.with_name(f"{stem.name}.png"), drawing_of_table(table)
+        png = stem.with_name(f"{stem.name}.png")
+        drawing = drawing_of_table(table)
         if drawing is None:
             gone.append(png)
         else:
-            drawn.append(_Picture(png, drawing, stamp_of(of["csv"], of["markdown"])))
+            drawn.append(_Picture(png, drawing, stamp_of(outputs["csv"], outputs["markdown"])))
             written.append(png)
     for spec, drawing in figures:
         stem = folder / "figures" / spec.name
@@ -124,7 +127,7 @@ def _draw(outdated: Sequence[_Picture]) -> None:
             # spawned, because this process may have threads; Ctrl-C ends the command, and that ends its workers
             no_interrupts = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
             pool = stack.enter_context(ProcessPoolExecutor(workers, get_context("spawn"), no_interrupts))
-            largest_first = sorted(outdated, key=lambda each: -each.drawing.size_in[0] * each.drawing.size_in[1])
+            largest_first = sorted(outdated, key=lambda picture: -prod(picture.drawing.size_in))
             drawn = pool.map(_Picture.drawn, largest_first)
         for contents in with_bar(drawn, "draw", "picture", len(outdated)):
             for path, content in contents.items():

@@ -64,10 +64,12 @@ def _hash_of(text: str) -> str:
 
 def _filter(contents: Contents) -> Iterator[str]:
     """The form that the script acts on; it is hidden where there is no script."""
-    found = [(cell.declared, cell.declared.settings) for each in contents.tables for cell in each.table.cells()]
-    cells = [*found, *((row, row.config.get("settings", {})) for row in contents.rows)]
-    bits = ascending(settings["bits"] for _, settings in cells if "bits" in settings)
-    datasets, methods = (sorted({getattr(each, key) for each, _ in cells}) for key in ("dataset", "method"))
+    cells = [cell.declared for reported in contents.tables for cell in reported.table.cells()]
+    settings = [*(cell.settings for cell in cells), *(row.config.get("settings", {}) for row in contents.rows)]
+    bits = ascending(values["bits"] for values in settings if "bits" in values)
+    datasets, methods = (
+        sorted({getattr(item, key) for item in (*cells, *contents.rows)}) for key in ("dataset", "method")
+    )
     yield '<form id="filter" hidden>'
     for name, label, values in (
         ("dataset", "Data set", datasets),
@@ -83,28 +85,32 @@ def _filter(contents: Contents) -> Iterator[str]:
 
 
 def _overview(contents: Contents, documentation: str | None) -> Iterator[str]:
-    n_cells = sum(each.table.n_cells for each in contents.tables)
-    n_measured = sum(each.table.n_measured for each in contents.tables)
+    tables = [reported.table for reported in contents.tables]
+    n_cells = sum(table.n_cells for table in tables)
+    n_measured = sum(table.n_measured for table in tables)
     n_machines = len({machine_of(row) for row in contents.rows})
-    links = {"Leaderboard": "#leaderboard"} if contents.board else {}
+    links = {}
+    if contents.board:
+        links["Leaderboard"] = "#leaderboard"
     links |= {"Tables": "#tables", "Figures": "#figures", "Rows": "#rows", "Machines and runs": "#machines"}
-    links |= {"Missing": "#missing"}
-    links |= {"Documentation": documentation} if documentation else {}
+    links["Missing"] = "#missing"
+    if documentation:
+        links["Documentation"] = documentation
     yield "<header><h1>hashbench: results</h1>"
     nav = " ".join(f'<a href="{to}">{name}</a>' for name, to in links.items())
-    methods = methods_measured(each.table for each in contents.tables)
+    methods = methods_measured(tables)
     yield (
         f"<nav>{nav}</nav><p>Methods that turn items into binary codes, compared by how well the codes find alike "
         f"items: {methods}, {counted(len(contents.rows), 'stored run')} on "
         f"{counted(n_machines, 'machine')}. {n_measured:,} of {n_cells:,} cells of "
-        f"{counted(len(contents.tables), 'table')} are measured. All scores count tied items exactly.</p>"
+        f"{counted(len(tables), 'table')} are measured. All scores count tied items exactly.</p>"
     )
     yield '<p class="hint">Point at a cell, or tap it, to see the runs behind it. The head of a column sorts by it. '
     yield "A table that is wider than the window scrolls in its box.</p></header>"
     if contents.board:
         yield from render_board(contents.board)
-    if found := verdicts(each.table for each in contents.tables):
-        yield f'<section id="verdicts">{write(sheet_of_verdicts(found), "html")}</section>'
+    if judged := verdicts(tables):
+        yield f'<section id="verdicts">{write(sheet_of_verdicts(judged), "html")}</section>'
 
 
 def _tables(contents: Contents) -> Iterator[str]:
@@ -113,34 +119,35 @@ def _tables(contents: Contents) -> Iterator[str]:
     yield "A cell of a table shows published / measured: the mean over runs ± standard deviation, and the (number of "
     yield 'runs).</p><div class="scroll"><table class="list sortable">'
     yield f"{_heading(['table'], ['measured', 'outside', 'missing'])}\n<tbody>"
-    for each in contents.tables:
-        table, n_outside = each.table, sum(cell.within_tolerance is False for cell in each.table.cells())
+    for reported in contents.tables:
+        table = reported.table
+        n_outside = sum(cell.within_tolerance is False for cell in table.cells())
         link = f'<a href="#{escape(table.name)}">{escape(table.name)}</a>'
         measured = _count(table.n_measured, f"{table.n_measured} of {table.n_cells}")
-        counts = f"{measured}{_count(n_outside)}{_count(len(each.missing))}"
+        counts = f"{measured}{_count(n_outside)}{_count(len(reported.missing))}"
         yield f'<tr><th scope="row">{link} <span class="title">{escape(table.title)}</span></th>{counts}</tr>'
     yield "</tbody></table></div></section>"
 
 
-def _table(each: ReportedTable, provenance: Provenance) -> str:
+def _table(reported: ReportedTable, provenance: Provenance) -> str:
     """The table, and below it its picture, where there is one."""
-    text = write(sheet_of(each.table, counts=True, attributes=provenance.add(each)), "html")
-    if each.picture is None:
+    table = reported.table
+    text = write(sheet_of(table, counts=True, attributes=provenance.add(reported)), "html")
+    if reported.picture is None:
         return text
-    address, size = each.picture
-    picture = _image(address, size, each.table.title)
-    return text.replace("</section>", f'<figure id="picture-{escape(each.table.name)}">{picture}</figure></section>')
+    picture = _image(*reported.picture, table.title)
+    return text.replace("</section>", f'<figure id="picture-{escape(table.name)}">{picture}</figure></section>')
 
 
 def _count(value: float, shown: str | None = None) -> str:
-    text = shown or (f"{value:,.2f}" if isinstance(value, float) else f"{value:,}")
-    return f'<td{sorted_by(value)} class="number">{text}</td>'
+    form = ",.2f" if isinstance(value, float) else ","
+    return f'<td{sorted_by(value)} class="number">{shown or format(value, form)}</td>'
 
 
 def _heading(*labels: Sequence[str]) -> str:
     """The head of a list: labels of texts, then of numbers, then of texts."""
     kinds = zip(("", ' class="number"', ""), labels, strict=False)
-    cells = "".join(f'<th scope="col"{kind}>{label}</th>' for kind, some in kinds for label in some)
+    cells = "".join(f'<th scope="col"{kind}>{label}</th>' for kind, texts in kinds for label in texts)
     return f"<thead><tr>{cells}</tr></thead>"
 
 
@@ -156,12 +163,15 @@ def _figure(picture: Picture, entries: Mapping[str, Paper]) -> str:
     where = f"{cited(file.paper, entries)}, {file.source}"
     notes = " ".join(f"{text.rstrip('.')}." for text in [*file.notes, *filter(None, [picture.missing])])
     caption = f"<figcaption><b>{escape(file.title)}</b> ({escape(where)}). {escape(notes)}</figcaption>"
-    image = _image(picture.data_uri, picture.size, file.title) if picture.data_uri else ""
+    image = ""
+    if picture.data_uri:
+        image = _image(picture.data_uri, picture.size, file.title)
     return f'<figure id="figure-{escape(picture.spec.name)}">{image}{caption}</figure>'
 
 
 def _image(data_uri: str, size: tuple[int, int], title: str) -> str:
-    (width, height), wide = size, ' class="wide"' if size[0] > COLUMN else ""
+    width, height = size
+    wide = ' class="wide"' if width > COLUMN else ""
     look = f'width="{width}" height="{height}"{wide} loading="lazy"'
     return f'<div class="scroll"><img src="{data_uri}" {look} alt="{escape(title)}"></div>'
 
@@ -179,11 +189,11 @@ def _rows() -> Iterator[str]:
 def _machines(contents: Contents) -> Iterator[str]:
     yield '<section id="machines"><h2>Machines and runs</h2><div class="scroll"><table class="list">'
     yield f"{_heading(['machine'], ['runs', 'hours'], ['from', *LIBRARIES])}\n<tbody>"
-    for each in grouped(contents.rows, lambda row: (machine_of(row),)):
-        versions = "".join(f"<td>{escape(each.versions(library))}</td>" for library in LIBRARIES)
-        n_runs, _, _, hours = each.counts
-        counts = f"{_count(n_runs)}{_count(hours)}<td>{escape(each.dates)}</td>"
-        yield f'<tr><th scope="row">{escape(each.name[0])}</th>{counts}{versions}</tr>'
+    for ran in grouped(contents.rows, lambda row: (machine_of(row),)):
+        versions = "".join(f"<td>{escape(ran.versions(library))}</td>" for library in LIBRARIES)
+        n_runs, _, _, hours = ran.counts
+        counts = f"{_count(n_runs)}{_count(hours)}<td>{escape(ran.dates)}</td>"
+        yield f'<tr><th scope="row">{escape(ran.name[0])}</th>{counts}{versions}</tr>'
     yield "</tbody></table></div>"
     yield '<details><summary>Runs by data set and method</summary><div class="scroll"><table class="list sortable">'
     yield _heading(["data set", "protocol", "method", "bits"], ["runs", "failed", "seeds", "hours"], ["machine"])
@@ -191,12 +201,12 @@ def _machines(contents: Contents) -> Iterator[str]:
     yield from ("<tbody>", *map(_ran, by_method), "</tbody></table></div></details></section>")
 
 
-def _ran(each: Ran) -> str:
-    dataset, _, method = each.name
-    names = "".join(f"<td>{escape(name)}</td>" for name in [*each.name, ", ".join(each.bits)])
-    attributes = element_attributes(filter_attributes(dataset, method, *each.bits))
-    counts = "".join(map(_count, each.counts))
-    return f"<tr{attributes}>{names}{counts}<td>{escape('; '.join(each.machines))}</td></tr>"
+def _ran(ran: Ran) -> str:
+    dataset, _, method = ran.name
+    names = "".join(f"<td>{escape(name)}</td>" for name in [*ran.name, ", ".join(ran.bits)])
+    attributes = element_attributes(filter_attributes(dataset, method, *ran.bits))
+    counts = "".join(map(_count, ran.counts))
+    return f"<tr{attributes}>{names}{counts}<td>{escape('; '.join(ran.machines))}</td></tr>"
 
 
 def _missing(contents: Contents) -> Iterator[str]:
@@ -204,15 +214,16 @@ def _missing(contents: Contents) -> Iterator[str]:
     if contents.left_out:
         lines = (f"<li>{escape(line)}</li>" for line in contents.left_out)
         yield from ("<p>Left out, because it cannot be read:</p><ul>", *lines, "</ul>")
-    waiting = [each for each in contents.tables if each.missing]
+    waiting = [reported for reported in contents.tables if reported.missing]
     if not waiting:
         yield "<p>Nothing: every cell of every table is measured.</p>"
-    for each in waiting:
-        name, runnable = escape(each.table.name), [run for run in each.missing if run.command is not None]
-        yield f"<details><summary>{name}: {counted(len(each.missing), 'run')} missing</summary>"
+    for reported in waiting:
+        name = escape(reported.table.name)
+        runnable = [run for run in reported.missing if run.command is not None]
+        yield f"<details><summary>{name}: {counted(len(reported.missing), 'run')} missing</summary>"
         if runnable:
             yield f"<p>All of them ({_hours(runnable)}): <code>hashbench run {name}</code></p>"
-        yield from ("<ul>", *map(_missing_run, each.missing), "</ul></details>")
+        yield from ("<ul>", *map(_missing_run, reported.missing), "</ul></details>")
     yield "</section>"
 
 
@@ -221,13 +232,17 @@ def _hours(runs: Sequence[MissingRun]) -> str:
     known = [run.seconds for run in runs if run.seconds is not None]
     if not known:
         return "no past run tells how long"
-    return f"{'about' if len(known) == len(runs) else 'more than'} {sum(known) / 3600:.1f} hours"
+    about = "about" if len(known) == len(runs) else "more than"
+    return f"{about} {sum(known) / 3600:.1f} hours"
 
 
 def _missing_run(run: MissingRun) -> str:
     cell = run.cell
     attributes = element_attributes(filter_attributes(cell.dataset, cell.method, cell.settings.get("bits")))
-    command = f"<br><code>{escape(run.command)}</code>" if run.command else ""
-    first = " / ".join(filter(None, run.places[0]))
-    others = f" and {counted(len(run.places) - 1, 'cell')} more" if len(run.places) > 1 else ""
-    return f"<li{attributes}>{escape(first)}{others}: {escape(run.why)}{command}</li>"
+    text = escape(" / ".join(filter(None, run.places[0])))
+    if others := run.places[1:]:
+        text += f" and {counted(len(others), 'cell')} more"
+    text += f": {escape(run.why)}"
+    if run.command:
+        text += f"<br><code>{escape(run.command)}</code>"
+    return f"<li{attributes}>{text}</li>"

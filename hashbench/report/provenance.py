@@ -45,7 +45,7 @@ class Ran:
     def dates(self) -> str:
         """The days of the first and of the last run, in UTC."""
         days = sorted(row.utc[:10] for row in self.rows)
-        return days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+        return " to ".join(dict.fromkeys((days[0], days[-1])))
 
     @property
     def machines(self) -> list[str]:
@@ -68,18 +68,19 @@ def ascending(numbers: Iterable[object]) -> list[str]:
 
 def grouped(rows: Iterable[Row], name_of: Callable[[Row], tuple[str, ...]]) -> list[Ran]:
     """The rows of each name, sorted by it."""
-    found: dict[tuple[str, ...], list[Row]] = {}
+    rows_by_name: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(name_of(row), []).append(row)
-    return [Ran(name, rows) for name, rows in sorted(found.items())]
+        rows_by_name.setdefault(name_of(row), []).append(row)
+    return [Ran(name, rows) for name, rows in sorted(rows_by_name.items())]
 
 
 def machine_of(row: Row) -> str:
     """The machine of a row in words."""
     hardware = row.hardware
-    cores = f"{hardware['cores']} cores" if hardware.get("cores") is not None else None
-    named = (hardware.get("gpu"), hardware.get("cpu"), cores, hardware.get("system"))
-    return ", ".join(str(part) for part in named if part) or "unknown machine"
+    parts = [hardware.get("gpu"), hardware.get("cpu"), hardware.get("system")]
+    if hardware.get("cores") is not None:
+        parts.insert(2, f"{hardware['cores']} cores")
+    return ", ".join(str(part) for part in parts if part) or "unknown machine"
 
 
 @dataclass
@@ -97,37 +98,46 @@ class Provenance:
         """The place of each run in the list."""
         return {name: place for place, name in enumerate(self.rows)}
 
-    def add(self, each: ReportedTable) -> Attributes:
+    def add(self, reported: ReportedTable) -> Attributes:
         """The function that gives the attributes of the elements of a table's cells, which are added to the data."""
-        how = Notation.of(each.table, interval=True, distinct=True)
+        table = reported.table
+        how = Notation.of(table, interval=True, distinct=True)
         waiting: dict[Place, int] = {}  # an empty cell -> the missing run that it waits for
-        for run in each.missing:
+        for run in reported.missing:
             waiting |= dict.fromkeys(run.places, len(self.missing))
             self.missing.append(run)
-        names = (f"{each.table.name}.{n}" for n in count(1))
-        return lambda cell: self._attributes(cell, (each.table.name, next(names)), waiting, how)
+        names = (f"{table.name}.{n}" for n in count(1))
+        return lambda cell: self._attributes(cell, table.name, next(names), waiting, how)
 
     def _attributes(
-        self, cell: TableCell, names: tuple[str, str], waiting: Mapping[Place, int], how: Notation
+        self, cell: TableCell, table: str, name: str, waiting: Mapping[Place, int], how: Notation
     ) -> dict[str, str]:
         """What filter and sorting need to know of the cell, and the id by which its provenance is found."""
-        (table, name), declared, measured = names, cell.declared, cell.measured
-        made_by: dict[str, Any] = {"missing": waiting[place_of(declared)]} if measured is None else {}
-        if measured is not None:
-            made_by["runs"] = [self.places[row.run] for row in measured.rows]
-        self.cells[name] = {"facts": _facts(cell, how, self.entries), **made_by}
-        self.ids[table, place_of(declared)] = name
-        values = {"published": declared.published, "measured": measured.mean if measured else None}
-        state = "missing" if measured is None else "outside" if cell.within_tolerance is False else "measured"
-        features = input_of(measured.rows[0]) if measured else ""
-        supervised = declared.settings.get("supervised") is not False
-        return {
+        declared = cell.declared
+        measured = cell.measured
+        place = place_of(declared)
+        data: dict[str, Any] = {"facts": _facts(cell, how, self.entries)}
+        values = {"published": declared.published}
+        features = ""
+        if measured is None:
+            state = "missing"
+            data["missing"] = waiting[place]
+        else:
+            state = "outside" if cell.within_tolerance is False else "measured"
+            data["runs"] = [self.places[row.run] for row in measured.rows]
+            values["measured"] = measured.mean
+            features = input_of(measured.rows[0])
+        self.cells[name] = data
+        self.ids[table, place] = name
+        attributes = {
             "id": name,
             "class": state,
             **filter_attributes(declared.dataset, declared.method, declared.settings.get("bits"), features=features),
-            **({} if supervised else {"data-kinds": _kinds(declared.method, supervised=False)}),
-            **{f"data-{key}": formatted(value, ".6f") for key, value in values.items() if value is not None},
         }
+        if declared.settings.get("supervised") is False:
+            attributes["data-kinds"] = _kinds(declared.method, supervised=False)
+        shown = {key: value for key, value in values.items() if value is not None}
+        return attributes | {f"data-{key}": formatted(value, ".6f") for key, value in shown.items()}
 
     def as_json(self) -> str:
         """The data as JSON that can stand in an element of HTML: no ``<`` ends it."""
@@ -146,35 +156,47 @@ class Provenance:
 
 def input_of(row: Row) -> str:
     """The features of its task, or those, or else the network, that it names."""
+    if task := task_of(row):
+        return task.features
     settings = row.config.get("settings", {})
-    return task.features if (task := task_of(row)) else str(settings.get("features") or settings.get("model") or "")
+    return str(settings.get("features") or settings.get("model") or "")
 
 
 def _run(row: Row, makers: dict[str, int], groups: dict[tuple[str, ...], int]) -> list[Any]:
     """Name, seed, how it was trained, code and machine by their place in ``makers``, its cell in ``groups``, AP."""
-    commit = row.code.commit[:12] if row.code.commit else "unknown"
-    code = f"hashbench {row.code.version}, commit {commit}{' with local changes' if row.code.dirty else ''}"
-    code = f"codes made elsewhere, scored by {code}" if row.is_imported else code
-    by = f"{row.maker}: " if row.maker else ""
-    maker = makers.setdefault(f"{by}{code}; {machine_of(row)}", len(makers))
-    seconds = {} if row.seconds is None else row.seconds.model_dump()
+    code = f"hashbench {row.code.version}, commit {(row.code.commit or 'unknown')[:12]}"
+    if row.code.dirty:
+        code += " with local changes"
+    if row.is_imported:
+        code = f"codes made elsewhere, scored by {code}"
+    if row.maker:
+        code = f"{row.maker}: {code}"
+    maker = makers.setdefault(f"{code}; {machine_of(row)}", len(makers))
     settings = row.config.get("settings", {})
     how = [f"{label} {settings[key]}" for key, label in TRAINED if key in settings]
-    how += [f"{part} {value:,.1f} s" for part, value in seconds.items()]
-    line = name_of(row) if task_of(row) else None
-    whose = ", ".join([line.track, *(f"{key} {value}" for key, value in line.form)]) if line else ""
+    if row.seconds is not None:
+        how += [f"{part} {value:,.1f} s" for part, value in row.seconds.model_dump().items()]
+    whose = ""
+    if task_of(row) and (line := name_of(row)):
+        whose = ", ".join([line.track, *(f"{key} {value}" for key, value in line.form)])
     names = row.method, row.dataset, str(settings.get("bits", "")), row.protocol, input_of(row), whose
     group = groups.setdefault((*names, all_as_typed(settings)), len(groups))
-    ap = row.metrics["ap"].mean if row.status == "ok" and "ap" in row.metrics else None
-    return [row.run, row.seed, ", ".join(how), maker, group, row.status if ap is None else round(ap, 6)]
+    score: str | float = row.status
+    if row.status == "ok" and "ap" in row.metrics and (ap := row.metrics["ap"].mean) is not None:
+        score = round(ap, 6)
+    return [row.run, row.seed, ", ".join(how), maker, group, score]
 
 
 def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict[str, str]:
-    declared, measured = cell.declared, cell.measured
+    declared = cell.declared
+    measured = cell.measured
+    metric = declared.metric
+    if declared.evaluation != "database":
+        metric += f" ({declared.evaluation})"
     facts = {
         "method": f"{declared.method} on {declared.dataset}, protocol {declared.protocol}",
         "settings": settings_text(declared.settings).replace(";", "; "),
-        "metric": declared.metric + ("" if declared.evaluation == "database" else f" ({declared.evaluation})"),
+        "metric": metric,
         "budget": "" if declared.budget == "full" else declared.budget,
     }
     if (published := how.published(cell)) is not None:
@@ -182,10 +204,11 @@ def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict
         facts["paper"] = f"{published.text}, {cited(declared.citation, entries)}{ties}"
     number = how.measured(cell)
     if measured is not None and number is not None:
-        spread = "" if number.spread is None else f" ± {number.spread_text}"
-        spread += ", the same for every seed" * measured.is_same
-        runs = least_to_most([measured.n_runs], "run")
-        facts["measured"] = f"{number.text}{spread}, {runs}"
+        text = number.text
+        if number.spread is not None:
+            text += f" ± {number.spread_text}"
+        text += ", the same for every seed" * measured.is_same
+        facts["measured"] = f"{text}, {least_to_most([measured.n_runs], 'run')}"
         facts["difference"] = _difference(cell, how)
         facts |= {"worst, best": how.interval_of(cell), "distinct codes": how.distinct_of(cell)}
     return {label: text for label, text in facts.items() if text}
@@ -194,23 +217,28 @@ def _facts(cell: TableCell, how: Notation, entries: Mapping[str, Paper]) -> dict
 def _difference(cell: TableCell, how: Notation) -> str:
     if cell.difference is None:
         return ""
-    text, tolerance = how.number(cell, cell.difference).text, cell.declared.tolerance
-    signed, side = text if text.startswith("-") else f"+{text}", "within" if cell.within_tolerance else "outside"
-    return signed if tolerance is None else f"{signed}, {side} the tolerance of {how.number(cell, tolerance).text}"
+    text = how.number(cell, cell.difference).text
+    if not text.startswith("-"):
+        text = f"+{text}"
+    tolerance = cell.declared.tolerance
+    if tolerance is None:
+        return text
+    side = "within" if cell.within_tolerance else "outside"
+    return f"{text}, {side} the tolerance of {how.number(cell, tolerance).text}"
 
 
 def filter_attributes(dataset: str, method: str, *bits: object, features: str = "") -> dict[str, str]:
     """The attributes by which the page's filter finds an element; ``bits`` are None for sparse codes."""
-    lengths = " ".join(str(each) for each in bits if each is not None)
-    found = {"dataset": dataset, "method": method, "bits": lengths, "features": features, "kinds": _kinds(method)}
-    return {f"data-{key}": value for key, value in found.items() if value}
+    lengths = " ".join(str(length) for length in bits if length is not None)
+    values = {"dataset": dataset, "method": method, "bits": lengths, "features": features, "kinds": _kinds(method)}
+    return {f"data-{key}": value for key, value in values.items() if value}
 
 
 @cache
 def _kinds(method: str, *, supervised: bool = True) -> str:
     """Whether it is supervised, and deep, shallow or sparse; nothing of a method that is not here."""
     try:
-        found = METHODS.get(method)
+        entry = METHODS.get(method)
     except HashbenchError:
         return ""
-    return f"{'un' * (not supervised or found.supervision == 'none')}supervised {found.group}"
+    return f"{'un' * (not supervised or entry.supervision == 'none')}supervised {entry.group}"

@@ -53,8 +53,8 @@ def sheet_of_results(tables: Sequence[Table]) -> Sheet:
         Sheet("Tables of the papers", [_grid(table for table in tables if table.paper != OWN)]),
         Sheet("Our own tables", [_grid(table for table in tables if table.paper == OWN)]),
     ]
-    if found := verdicts(tables):
-        parts += [*sheet_of_verdicts(found).parts, Sheet(texts=[DETAILS])]
+    if judged := verdicts(tables):
+        parts += [*sheet_of_verdicts(judged).parts, Sheet(texts=[DETAILS])]
     if searches := list(_searches()):
         parts.append(Sheet("Searches of settings", [Grid(searches, SEARCH_COLUMNS)]))
     return Sheet("Results", texts=texts, parts=parts)
@@ -67,17 +67,22 @@ def methods_measured(tables: Iterable[Table]) -> str:
         method_file(name).title for name in measured if name in METHODS.names and method_file(name).is_reference
     )
     text = counted(len(measured) - len(references), "method")
-    return f"{text} and {counted(len(references), 'reference')} ({', '.join(references)})" if references else text
+    if references:
+        text += f" and {counted(len(references), 'reference')} ({', '.join(references)})"
+    return text
 
 
 def _searches() -> Iterator[list[Cell]]:
     for name in search.names():
-        found = search.Search.named(name)
-        n_trials = {method: len(found.of_method(method).keys() - {search.DEFAULTS}) for method in found.question.spaces}
-        data = f"{', '.join(found.question.left_out)} ({found.question.protocol})"
+        stored = search.Search.named(name)
+        question = stored.question
+        n_trials = {method: len(stored.of_method(method).keys() - {search.DEFAULTS}) for method in question.spaces}
+        data = f"{', '.join(question.left_out)} ({question.protocol})"
         methods = ", ".join(method_file(method).title for method, n in n_trials.items() if n)
         counts = sorted({*n_trials.values()} - {0})
-        n_of_each = Number(counts[0], "d", after="".join(f" or {n}" for n in counts[1:])) if counts else None
+        n_of_each = None
+        if counts:
+            n_of_each = Number(counts[0], "d", after="".join(f" or {n}" for n in counts[1:]))
         yield [(Link(name, f"tune/{name}.md"),), data, methods, n_of_each]
 
 
@@ -86,8 +91,10 @@ def _grid(tables: Iterable[Table]) -> Grid:
     for table in tables:
         stored = [row for measured in table.measured for row in measured.rows]
         networks = ", ".join(sorted({network_of(row) for row in stored})) or "-"
-        origin = "" if table.paper == OWN else f"{cite(table.paper).words}, {table.source}: "
+        title = table.title
+        if table.paper != OWN:
+            title = f"{cite(table.paper).words}, {table.source}: {title}"
         name = (Link(table.name, f"tables/{table.name}.md"),)
         n_measured = Number(table.n_measured, "d", after=f" of {table.n_cells}")
-        rows.append([name, f"{origin}{table.title}", n_measured, networks, notation.runs(table) or "-"])
+        rows.append([name, title, n_measured, networks, notation.runs(table) or "-"])
     return Grid(rows, COLUMNS)

@@ -1,6 +1,6 @@
 """The ink that all others are made of: how the parts of a sheet are written where nothing has to be escaped."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import ClassVar, Literal
@@ -49,8 +49,9 @@ class Ink:
 
     def words(self, text: Text) -> str:
         """A text, its links and signs among it."""
-        spans: Sequence[str | Link | Cite | Code | Sign] = (text,) if isinstance(text, str) else text
-        return "".join(map(self._span, spans))
+        if isinstance(text, str):
+            return self._span(text)
+        return "".join(map(self._span, text))
 
     def _span(self, span: str | Link | Cite | Code | Sign) -> str:
         match span:
@@ -69,9 +70,11 @@ class Ink:
 
     def _number(self, number: Number) -> str:
         """The number with its spread, its marks and what stands behind them."""
-        spread = "" if number.spread is None else f"±{number.spread_text}"
-        text = f"{number.text}{spread}"
-        text = self._strong(text) if number.is_best else text
+        text = number.text
+        if number.spread is not None:
+            text += f"±{number.spread_text}"
+        if number.is_best:
+            text = self._strong(text)
         marks = "".join(map(self._sign, number.marks))
         return f"{text}{marks}{self._behind(number)}"
 
@@ -80,8 +83,10 @@ class Ink:
 
     def _pair(self, pair: Pair) -> str:
         """``published / measured``, with ≠ for the slash where they differ; or the one kind that the grid shows."""
-        published = "" if pair.published is None else self._published(pair.published.text)
-        measured = "" if pair.measured is None else self._number(pair.measured)
+        published = ""
+        if pair.published is not None:
+            published = self._published(pair.published.text)
+        measured = self.cell(pair.measured)
         if not pair.is_both or not (published or measured):
             return measured or published
         slash = "≠" if pair.differs else "/"

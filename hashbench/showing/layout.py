@@ -17,12 +17,15 @@ def widths(columns: Sequence[Sequence[str]], least: int = 0) -> list[int]:
 
 def padded(texts: Sequence[str], width: int, *, right: bool) -> list[str]:
     """The texts of a column, all as wide as it, flush left or ``right``."""
-    return [text.rjust(width) if right else text.ljust(width) for text in texts]
+    if right:
+        return [text.rjust(width) for text in texts]
+    return [text.ljust(width) for text in texts]
 
 
 def wrapped(lead: str, text: str, width: int) -> Iterator[str]:
     """``lead`` with ``text`` beside it, or below a long lead, in lines that fit; a long word (a URL) is not cut."""
-    lead = lead if text else lead.rstrip()
+    if not text:
+        lead = lead.rstrip()
     if len(lead) > width - NARROW and len(lead) + len(text) > width:
         yield lead.rstrip()
         lead = " " * 4

@@ -69,7 +69,9 @@ class Number:
     @property
     def spread_text(self) -> str:
         """The spread as it is rounded; empty without one."""
-        return "" if self.spread is None else formatted(self.spread, self.form)
+        if self.spread is None:
+            return ""
+        return formatted(self.spread, self.form)
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,9 @@ class Sheet:
         """The sheet with ``program`` in its commands, such as hashbench --root X, so that they work when pasted."""
 
         def typed(text: str) -> str:
-            return f"{program}{text.removeprefix('hashbench')}" if text.startswith("hashbench ") else text
+            if not text.startswith("hashbench "):
+                return text
+            return f"{program}{text.removeprefix('hashbench')}"
 
         def typed_in(cell: Cell) -> Cell:
             if not isinstance(cell, tuple):
@@ -185,8 +189,9 @@ class Sheet:
 def formatted(value: float, form: str) -> str:
     """``value`` in a format of Python; what rounds to zero has no sign."""
     text = format(value, form)
-    is_zero = not text.strip("+-0.,%")
-    return text.lstrip("+-") if is_zero else text
+    if not text.strip("+-0.,%"):
+        return text.lstrip("+-")
+    return text
 
 
 def plain(text: str) -> str:
@@ -196,4 +201,6 @@ def plain(text: str) -> str:
     ('two lines', 'a?[2Jb')
     """
     line = " ".join(text.split())
-    return line if line.isprintable() else "".join(sign if sign.isprintable() else "?" for sign in line)
+    if line.isprintable():
+        return line
+    return "".join(sign if sign.isprintable() else "?" for sign in line)

@@ -63,8 +63,9 @@ class Cell(Strict):
     @property
     def measure(self) -> str | None:
         """What is kept of each query, by its name in the row: AP, or a recall; None of a cell of another metric."""
-        is_recall = self.metric_name.metric == "recall"
-        return HEADINGS[self.evaluation] + self.metric if self.is_ap or is_recall else None
+        if self.is_ap or self.metric_name.metric == "recall":
+            return HEADINGS[self.evaluation] + self.metric
+        return None
 
     @property
     def metric_name(self) -> MetricName:
@@ -154,14 +155,15 @@ class TableFile(Strict):
         asymmetric: dict[tuple[str, str], bool] = {}
         for group in self._groups(path):
             for row in group.rows:
-                n, values = len(group.columns), row.values or ["-"] * len(group.columns)
+                n = len(group.columns)
+                values = row.values or ["-"] * n
                 if len(values) != n:
                     raise HashbenchError(f"{path}: row {row.label!r} has {len(values)} values for {n} columns")
                 for column, value in zip(group.columns, values, strict=True):
                     keys = self._keys(group, column, row, value)
                     cell = parse(Cell, keys, f"{path}: cell ({row.label}, {column.label})")
-                    is_asymmetric, at = cell.evaluation == "asymmetric", (cell.section, cell.column)
-                    if asymmetric.setdefault(at, is_asymmetric) != is_asymmetric:
+                    is_asymmetric = cell.evaluation == "asymmetric"
+                    if asymmetric.setdefault((cell.section, cell.column), is_asymmetric) != is_asymmetric:
                         fault = f"{path}: column {column.label!r} has asymmetric distances and others"
                         raise HashbenchError(f"{fault}: activations of a query are more than bits: give each a column")
                     yield cell
@@ -174,24 +176,26 @@ class TableFile(Strict):
             for name in group.views:
                 if name not in self.views:
                     raise HashbenchError(f"{path}: views of {group.section!r}: {unknown('view', name, self.views)}")
-                keys = self.views[name].given
-                title = f"{group.section}: {keys['section']}" if "section" in keys else group.section
-                settings = group.settings | keys["settings"]
-                yield group.model_copy(update={**keys, "section": title, "settings": settings})
+                keys = dict(self.views[name].given)
+                keys["settings"] = group.settings | keys["settings"]
+                if "section" in keys:
+                    keys["section"] = f"{group.section}: {keys['section']}"
+                yield group.model_copy(update=keys)
 
     def _keys(self, group: Group, column: FileColumn, row: FileRow, value: Published) -> dict[str, Any]:
-        found: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}
-        found |= {"track": "tuned", "tolerance": None, "tie_aware": None, "citation": self.paper}
+        keys: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}
+        keys |= {"track": "tuned", "tolerance": None, "tie_aware": None, "citation": self.paper}
         layers = (self.defaults, group, column, row)
         for layer in layers:
-            found |= layer.given
+            keys |= layer.given
         settings: dict[str, Setting] = {}
         for layer in layers:
-            # codes made elsewhere inherit what is known of them; what their own row says is checked
-            known = BitSettings.model_fields if found["budget"] == IMPORTED and layer is not row else layer.settings
-            settings |= {key: value for key, value in layer.settings.items() if key in known}
+            if keys["budget"] != IMPORTED or layer is row:
+                settings |= layer.settings
+            else:  # codes made elsewhere inherit what is known of them; what their own row says is checked
+                settings |= {key: value for key, value in layer.settings.items() if key in BitSettings.model_fields}
         published = None if value == "-" else float(value)
-        if published is not None and found["printed_as"] == "percent":
+        if published is not None and keys["printed_as"] == "percent":
             # 62.64 / 100 is 0.6264000000000001 in binary; rounded it is what decimal text gives, 0.6264
             published = round(published / 100, 10)
-        return {**found, "settings": settings, "row": row.label, "column": column.label, "published": published}
+        return {**keys, "settings": settings, "row": row.label, "column": column.label, "published": published}

@@ -41,7 +41,7 @@ def tuning_of(cell: Cell) -> str:
 @read_once  # a table is rendered in several formats, and has several metrics of one run
 def _tuning_of(key: str) -> str:
     _, _, _, settings, _, track = json.loads(key)
-    return "\n".join(each.note for each in _run_of(key, None).sources(settings, track).values())
+    return "\n".join(source.note for source in _run_of(key, None).sources(settings, track).values())
 
 
 def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
@@ -51,8 +51,9 @@ def cell_hash(cell: Cell, split_seed: int | None = None) -> str:
 
 def splits_of(cell: Cell, n: int) -> list[int | None]:
     """The seeds of the first ``n`` splits of the cell's protocol, which may have one only; None is its own."""
-    title = f"{cell.dataset} {cell.protocol}"
-    return [None] if n == 1 else split_seeds(cell.card.protocol(cell.protocol), n, title)
+    if n == 1:
+        return [None]
+    return split_seeds(cell.card.protocol(cell.protocol), n, f"{cell.dataset} {cell.protocol}")
 
 
 def repeats_of(cell: Cell, spec: TableSpec, seeds: int) -> list[tuple[int, int | None]]:
@@ -66,8 +67,8 @@ def repeats_of(cell: Cell, spec: TableSpec, seeds: int) -> list[tuple[int, int |
         why = f"a repeat of {spec.name} is a split, and searches leave out the queries of {N_SPLITS} splits"
         raise HashbenchError(f"--seeds {seeds}: {why}: {N_SPLITS} at most")
     protocol = cell.card.protocol(cell.protocol)
-    numbers = [nth_seed(protocol, repeat) for repeat in range(seeds)]
-    return [(repeat, None if number == protocol.seed else number) for repeat, number in enumerate(numbers)]
+    numbers = (nth_seed(protocol, repeat) for repeat in range(seeds))
+    return list(enumerate(None if number == protocol.seed else number for number in numbers))
 
 
 @dataclass(frozen=True)
@@ -88,15 +89,16 @@ def cell_runs(spec: TableSpec, seeds: int) -> list[CellRuns]:
     for cell in spec.cells:
         if cell.evaluation == "asymmetric":
             metrics[cell.run_key].append(cell.metric)
-    found = []
+    needed = []
     for cell in cells.values():
         why = why_not_here(cell, spec)
-        repeats = [] if why is not None else repeats_of(cell, spec, seeds)
-        runs = [run_of(cell, split).with_seed(seed) for seed, split in repeats]
+        runs: list[Run] = []
+        if why is None:
+            runs = [run_of(cell, split).with_seed(seed) for seed, split in repeats_of(cell, spec, seeds)]
         if cell.run_key in metrics:
             runs = [run.with_asymmetric().with_metrics(metrics[cell.run_key]) for run in runs]
-        found.append(CellRuns(cell, runs, why))
-    return found
+        needed.append(CellRuns(cell, runs, why))
+    return needed
 
 
 def select(runs: Sequence[Run], wanted: Iterable[tuple[str, Setting]]) -> list[Run]:
@@ -115,26 +117,26 @@ def select(runs: Sequence[Run], wanted: Iterable[tuple[str, Setting]]) -> list[R
             there = {str(has[key]) for has in properties if key in has}
             raise HashbenchError(f"--only {key}={value}: {unknown(key, str(value), there)}")
         values.setdefault(key, []).append(value)
-    found = [
+    selected = [
         run
         for run, has in zip(runs, properties, strict=True)
-        if all(any(_is(has.get(key), value) for value in each) for key, each in values.items())
+        if all(any(_is(has.get(key), value) for value in allowed) for key, allowed in values.items())
     ]
-    if not found:
-        options = " ".join(f"--only {key}={value}" for key, each in values.items() for value in each)
+    if not selected:
+        options = " ".join(f"--only {key}={value}" for key, allowed in values.items() for value in allowed)
         raise HashbenchError(f"{options}: no run has all")
-    return found
+    return selected
 
 
-def _is(found: object, wanted: Setting) -> bool:
+def _is(value: object, wanted: Setting) -> bool:
     """Whether a run's property is the wanted one; names are compared as they are spelled in rows.
 
     >>> _is("talr_ap", "TALR-AP"), _is(0.5, 0.5), _is(1, True), _is(None, "none")
     (True, True, False, False)
     """
-    if isinstance(found, str) and isinstance(wanted, str):
-        return canonical(found) == canonical(wanted)
-    return isinstance(found, bool) == isinstance(wanted, bool) and found == wanted
+    if isinstance(value, str) and isinstance(wanted, str):
+        return canonical(value) == canonical(wanted)
+    return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
 
 
 def keep_query_scores(spec: TableSpec, store: Store) -> list[Path]:
@@ -157,11 +159,13 @@ class Sorted(NamedTuple):
 
 def sort_out(runs: Iterable[Run], store: Store) -> Sorted:
     """``runs`` by what ``store`` holds of them, each list in their order."""
-    found = Sorted([], [], [])
+    by_state = Sorted([], [], [])
     for run in runs:
         row = store.find(run.name.dataset, run.name.protocol, str(run.name))
         if row is None or (row.status == "ok" and not run.is_filled_by(row)):
-            found.missing.append(run)
+            by_state.missing.append(run)
+        elif row.status == "ok":
+            by_state.measured.append(run)
         else:
-            (found.measured if row.status == "ok" else found.failed).append(run)
-    return found
+            by_state.failed.append(run)
+    return by_state

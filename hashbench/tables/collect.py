@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from statistics import fmean, stdev
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +42,9 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
 
     Raises HashbenchError when two cells have one position, and when a cell cannot be run.
     """
-    stored = _StoredResults(rows if isinstance(rows, Rows) else Rows(rows), store, hash_of)
+    if not isinstance(rows, Rows):
+        rows = Rows(rows)
+    stored = _StoredResults(rows, store, hash_of)
     sections: dict[str, dict[Position, TableCell]] = defaultdict(dict)
     repeated: dict[str, None] = {}
     for cell in spec.cells:
@@ -53,7 +54,9 @@ def collect(spec: TableSpec, rows: Iterable[Row], store: Store | None, *, hash_o
                 f"table {spec.name}: two cells at row {cell.row!r}, column {cell.column!r} of section "
                 f"{cell.section!r}: give one of them another label"
             )
-        hash_of_cell = stored.hash_of if spec.is_installed(cell) else stored.stated_hash
+        hash_of_cell = hash_of
+        if not spec.is_installed(cell):
+            hash_of_cell = stored.stated_hash
         of_cell = stored.rows_of(cell, spec, hash_of_cell)
         measured = stored.measured(cell, of_cell)
         if measured is not None and spec.repeats == "splits":
@@ -78,7 +81,7 @@ def _notes(spec: TableSpec, repeated: list[str]) -> Iterator[str]:
         for file in map(method_file, spec.methods):
             yield f"{file.title} at budget {budget}: {file.budgets[budget]}."
     if n := len(repeated):
-        named = ", ".join(repeated[:3]) + (", ..." if n > 3 else "")
+        named = ", ".join(repeated[:3] + ["..."] * (n > 3))
         yield f"Measured more than once, and shown as the mean of the measurements: {n} of the runs ({named})."
 
 
@@ -88,11 +91,11 @@ class Rows(tuple[Row, ...]):
     @cached_property
     def of_cells(self) -> Mapping[str, Mapping[int, list[Row]]]:
         """Digest of a cell -> seed -> the rows of this run, mostly one."""
-        found: dict[str, dict[int, list[Row]]] = defaultdict(dict)
+        of_cells: dict[str, dict[int, list[Row]]] = defaultdict(dict)
         for row in self:
             if row.status == "ok":
-                found[row.cell_hash].setdefault(row.seed, []).append(row)
-        return dict(found)
+                of_cells[row.cell_hash].setdefault(row.seed, []).append(row)
+        return dict(of_cells)
 
     @cached_property
     def failed_of_cells(self) -> Mapping[str, list[Row]]:
@@ -138,7 +141,8 @@ class _StoredResults:
         """The rows of its failed runs; where its repeats are splits, those of its repeats."""
         if not self.rows.failed_of_cells:
             return ()
-        splits, repeats = splits_of(cell, spec.n_splits), None
+        splits = splits_of(cell, spec.n_splits)
+        repeats = None
         if spec.repeats == "splits":
             repeats = repeats_of(cell, spec, N_SPLITS)
             splits = [split for _, split in repeats]
@@ -152,15 +156,18 @@ class _StoredResults:
         Its method is not installed, so its defaults are not known. A setting that every row of it names is one that
         the method declares; any other one that the cell does not state is of another cell, as ``published`` values are.
         """
-        found, names = [], (cell.dataset, cell.protocol, cell.budget, split)
         rows = self._of_method(cell.method)
-        declared = set.intersection(*(set(row.settings) for row in rows)) if rows else set()
+        if not rows or cell.track != TUNED:
+            return ""
+        names = (cell.dataset, cell.protocol, cell.budget, split)
+        known = set.intersection(*(set(row.settings) for row in rows)) | cell.settings.keys()
+        hashes = []
         for row in rows:
-            own = {**row.config["settings"], **row.settings}
-            is_stated = row.settings.keys() <= declared | cell.settings.keys()
+            settings = {**row.config["settings"], **row.settings}
+            is_stated = row.settings.keys() <= known and cell.settings.items() <= settings.items()
             if (row.dataset, row.protocol, row.budget, row.split_seed) == names and is_stated:
-                found += [row.cell_hash] if cell.settings.items() <= own.items() else []
-        return found[0] if len(found) == 1 and cell.track == TUNED else ""
+                hashes.append(row.cell_hash)
+        return hashes[0] if len(hashes) == 1 else ""
 
     def _of_method(self, method: str) -> list[Row]:
         """The first row of each cell of a method."""
@@ -172,47 +179,57 @@ class _StoredResults:
         for method in methods:
             rows = self._of_method(method)
             package = next(filter(None, map(provider_of, rows)), "another package")
-            same = set.intersection(*(set(row.settings.items()) for row in rows)) if rows else set()
-            of_all = f", all with {', '.join(f'{key} {value}' for key, value in sorted(same))}" if same else ""
-            found = f"its cells show the rows that have their names and settings{of_all}"
-            yield f"Method {method} is not installed here ({package} brings it): {found}."
+            shown = "its cells show the rows that have their names and settings"
+            if rows and (same := set.intersection(*(set(row.settings.items()) for row in rows))):
+                shown += f", all with {', '.join(f'{key} {value}' for key, value in sorted(same))}"
+            yield f"Method {method} is not installed here ({package} brings it): {shown}."
 
     def measured(self, cell: Cell, rows: list[Row]) -> Measured | None:
         """The cell's metric over the seeds and splits of ``rows``; None where there is none."""
         metric = cell.named_metric
-        found = list(self._means(rows, str(metric), cell.evaluation))
-        if not found:
+        means_by_row = list(self._means(rows, str(metric), cell.evaluation))
+        if not means_by_row:
             return None
-        means, measured = [mean for _, mean in found], [row for row, _ in found]
+        measured, means = zip(*means_by_row, strict=True)
         runs_of_splits = Counter(row.cell_hash for row in measured)
-        n_seeds, n_splits = max(runs_of_splits.values()), len(runs_of_splits)
-        more: dict[str, Any] = {}
+        n_seeds = max(runs_of_splits.values())
+        value = Measured(
+            fmean(means),
+            stdev(means) if len(means) > 1 else None,
+            n_seeds,
+            n_splits=len(runs_of_splits),
+            n_missing=len(runs_of_splits) * n_seeds - len(means),
+            rows=measured,
+            values=means,
+        )
         if metric.name.metric == "ap" and cell.evaluation == "database":
             ends = [[mean for _, mean in self._means(rows, end, "database")] for end in ("ap_worst", "ap_best")]
             if all(ends):
                 worst, best = map(fmean, ends)
-                more = {"tie_range": best - worst, **({"worst": worst, "best": best} if str(metric) == "ap" else {})}
+                value = replace(value, tie_range=best - worst)
+                if str(metric) == "ap":
+                    value = replace(value, worst=worst, best=best)
         codes = [row.distinct_codes for row in measured if row.distinct_codes is not None]
         if len(codes) == len(measured):
-            more |= {f"distinct_{of}": fmean(getattr(each, of) for each in codes) for of in ("queries", "database")}
-        std, n_missing = stdev(means) if len(means) > 1 else None, n_splits * n_seeds - len(found)
-        of_runs: dict[str, Any] = {"n_splits": n_splits, "n_missing": n_missing, "rows": tuple(measured)}
-        of_runs["values"] = tuple(means)
+            n_queries = fmean(distinct.queries for distinct in codes)
+            n_database = fmean(distinct.database for distinct in codes)
+            value = replace(value, distinct_queries=n_queries, distinct_database=n_database)
         if cell.measure is not None and self.kept is not None:
-            of_runs["scores"] = _scores_of(measured, cell.measure, self.kept)
-        return Measured(fmean(means), std, n_seeds, **of_runs, **more)
+            value = replace(value, scores=_scores_of(measured, cell.measure, self.kept))
+        return value
 
     def _means(self, rows: list[Row], metric: str, evaluation: Search) -> Iterator[tuple[Row, float]]:
         """The runs that give the metric, each by its first row, with the mean of all its measurements."""
-        found: dict[str, tuple[Row, list[float]]] = {}
+        means_by_run: dict[str, tuple[Row, list[float]]] = {}
         for row in rows:
-            value = row.searches.get(evaluation, {}).get(metric)
-            mean = None if value is None else value.mean
-            if value is None and evaluation == "database":
+            mean = None
+            if (value := row.searches.get(evaluation, {}).get(metric)) is not None:
+                mean = value.mean
+            elif evaluation == "database":
                 mean = self._from_histogram(row, metric)
             if mean is not None:
-                found.setdefault(row.run, (row, []))[1].append(mean)
-        yield from ((row, fmean(means)) for row, means in found.values())
+                means_by_run.setdefault(row.run, (row, []))[1].append(mean)
+        yield from ((row, fmean(means)) for row, means in means_by_run.values())
 
     def _from_histogram(self, row: Row, metric: str) -> float | None:
         try:
@@ -223,7 +240,7 @@ class _StoredResults:
         return None
 
 
-def _scores_of(rows: list[Row], measure: str, kept: Kept) -> Scores:
+def _scores_of(rows: Iterable[Row], measure: str, kept: Kept) -> Scores:
     """The measure of each query on each split of which it is kept, the mean over the split's runs that have it."""
     scores_by_split: dict[str, list[NDArray[np.float32]]] = defaultdict(list)
     for row in rows:

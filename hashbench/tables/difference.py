@@ -60,11 +60,11 @@ def compare_scores(a: Scores, b: Scores, *, samples: int = SAMPLES, interval: fl
 
 def claim(a: str, b: str, paired: Paired, p: float) -> str:
     """The sentence that may be said of two lines; ``p`` is corrected for all comparisons of the question."""
-    above, below, low, high = a, b, paired.low, paired.high
+    difference = f"{a} is {paired.difference:.4f} above {b}"
+    interval = f"interval {paired.low:.4f} to {paired.high:.4f}"
     if paired.difference < 0:
-        above, below, low, high = b, a, -paired.high, -paired.low
-    difference = f"{above} is {abs(paired.difference):.4f} above {below}"
-    interval = f"interval {low:.4f} to {high:.4f}"
+        difference = f"{b} is {-paired.difference:.4f} above {a}"
+        interval = f"interval {-paired.high:.4f} to {-paired.low:.4f}"
     if paired.is_of_one_split:
         return f"On this split {difference} ({interval}): nothing can be claimed of other splits."
     over = f"{interval}, p = {p:.4f}, {paired.n_splits} splits, {paired.n_queries:,} queries"

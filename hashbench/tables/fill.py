@@ -16,7 +16,6 @@ from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Outcome, Plan, run_all
 from hashbench.runs.store import Store
-from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import cell_runs, select, sort_out
 from hashbench.tables.spec import TableSpec
 
@@ -33,7 +32,9 @@ class RunsFailed(CheckFailed):
     """
 
     def __init__(self, failed: list[Failure], not_tried: list[Failure], n_runs: int, n_left: int = 0) -> None:
-        parts = [f"{len(failed)} of {n_runs} runs failed"] if failed else []
+        parts = []
+        if failed:
+            parts.append(f"{len(failed)} of {n_runs} runs failed")
         if not_tried:
             parts.append(f"{len(not_tried)} of {n_runs} runs were not tried, for their inputs are missing")
         if n_left:
@@ -88,7 +89,8 @@ def work_of(
     todo = [run for run in wanted if str(run.name) not in settled]
     unavailable = [(needed.cell, needed.unavailable) for needed in cells if needed.unavailable]
     unavailable += [(needed.cell, ELSEWHERE) for needed in cells if needed.cell.budget == IMPORTED]
-    _note_what_is_left_out(unavailable)
+    for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
+        note(f"left out: {line}")  # once for each data set, method and reason
     note(f"{len(wanted)} runs, {len(stored.measured)} done, {len(todo)} to do")
     _note_what_is_stored(stored.measured, left)
     not_tried = _not_tried(todo, dry_run=dry_run)
@@ -106,18 +108,13 @@ def fill(work: Work, store: Store, options: Options, plan: Plan, title: str) -> 
     n_left = 0
     if work.ready:
         require_writable(store.folder)
-        at_once = (plan.jobs or None) if plan.ray is None else None
+        at_once = plan.jobs if plan.ray is None else None
         n_ended, newly_failed = _follow(run_all(work.ready, store, options, plan), len(work.ready), at_once, title)
         n_left = len(work.ready) - n_ended
         note(f"rows in {paths.shown(store.folder / 'rows')}")
     if newly_failed or (not n_left and (work.failed or work.not_tried)):
         raise RunsFailed(work.failed + newly_failed, work.not_tried, work.n_runs, n_left)
     return n_left
-
-
-def _note_what_is_left_out(unavailable: list[tuple[Cell, str]]) -> None:
-    for line in dict.fromkeys(f"{cell.method} on {cell.dataset} {cell.protocol}: {why}" for cell, why in unavailable):
-        note(f"left out: {line}")  # once for each data set, method and reason
 
 
 def _note_what_is_stored(measured: list[Run], failed: list[Run]) -> None:
@@ -136,7 +133,7 @@ def _not_tried(todo: list[Run], *, dry_run: bool) -> list[tuple[Run, str]]:
     missing_by_run = missing_inputs(todo)
     not_tried = [(run, lines_of(missing)[0]) for run in todo if (missing := missing_by_run[str(run.name)])]
     if not_tried:
-        missing_line, remedy = lines_of(each for inputs in missing_by_run.values() for each in inputs)
+        missing_line, remedy = lines_of(need for needs in missing_by_run.values() for need in needs)
         note(f"{missing_line} ({len(not_tried)} of {len(todo)} runs need it)")
         n_ready = len(todo) - len(not_tried)
         if not (n_ready or dry_run):
@@ -155,7 +152,9 @@ def _follow(
     So many run ``at_once``; on a Ray cluster, and with --jobs auto, nobody knows. On a terminal that is one line: done,
     running and failed runs, the time left, and the last result.
     """
-    failed, started, on_terminal = list[tuple[Run, str]](), time.monotonic(), sys.stderr.isatty()
+    failed: list[tuple[Run, str]] = []
+    started = time.monotonic()
+    on_terminal = sys.stderr.isatty()
     n = 0
     with progress_bar(title, "run", n_runs, shown=on_terminal) as bar:
         bar.set_postfix_str(f"{_running(n_runs, at_once)}, 0 failed")
@@ -174,7 +173,9 @@ def _follow(
 
 
 def _running(n_left: int, at_once: int | None) -> str:
-    return f"{n_left} waiting or running" if not at_once else f"{min(at_once, n_left)} running"
+    if not at_once:
+        return f"{n_left} waiting or running"
+    return f"{min(at_once, n_left)} running"
 
 
 def _result(outcome: Outcome) -> str:

@@ -23,15 +23,18 @@ BY_HAND = "our defaults or chosen by hand, without equal budgets"
 
 def footnotes(table: Table) -> tuple[str, ...]:
     """Processors, networks and features by method, data, splits, budgets, and uncommitted code of what is measured."""
-    found = {row.run: row for measured in table.measured for row in measured.rows}
-    rows = list(found.values())
-    return (made_how(table), _networks(rows), _splits(rows), *_uncommitted(rows)) if rows else ()
+    rows = list({row.run: row for measured in table.measured for row in measured.rows}.values())
+    if not rows:
+        return ()
+    return made_how(table), _networks(rows), _splits(rows), *_uncommitted(rows)
 
 
 def made_how(table: Table) -> str:
     """The processors of the runs, in a table of our own the tracks of its settings, and what is old, in one line."""
-    of_settings = [tracks(table), *unsound_searches(table)] if table.paper == OWN else []
-    return " ".join(filter(None, (processors(table), *of_settings, *old_validation(table))))
+    sentences = [processors(table)]
+    if table.paper == OWN:
+        sentences += [tracks(table), *unsound_searches(table)]
+    return " ".join(filter(None, (*sentences, *old_validation(table))))
 
 
 def tracks(table: Table) -> str:
@@ -39,14 +42,16 @@ def tracks(table: Table) -> str:
 
     Codes made elsewhere, and the cells of a section without a title, are named by their rows.
     """
-    found: dict[str, dict[str, None]] = {}
+    titles_by_track: dict[str, dict[str, None]] = {}
     for section in table.sections:
         for cell in (cell.declared for cell in section.cells.values() if cell.measured is not None):
-            named = cell.row if cell.budget == IMPORTED else section.title or cell.row
-            found.setdefault(_track(cell), {})[named] = None
-    if len(found) == 1:
-        return f"Settings: {next(iter(found))}."
-    return " ".join(f"Settings {said}: {'; '.join(titles)}." for said, titles in found.items())
+            title = section.title or cell.row
+            if cell.budget == IMPORTED:
+                title = cell.row
+            titles_by_track.setdefault(_track(cell), {})[title] = None
+    if len(titles_by_track) == 1:
+        return f"Settings: {next(iter(titles_by_track))}."
+    return " ".join(f"Settings {track}: {'; '.join(titles)}." for track, titles in titles_by_track.items())
 
 
 def _track(cell: Cell) -> str:
@@ -59,7 +64,9 @@ def _track(cell: Cell) -> str:
     search = search_of(cell)
     if search is None:
         return BY_HAND
-    by_metric = f" by {search[3]}" if search[3] not in (None, "AP") else ""
+    by_metric = ""
+    if search[3] not in (None, "AP"):
+        by_metric = f" by {search[3]}"
     return f"tuned{by_metric} ({search[2]} trials of each method, search {search[1]})"
 
 
@@ -86,10 +93,14 @@ def unsound_searches(table: Table) -> Iterator[str]:
             methods.setdefault(named[1], set()).add(cell.method)
     searches = [search for name in methods if (search := Search.load(name)) is not None]
     if old := [search.name for search in searches if not search.question.is_two_stage]:
-        yield f"Validation queries of {_listed(old)} may be test queries of other splits than the first."
+        noun = "search" if len(old) == 1 else "searches"
+        queries = f"Validation queries of the {noun} {', '.join(old)}"
+        yield f"{queries} may be test queries of other splits than the first."
     faulty = []
     for search in searches:
-        for choice in choices(search) if search.question.is_two_stage else []:
+        if not search.question.is_two_stage:
+            continue
+        for choice in choices(search):
             if choice.method in methods[search.name] and choice.search_again:
                 title = settings_files.method_file(choice.method).title
                 faulty.append(f"{title} ({'; '.join(choice.search_again)})")
@@ -110,33 +121,34 @@ def old_validation(table: Table) -> Iterator[str]:
             yield f"Old validation queries: {queries} the first splits of these protocols test {rule.shared_in_words}."
 
 
-def _listed(names: list[str]) -> str:
-    return f"the search {names[0]}" if len(names) == 1 else f"the searches {', '.join(names)}"
-
-
 def processors(table: Table) -> str:
     """The processors of the runs, and how many cells mix runs of several if any; empty where nothing is measured."""
     rows = (row for measured in table.measured for row in measured.rows if not row.is_imported)
     runs = {row.run: processor_of(row) for row in rows}
     named = [f"{name} ({n:,} of the runs)" for name, n in Counter(runs.values()).most_common()]
-    if len(named) < 2:
-        return f"Processor: {runs.popitem()[1]}." if runs else ""
-    n_mixed = sum(measured.is_mixed for measured in table.measured)
-    mixed = f"; {n_mixed} of {table.n_measured} cells mix rows of several" if n_mixed else ""
-    return f"Processors: {', '.join(named)}{mixed}."
+    if not runs:
+        return ""
+    if len(named) == 1:
+        return f"Processor: {runs.popitem()[1]}."
+    text = f"Processors: {', '.join(named)}"
+    if n_mixed := sum(measured.is_mixed for measured in table.measured):
+        text += f"; {n_mixed} of {table.n_measured} cells mix rows of several"
+    return f"{text}."
 
 
 def _networks(rows: list[Row]) -> str:
     """The networks and features; of several, the methods that have each, or where that is all, the data sets."""
-    found = sorted({network_of(row) for row in rows})
-    if len(found) == 1:
-        return f"Network or features: {found[0]}."
+    networks = sorted({network_of(row) for row in rows})
+    if len(networks) == 1:
+        return f"Network or features: {networks[0]}."
     for key in ("method", "dataset"):
-        of = {name: sorted({getattr(row, key) for row in rows if network_of(row) == name}) for name in found}
-        if any(each != of[found[0]] for each in of.values()):
-            named = [f"{name} ({', '.join(each)})" for name, each in of.items()]
+        names = {
+            network: sorted({getattr(row, key) for row in rows if network_of(row) == network}) for network in networks
+        }
+        if any(of_network != names[networks[0]] for of_network in names.values()):
+            named = [f"{network} ({', '.join(of_network)})" for network, of_network in names.items()]
             return f"Networks and features: {'; '.join(named)}."
-    return f"Networks and features: {', '.join(found)}."
+    return f"Networks and features: {', '.join(networks)}."
 
 
 def network_of(row: Row) -> str:
@@ -144,17 +156,22 @@ def network_of(row: Row) -> str:
     if row.is_imported:
         return "codes made elsewhere"
     settings = row.config["settings"]
-    model, features = settings.get("model"), settings.get("features")
+    model = settings.get("model")
+    features = settings.get("features")
     if model is None:
         return str(features or PIXELS)
-    return str(model) if features in (None, PIXELS) else f"{model} on {features}"
+    if features in (None, PIXELS):
+        return str(model)
+    return f"{model} on {features}"
 
 
 def _splits(rows: list[Row]) -> str:
     """The data sets with their protocols, the seeds of other splits than the protocols' own, and the budgets."""
     data = dict.fromkeys(f"{row.dataset} {row.protocol}" for row in rows)
     seeds = sorted({row.split_seed for row in rows if row.split_seed is not None})
-    others = f", and those of the seeds {', '.join(map(str, seeds))}" if seeds else ""
+    others = ""
+    if seeds:
+        others = f", and those of the seeds {', '.join(map(str, seeds))}"
     budgets = ", ".join(sorted({row.budget for row in rows}))
     return f"Data: {', '.join(data)}, the split of the protocol{others}. Budget: {budgets}."
 

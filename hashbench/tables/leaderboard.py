@@ -97,7 +97,9 @@ class Line:
     @property
     def ranks(self) -> str:
         """The range of its rank as text."""
-        return str(self.low) if self.low == self.high else f"{self.low}-{self.high}"
+        if self.low == self.high:
+            return str(self.low)
+        return f"{self.low}-{self.high}"
 
     def score(self, task: Task) -> float | None:
         """The mean score over code lengths and repeats; None where a run failed."""
@@ -216,16 +218,19 @@ def _not_below_best(lines: Sequence[Line], task: Task) -> list[str]:
     scores_by_line: dict[Position, dict[str, Queries]] = {}
     for line in lines:
         by_length = [cell.measured.scores for cell in line.cells[task].values() if cell.measured]
-        splits = set.intersection(*(set(scores) for scores in by_length)) if by_length else set()
-        means = {split: np.mean([scores[split] for scores in by_length], axis=0) for split in splits}
-        scores_by_line[line.method, ""] = means
+        if by_length:
+            splits = set.intersection(*(set(scores) for scores in by_length))
+            means = {split: np.mean([scores[split] for scores in by_length], axis=0) for split in splits}
+            scores_by_line[line.method, ""] = means
     test = against_best(scores_by_line)
-    return [] if test is None else sorted(method for method, _ in test.best)
+    if test is None:
+        return []
+    return sorted(method for method, _ in test.best)
 
 
 def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> tuple[dict[str, Cells], dict[Task, list[int]]]:
     """The cells of each row of the tables, by its label, and the tasks in the order of the blocks, with their bits."""
-    found: dict[str, Cells] = {}
+    cells_by_row: dict[str, Cells] = {}
     tasks: dict[Task, list[int]] = {}
     methods: dict[str, str] = {}
     for block in file.blocks:
@@ -233,19 +238,22 @@ def _cells_of_panel(name: str, file: PanelFile, table_of: TableOf) -> tuple[dict
         if any(cell.measured.lacks_splits for cell in cells if cell.measured):  # then all are ranked on one split
             cells = _cells_of_block(name, file, block, table_of(block.table, True))
         for cell in cells:
-            of = cell.declared
-            if methods.setdefault(of.row, of.method) != of.method:
-                where = f"{of.row!r} is {methods[of.row]}, and {of.method} in table {block.table}"
+            keys = cell.declared
+            if methods.setdefault(keys.row, keys.method) != keys.method:
+                where = f"{keys.row!r} is {methods[keys.row]}, and {keys.method} in table {block.table}"
                 raise HashbenchError(f"{FILE}: panel {name}: {where}: a label of one method is expected")
-            task, bits = Task(of.dataset, of.protocol), int(str(of.settings["bits"]))
-            found.setdefault(of.row, {}).setdefault(task, {})[bits] = cell
+            task = Task(keys.dataset, keys.protocol)
+            bits = int(str(keys.settings["bits"]))
+            cells_by_row.setdefault(keys.row, {}).setdefault(task, {})[bits] = cell
             tasks[task] = sorted({*tasks.get(task, ()), bits})
-    return found, tasks
+    return cells_by_row, tasks
 
 
 def _group_of(method: str) -> str:
     """The group of a method; empty of one that is not installed here."""
-    return METHODS.get(method).group if method in METHODS else ""
+    if method not in METHODS:
+        return ""
+    return METHODS.get(method).group
 
 
 def _cells_of_block(panel: str, file: PanelFile, block: Block, table: Table) -> list[TableCell]:
@@ -274,8 +282,9 @@ def rows_of(cell: TableCell) -> tuple[Row, ...]:
 
 def values_of(cell: TableCell) -> Values:
     """The score of each repeat: of each split, or of each seed where all rows are of one split; maybe FAILED."""
-    measured = list(zip(rows_of(cell), cell.measured.values if cell.measured else (), strict=True))
-    results = [*measured, *((row, FAILED) for row in cell.failed)]
+    results = [(row, FAILED) for row in cell.failed]
+    if cell.measured is not None:
+        results = [*zip(cell.measured.rows, cell.measured.values, strict=True), *results]
     has_splits = len({row.split_seed for row, _ in results}) > 1
     values: dict[int | None, list[float]] = {}
     for row, value in results:
@@ -285,12 +294,12 @@ def values_of(cell: TableCell) -> Values:
 
 def _repeats_of(task: Task, rows: Iterable[Cells], n: int) -> Sequence[int | None]:
     """The first ``n`` repeats of most of the cells of a task that have so many; empty where none has."""
-    found: Counter[tuple[int | None, ...]] = Counter()
+    n_cells_by_repeats: Counter[tuple[int | None, ...]] = Counter()
     for cells in rows:
         for cell in cells.get(task, {}).values():
             repeats = tuple(values_of(cell))[:n]
-            found[repeats] += len(repeats) == n
-    [(most, n_cells)] = found.most_common(1)
+            n_cells_by_repeats[repeats] += len(repeats) == n
+    [(most, n_cells)] = n_cells_by_repeats.most_common(1)
     return most if n_cells else ()
 
 
@@ -305,7 +314,9 @@ def _lacks(by_bits: Mapping[int, TableCell], task: Task, bits: Sequence[int], re
         return ""
     n_there = min(len(wanted & values.get(n_bits, {}).keys()) for n_bits in short)
     named = f"{task.title} ({', '.join(map(str, short))} bits"
-    return f"{named}: {n_there} of {len(wanted)} repeats)" if n_there else f"{named})"
+    if n_there:
+        named += f": {n_there} of {len(wanted)} repeats"
+    return f"{named})"
 
 
 def _ranked(ranked: Mapping[str, Cells], repeats: Mapping[Task, Sequence[int | None]]) -> tuple[list[Line], Floats]:
@@ -318,7 +329,8 @@ def _ranked(ranked: Mapping[str, Cells], repeats: Mapping[Task, Sequence[int | N
     lines = []
     for place, (label, cells) in enumerate(ranked.items()):
         name = next(cell.declared.method for by_bits in cells.values() for cell in by_bits.values())
-        low, high = int(ranking.low[place]), int(ranking.high[place])
+        low = int(ranking.low[place])
+        high = int(ranking.high[place])
         lines.append(Line(label, name, cells, scores[label], float(ranking.points[place]), low, high))
     order = sorted(range(len(lines)), key=lambda place: (-lines[place].points, lines[place].method))
     return [lines[place] for place in order], ranking.beats[np.ix_(order, order)]

@@ -43,7 +43,7 @@ def ranking(panel: Panel) -> Grid:
 
 def facts_of(panel: Panel, line: Line) -> Iterator[Cell]:
     """The cells of a method."""
-    yield Number(line.low, "d", after="" if line.low == line.high else f"-{line.high}")
+    yield Number(line.low, "d", after=line.ranks.removeprefix(str(line.low)))
     yield Number(line.points, ".1f")
     for task in panel.tasks:
         mean = line.score(task)
@@ -55,9 +55,9 @@ def pairs(panel: Panel) -> Grid:
     """A row and a column for each method: the percent of resamples in which the one of the row beats the other."""
     rows: list[list[Cell]] = []
     for place, label in enumerate(labels_of(panel)):
-        shares = panel.beats[place].tolist()
-        cells = [None if other == place else Number(100 * share, ".0f") for other, share in enumerate(shares)]
-        rows.append([label, *cells])
+        row: list[Cell] = [label, *(Number(100 * share, ".0f") for share in panel.beats[place].tolist())]
+        row[1 + place] = None
+        rows.append(row)
     return Grid(rows, ["method", *(str(number) for number in range(1, len(rows) + 1))])
 
 

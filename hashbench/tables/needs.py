@@ -46,7 +46,9 @@ class TableNeeds:
         """The command that measures the first of the ``unknown`` runs that trains a network; None without any."""
         steps = (run for run in self.unknown if isinstance(run.settings, TrainingSettings))
         first = next(steps, None)
-        return None if first is None else command_of(first.name, first.name.identity, verb="speed")
+        if first is None:
+            return None
+        return command_of(first.name, first.name.identity, verb="speed")
 
     def as_json(self) -> dict[str, Any]:
         """The needs as ``show --json`` prints them."""
@@ -57,7 +59,7 @@ class TableNeeds:
             }
             for need in self.inputs
         ]
-        hours = [{"device": each.device, "hours": round(each.hours, 3), "runs": each.n_runs} for each in self.hours]
+        hours = [{"device": on.device, "hours": round(on.hours, 3), "runs": on.n_runs} for on in self.hours]
         return {
             "inputs": inputs,
             "hours": hours,
@@ -72,7 +74,7 @@ class TableNeeds:
 
 def table_needs(spec: TableSpec, rows: Sequence[Row]) -> TableNeeds:
     """What the table needs, by the stored ``rows`` of any table."""
-    runs = _with_bases(run for each in cell_runs(spec, 1) for run in each.runs)
+    runs = _with_bases(run for needed in cell_runs(spec, 1) for run in needed.runs)
     rows_by_device: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         rows_by_device[device_of(row)].append(row)
@@ -81,17 +83,17 @@ def table_needs(spec: TableSpec, rows: Sequence[Row]) -> TableNeeds:
     for device, its_rows in rows_by_device.items():
         past = Past.of(its_rows)
         seconds = {str(run.name): past.of_run(run) for run in runs}
-        told = {name: value for name, value in seconds.items() if value is not None}
-        known |= told.keys()
-        if told:
-            hours.append(DeviceHours(device, sum(told.values()) / 3600, len(told)))
+        known_seconds = {name: value for name, value in seconds.items() if value is not None}
+        known |= known_seconds.keys()
+        if known_seconds:
+            hours.append(DeviceHours(device, sum(known_seconds.values()) / 3600, len(known_seconds)))
     sizes = _of_runs(runs, rows, lambda row: row.hasher_bytes)
     memory = _of_runs(runs, rows, lambda row: row.peak_memory)
     needs = (need for of_run in needs_of(runs).values() for need in of_run)
     return TableNeeds(
         runs=runs,
         inputs=list(dict.fromkeys(needs)),
-        hours=sorted(hours, key=lambda each: (-each.n_runs, each.device)),
+        hours=sorted(hours, key=lambda on: (-on.n_runs, on.device)),
         unknown=[run for run in runs if str(run.name) not in known],
         hasher_bytes=round(sum(sizes)) if sizes else None,
         n_of_known_size=len(sizes),
@@ -102,19 +104,19 @@ def table_needs(spec: TableSpec, rows: Sequence[Row]) -> TableNeeds:
 def _of_runs(runs: Sequence[Run], rows: Sequence[Row], figure: Callable[[Row], float | None]) -> list[float]:
     """The figure of each run that past runs on its data set tell."""
     past = Past.of(rows, figure)
-    told = (past.of_run(run, on_any_data=False) for run in runs)
-    return [value for value in told if value is not None]
+    figures = (past.of_run(run, on_any_data=False) for run in runs)
+    return [value for value in figures if value is not None]
 
 
 def _with_bases(runs: Iterable[Run]) -> list[Run]:
     """The runs, each after the one that it starts from; without codes that were made elsewhere."""
-    found: dict[str, Run] = {}
+    runs_by_name: dict[str, Run] = {}
     for run in runs:
         if run.base is not None:
-            found.setdefault(str(run.base.name), run.base)
+            runs_by_name.setdefault(str(run.base.name), run.base)
         if run.name.budget != IMPORTED:
-            found.setdefault(str(run.name), run)
-    return list(found.values())
+            runs_by_name.setdefault(str(run.name), run)
+    return list(runs_by_name.values())
 
 
 def device_of(row: Row) -> str:

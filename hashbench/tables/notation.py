@@ -42,15 +42,20 @@ class Notation:
 
     def published(self, cell: TableCell) -> Number | None:
         """The published value as the paper prints it; None where it prints none."""
-        value, unit = cell.declared.published, cell.declared.printed_as
-        return None if value is None else Number(value * scale(unit), f".{self.decimals.get(unit, 0)}f")
+        value = cell.declared.published
+        if value is None:
+            return None
+        unit = cell.declared.printed_as
+        return Number(value * scale(unit), f".{self.decimals.get(unit, 0)}f")
 
     def measured(self, cell: TableCell, *, is_best: bool = False) -> Number | None:
         """The mean in the unit of the paper, with its deviation and marks; None where nothing is measured."""
         measured = cell.measured
         if measured is None:
             return None
-        spread = None if measured.spread is None else measured.spread * scale(cell.declared.printed_as)
+        spread = measured.spread
+        if spread is not None:
+            spread *= scale(cell.declared.printed_as)
         marks = tuple(marks_of(measured))
         return replace(
             self.number(cell, measured.mean), spread=spread, marks=marks, is_best=is_best, after=self._after(cell)
@@ -64,10 +69,14 @@ class Notation:
 
     def _after(self, cell: TableCell) -> str:
         """What stands behind the marks: the number of runs, the AP over orders of ties, the distinct codes."""
-        n_runs = f" ({cell.measured.n_runs})" if self.counts and cell.measured is not None else ""
-        interval = self.interval_of(cell)
-        distinct = self.distinct_of(cell)
-        return n_runs + (f" [{interval}]" if interval else "") + (f" {{{distinct}}}" if distinct else "")
+        after = ""
+        if self.counts and cell.measured is not None:
+            after = f" ({cell.measured.n_runs})"
+        if interval := self.interval_of(cell):
+            after += f" [{interval}]"
+        if distinct := self.distinct_of(cell):
+            after += f" {{{distinct}}}"
+        return after
 
     def interval_of(self, cell: TableCell) -> str:
         """The worst and the best AP over orders of ties; empty where they are not shown or not known."""
@@ -91,7 +100,10 @@ class Notation:
         """The positions of the best measured values: the highest, and by a test all not significantly below it."""
         best = set()
         for compared in section.compared:
-            best |= self._highest(compared) if compared.test is None else compared.test.best
+            if compared.test is None:
+                best |= self._highest(compared)
+            else:
+                best |= compared.test.best
         return best
 
     def _highest(self, compared: Compared) -> set[Position]:
@@ -130,25 +142,28 @@ def cite(key: str) -> Cite:
 
 def runs(table: Table) -> str:
     """The runs behind a measured value: "3 seeds of one split", "2 splits x 1 to 3 seeds"; empty where none are."""
-    of_one_split = [each for each in table.measured if each.lacks_splits]
-    others = [each for each in table.measured if not each.lacks_splits]
-    return ", in some cells ".join(_runs(each) for each in (others, of_one_split) if each)
+    of_one_split = [value for value in table.measured if value.lacks_splits]
+    others = [value for value in table.measured if not value.lacks_splits]
+    return ", in some cells ".join(_runs(values) for values in (others, of_one_split) if values)
 
 
 def _runs(measured: list[Measured]) -> str:
-    seeds = least_to_most([each.n_seeds for each in measured], "seed")
-    if all(each.n_splits == 1 for each in measured):
+    seeds = least_to_most([value.n_seeds for value in measured], "seed")
+    if all(value.n_splits == 1 for value in measured):
         return f"{seeds}{OF_ONE_SPLIT}"
-    missing = ", some runs missing" if any(each.n_missing for each in measured) else ""
-    return f"{least_to_most([each.n_splits for each in measured], 'split')} x {seeds}{missing}"
+    if any(value.n_missing for value in measured):
+        seeds += ", some runs missing"
+    return f"{least_to_most([value.n_splits for value in measured], 'split')} x {seeds}"
 
 
 def runs_behind(table: Table) -> str:
     """``runs``, and what a deviation over them is: seeds of one split and of one processor differ in training alone."""
-    found = runs(table)
-    mixed = any(each.is_mixed for each in table.measured)
-    what = "of training, and of processors in some cells" if mixed else "of training alone"
-    return f"{found}: the spread {what}" if found.endswith(OF_ONE_SPLIT) else found
+    behind = runs(table)
+    if not behind.endswith(OF_ONE_SPLIT):
+        return behind
+    if any(value.is_mixed for value in table.measured):
+        return f"{behind}: the spread of training, and of processors in some cells"
+    return f"{behind}: the spread of training alone"
 
 
 def least_to_most(counts: list[int], noun: str) -> str:
@@ -157,24 +172,32 @@ def least_to_most(counts: list[int], noun: str) -> str:
     >>> least_to_most([3, 1], "seed"), least_to_most([1], "run")
     ('1 to 3 seeds', '1 run')
     """
-    least, most = min(counts), max(counts)
-    return (f"{most} {noun}" if least == most else f"{least} to {most} {noun}") + ("s" if most > 1 else "")
+    least = min(counts)
+    most = max(counts)
+    words = f"{most} {noun}" + "s" * (most > 1)
+    if least == most:
+        return words
+    return f"{least} to {words}"
 
 
 def legend(table: Table, how: Notation, *, outside: bool = True) -> tuple[str | Sign, ...]:
     """What the cells of ``table`` show and what their marks mean; without ``outside`` not that of the tolerance."""
     if not table.has_measured:
-        return (f"{'Each cell: published. ' if table.has_published else ''}Nothing is measured yet.",)
+        if table.has_published:
+            return ("Each cell: published. Nothing is measured yet.",)
+        return ("Nothing is measured yet.",)
     what = f"mean ± standard deviation over {runs_behind(table)}"
-    if all(each.spread is None for each in table.measured):
-        what = "1 seed" if all(each.std is None for each in table.measured) else f"mean over {runs(table)}"
+    if all(value.std is None for value in table.measured):
+        what = "1 seed"
+    elif all(value.spread is None for value in table.measured):
+        what = f"mean over {runs(table)}"
     spans: list[str | Sign] = [Sign.BOTH if table.has_published else Sign.MEASURED, f" ({what})"]
     if any(map(how.interval_of, table.cells())):
         spans.append(" [worst, best AP over all orders of ties]")
     if any(map(how.distinct_of, table.cells())):
         spans.append(" {distinct codes of the queries, of the database}")
     for mark, meaning in _marks(table, outside=outside):
-        spans += ["; ", *([] if mark is None else [mark]), meaning]
+        spans += [span for span in ("; ", mark, meaning) if span is not None]
     return *spans, "."
 
 
@@ -183,26 +206,26 @@ def _marks(table: Table, *, outside: bool) -> Iterator[tuple[Sign | None, str]]:
     yield from _of_best(table)
     if outside and outside_tolerance(table):
         yield Sign.OUTSIDE, ""
-    if any(each.is_tie_dependent for each in table.measured):
+    if any(value.is_tie_dependent for value in table.measured):
         what = "tie-dependent: the worst and the best AP over all orders of ties lie further apart than"
         yield Sign.TIE, f" {what} {TIE_RANGE:g}"
-    if any(each.is_same for each in table.measured):
+    if any(value.is_same for value in table.measured):
         yield Sign.SAME, " the same for every seed"
-    if any(each.lacks_splits for each in table.measured):
+    if any(value.lacks_splits for value in table.measured):
         yield Sign.ONE_SPLIT, " rows of one split, so that nothing is claimed"
 
 
 def _of_best(table: Table) -> Iterator[tuple[Sign | None, str]]:
     """What the mark of the best values means, where there was a test and where there was none."""
-    compared = [compared for section in table.sections for compared in section.compared]
-    tests = [each.test for each in compared if each.test is not None]
+    groups = [group for section in table.sections for group in section.compared]
+    tests = [group.test for group in groups if group.test is not None]
     if tests:
         splits = least_to_most([test.n_splits for test in tests], "split")
         test = f"the paired bootstrap over {splits} and their queries, Holm within the column, level {LEVEL:g}"
         yield Sign.BEST, f": the highest mean, and all not significantly below it ({test})"
-    if any(each.test is not None and len(each.test.p) < len(each.cells) for each in compared):
+    if any(group.test is not None and len(group.test.p) < len(group.cells) for group in groups):
         yield None, "values without AP of each query on these splits are not compared"
-    if len(tests) < len(compared):
+    if len(tests) < len(groups):
         where = " in the other columns" if tests else ""
         yield Sign.BEST, f"{where}: the highest mean; no test over splits"
 

@@ -41,9 +41,10 @@ class Paper(Strict):
     @model_validator(mode="after")
     def _is_complete(self) -> "Paper":
         venue = VENUE.get(self.type)
-        for field in ("year", venue) if venue else ():
-            if getattr(self, field) is None:
-                raise ValueError(f"type {self.type!r} needs the key {field!r}")
+        if venue is not None:
+            for field in ("year", venue):
+                if getattr(self, field) is None:
+                    raise ValueError(f"type {self.type!r} needs the key {field!r}")
         if any(getattr(self, field) is not None for field in VENUE.values() if field != venue):
             raise ValueError(f"type {self.type!r} has only {venue or 'howpublished'!r} to say where it was published")
         return self
@@ -54,12 +55,12 @@ def papers(broken: Broken = refuse) -> dict[str, Paper]:
 
     ``broken`` is called with the error of a wrong file or entry, which is left out.
     """
-    found: dict[str, Paper] = {}
+    entries: dict[str, Paper] = {}
     for root in reversed(paths.roots()):
         if (path := root / "experiments" / "papers.toml").exists():
             values = dict(each_usable([str(path)], lambda name: read_toml(Path(name)), broken)).get(str(path), {})
-            found.update(each_usable(values, partial(_paper, path, values), broken))
-    return dict(sorted(found.items()))
+            entries.update(each_usable(values, partial(_paper, path, values), broken))
+    return dict(sorted(entries.items()))
 
 
 def _paper(path: Path, values: dict[str, Any], key: str) -> Paper:
@@ -85,7 +86,9 @@ def cited(key: str, entries: Mapping[str, Paper]) -> str:
     if paper is None or not paper.year:
         return key
     surnames = [*map(_surname, paper.author)]
-    names = f"{surnames[0]} et al." if len(surnames) > 2 else " and ".join(surnames)
+    names = " and ".join(surnames)
+    if len(surnames) > 2:
+        names = f"{surnames[0]} et al."
     return f"{names} ({paper.year})"
 
 
@@ -102,10 +105,14 @@ def bibtex(key: str, paper: Paper) -> str:
     """The entry as BibTeX, in UTF-8; the title keeps its capitals in every style."""
     fields = paper.model_dump(exclude_none=True, exclude={"type"})
     fields |= {"author": " and ".join(paper.author), "title": f"{{{paper.title}}}"}
-    fields |= {"pages": paper.pages.replace("-", "--")} if paper.pages else {}
-    fields |= {"archiveprefix": "arXiv"} if paper.eprint else {}
+    if paper.pages:
+        fields["pages"] = paper.pages.replace("-", "--")
+    if paper.eprint:
+        fields["archiveprefix"] = "arXiv"
     lines = []
-    for name, value in fields.items():  # TeX would take some signs as commands
-        text = str(value) if name in ("doi", "eprint", "url") else re.sub(r"([&%$#_])", r"\\\1", str(value))
+    for name, value in fields.items():
+        text = str(value)
+        if name not in ("doi", "eprint", "url"):  # TeX would take some signs as commands
+            text = re.sub(r"([&%$#_])", r"\\\1", text)
         lines.append(f"  {name} = {{{text}}},")
     return "\n".join([f"@{paper.type}{{{key},", *lines, "}"])

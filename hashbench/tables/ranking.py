@@ -40,7 +40,8 @@ def points_of(scores: Floats) -> Floats:
     >>> points_of(np.array([0.5, 0.7, -np.inf, 0.5])).tolist()
     [1.5, 3.0, 0.0, 1.5]
     """
-    row, column = scores[..., :, None], scores[..., None, :]
+    row = scores[..., :, None]
+    column = scores[..., None, :]
     points: Floats = (row > column).sum(axis=-1) + ((row == column).sum(axis=-1) - 1) / 2
     return points
 
@@ -53,7 +54,8 @@ def rank(tasks: Sequence[Scores]) -> Ranking:
     data themselves are ranked. Methods of equal points share the ranks that they take together.
     """
     resampled = _resampled_points(tasks)
-    row, column = resampled[:, :, None], resampled[:, None, :]
+    row = resampled[:, :, None]
+    column = resampled[:, None, :]
     first = 1 + (column > row).sum(axis=-1)
     last = (column >= row).sum(axis=-1)
     beats: Floats = (row > column).mean(axis=0) + (row == column).mean(axis=0) / 2

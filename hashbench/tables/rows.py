@@ -63,19 +63,25 @@ def rows(results: str | Path | None = None) -> "DataFrame":
     """
     import pandas as pd
 
-    if results is not None and not Path(results).is_dir():
+    if results is None:
+        store = Store.default()
+    elif Path(results).is_dir():
+        store = Store(Path(results))
+    else:
         raise HashbenchError(f"{results}: not a folder of results: there is no such folder")
     damaged: list[HashbenchError] = []
-    stored = list((Store.default() if results is None else Store(Path(results))).rows(damaged.append))
+    stored = list(store.rows(damaged.append))
     if damaged:
-        others = f" (and {counted(len(damaged) - 1, 'other fault')}: hashbench list runs)" if damaged[1:] else ""
-        raise CheckFailed(f"{damaged[0]}{others}")
+        fault = str(damaged[0])
+        if others := damaged[1:]:
+            fault += f" (and {counted(len(others), 'other fault')}: hashbench list runs)"
+        raise CheckFailed(fault)
     fixed = pd.DataFrame([_fixed(row) for row in stored], columns=list(FIXED)).astype(FIXED)
     metrics = _metrics(stored)
-    settings = {
-        f"settings.{name}" if name in {*FIXED, *metrics} else name: pd.array([row.settings.get(name) for row in stored])
-        for name in _names(row.settings for row in stored)
-    }
+    settings = {}
+    for name in _names(row.settings for row in stored):
+        column = f"settings.{name}" if name in FIXED | metrics else name
+        settings[column] = pd.array([row.settings.get(name) for row in stored])
     of_settings = pd.DataFrame(settings, index=fixed.index)
     of_metrics = pd.DataFrame(metrics, index=fixed.index, dtype="float64")
     parts = [fixed[list(NAMES)], of_settings, fixed[list(STATE | COUNTS)], of_metrics, fixed[list(PROVENANCE)]]
@@ -83,15 +89,15 @@ def rows(results: str | Path | None = None) -> "DataFrame":
 
 
 def _fixed(row: Row) -> dict[str, object]:
-    values, seconds, codes = _values(row).values(), row.seconds, row.distinct_codes
+    values = _values(row).values()
     return {
         **row.model_dump(include=set(FIXED)),
         **{key: row.hardware.get(key) for key in HARDWARE},
         "histogram_sha256": row.artefacts.get("histogram"),
         "n_queries": max((value.n_queries for value in values), default=None),
         "n_empty": max((value.n_empty for value in values), default=None),
-        **{f"distinct_{part}": getattr(codes, part, None) for part in ("queries", "database")},
-        **{f"{part}_s": getattr(seconds, part, None) for part in ("train", "encode", "score")},
+        **{f"distinct_{part}": getattr(row.distinct_codes, part, None) for part in ("queries", "database")},
+        **{f"{part}_s": getattr(row.seconds, part, None) for part in ("train", "encode", "score")},
         **row.code.model_dump(include={"version", "commit", "dirty"}),
     }
 
@@ -107,8 +113,11 @@ def _metrics(stored: list[Row]) -> dict[str, list[float | None]]:
 
 
 def _values(row: Row) -> dict[str, MetricValue]:
-    prefixes = {search: "" if search == "database" else f"{search}." for search in row.searches}
-    return {prefixes[search] + name: value for search, of in row.searches.items() for name, value in of.items()}
+    values: dict[str, MetricValue] = {}
+    for search, by_metric in row.searches.items():
+        prefix = "" if search == "database" else f"{search}."
+        values |= {prefix + name: value for name, value in by_metric.items()}
+    return values
 
 
 def _names(of_rows: Iterable[Iterable[str]]) -> list[str]:

@@ -28,18 +28,14 @@ def question_of(
     """What a search of these methods and data sets is asked; HashbenchError where a name or setting is wrong."""
     methods = [canonical(name) for name in names if canonical(name) in METHODS.names]
     datasets = [load_card(name) for name in names if canonical(name) not in METHODS.names]
-    if not methods or not datasets:
-        known = METHODS.names if not methods else cards()
-        raise HashbenchError(f"{'a method' if not methods else 'a data set'} is missing: one of {', '.join(known)}")
+    if not methods:
+        raise HashbenchError(f"a method is missing: one of {', '.join(METHODS.names)}")
+    if not datasets:
+        raise HashbenchError(f"a data set is missing: one of {', '.join(cards())}")
     if recipe is not None:
         recipe = canonical(recipe)
-        if recipe not in recipes():
-            raise unknown("recipe", recipe, recipes())
-        when = recipes()[recipe].when
-        protocol = protocol or when.protocol
-        settings = {**({"model": when.model} if when.model else {}), **settings}
-        if when.features is not None:
-            settings.setdefault("features", features_of(when.features, datasets[0].name))
+        settings = _with_network(recipe, settings, datasets[0].name)
+        protocol = protocol or recipes()[recipe].when.protocol
     _require_settings(methods, settings)
     for card in datasets:
         protocol = card.protocol_name(protocol)
@@ -60,7 +56,9 @@ def question_of(
     )
     spaces: dict[str, Space] = {}
     features: set[str] = set()
-    fixed = {*settings, *([FORM] if "model" in settings else [])}
+    fixed = {*settings}
+    if "model" in settings:
+        fixed.add(FORM)
     for method in methods:
         run = question.run(method, {}, datasets[0].name, 0)
         features.add(run.settings.features)
@@ -72,6 +70,19 @@ def question_of(
     return question.model_copy(update={"spaces": spaces, "settings": settings})
 
 
+def _with_network(recipe: str, settings: dict[str, Setting], dataset: str) -> dict[str, Setting]:
+    """The settings with the network and the features of the recipe, where they name none."""
+    if recipe not in recipes():
+        raise unknown("recipe", recipe, recipes())
+    when = recipes()[recipe].when
+    settings = dict(settings)
+    if when.model:
+        settings = {"model": when.model, **settings}
+    if when.features is not None:
+        settings.setdefault("features", features_of(when.features, dataset))
+    return settings
+
+
 def _numbers(datasets: Sequence[Card], settings: dict[str, Setting]) -> dict[str, int]:
     """The numbers of an item of each data set whose items are vectors themselves."""
     vectors = [card for card in datasets if card.kind == "features" and "features" not in settings]
@@ -80,7 +91,9 @@ def _numbers(datasets: Sequence[Card], settings: dict[str, Setting]) -> dict[str
 
 def _usual_bits(datasets: Sequence[Card], settings: dict[str, Setting]) -> int:
     """The code length where none is given: no more bits than one data set has numbers."""
-    return BITS if len(datasets) > 1 else min([BITS, *_numbers(datasets, settings).values()])
+    if len(datasets) > 1:
+        return BITS
+    return min([BITS, *_numbers(datasets, settings).values()])
 
 
 def _fewer_bits(datasets: Sequence[Card], settings: dict[str, Setting]) -> dict[str, int]:
@@ -105,8 +118,10 @@ def _require_settings(methods: Sequence[str], settings: dict[str, Setting]) -> N
 def name_of(question: Question) -> str:
     """The name of a search that is given none: of its recipe, or of its data, protocol and bits; and of its metric."""
     data = f"{'_'.join(question.left_out)}_{question.protocol}_{question.settings['bits']}b"
-    by_metric = "" if question.metric == METRIC else "_" + re.sub(r"\W+", "_", question.metric)
-    return f"{question.recipe or data}{by_metric}"
+    name = question.recipe or data
+    if question.metric == METRIC:
+        return name
+    return name + re.sub(r"\W+", "_", f"_{question.metric}")
 
 
 def search_called(name: str, question: Question) -> Search:

@@ -13,7 +13,7 @@ from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Text
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.spec import TableSpec
 
-SIZES = ("bits", "k")  # settings that differ from column to column of a table
+SIZES = {"bits": "{} bits", "k": "k = {}"}  # settings that differ from column to column of a table, in words
 HEADING = ("setting", "ours", "released", "source", "where it comes from, and why it differs")
 
 
@@ -23,9 +23,14 @@ class Entry:
     ``sizes`` are the sizes of the codes that have it; empty: all. ``note`` also says why the two differ.
     """
 
-    def __init__(self, own: Sourced, sizes: tuple[str, ...]) -> None:
-        self.value, self.released, self.note, self.sizes = own.value, own.of_authors, own.note, sizes
-        self.source: str = own.source if own.recipe is None else f"recipe {own.recipe}"
+    def __init__(self, setting: Sourced, sizes: tuple[str, ...]) -> None:
+        self.value = setting.value
+        self.released = setting.of_authors
+        self.note = setting.note
+        self.sizes = sizes
+        self.source: str = setting.source
+        if setting.recipe is not None:
+            self.source = f"recipe {setting.recipe}"
         self.differs = self.value != self.released
 
 
@@ -35,40 +40,44 @@ class Runs:
 
     name: RunName  # of one of them
     card: Card
-    given: dict[str, Setting]  # by the table itself, such as the network
+    stated: dict[str, Setting]  # by the table itself, such as the network
     # size -> setting -> value: the other settings, without those at a default of the program
-    found: dict[str, dict[str, Sourced]] = field(default_factory=dict)
+    by_size: dict[str, dict[str, Sourced]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         """The method, what it is trained on, and what the table gives."""
-        given = ", ".join(f"{key} = {value}" for key, value in self.given.items())
         where = f"{self.card.title.partition(':')[0]}, protocol {self.name.protocol}"
-        return f"{method_file(self.name.method).title} on {where}" + (f" ({given})" if given else "")
+        title = f"{method_file(self.name.method).title} on {where}"
+        if not self.stated:
+            return title
+        return f"{title} ({', '.join(f'{key} = {value}' for key, value in self.stated.items())})"
 
     def recipes(self) -> dict[str, str]:
         """The recipes that give some of the settings, with the reason for each."""
-        named = {each.recipe for settings in self.found.values() for each in settings.values()}
+        named = {setting.recipe for settings in self.by_size.values() for setting in settings.values()}
         return {name: recipes()[name].why for name in sorted(name for name in named if name is not None)}
 
     def entries(self) -> dict[str, list[Entry]]:
         """The values of each setting, one for each group of sizes that share it."""
         sizes: dict[str, dict[Sourced, list[str]]] = {}
-        for size, settings in self.found.items():
-            for name, own in settings.items():
-                sizes.setdefault(name, {}).setdefault(own, []).append(size)
+        for size, settings in self.by_size.items():
+            for name, setting in settings.items():
+                sizes.setdefault(name, {}).setdefault(setting, []).append(size)
         return {
-            name: [Entry(own, () if len(of_name) == 1 else tuple(having)) for own, having in of_name.items()]
+            name: [Entry(setting, () if len(of_name) == 1 else tuple(having)) for setting, having in of_name.items()]
             for name, of_name in sizes.items()
         }
 
     def as_values(self) -> dict[str, Any]:
         """The runs as --json prints them."""
         keys = ("value", "released", "source", "note", "sizes")
-        own = self.entries().items()
-        entries = {name: [{key: getattr(each, key) for key in keys} for each in found] for name, found in own}
+        entries = {
+            name: [{key: getattr(entry, key) for key in keys} for entry in of_name]
+            for name, of_name in self.entries().items()
+        }
         named = {key: getattr(self.name, key) for key in ("method", "dataset", "protocol", "budget")}
-        return {"title": self.title, **named, "given": self.given, "recipes": self.recipes(), "settings": entries}
+        return {"title": self.title, **named, "given": self.stated, "recipes": self.recipes(), "settings": entries}
 
     def sheet(self) -> Sheet:
         """The reasons for the recipes, and a row for each value of a setting."""
@@ -76,7 +85,9 @@ class Runs:
         rows: list[list[Cell]] = []
         for name, entries in self.entries().items():
             for entry in entries:
-                setting = (Code(name), f" ({', '.join(entry.sizes)})") if entry.sizes else (Code(name),)
+                setting: Text = (Code(name),)
+                if entry.sizes:
+                    setting = (Code(name), f" ({', '.join(entry.sizes)})")
                 released = _shown(entry.released) if entry.differs else "same"
                 rows.append([setting, _shown(entry.value), released, entry.source, entry.note])
         return Sheet(self.title, [Grid(rows, HEADING)], reasons)
@@ -84,53 +95,53 @@ class Runs:
 
 def sheet_of_settings(spec: TableSpec) -> Sheet:
     """A part with a table of settings for each method and data set."""
-    runs = settings_of_table(spec)
-    return Sheet(
-        spec.title,
-        texts=[_introduction(spec.name)],
-        parts=[each.sheet() for each in runs],
-        values=lambda: {"table": spec.name, "runs": [each.as_values() for each in runs]},
-    )
-
-
-def _introduction(name: str) -> Text:
-    return (
+    parts = settings_of_table(spec)
+    introduction = (
         "The settings of the runs of the table ",
-        Code(name),
+        Code(spec.name),
         ", beside those that the authors printed or released. ",
-        Code(f"hashbench list settings {name}"),
+        Code(f"hashbench list settings {spec.name}"),
         " prints them. Paper and code are the authors'; ours was chosen here. ",
         "A released value is given where it is not the one used; - means that none is known. ",
         "Settings at a default of the program are left out.",
+    )
+    return Sheet(
+        spec.title,
+        texts=[introduction],
+        parts=[runs.sheet() for runs in parts],
+        values=lambda: {"table": spec.name, "runs": [runs.as_values() for runs in parts]},
     )
 
 
 def settings_of_table(spec: TableSpec) -> list[Runs]:
     """The runs of all cells that can be run, and those they start from, in order of appearance."""
-    found: dict[str, Runs] = {}
+    runs: dict[str, Runs] = {}
     for cell in spec.cells:
         # the settings of codes made elsewhere are not known
         if cell.budget != IMPORTED and spec.is_installed(cell):
             run = run_of(cell)
-            whose: dict[str, Setting] = {} if cell.track == TUNED else {"track": cell.track}
-            _add(found, run, cell.settings | whose, run.sources(cell.settings, cell.track))
-    return list(found.values())
+            stated = dict(cell.settings)
+            if cell.track != TUNED:
+                stated["track"] = cell.track
+            _add(runs, run, stated, run.sources(cell.settings, cell.track))
+    return list(runs.values())
 
 
-def _add(found: dict[str, Runs], run: Run, given: Mapping[str, Setting], settings: Mapping[str, Sourced]) -> None:
+def _add(runs: dict[str, Runs], run: Run, stated: Mapping[str, Setting], settings: Mapping[str, Sourced]) -> None:
     if run.base is not None and (base := run.method.base) is not None:
         following = base.settings(run.settings) or {}
         named = {key: following[key] for key in following if key in run.base.method.identity}
-        of_base = {key.removeprefix(BASE): each for key, each in settings.items() if key.startswith(BASE)}
-        _add(found, run.base, named, of_base)
-    size = ", ".join(f"{given[key]} bits" if key == "bits" else f"k = {given[key]}" for key in SIZES if key in given)
-    heading = {key: value for key, value in given.items() if key not in SIZES}
+        of_base = {key.removeprefix(BASE): setting for key, setting in settings.items() if key.startswith(BASE)}
+        _add(runs, run.base, named, of_base)
+    size = ", ".join(words.format(stated[key]) for key, words in SIZES.items() if key in stated)
+    heading = {key: value for key, value in stated.items() if key not in SIZES}
     name = run.name
     key = canonical_json([name.method, name.dataset, name.protocol, name.budget, heading])
     # those of the files of method and recipe; those that the table gives are in the heading
-    known, of_files = run.method.settings.model_fields, ("paper", "code", "ours", "recipe")
-    shown = {key: each for key, each in settings.items() if key in known and each.source in of_files}
-    found.setdefault(key, Runs(run.name, run.card, heading)).found.setdefault(size, shown)
+    of_files = ("paper", "code", "ours", "recipe")
+    fields = run.method.settings.model_fields
+    shown = {key: setting for key, setting in settings.items() if key in fields and setting.source in of_files}
+    runs.setdefault(key, Runs(name, run.card, heading)).by_size.setdefault(size, shown)
 
 
 def _shown(value: Setting | None) -> str:
@@ -143,4 +154,6 @@ def _shown(value: Setting | None) -> str:
         return "-"
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)

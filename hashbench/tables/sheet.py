@@ -42,8 +42,10 @@ def sheet_of(
     """
     how = Notation.of(table, interval=interval, distinct=distinct, counts=counts)
     legend = notation.legend(table, how)
-    notes = [*footnotes(table), *table.notes] if for_paper else table.notes
-    if not for_paper:
+    notes = table.notes
+    if for_paper:
+        notes = (*footnotes(table), *notes)
+    else:
         legend = *legend, f" {made_how(table)}".rstrip()
     return Sheet(
         table.title,
@@ -94,18 +96,19 @@ def values_of(table: Table) -> dict[str, Any]:
     named = {key: getattr(table, key) for key in ("title", "paper", "source", "notes")}
     sections = [
         {
-            "section": of.title,
-            "rows": of.rows,
-            "columns": of.columns,
-            "cells": [*map(_values_of_cell, of.cells.values())],
+            "section": section.title,
+            "rows": section.rows,
+            "columns": section.columns,
+            "cells": [*map(_values_of_cell, section.cells.values())],
         }
-        for of in table.sections
+        for section in table.sections
     ]
     return {"table": table.name, **named, "sections": sections}
 
 
 def _values_of_cell(cell: TableCell) -> dict[str, Any]:
-    line, measured = _record(cell), cell.measured
+    line = _record(cell)
+    measured = cell.measured
     return {
         **cell.declared.model_dump(exclude={"section", "printed_as", "no_tolerance", "fitted"}),
         **{name: line.get(name) for name in MEASURED},
@@ -117,7 +120,8 @@ def _values_of_cell(cell: TableCell) -> dict[str, Any]:
 
 
 def _record(cell: TableCell) -> dict[str, Value]:
-    declared, measured = cell.declared, cell.measured
+    declared = cell.declared
+    measured = cell.measured
     line: dict[str, Value] = {name: getattr(declared, name) for name in NAMES}
     line["settings"] = settings_text(declared.settings)
     if declared.published is not None:
@@ -137,5 +141,8 @@ def settings_text(settings: Mapping[str, Setting]) -> str:
     >>> settings_text({"model": "vggf", "bits": 32, "bias": True})
     'bias=true;bits=32;model=vggf'
     """
-    words = {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in settings.items()}
-    return ";".join(f"{key}={value}" for key, value in sorted(words.items()))
+    pairs = []
+    for key, value in sorted(settings.items()):
+        word = str(value).lower() if isinstance(value, bool) else value
+        pairs.append(f"{key}={word}")
+    return ";".join(pairs)

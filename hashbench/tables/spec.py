@@ -38,8 +38,8 @@ class TableSpec(Strict):
     @property
     def methods(self) -> list[str]:
         """The methods that are here, sorted; not those of codes made elsewhere."""
-        found = {cell.method for cell in self.cells if cell.budget != IMPORTED}
-        return sorted(found - {*self.not_installed})
+        methods = {cell.method for cell in self.cells if cell.budget != IMPORTED}
+        return sorted(methods - {*self.not_installed})
 
     def is_installed(self, cell: Cell) -> bool:
         """Whether the method of the cell is here, or needs not be here: its codes are imported."""
@@ -100,8 +100,8 @@ def load(name: str, splits: int = 1) -> TableSpec:
 def files_of(name: str) -> list[Path]:
     """The files that declare the table ``name``: its own, and that of the table which it is at another budget."""
     files = paths.entries("experiments", "tables")
-    of = read_toml(files[name]).get("of")
-    return [files[each] for each in (name, of) if each is not None]
+    other = read_toml(files[name]).get("of")
+    return [files[stem] for stem in (name, other) if stem is not None]
 
 
 def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
@@ -119,8 +119,17 @@ def _at_other_budget(name: str, file: OtherBudget, path: Path) -> TableSpec:
 
 def from_file(name: str, file: TableFile, path: Path) -> TableSpec:
     """The table that a file declares; its names are not checked."""
-    same = file.model_dump(include={"title", "paper", "notes", "distinct", "picture", "repeats"})
-    return TableSpec(name=name, source=file.source or name, **same, cells=list(file.cells(path)))
+    return TableSpec(
+        name=name,
+        title=file.title,
+        paper=file.paper,
+        source=file.source or name,
+        notes=file.notes,
+        cells=list(file.cells(path)),
+        distinct=file.distinct,
+        picture=file.picture,
+        repeats=file.repeats,
+    )
 
 
 def _without_packages(spec: TableSpec) -> TableSpec:
@@ -128,8 +137,8 @@ def _without_packages(spec: TableSpec) -> TableSpec:
     if not (others := {*spec.methods} - {*METHODS.names}):
         return spec
     stored = {line.name for line in Store.default().lines(lambda _: None)}
-    found = sorted(method for method in others if any(f"-{method}-" in run for run in stored))
-    return spec.model_copy(update={"not_installed": found})
+    not_installed = sorted(method for method in others if any(f"-{method}-" in run for run in stored))
+    return spec.model_copy(update={"not_installed": not_installed})
 
 
 def shown_protocols(card: Card, protocol: str) -> list[str]:
@@ -157,21 +166,24 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     yield "track", cell.track
     for key in ("model", "features"):
         if key in cell.settings:
-            given = str(cell.settings[key])
-            name = given if key == "model" else split_checksum(model_and_weights(given)[0])[0]
+            name = str(cell.settings[key])
+            if key == "features":
+                name = split_checksum(model_and_weights(name)[0])[0]
             if name not in FEATURES.names:
                 yield "model", name
 
 
 def why_not_here(cell: Cell, spec: TableSpec) -> str | None:
     """Why the cell cannot be run: the method that it needs; None where it can."""
-    return None if spec.is_installed(cell) else f"needs method {cell.method}, which is not installed here"
+    if spec.is_installed(cell):
+        return None
+    return f"needs method {cell.method}, which is not installed here"
 
 
 def check_names(table: TableSpec) -> None:
     """Raises HashbenchError unless each name of a cell exists, or is that of a method of which only rows are here."""
-    datasets, one_of_each = cards(), {cell.dataset: cell for cell in table.cells}
-    here = {name: cell.card for name, cell in one_of_each.items() if name in datasets}
+    datasets = cards()
+    here = {cell.dataset: cell.card for cell in table.cells if cell.dataset in datasets}
     known = {
         "dataset": datasets,
         "protocol": [f"{name}/{protocol}" for name, card in here.items() for protocol in card.protocols],

@@ -43,8 +43,10 @@ class CellStatus:
         """Whether all its runs are done; a cell with a failed run has failed, whatever else is done."""
         if self.unavailable is not None:
             return "not available yet"
-        if self.failed or not self.missing:
-            return "failed" if self.failed else "done"
+        if self.failed:
+            return "failed"
+        if not self.missing:
+            return "done"
         return "partly" if self.done else "missing"
 
     def as_json(self) -> dict[str, Any]:
@@ -77,14 +79,18 @@ class TableStatus:
     def as_json(self, seeds: int) -> dict[str, Any]:
         """The table as a whole as --json prints it."""
         left = {"hours_left": round(self.hours_left, 3), "runs_of_unknown_duration": self.n_unknown}
-        of_each, splits = (1, seeds) if self.spec.repeats == "splits" else (seeds, self.spec.n_splits)
-        return {"table": self.spec.name, "seeds": of_each, "splits": splits, **self.counts(), **left}
+        splits = self.spec.n_splits
+        if self.spec.repeats == "splits":
+            splits = seeds
+            seeds = 1
+        return {"table": self.spec.name, "seeds": seeds, "splits": splits, **self.counts(), **left}
 
     def hours(self) -> str:
         """The hours left: ``unknown`` where no past run tells, ``> 1.5`` where none tells of some."""
+        hours = f"{self.hours_left:.1f}"
         if self.n_unknown:
-            return f"> {self.hours_left:.1f}" if self.hours_left >= 0.05 else UNKNOWN
-        return "< 0.1" if 0 < self.hours_left < 0.05 else f"{self.hours_left:.1f}"
+            return f"> {hours}" if self.hours_left >= 0.05 else UNKNOWN
+        return "< 0.1" if 0 < self.hours_left < 0.05 else hours
 
 
 def table_status(
@@ -92,27 +98,30 @@ def table_status(
 ) -> TableStatus:
     """What the ``stored`` rows, by run, hold of the runs that a table needs, and how long the others will take."""
     todo: list[Run] = []
-    cells = {each.cell.run_key: _cell_status(each, stored, todo) for each in cell_runs(spec, seeds)}
+    cells = {needed.cell.run_key: _cell_status(needed, stored, todo) for needed in cell_runs(spec, seeds)}
     seconds = [past.of_run(run) for run in todo]
     return TableStatus(spec, cells, sum(filter(None, seconds)) / 3600, seconds.count(None))
 
 
 def _cell_status(needed: CellRuns, stored: Mapping[str, Row] | Mapping[str, Brief], todo: list[Run]) -> CellStatus:
     """The status of a cell; its runs that are not done are added to ``todo``."""
-    found = CellStatus(needed.cell, needed.unavailable)
+    status = CellStatus(needed.cell, needed.unavailable)
     for run in needed.runs:
-        name, row = run.name, stored.get(str(run.name))
-        found.runs.append(str(name))
-        seed = name.seed if name.split_seed is None else f"{name.seed} of split {name.split_seed}"
+        name = run.name
+        row = stored.get(str(name))
+        status.runs.append(str(name))
+        seed: int | str = name.seed
+        if name.split_seed is not None:
+            seed = f"{seed} of split {name.split_seed}"
         if row is not None and row.status == "ok" and run.is_filled_by(row):
-            found.done.append(seed)
+            status.done.append(seed)
             continue
         todo += [run] * (name.budget != IMPORTED)  # nobody knows how long codes from elsewhere take
         if row is None or row.status == "ok":
-            found.missing.append(seed)
+            status.missing.append(seed)
         else:
-            found.failed[seed] = row.reason or "no reason given"
-    return found
+            status.failed[seed] = row.reason or "no reason given"
+    return status
 
 
 def sheet_of(status: TableStatus, seeds: int, interrupted: Sequence[Interrupted]) -> Sheet:
@@ -121,8 +130,9 @@ def sheet_of(status: TableStatus, seeds: int, interrupted: Sequence[Interrupted]
     runs = f"{totals['done']} runs done, {totals['failed']} failed, {totals['missing']} missing"
     cells = f"{status.cell_states()['done']} of {len(status.spec.cells)} cells measured"
     hours = status.hours()
-    how = " (hashbench speed measures a run)" if hours == UNKNOWN else ""
-    total = f"{runs}; {cells}, {totals['unavailable']} not available yet; hours left: {hours}{how}"
+    if hours == UNKNOWN:
+        hours += " (hashbench speed measures a run)"
+    total = f"{runs}; {cells}, {totals['unavailable']} not available yet; hours left: {hours}"
     sections: dict[str, dict[str, dict[str, CellStatus]]] = {}
     for cell in status.spec.cells:
         row = sections.setdefault(cell.section, {}).setdefault(cell.row, {})

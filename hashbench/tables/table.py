@@ -40,7 +40,9 @@ class Measured:
     @property
     def is_same(self) -> bool:
         """Whether every seed gave the same codes, so that a deviation of 0 says nothing about training."""
-        first = self.rows[0].artefacts if self.std == 0 and self.rows else {}
+        if self.std != 0 or not self.rows:
+            return False
+        first = self.rows[0].artefacts
         return bool(first) and all(row.artefacts == first for row in self.rows)
 
     @property
@@ -71,8 +73,10 @@ class Measured:
     @property
     def is_tie_dependent(self) -> bool | None:
         """Whether the best and the worst AP lie further apart than ``TIE_RANGE``; None where that is not known."""
+        if self.tie_range is None:
+            return None
         # 0.6 - 0.5 is slightly less than 0.1 in binary, and 0.7 - 0.6 slightly more
-        return None if self.tie_range is None else self.tie_range > TIE_RANGE + 1e-12
+        return self.tie_range > TIE_RANGE + 1e-12
 
 
 @dataclass(frozen=True)
@@ -146,12 +150,16 @@ class Section:
         """
         groups: dict[tuple[Any, ...], dict[Position, TableCell]] = defaultdict(dict)
         budgets = {cell.declared.budget for cell in self.cells.values()} - {IMPORTED}
-        elsewhere = {IMPORTED: budgets.pop()} if len(budgets) == 1 else {}  # codes made elsewhere are compared with all
+        elsewhere = {}
+        if len(budgets) == 1:  # codes made elsewhere are compared with all
+            elsewhere[IMPORTED] = budgets.pop()
         for position, cell in self.cells.items():
             declared = cell.declared
             if cell.measured is not None and not declared.named_metric.entry.is_bound:
                 # whether distances are weighted is the method's affair; activations of the query are another input
-                search = "database" if declared.evaluation == "weighted" else declared.evaluation
+                search = declared.evaluation
+                if search == "weighted":
+                    search = "database"
                 size = (declared.settings.get(key) for key in CODE_SIZE)
                 budget = elsewhere.get(declared.budget, declared.budget)
                 groups[declared.dataset, declared.protocol, declared.metric, search, budget, *size][position] = cell
@@ -206,21 +214,22 @@ class Table:
         They are of AP, or of a recall; the column is that of ``bits``; the title of the section, with "/" and the title
         of the column, begins with ``section``. Raises HashbenchError unless there is one such column.
         """
-        found = []
+        matches = []
         for block in self.sections:
             for column in block.columns:
                 cells = [block.kept_of(label, column, bits) for label in labels]
                 if None not in cells and f"{block.title}/{column}".startswith(section):
-                    found.append(Lines(block.title, column, [cell for cell in cells if cell is not None]))
-        at = "" if bits is None else f" at {bits} bits"
-        where = f"AP or recall of {', '.join(labels)} in one section{at}"
-        if not found:
+                    matches.append(Lines(block.title, column, [cell for cell in cells if cell is not None]))
+        where = f"AP or recall of {', '.join(labels)} in one section"
+        if bits is not None:
+            where += f" at {bits} bits"
+        if not matches:
             known = ", ".join(dict.fromkeys(row for block in self.sections for row in block.rows))
             raise HashbenchError(f"table {self.name} has no {where}: its rows are {known}")
-        if len(found) > 1:
-            places = ", ".join(f"'{self.name}/{lines.section}/{lines.column}'" for lines in found)
+        if len(matches) > 1:
+            places = ", ".join(f"'{self.name}/{lines.section}/{lines.column}'" for lines in matches)
             raise HashbenchError(f"table {self.name} has several {where}: name one, --table {places}, or --bits")
-        return found[0]
+        return matches[0]
 
     @property
     def n_cells(self) -> int:

@@ -17,8 +17,11 @@ from hashbench.runs.run import Run
 from hashbench.tables.footnotes import search_in
 
 Kind = Literal["supervised", "unsupervised", "shallow", "deep"]  # of a method
-INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is given
-TUNED, PUBLISHED, BY_HAND, ELSEWHERE = "tuned", "our defaults", "by hand", "made elsewhere"
+INPUT = ("bits", "features", "normalise", "model", "width", "weights", "head")  # what a method is stated
+TUNED = "tuned"
+PUBLISHED = "our defaults"
+BY_HAND = "by hand"
+ELSEWHERE = "made elsewhere"
 
 
 Names = tuple[str, str, str]  # of a data set, a protocol and a method
@@ -37,9 +40,11 @@ class Task(NamedTuple):
     def of(row: Row) -> "Task":
         """The task of a row of binary codes, on whatever split; of other codes with 0 bits."""
         bits, model, features = map(row.config.get("settings", {}).get, ("bits", "model", "features"))
-        given = str(features or PIXELS) if model in (None, *settings_files.FORMS) else str(model)
-        given = ELSEWHERE if row.is_imported and given == PIXELS else given  # of images, but nobody knows the network
-        return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, given)
+        if model in (None, *settings_files.FORMS):
+            model = features or PIXELS
+        if row.is_imported and model == PIXELS:
+            model = ELSEWHERE  # of images, but nobody knows the network
+        return Task(row.dataset, row.protocol, bits if isinstance(bits, int) else 0, str(model))
 
 
 class Name(NamedTuple):
@@ -52,10 +57,13 @@ class Name(NamedTuple):
 
 def task_of(row: Row) -> Task | None:
     """The task of a row; None without an AP of binary codes, on another split, or where settings were chosen."""
-    value, task = row.metrics.get("ap"), Task.of(row)
+    value = row.metrics.get("ap")
+    task = Task.of(row)
     if row.status != "ok" or row.split_seed is not None or value is None or value.mean is None or not task.bits:
         return None
-    return None if isinstance(protocol_of(row), TO_CHOOSE) or row.protocol.endswith(HELD_OUT) else task
+    if isinstance(protocol_of(row), TO_CHOOSE) or row.protocol.endswith(HELD_OUT):
+        return None
+    return task
 
 
 def protocol_of(row: Row) -> Protocol | None:
@@ -82,37 +90,44 @@ def name_of(row: Row) -> Name | None:
 def _name_of_cell(names: Names, cell_hash: str, settings: str) -> Name | None:
     config, identity = json.loads(settings)
     with suppress(HashbenchError):
-        found = (_of_track(names, cell_hash, config, identity, track) for track in (settings_files.PUBLISHED, TUNED))
-        return next(filter(None, found), None)
+        lines = (_of_track(names, cell_hash, config, identity, track) for track in (settings_files.PUBLISHED, TUNED))
+        return next(filter(None, lines), None)
     return None
 
 
 def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, track: str) -> Name | None:
-    given = {key: settings[key] for key in INPUT if key in settings}
-    run = _resolved(names, tuple(given.items()), track)
-    own, usual = {key: identity[key] for key in run.method.identity if key in identity}, run.settings.model_dump()
-    form = {key: value for key, value in own.items() if usual[key] != value}
+    stated = {key: settings[key] for key in INPUT if key in settings}
+    run = _resolved(names, tuple(stated.items()), track)
+    usual = run.settings.model_dump()
+    form = {key: identity[key] for key in run.method.identity if key in identity and identity[key] != usual[key]}
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
         return None  # a rate or a scale that somebody chose
     if form:
-        sources = run.sources(given)
+        sources = run.sources(stated)
         if any(sources[key].recipe is not None for key in form):
             return None
-        given |= form
-        run = _resolved(names, tuple(given.items()), track)
+        stated |= form
+        run = _resolved(names, tuple(stated.items()), track)
     if run.name.cell_hash != cell_hash:
         return None
-    form |= {"model": settings["model"]} if settings.get("model") in settings_files.FORMS else {}
-    is_tuned = any(search_in(each.note) for each in run.sources(given).values())
-    whose = PUBLISHED if track != TUNED else TUNED if is_tuned else BY_HAND
+    if settings.get("model") in settings_files.FORMS:
+        form["model"] = settings["model"]
+    if track != TUNED:
+        whose = PUBLISHED
+    elif any(search_in(setting.note) for setting in run.sources(stated).values()):
+        whose = TUNED
+    else:
+        whose = BY_HAND
     return Name(names[2], tuple(sorted(form.items())), whose)
 
 
 @read_once  # the cells of a search differ in one value, and what is given is the same
-def _resolved(names: Names, given: tuple[tuple[str, Setting], ...], track: str) -> Run:
-    return Run.resolve(*names, dict(given), track=track)
+def _resolved(names: Names, stated: tuple[tuple[str, Setting], ...], track: str) -> Run:
+    return Run.resolve(*names, dict(stated), track=track)
 
 
 def title_of(method: str) -> str:
     """The title of a method; its name where it is not installed here."""
-    return settings_files.method_file(method).title if method in METHODS else method
+    if method not in METHODS:
+        return method
+    return settings_files.method_file(method).title

@@ -13,7 +13,7 @@ from typing import Literal
 from hashbench.codes import MAX_BITS
 from hashbench.contract import PIXELS, BitSettings
 from hashbench.datasets.card import Card
-from hashbench.datasets.protocol import Neighbours, Protocol
+from hashbench.datasets.protocol import Neighbours
 from hashbench.features import width_of
 from hashbench.foundation.config import Setting, toml_value
 from hashbench.foundation.errors import HashbenchError, counted, retold
@@ -89,7 +89,9 @@ class Comparison:
     def main_factor(self) -> int:
         """The factor by which codes are chosen: 4, or the largest whose candidates are not the whole base."""
         choosing = [factor for factor in self.factors if factor * self.rule.k < self.n_base]
-        return MAIN_FACTOR if MAIN_FACTOR in choosing else max(choosing, default=1)
+        if MAIN_FACTOR in choosing:
+            return MAIN_FACTOR
+        return max(choosing, default=1)
 
     @property
     def nearest(self) -> str:
@@ -129,14 +131,16 @@ class Line:
     @property
     def bytes_per_vector(self) -> int:
         """Everything that is stored of a vector."""
-        found = self.code.run.settings.bytes_per_item
-        assert found is not None, "codes of bits and quantisers say their bytes"
-        return found
+        n_bytes = self.code.run.settings.bytes_per_item
+        assert n_bytes is not None, "codes of bits and quantisers say their bytes"
+        return n_bytes
 
     @property
     def label(self) -> str:
         """The code, and its query if that is no code."""
-        return self.code.label + (", float query" if self.code.is_binary and self.query == "float" else "")
+        if self.code.is_binary and self.query == "float":
+            return f"{self.code.label}, float query"
+        return self.code.label
 
 
 def neighbours_rule(card: Card, protocol: str) -> Neighbours:
@@ -154,15 +158,17 @@ def codes_of(
 
     Raises HashbenchError for a named method that makes none of the lengths, and for a length that no method makes.
     """
-    rule, own = card.protocol(protocol), neighbours_rule(card, protocol)
-    width = width_of(card, own.features or PIXELS)
-    codes, left_out = list[Code](), list[str]()
+    features = neighbours_rule(card, protocol).features
+    width = width_of(card, features or PIXELS)
+    codes: list[Code] = []
+    left_out = []
     faults: dict[int, str] = {}
     for method in methods or METHODS_OF_VECTORS:
-        n_before, first_fault = len(codes), ""
+        n_before = len(codes)
+        first_fault = ""
         for bits in lengths or _lengths(method, width):
             try:
-                codes += _codes(card, protocol, rule, method, bits, own.features, width)
+                codes += _codes(card, protocol, method, bits, features, width)
             except HashbenchError as error:
                 faults.setdefault(bits, str(error))
                 first_fault = first_fault or str(error)
@@ -170,8 +176,8 @@ def codes_of(
             if methods is not None:
                 raise HashbenchError(first_fault)
             left_out.append(f"left out: {first_fault}")
-    made = {code.bits for code in codes}
-    if impossible := [bits for bits in lengths or () if bits not in made]:
+    possible = {code.bits for code in codes}
+    if impossible := [bits for bits in lengths or () if bits not in possible]:
         raise HashbenchError(f"--bits {impossible[0]}: no method makes such codes: {faults[impossible[0]]}")
     if not codes:
         raise HashbenchError(f"{card.name}: no method makes codes of its vectors: {left_out[0]}")
@@ -186,20 +192,19 @@ def _lengths(method: str, width: int) -> list[int]:
     return [bits for bits in lengths if bits <= min(width, SHORT.get(method, MAX_BITS))]
 
 
-def _codes(
-    card: Card, protocol: str, rule: Protocol, method: str, bits: int, features: str | None, width: int
-) -> Iterator[Code]:
+def _codes(card: Card, protocol: str, method: str, bits: int, features: str | None, width: int) -> Iterator[Code]:
     """The codes of one method and length; HashbenchError where it cannot make them."""
     fields = METHODS.get(method).settings.model_fields
-    given: dict[str, Setting] = {"bits": bits}
-    given |= {key: "linear" for key in ("model", FORM) if key in fields}
+    shared: dict[str, Setting] = {"bits": bits}
+    shared |= {key: "linear" for key in ("model", FORM) if key in fields}
     if not METHODS.get(method).needs_torch:  # the vectors as they are: by these distances neighbours are near
-        given["normalise"] = "none"
-    given |= {} if features is None else {"features": features}
+        shared["normalise"] = "none"
+    if features is not None:
+        shared["features"] = features
     for title, variant in VARIANTS.get(method, {method_file(method).title: {}}).items():
         if variant and bits < width:
             continue  # a variant is compared where a vector has a bit a number
-        settings = {**given, **variant}
+        settings = {**shared, **variant}
         run = Run.resolve(card.name, protocol, method, settings)
         if run.settings.bytes_per_item is None:
             raise HashbenchError(f"{method} makes no codes of bits")
@@ -207,7 +212,7 @@ def _codes(
         require_pytorch(run)
         if run.method.require is not None:
             with retold(lambda fault: f"{method}: {fault}", HashbenchError):
-                run.method.require(run.settings, width, rule.n_train or card.n_items)
+                run.method.require(run.settings, width, card.protocol(protocol).n_train or card.n_items)
         yield Code(title, settings, run)
 
 
@@ -218,7 +223,9 @@ def declared(comparison: Comparison, notes: Iterable[str]) -> str:
     lines += [f"  {toml_value(note)}," for note in notes]
     lines += ["]", "", "[defaults]", *(f"{key} = {toml_value(value)}" for key, value in defaults.items())]
     for code in comparison.codes:
-        searches = ("database", "asymmetric") if code.is_binary else ("asymmetric",)
+        searches = ["asymmetric"]
+        if code.is_binary:
+            searches = ["database", "asymmetric"]
         columns = [_column(comparison, search, factor) for search in searches for factor in (1, *comparison.factors)]
         row = {"label": code.label, "method": code.run.name.method, "settings": code.settings}
         lines += ["", "[[groups]]", "columns = [", *(f"  {toml_value(column)}," for column in columns), "]"]
@@ -228,8 +235,8 @@ def declared(comparison: Comparison, notes: Iterable[str]) -> str:
 
 def _column(comparison: Comparison, search: str, factor: int) -> dict[str, str]:
     candidates = "alone" if factor == 1 else f"{factor}x"
-    label = f"bits, {candidates}" if search == "database" else f"float, {candidates}"
-    return {"label": label, "metric": comparison.metric(factor), "evaluation": search}
+    query = "bits" if search == "database" else "float"
+    return {"label": f"{query}, {candidates}", "metric": comparison.metric(factor), "evaluation": search}
 
 
 def measured(comparison: Comparison, store: Store) -> list[Line]:
@@ -243,8 +250,8 @@ def measured(comparison: Comparison, store: Store) -> list[Line]:
         cost = search_cost(code.run, row, store, comparison.main_factor * comparison.rule.k)
         if code.is_binary:
             lines += _by_hamming(comparison, code, row, cost, store)
-        found = row.searches.get("asymmetric", {})
-        values = {factor: found[comparison.metric(factor)].mean for factor in (1, *comparison.factors)}
+        by_metric = row.searches.get("asymmetric", {})
+        values = {factor: by_metric[comparison.metric(factor)].mean for factor in (1, *comparison.factors)}
         recalls = {factor: mean or 0.0 for factor, mean in values.items()}
         ends = range_of(row, HEADINGS["asymmetric"] + comparison.metric(1), store) or (None, None)
         lines.append(Line(code, "float", row, recalls, cost, *ends))
@@ -257,16 +264,17 @@ def _by_hamming(comparison: Comparison, code: Code, row: Row, cost: SearchCost, 
     if histogram is None:
         return
     names = {factor: comparison.metric(factor) for factor in (1, *comparison.factors)}
-    found = evaluate_with_extremes(histogram, Metrics.parse([*names.values()]))
-    recalls = {factor: summarise(found[name].values).mean or 0.0 for factor, name in names.items()}
-    alone = found[names[1]]
+    values = evaluate_with_extremes(histogram, Metrics.parse([*names.values()]))
+    recalls = {factor: summarise(values[name].values).mean or 0.0 for factor, name in names.items()}
+    alone = values[names[1]]
     assert alone.worst is not None and alone.best is not None
     yield Line(code, "bits", row, recalls, cost, summarise(alone.worst).mean, summarise(alone.best).mean)
 
 
 def on_front(lines: Sequence[Line], factor: int) -> list[Line]:
     """The lines than which no other has at most the bytes and at least the recall, and one of them better."""
-    front, most = list[Line](), -1.0
+    front: list[Line] = []
+    most = -1.0
     for line in sorted(lines, key=lambda line: (line.bytes_per_vector, -line.recalls[factor])):
         if line.recalls[factor] > most:
             most = line.recalls[factor]
@@ -279,21 +287,21 @@ def answer(comparison: Comparison, lines: Sequence[Line], target: float, program
 
     ``items`` is the file that is encoded.
     """
-    factor, k = comparison.main_factor, comparison.rule.k
-    of = f"of {comparison.nearest}"
-    of += " without rescoring" if factor == 1 else f" after {factor} x {k} candidates are rescored"
+    factor = comparison.main_factor
+    goal = f"finds {target:g} of {comparison.nearest}"
+    if factor == 1:
+        goal += " without rescoring"
+    else:
+        goal += f" after {factor} x {comparison.rule.k} candidates are rescored"
     reaching = [line for line in on_front(lines, factor) if line.recalls[factor] >= target]
     if not reaching:
         best = max(lines, key=lambda line: (line.recalls[factor], -line.bytes_per_vector))
-        found = f"{best.label} ({counted(best.bytes_per_vector, 'byte')}), finds {best.recalls[factor]:.3f}"
-        return (
-            f"None of these codes finds {target:g} {of}: the best, {found}: more candidates, or more bits, find more."
-        )
+        result = f"{best.label} ({counted(best.bytes_per_vector, 'byte')}), finds {best.recalls[factor]:.3f}"
+        return f"None of these codes {goal}: the best, {result}: more candidates, or more bits, find more."
     line = reaching[0]
     command = shlex.join([*program, "encode", line.row.run, items, "--out", "codes.npz"])
     size = f"{counted(line.bytes_per_vector, 'byte')} a vector"
-    found = f"{line.label}: {size}, {line.recalls[factor]:.3f}"
-    return f"The smallest of these codes that finds {target:g} {of} is {found}: {command}"
+    return f"The smallest of these codes that {goal} is {line.label}: {size}, {line.recalls[factor]:.3f}: {command}"
 
 
 def sheet_of(comparison: Comparison, lines: Sequence[Line], notes: Sequence[str]) -> Sheet:

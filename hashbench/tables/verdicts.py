@@ -22,8 +22,11 @@ from hashbench.tables.spec import load, why_not_here
 from hashbench.tables.table import Table, TableCell
 from hashbench.tables.tracks import title_of
 
-REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED = "reproduced", "with other settings", "not reproduced"
-NOT_COMPARED, NOT_MEASURED = "not compared", "not measured"
+REPRODUCED = "reproduced"
+OTHER_SETTINGS = "with other settings"
+NOT_REPRODUCED = "not reproduced"
+NOT_COMPARED = "not compared"
+NOT_MEASURED = "not measured"
 FITTED = "fitted"
 VERDICTS = (REPRODUCED, OTHER_SETTINGS, NOT_REPRODUCED, NOT_MEASURED, NOT_COMPARED)  # that which says most first
 COLUMNS = (REPRODUCED, FITTED, *VERDICTS[1:])
@@ -49,7 +52,8 @@ class Verdict:
 
     def line(self) -> dict[str, Any]:
         """The columns of the CSV and the keys of the JSON."""
-        declared, measured = self.cell.declared, self.cell.measured
+        declared = self.cell.declared
+        measured = self.cell.measured
         line = {"table": self.table, **{key: getattr(declared, key) for key in OF_CELL}}
         line |= {"settings": settings_text(declared.settings), "measured": measured.mean if measured else None}
         return {**line, "verdict": self.verdict, "why": self.why, "fitted": declared.fitted}
@@ -65,7 +69,7 @@ def verdicts(tables: Iterable[Table]) -> list[Verdict]:
     measured: dict[tuple[Any, ...], list[TableCell]] = defaultdict(list)
     for cell in (cell for table in tables for cell in table.cells() if cell.measured is not None):
         measured[_same_input(cell.declared)].append(cell)
-    found: dict[tuple[Any, ...], Verdict] = {}
+    chosen: dict[tuple[Any, ...], Verdict] = {}
     printed: set[tuple[Any, ...]] = set()  # in the papers' tables
     # these first: only they say what would be right
     for table in sorted(tables, key=lambda table: table.paper == OWN):
@@ -75,12 +79,12 @@ def verdicts(tables: Iterable[Table]) -> list[Verdict]:
             key = (declared.citation, *_same_run(declared), declared.published)
             if table.paper != OWN:
                 printed.add(_as_printed(declared))
-            elif key not in found and _as_printed(declared) in printed:
+            elif key not in chosen and _as_printed(declared) in printed:
                 continue  # it stands beside other data than the paper's
             verdict = _verdict(table, cell, measured[_same_input(declared)])
-            if key not in found or VERDICTS.index(verdict.verdict) < VERDICTS.index(found[key].verdict):
-                found[key] = verdict
-    return list(found.values())
+            if key not in chosen or VERDICTS.index(verdict.verdict) < VERDICTS.index(chosen[key].verdict):
+                chosen[key] = verdict
+    return list(chosen.values())
 
 
 def _as_printed(cell: Cell) -> tuple[Any, ...]:
@@ -103,8 +107,10 @@ def _same_input(cell: Cell) -> tuple[Any, ...]:
 def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdict:
     declared = cell.declared
     if declared.tolerance is None:
-        other_input = OF_OTHER_INPUT if table.paper == OWN else "it has no tolerance"
-        return Verdict(table.name, cell, NOT_COMPARED, declared.no_tolerance or other_input)
+        why = "it has no tolerance"
+        if table.paper == OWN:
+            why = OF_OTHER_INPUT
+        return Verdict(table.name, cell, NOT_COMPARED, declared.no_tolerance or why)
     if cell.within_tolerance:
         return Verdict(table.name, cell, REPRODUCED, f"differs by {cell.difference:+.3f}")
     # settings with a value of their own in the paper are another method to it, as the loss of StructHash
@@ -112,41 +118,46 @@ def _verdict(table: Table, cell: TableCell, alike: Sequence[TableCell]) -> Verdi
     of_other_methods = [other.declared.settings for other in alike if other.declared.published not in own_values]
     others = [other for other in alike if TableCell(declared, other.measured).within_tolerance]
     if others := [other for other in others if other.declared.settings not in of_other_methods]:
-        own, other = declared.settings.items(), others[0].declared
-        changed = {key: value for key, value in other.settings.items() if (key, value) not in own}
-        how = settings_text(changed) or (f"budget {other.budget}" if other.budget != declared.budget else other.row)
-        return Verdict(table.name, cell, OTHER_SETTINGS, how)
+        other = others[0].declared
+        stated = declared.settings.items()
+        how = settings_text({key: value for key, value in other.settings.items() if (key, value) not in stated})
+        if not how and other.budget != declared.budget:
+            how = f"budget {other.budget}"
+        return Verdict(table.name, cell, OTHER_SETTINGS, how or other.row)
     if cell.measured is not None:
         return Verdict(table.name, cell, NOT_REPRODUCED, f"differs by {cell.difference:+.3f}")
-    given = declared.settings.get("model") or declared.settings.get("features") or "its items"
-    no_run = f"no run at the budget {declared.budget} on {declared.dataset} {declared.protocol} of {given}"
+    source = declared.settings.get("model") or declared.settings.get("features") or "its items"
+    no_run = f"no run at the budget {declared.budget} on {declared.dataset} {declared.protocol} of {source}"
     return Verdict(table.name, cell, NOT_MEASURED, why_not_here(declared, read_once(load)(table.name)) or no_run)
 
 
-def sheet_of_verdicts(found: Sequence[Verdict]) -> Sheet:
+def sheet_of_verdicts(judged: Sequence[Verdict]) -> Sheet:
     """How many cells of each paper, method and metric have each verdict; the records have a line for each cell."""
-    waiting = Counter(each.why for each in found if each.verdict == NOT_MEASURED)
-    why = "; ".join(f"{counted(n, 'cell')}: {why}" for why, n in waiting.most_common())
-    notes = [EXPLANATION, *([f"Not measured: {why}."] if why else []), *_not_compared(found)]
-    by_paper = [cite(verdict.cell.declared.citation).words for verdict in found]
-    by_method = [title_of(verdict.cell.declared.method) for verdict in found]
-    by_metric = [shown(verdict.cell.declared.metric) for verdict in found]
+    waiting = Counter(verdict.why for verdict in judged if verdict.verdict == NOT_MEASURED)
+    notes = [EXPLANATION]
+    if waiting:
+        reasons = (f"{counted(n, 'cell')}: {why}" for why, n in waiting.most_common())
+        notes.append(f"Not measured: {'; '.join(reasons)}.")
+    notes += _not_compared(judged)
+    by_paper = [cite(verdict.cell.declared.citation).words for verdict in judged]
+    by_method = [title_of(verdict.cell.declared.method) for verdict in judged]
+    by_metric = [shown(verdict.cell.declared.metric) for verdict in judged]
     parts = [
-        Sheet(f"{TITLE}, by paper", [_counts("paper", by_paper, found)], notes),
-        Sheet(f"{TITLE}, by method", [_counts("method", by_method, found)]),
-        Sheet(f"{TITLE}, by metric", [_counts("metric", by_metric, found)]),
+        Sheet(f"{TITLE}, by paper", [_counts("paper", by_paper, judged)], notes),
+        Sheet(f"{TITLE}, by method", [_counts("method", by_method, judged)]),
+        Sheet(f"{TITLE}, by metric", [_counts("metric", by_metric, judged)]),
     ]
     return Sheet(
         parts=parts,
-        values=lambda: {"verdicts": [verdict.line() for verdict in found]},
-        records=lambda: _records(found),
+        values=lambda: {"verdicts": [verdict.line() for verdict in judged]},
+        records=lambda: _records(judged),
     )
 
 
-def _counts(corner: str, labels: Sequence[str], found: Sequence[Verdict]) -> Grid:
+def _counts(corner: str, labels: Sequence[str], judged: Sequence[Verdict]) -> Grid:
     """The number of verdicts of each label, a row each; those that are fitted are counted twice."""
     counts: Counter[tuple[str, str]] = Counter()
-    for label, verdict in zip(labels, found, strict=True):
+    for label, verdict in zip(labels, judged, strict=True):
         counts[label, verdict.verdict] += 1
         if verdict.verdict == REPRODUCED and verdict.cell.declared.fitted is not None:
             counts[label, FITTED] += 1
@@ -155,19 +166,21 @@ def _counts(corner: str, labels: Sequence[str], found: Sequence[Verdict]) -> Gri
     )
 
 
-def _not_compared(found: Sequence[Verdict]) -> list[str]:
+def _not_compared(judged: Sequence[Verdict]) -> list[str]:
     """The reasons why published values are not compared, the most frequent first, with the data sets of each."""
     datasets: dict[str, Counter[str]] = defaultdict(Counter)
-    for verdict in found:
+    for verdict in judged:
         if verdict.verdict == NOT_COMPARED:
             datasets[verdict.why][verdict.cell.declared.dataset] += 1
     reasons = []
     for why, n in sorted(datasets.items(), key=lambda item: -item[1].total()):
         of_each = ", ".join(f"{n_of_dataset} on {dataset}" for dataset, n_of_dataset in sorted(n.items()))
         reasons.append(f"{counted(n.total(), 'value')}: {why} ({of_each})")
-    return [f"Not compared: {'; '.join(reasons)}."] if reasons else []
+    if not reasons:
+        return []
+    return [f"Not compared: {'; '.join(reasons)}."]
 
 
-def _records(found: Sequence[Verdict]) -> Grid:
-    lines = [verdict.line() for verdict in found]
+def _records(judged: Sequence[Verdict]) -> Grid:
+    lines = [verdict.line() for verdict in judged]
     return records(lines[0] if lines else ["table"], (line.values() for line in lines))

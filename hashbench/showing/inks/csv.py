@@ -17,10 +17,12 @@ class Csv(Ink):
         return "\n".join(self._texts(sheet))
 
     def _texts(self, sheet: Sheet) -> Iterator[str]:
-        for grid in sheet.grids if sheet.records is None else [sheet.records()]:
+        if sheet.records is not None:
+            sheet = Sheet(grids=[sheet.records()])
+        for grid in sheet.grids:
             if grid.rows or grid.columns:
                 yield self.grid(grid)
-        for part in sheet.parts if sheet.records is None else ():
+        for part in sheet.parts:
             yield from self._texts(part)
 
     def grid(self, grid: Grid) -> str:
@@ -47,9 +49,10 @@ class Csv(Ink):
         return super().cell(cell)
 
     def _number(self, number: Number) -> str:
-        value = number.text.replace(",", "")
-        spread = "" if number.spread is None else f"±{number.spread_text}"
-        return f"{value}{spread}{number.after}"
+        text = number.text.replace(",", "")
+        if number.spread is not None:
+            text += f"±{number.spread_text}"
+        return f"{text}{number.after}"
 
 
 INK = Csv

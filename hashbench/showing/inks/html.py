@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from html import escape as escape_markup
 
 from hashbench.showing.ink import Ink
-from hashbench.showing.sheet import NUMBERS, Cell, Code, Grid, Link, Number, Pair, Sheet, plain
+from hashbench.showing.sheet import Cell, Code, Grid, Link, Number, Pair, Sheet, plain
 
 
 def escape(text: str) -> str:
@@ -27,7 +27,9 @@ def element_attributes(values: Mapping[str, str]) -> str:
 
 def sorted_by(value: float | None) -> str:
     """The attribute by which the page sorts a cell of a list, with the space before it; empty without a value."""
-    return "" if value is None else f' data-measured="{value:.6f}"'
+    if value is None:
+        return ""
+    return f' data-measured="{value:.6f}"'
 
 
 class Html(Ink):
@@ -81,10 +83,11 @@ class Html(Ink):
             yield f"<caption>{escape(grid.title)}</caption>"
         if grid.columns:
             corner, *headings = map(escape, grid.columns)
-            first = f'<th scope="col">{corner}</th>' if corner else "<td></td>"
-            right = ["" if holds_pairs or not is_number else ' class="number"' for is_number in grid.is_number[1:]]
-            cells = (f'<th scope="col"{of_column}>{text}</th>' for text, of_column in zip(headings, right, strict=True))
-            yield f"<thead><tr>{first}{''.join(cells)}</tr></thead>"
+            head = f'<th scope="col">{corner}</th>' if corner else "<td></td>"
+            for text, is_number in zip(headings, grid.is_number[1:], strict=True):
+                right = ' class="number"' if is_number and not holds_pairs else ""
+                head += f'<th scope="col"{right}>{text}</th>'
+            yield f"<thead><tr>{head}</tr></thead>"
         yield "<tbody>"
         for label, *cells_of_row in grid.rows:
             yield f'<tr><th scope="row">{self.cell(label)}</th>{"".join(map(self._element, cells_of_row))}</tr>'
@@ -93,9 +96,13 @@ class Html(Ink):
     def _element(self, cell: Cell) -> str:
         if isinstance(cell, Pair):
             return f"<td{element_attributes(cell.attributes or {})}>{self._pair(cell)}</td>"
-        kind = ' class="number"' if isinstance(cell, NUMBERS) else ""
-        value = cell.value if isinstance(cell, Number) else cell
-        return f"<td{kind}{sorted_by(value if isinstance(value, int | float) else None)}>{self.cell(cell)}</td>"
+        if isinstance(cell, Number):
+            attributes = f' class="number"{sorted_by(cell.value)}'
+        elif isinstance(cell, int):
+            attributes = f' class="number"{sorted_by(cell)}'
+        else:
+            attributes = ""
+        return f"<td{attributes}>{self.cell(cell)}</td>"
 
 
 INK = Html

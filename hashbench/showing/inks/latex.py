@@ -28,14 +28,19 @@ ESCAPES = str.maketrans(SPECIAL)
 DAGGER = r"$^\dagger$"
 
 # in points; a page of the conferences' styles: 6.75 inches, two columns of text, by 9 inches
-TEXT_WIDTH, TEXT_HEIGHT = 487.0, 650.0
+TEXT_WIDTH = 487.0
+TEXT_HEIGHT = 650.0
 # \footnotesize, 8 point type: the width of a digit, and the height of a line
-SIGN, LINE = 4.25, 9.6
+SIGN = 4.25
+LINE = 9.6
 GAP = 6.0  # between two columns: \tabcolsep on either side
-RULES, SKIP = 21.0, 6.0  # the rules of a tabular with the space around them; below it: \medskip
+RULES = 21.0  # of a tabular, with the space around them
+SKIP = 6.0  # \medskip below it
 NARROWEST = 100.0  # of a column of texts that go on below
 # the caption, 10 point type
-CAPTION_SIGN, CAPTION_LINE, CAPTION_SPACE = 4.8, 12.0, 26.0
+CAPTION_SIGN = 4.8
+CAPTION_LINE = 12.0
+CAPTION_SPACE = 26.0
 CAPTION_MOST = CAPTION_SPACE + 4 * CAPTION_LINE  # what a tabular of many rows leaves for it
 
 
@@ -78,7 +83,9 @@ class Column:
 
     def n_lines(self, place: int) -> int:
         """The number of lines that its cell in a row takes."""
-        return 1 + int(SIGN * len(PLAIN.cell(self.cells[place])) // self.width) if self.is_wrapped else 1
+        if not self.is_wrapped:
+            return 1
+        return 1 + int(SIGN * len(PLAIN.cell(self.cells[place])) // self.width)
 
 
 class Latex(Ink):
@@ -117,15 +124,19 @@ class Latex(Ink):
         return rf"\cite{{{cite.key}}}"
 
     def _number(self, number: Number) -> str:
-        text = self._strong(number.text) if number.is_best else number.text
-        spread = "" if number.spread is None else rf"\,$\pm$\,{number.spread_text}"
+        text = number.text
+        if number.is_best:
+            text = self._strong(text)
+        if number.spread is not None:
+            text += rf"\,$\pm$\,{number.spread_text}"
         marks = "".join(map(self._sign, number.marks))
-        return f"{text}{spread}{marks}{self._behind(number)}"
+        return f"{text}{marks}{self._behind(number)}"
 
     def _floats(self, sheet: Sheet) -> Iterator[str]:
         """The floats of the sheet, then those of its parts."""
-        source = f" ({self.words(sheet.source)})" if sheet.source else ""
-        caption = f"{self.words(sheet.title)}{source}"
+        caption = self.words(sheet.title)
+        if sheet.source:
+            caption += f" ({self.words(sheet.source)})"
         blocks = [block for grid in sheet.grids if grid.rows for block in self._tabulars(grid)]
         notes = [self.words(text) for text in (*sheet.texts, *sheet.notes)]
         notes += [self._code(Code(command)) for command in sheet.commands]
@@ -203,14 +214,17 @@ class Latex(Ink):
         """The published value in italics, and the measured one with a dagger where the two differ."""
         if not isinstance(cell, Pair):
             return "", ""
-        published = "" if cell.published is None else self._published(cell.published.text)
-        if cell.measured is None:
-            return published, ""
+        published = ""
+        if cell.published is not None:
+            published = self._published(cell.published.text)
         measured = cell.measured
+        if measured is None:
+            return published, ""
         text = self._number(replace(measured, marks=(), after=""))
-        dagger = DAGGER if cell.differs else ""
+        if cell.differs:
+            text += DAGGER
         marks = "".join(map(self._sign, measured.marks))
-        return published, f"{text}{dagger}{marks}{self._behind(measured)}"
+        return published, f"{text}{marks}{self._behind(measured)}"
 
 
 def _width(cells: Sequence[Cell], *, is_pair: bool) -> float:

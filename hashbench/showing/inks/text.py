@@ -35,9 +35,10 @@ class PlainText(Ink):
 
     def grid(self, grid: Grid) -> Iterator[str]:
         """The lines of a grid: its title, then its rows, below a title with a small indent."""
+        indent = ""
         if grid.title:
             yield grid.title
-        indent = BETWEEN if grid.title else ""
+            indent = BETWEEN
         columns = [[self.cell(cell) for cell in cells] for cells in grid.columns_of_cells]
         if grid.columns:
             columns = [[heading, *texts] for heading, texts in zip(grid.columns, columns, strict=True)]

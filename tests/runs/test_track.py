@@ -98,7 +98,7 @@ def test_the_track_of_a_cell_chooses_the_run(root: Path) -> None:
     names = {str(run_of(cell).name) for cell in cells.values()}
     assert len(names) == 6
     itq = [each for each in settings_of_table(spec.load("tracks")) if each.name.method == "itq"]
-    assert [each.given for each in itq] == [{"track": "published"}, {}, {"track": "other"}]
+    assert [runs.stated for runs in itq] == [{"track": "published"}, {}, {"track": "other"}]
     assert [each.entries()["iterations"][0].value for each in itq] == [50, 7, 5]
     (root / "experiments" / "tables" / "tracks.toml").write_text(TABLE.replace('"published"', '"publisht"'))
     with pytest.raises(HashbenchError, match=r"unknown track 'publisht'.*published"):

@@ -147,9 +147,10 @@ def _png(drawing: Drawing, dpi: int, figure: Figure, stamp: str, most_bytes: flo
     if drawing.has_photographs:
         return _saved(figure, "png", dpi, stamped)
     picture = _with_palette(_saved(figure, "png", dpi), stamped)
-    if len(picture) > most_bytes:
-        picture = _with_palette(_saved(figure, "png", dpi // 2), stamped)
-    return picture
+    if len(picture) <= most_bytes:
+        return picture
+    with _drawn(drawing, dpi // 2) as smaller:  # laid out anew: letters of half the size are not half as wide
+        return _with_palette(_saved(smaller, "png", dpi // 2), stamped)
 
 
 def _saved(figure: Figure, kind: str, dpi: int, stamped: Mapping[str, str] = MappingProxyType({})) -> bytes:

@@ -1,6 +1,7 @@
 """Options and commands of earlier states, and what is taken in their place for one release."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 from hashbench.foundation import paths
 from hashbench.foundation.errors import HashbenchError
@@ -25,7 +26,7 @@ OPTIONS = {
         "--trec-depth": "the run has 1,000 items of a query, or as many as the largest cutoff of --metric",
         "--qrels": "the option --trec FOLDER writes run.txt and qrels.txt",
     },
-    "eval-shards": {**_LAYOUT},
+    "eval-shards": {**_ARRAYS, **_LAYOUT},
     "train": {"--threads": "--device cpu:{}"},
     "speed": {"--threads": "--device cpu:{}"},
     "pretrain": {
@@ -81,7 +82,8 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
     """The words of a command with today's options in place of former ones; HashbenchError for one that is gone."""
     moved = OPTIONS.get(command, {})
     if moved.get("--budget"):
-        words = _at_budget(command, words)
+        parted = (word.split("=", 1) if word.startswith("--budget=") else [word] for word in words)
+        words = _at_budget(command, [*chain.from_iterable(parted)])
     today: list[str] = []
     left = iter(words)
     for word in left:
@@ -94,6 +96,8 @@ def options_of_today(command: str, words: Sequence[str]) -> list[str]:
             raise HashbenchError(f"{option} of hashbench {command} is gone: {new}")
         if "{}" in new and "=" not in word:
             value = next(left, "")
+        if "{}" in new and not value:
+            raise HashbenchError(f"{option} of hashbench {command} needs a value, and is now {new.format('VALUE')}")
         note(f"note: {option} of hashbench {command} is now {new.format(value)}")
         today += [part.format(value) for part in new.split()]
     return today

@@ -91,6 +91,8 @@ def layout_of(texts: list[str] | None) -> StoredAs:
         return layout
     for text in ",".join(texts).split(","):
         if re.fullmatch("[1-9][0-9]{0,5}", text):
+            if layout.bits not in (None, int(text)):
+                raise HashbenchError(f"--layout: a code has {layout.bits} bits or {text}, not both")
             layout = layout._replace(bits=int(text))
         elif text in BIT_ORDERS:
             layout = layout._replace(bit_order=BIT_ORDERS[text])

@@ -450,6 +450,14 @@ def test_options_that_have_moved_work_for_one_release(folder: Path, capsys: pyte
         "note: --query-codes of hashbench eval is now --array query-codes=query_codes",
         "note: --bit-order of hashbench eval is now --layout big",
     ]
+    line = refused(call(capsys, "eval", "whole.npz", "--bits"))
+    assert line == "--bits of hashbench eval needs a value, and is now --layout VALUE"
+    line = refused(call(capsys, "eval", "whole.npz", "--layout", "32,64"))
+    assert line == "--layout: a code has 32 bits or 64, not both"
+    assert (
+        "note: --query-codes of hashbench eval-shards is now --array"
+        in call(capsys, "eval-shards", "--query-codes", "whole.npz:query_codes", "--shards", "none.npz")[2]
+    )
 
 
 def test_a_cluster_needs_ray(run: Call, monkeypatch: pytest.MonkeyPatch) -> None:

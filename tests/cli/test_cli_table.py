@@ -377,7 +377,7 @@ def test_a_table_at_a_budget_is_named_so_and_the_former_option_is_translated(
 ) -> None:
     assert run("status", "tiny@full", "--json") == 0
     at_budget = capsys.readouterr().out
-    for words in (("tiny", "--budget", "full"), ("--budget", "full", "tiny")):
+    for words in (("tiny", "--budget", "full"), ("--budget", "full", "tiny"), ("tiny", "--budget=full")):
         assert run("status", *words, "--json") == 0
         captured = capsys.readouterr()
         assert captured.out == at_budget

@@ -28,7 +28,15 @@ from hashbench.foundation.progress import note
 from hashbench.foundation.provenance import Code
 from hashbench.foundation.registry import each_usable
 from hashbench.runs.execute import FITTED
-from hashbench.runs.interrupted import CHECKPOINT, CONFIG, DAMAGES, epochs_done, row_without_results
+from hashbench.runs.interrupted import (
+    CHECKPOINT,
+    CONFIG,
+    DAMAGES,
+    checkpoints,
+    epochs_done,
+    last_checkpoint,
+    row_without_results,
+)
 from hashbench.runs.run import Run
 from hashbench.runs.store import Store, files_of_run
 
@@ -186,17 +194,8 @@ def _sources(store: Store, runs: Sequence[str]) -> Iterator[tuple[str, bytes | P
         for path in files_of_run(folder):
             if re.fullmatch(NAME, path.name) and not path.name.startswith("checkpoint"):
                 yield f"{RUNS}/{run}/{path.name}", path
-        if (last := _last_checkpoint(folder)) is not None:
+        if (last := last_checkpoint(folder)) is not None:
             yield f"{RUNS}/{run}/{CHECKPOINT}", last
-
-
-def _last_checkpoint(folder: Path) -> Path | None:
-    """The file of the last checkpoint that is whole; None without any."""
-    if not any(folder.glob("checkpoint*.pt")):
-        return None  # PyTorch is not imported
-    from hashbench.training import checkpoint
-
-    return checkpoint.last_whole(folder)
 
 
 @dataclass
@@ -360,5 +359,5 @@ def _copy(folder: Path, own: Path) -> None:
             with atomic(own / path.name) as temporary:
                 copyfile(path, temporary)
     if (own / FITTED).is_file():
-        for path in own.glob("checkpoint*.pt"):
+        for path in checkpoints(own):
             path.unlink()

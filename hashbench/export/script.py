@@ -10,7 +10,10 @@ from hashbench.steps import LARGEST
 
 
 class Program(NamedTuple):
-    """The parts of a script that its form decides; in ``activations`` a ``block`` are items, in order."""
+    """The parts of a script that its form decides; in ``activations`` a ``block`` are items, in order.
+
+    The script holds the activations of one block at a time: those of all items take four times the bytes of the bits.
+    """
 
     imports: str
     loaded: str  # the lines that load FILE, the file of the function
@@ -41,12 +44,12 @@ if hashlib.sha256(FILE.read_bytes()).hexdigest() != "{sha256}":
 {functions}def encode(items: np.ndarray) -> np.ndarray:
     """Bits uint8 [n, bits] of 0 and 1; numpy.packbits(bits, axis=1) packs them."""
     with np.errstate(over="ignore", invalid="ignore"):
-        blocks = np.array_split(checked(items), max(1, len(items) // {n_at_once}))
-        values = np.concatenate([{activations} for block in blocks])
-    is_finite = np.isfinite(values).all(axis=1)
+        outputs = ({activations} for block in np.array_split(checked(items), max(1, len(items) // {n_at_once})))
+        codes = np.concatenate([np.where(np.isfinite(values), values > 0, 2).astype(np.uint8) for values in outputs])
+    is_finite = (codes < 2).all(axis=1)
     if not is_finite.all():
         raise ValueError(f"row {{is_finite.argmin()}}: an activation is not finite (NaN or inf): are values too large?")
-    return (values > 0).astype(np.uint8)
+    return codes
 
 
 if __name__ == "__main__":

@@ -62,15 +62,29 @@ def interrupted_in(folder: Path, store: Store, program: Sequence[str] = PROGRAM)
     return Interrupted(folder.name, row.dataset, row.method, share, command)
 
 
+def checkpoints(folder: Path) -> list[Path]:
+    """The files of the checkpoints of a run, whole or not; found without PyTorch."""
+    return list(folder.glob("checkpoint*.pt"))
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The file of the last checkpoint that is whole; None without any."""
+    if not checkpoints(folder):
+        return None  # PyTorch is not imported
+    from hashbench.training import checkpoint
+
+    return checkpoint.last_whole(folder)
+
+
 def epochs_done(folder: Path) -> int:
     """The epochs before the last whole checkpoint of a run, 0 without any; HashbenchError where none can be read."""
-    if not any(folder.glob("checkpoint*.pt")):
-        return 0  # PyTorch is not imported
     with retold(lambda cause: f"{folder / CHECKPOINT}: a damaged checkpoint: {printable(cause, 100)}"):
+        last = last_checkpoint(folder)
+        if last is None:
+            return 0
         from hashbench.training import checkpoint
 
-        last = checkpoint.last_whole(folder)
-        return 0 if last is None else int(checkpoint.read(last)["epochs_done"])
+        return int(checkpoint.read(last)["epochs_done"])
 
 
 def row_without_results(folder: Path) -> Row:

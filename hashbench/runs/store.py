@@ -62,13 +62,18 @@ class Line:
 
 def lines_in(text: str, path: Path) -> list[Line]:
     """The rows of a file, in their order."""
-    numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    blocks_of_file = dict(filter(None, (blocks.read_block(line) for _, line in numbered)))
+    blocks_of_file: dict[str, str] = {}
+    numbered: list[tuple[int, str]] = []
+    for number, stored in enumerate(text.splitlines(), 1):
+        block = blocks.read_block(stored)
+        if block is not None:
+            name, value = block
+            blocks_of_file[name] = value
+        elif stored.strip():
+            numbered.append((number, stored))
     lines: list[Line] = []
     lines_by_run: dict[str, list[Line]] = {}
-    for number, stored in numbered:
-        if blocks.read_block(stored) is not None:
-            continue
+    for number, stored in numbered:  # a row may refer to a block below it
         start = _NAME.match(stored)
         name = f"line {number}"
         if start is not None:

@@ -18,7 +18,7 @@ from hashbench.runs.data import require_supervision
 from hashbench.runs.needs import require_pytorch
 from hashbench.runs.run import Options, Run
 from hashbench.runs.run_all import Plan
-from hashbench.runs.settings import method_file, names_of_data, recipe_of_linear_network, recipes
+from hashbench.runs.settings import RECIPES, Task, method_file, names_of_data, recipe_for, recipes
 from hashbench.showing.sheet import Sheet
 from hashbench.tables.searches import question_of, search_called
 from hashbench.tuning.choice import choices
@@ -95,12 +95,12 @@ def require_possible(bench: Bench, network: str | None) -> None:
         raise HashbenchError(f"{'; '.join(faults)}: other --bits, or without this method")
     if bench.n_trials:
         # two recipes for the same runs: these could take the settings of neither
-        when = _condition(bench)
+        when = _task(bench)
         stem = bench.stem
-        if stem in recipes() and recipes()[stem].when.names != when:
+        if stem in recipes() and recipes()[stem].when != when:
             path = paths.shown(paths.entries("experiments", "recipes")[stem])
             raise HashbenchError(f"{path}: it has settings of other features, data or functions: give another --name")
-        if same := [name for name, recipe in recipes().items() if name != stem and recipe.when.names == when]:
+        if same := [name for name, recipe in recipes().items() if name != stem and recipe.when == when]:
             path = paths.shown(paths.entries("experiments", "recipes")[same[0]])
             raise HashbenchError(f"{path}: it has the settings of these runs already: --name {same[0]}, or remove it")
         place("recipes", stem)
@@ -213,17 +213,14 @@ def _notes(bench: Bench, of_centroids: Sequence[str]) -> Iterator[str]:
         yield "A query of a product quantiser is real numbers: a reference, not ranked among Hamming distances."
 
 
-def _condition(bench: Bench) -> dict[str, Setting]:
-    """The runs of the table, for the condition of its recipe."""
+def _task(bench: Bench) -> Task:
+    """The runs of the table, which its recipe is for."""
     question = bench.question
-    when: dict[str, Setting] = {
-        "dataset": bench.dataset.name,
-        "protocol": question.protocol,
-        "model": question.settings["model"],
-    }
+    features = None
     if "features" in question.settings:
-        when["features"] = split_checksum(str(question.settings["features"]))[0]
-    return when
+        features = split_checksum(str(question.settings["features"]))[0]
+    model = str(question.settings["model"])
+    return Task(model=model, features=features, dataset=bench.dataset.name, protocol=question.protocol)
 
 
 def _recipe(bench: Bench) -> str:
@@ -232,11 +229,13 @@ def _recipe(bench: Bench) -> str:
     names = {key: getattr(run.name, key) for key in ("dataset", "method", "budget")} | names_of_data(run.card)
     names["protocol"] = run.protocol.stands_for(run.name.protocol)
     names["features"] = split_checksum(run.settings.features)[0]
-    # what a linear network has on these data, where the new recipe gives no other value
-    extended = recipe_of_linear_network(names) or "linear"
+    # what a linear network has on these data, where the search gives no other value
+    like = paths.entries(*RECIPES)[recipe_for("linear", names) or "linear"].read_text("utf-8")
+    values = like[like.index("[parameters]") :]
     title = toml_value(f"Searched for the table {bench.stem}")
-    lines = [HEAD, f"title = {title}", 'why = "hashbench bench --tune"', f"when = {toml_value(_condition(bench))}"]
-    return "\n".join([*lines, f"extends = {toml_value(extended)}", ""])
+    task = toml_value(_task(bench).model_dump(exclude_none=True))
+    lines = [HEAD, f"title = {title}", 'why = "hashbench bench --tune"', f"when = {task}"]
+    return "\n".join([*lines, "", values])
 
 
 def _items(values: Sequence[object]) -> list[str]:

@@ -248,10 +248,9 @@ def _declared(spec: TableSpec, name: str) -> Iterator[tuple[str, Path]]:
     for method in sorted(methods):
         yield f"{experiments}/methods/{method}.toml", method_path(method)
     files = paths.entries(*RECIPES)
-    known = recipes()
     used = {recipe for of_method in runs for recipe in of_method.recipes()}
-    used |= {name for name, recipe in known.items() if recipe.methods.keys() & methods}  # what they are tuned to
-    for recipe in sorted(used | {other for name in used if (other := known[name].extends) is not None}):
+    used |= {name for name, recipe in recipes().items() if recipe.methods.keys() & methods}  # what they are tuned to
+    for recipe in sorted(used):
         yield f"{experiments}/recipes/{recipe}.toml", files[recipe]
     if (papers := paths.root() / "experiments" / "papers.toml").is_file():
         yield f"{experiments}/papers.toml", papers

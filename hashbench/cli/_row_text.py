@@ -1,13 +1,13 @@
 """Rows and settings of runs, as ``train``, ``pretrain`` and ``results import`` print them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from hashbench.cli._command import Answer
 from hashbench.codes.distinct import DistinctCodes
 from hashbench.foundation import paths
-from hashbench.foundation.config import Setting, as_typed
+from hashbench.foundation.config import as_typed
 from hashbench.foundation.errors import HashbenchError, printable
 from hashbench.foundation.progress import note
 from hashbench.metrics import MetricValue, shown
@@ -44,15 +44,13 @@ def answer_of_row(row: Row, stored: Row | None, store: Store, after: Sequence[st
     return Answer(Sheet(grids=grids, values=values), after, error)
 
 
-def sheet_of_settings(
-    run: Run, given: Mapping[str, Setting], stored: Row | None, *, own_weights: bool = False
-) -> Sheet:
+def sheet_of_settings(run: Run, stored: Row | None, *, own_weights: bool = False) -> Sheet:
     """The run's name, whether it is stored, and all its settings with their sources; notes say what is not here.
 
     With ``own_weights`` the user named the file of the weights that the network starts from.
     """
     name = run.name
-    settings = run.sources(given)
+    settings = run.sources
     missing: list[Need] = []
     if stored is None:
         missing = missing_inputs([run], weights=not own_weights)[str(name)]

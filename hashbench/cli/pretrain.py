@@ -47,11 +47,7 @@ def command(
     run = classifier_run(dataset, protocol, model, chosen_settings, channels=width, seed=seed)
     store = Store.default()
     if dry_run:
-        chosen = {"model", "classes", *chosen_settings}
-        if width is not None:
-            chosen.add("width")
-        shown = {key: value for key, value in run.settings.model_dump().items() if key in chosen}
-        return sheet_of_settings(run, shown, stored_row(run, store))
+        return sheet_of_settings(run, stored_row(run, store))
     device, threads = _options.device_and_threads(device)
     options = Options(device=device, progress=True, compute=ComputeOptions(precision=precision, threads=threads))
     done = pretrain(run, store, options)

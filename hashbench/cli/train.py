@@ -99,7 +99,7 @@ def command(
     stored = stored_row(run, store)
     answer: Sheet | Answer
     if dry_run:
-        answer = sheet_of_settings(run, named.settings, stored, own_weights=named.weights is not None)
+        answer = sheet_of_settings(run, stored, own_weights=named.weights is not None)
     else:
         if stored is not None:
             remark = NOT_TRAINED
@@ -133,7 +133,7 @@ def _notes(run: Run, settings: dict[str, Setting]) -> Iterator[str]:
     if (model := getattr(run.settings, "model", None)) is None or model not in MODELS:
         return
     name = run.name
-    if recipe_in(run.sources(settings)) is None and model not in ("alexnet", "vggf"):  # the authors' networks
+    if recipe_in(run.sources) is None and model not in ("alexnet", "vggf"):  # the authors' networks
         yield (
             f"no recipe fits {model} on {name.dataset}, so the settings are those of the authors' network: "
             f"hashbench tune {name.method} {name.dataset} searches others"

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import Any, NoReturn
@@ -113,13 +113,13 @@ class Run:
     method: Method
     settings: CodeSettings
     base: "Run | None" = None
+    stated: Mapping[str, Sourced] = field(default_factory=dict, compare=False)  # all but the program's defaults
     asymmetric: bool = False  # whether its row has the metrics by asymmetric distances too; this names no other run
     metrics: tuple[str, ...] = ()  # that its row has besides those of every row; they name no other run
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The run without its method, whose functions cannot be sent to another process."""
-        parts = self.name, self.card, self.protocol, self.settings, self.base, self.asymmetric, self.metrics
-        return _received, parts
+        return _received, (self.name, self.card, self.protocol, self.settings, self.base, self.asymmetric, self.metrics)
 
     @property
     def derived_seed(self) -> int:
@@ -145,13 +145,13 @@ class Run:
         seed: int = 0,
         budget: str | None = None,
         split_seed: int | None = None,
-        track: str = settings_files.TUNED,
+        recipe: str | None = None,
     ) -> "Run":
         """The run with these names, on the only ``protocol`` if it is None; HashbenchError for a wrong name or value.
 
         ``settings`` replace the values of the files, ``base.KEY`` that of the base; ``split_seed`` draws another split;
-        the ``track`` PUBLISHED leaves out what recipes tune the method to, and the name of a recipe takes what that one
-        tunes it to. At the budget ``imported`` the codes were made elsewhere, by a ``method`` of any name.
+        the ``recipe`` is that of the task unless one is named, or ``OUR_DEFAULTS``, without what it tunes the method
+        to. At the budget ``imported`` the codes were made elsewhere, by a ``method`` of any name.
         """
         for which, number in (("seed", seed), ("split", split_seed)):
             if number is not None and not 0 <= number < BEYOND_INTEGERS:
@@ -174,35 +174,38 @@ class Run:
         if budget != IMPORTED:
             names["budget"] = settings_files.method_file(names["method"]).budget(budget)
         usual = {**names, "protocol": rule.stands_for(on), **settings_files.names_of_data(card)}
-        sources: dict[str, Sourced] = {}
-        values = checked
-        if budget != IMPORTED:
-            sources = settings_files.sourced(entry, usual, checked, track=track)
-            values = {key: source.value for key, source in sources.items()}
+        if budget == IMPORTED:
+            sources = {key: Sourced(value, "command line") for key, value in checked.items()}
+        else:
+            sources = settings_files.sourced(entry, usual, checked, recipe=recipe)
+        values = {key: source.value for key, source in sources.items()}
         chosen = _parsed(values, entry, names)
         base = None
         following = None
         if entry.base is not None:
             following = entry.base.settings(chosen)
         if entry.base is not None and following is not None:
+            own_of_base = {key.removeprefix(BASE): value for key, value in of_base.items()}
             base = Run.resolve(
                 card.name,
                 protocol,
                 entry.base.method,
-                following | {key.removeprefix(BASE): value for key, value in of_base.items()},
+                following | own_of_base,
                 seed=seed,
                 budget=names["budget"],
                 split_seed=other_seed,
-                track=settings_files.track_of_base(sources, entry.base.method),
+                recipe=settings_files.recipe_of_base(sources, entry.base.method),
             )
+            follows = {key: Sourced(value, "run") for key, value in following.items() if key not in own_of_base}
+            base = replace(base, stated={**base.stated, **follows})
         elif of_base:
             raise HashbenchError(f"{next(iter(of_base))}: this run starts from no base: --set head=trained")
-        is_usual = track == settings_files.TUNED and set(checked) <= set(entry.identity)
+        is_usual = recipe is None and set(checked) <= set(entry.identity)
         as_usual = values if budget == IMPORTED or is_usual else None
         identity = _identity(chosen, entry, usual, as_usual) | of_base
         data = {"content_sha256": card.content_sha256, "split": rule.deciding()}
         named = {**names, "data": data, "seed": seed, "split_seed": other_seed}
-        return Run(_name(named, identity, chosen, base), card, rule, entry, chosen, base)
+        return Run(_name(named, identity, chosen, base), card, rule, entry, chosen, base, sources)
 
     @staticmethod
     def from_row(row: Row, card: Card | None = None) -> "Run":
@@ -247,30 +250,15 @@ class Run:
             return True
         return "asymmetric" in row.searches and row.searches["asymmetric"].keys() >= {*self.metrics}
 
-    def sources(self, settings: Mapping[str, Setting], track: str = settings_files.TUNED) -> dict[str, Sourced]:
-        """All settings with their sources, the base's as ``base.KEY``; ``settings`` and ``track`` as in ``resolve``."""
-        sources = self._own_sources({key: value for key, value in settings.items() if not key.startswith(BASE)}, track)
-        following = None
-        if self.method.base is not None:
-            following = self.method.base.settings(self.settings)
-        if following is None or self.base is None:
-            return sources
-        of_base = {key.removeprefix(BASE): value for key, value in settings.items() if key.startswith(BASE)}
-        as_base = settings_files.track_of_base(sources, self.base.name.method)
-        for key, source in self.base._own_sources({**following, **of_base}, as_base).items():
-            follows = key in following and key not in of_base
-            sources[f"{BASE}{key}"] = Sourced(source.value, "run") if follows else source
-        return sources
-
-    def _own_sources(self, settings: Mapping[str, Setting], track: str) -> dict[str, Sourced]:
-        if self.name.budget == IMPORTED:
-            return {key: Sourced(value, "command line") for key, value in settings.items()}
-        names = {key: getattr(self.name, key) for key in ("dataset", "method", "budget")}
-        names |= {"protocol": self.protocol.stands_for(self.name.protocol), **settings_files.names_of_data(self.card)}
-        known = settings_files.sourced(self.method, names, settings, track=track)
-        values = self.settings.model_dump().items()
+    @property
+    def sources(self) -> dict[str, Sourced]:
+        """All settings with their sources, the base's as ``base.KEY``; without a recipe for a run of a row."""
         default = Sourced("", "default")
-        return {key: replace(known.get(key, default), value=value) for key, value in values}
+        values = self.settings.model_dump().items()
+        sources = {key: replace(self.stated.get(key, default), value=value) for key, value in values}
+        if self.base is not None:
+            sources |= {f"{BASE}{key}": source for key, source in self.base.sources.items()}
+        return sources
 
 
 def _rule(card: Card, protocol: str | HeldOut | None, split_seed: int | None) -> Protocol:
@@ -306,7 +294,8 @@ def _received(
     asymmetric: bool,
     metrics: tuple[str, ...],
 ) -> Run:
-    return Run(name, card, protocol, _entry(name.method, name.budget), settings, base, asymmetric, metrics)
+    entry = _entry(name.method, name.budget)
+    return Run(name, card, protocol, entry, settings, base, asymmetric=asymmetric, metrics=metrics)
 
 
 def _name(named: Mapping[str, Any], identity: dict[str, Setting], settings: CodeSettings, base: Run | None) -> RunName:

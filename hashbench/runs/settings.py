@@ -1,10 +1,9 @@
-"""The settings of a run, each with its source: the method's file, the recipe of its network, and the user.
+"""The settings of a run, each with its source, in three layers: the method's file, a recipe, and what is given.
 
 ``experiments/methods/METHOD.toml`` holds what is the method's own, ``experiments/recipes/RECIPE.toml`` how a network is
-trained on a data set, for all methods, and in ``[methods.X]`` what method X was tuned to there.
+trained in one task, for all methods, and in ``[methods.X]`` what method X was tuned to there.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -25,16 +24,13 @@ from hashbench.models import MODELS, at_any_size
 from hashbench.runs.space import Space
 from hashbench.training.settings import DeepSettings
 
+Key = tuple[str, str | None, str | None, str | None]  # model, features, data set and protocol
 SETTLED = ("model", "base", "features")  # the settings on which other settings depend, so they are chosen first
 RECIPES = ("experiments", "recipes")  # the folder of the recipes in a root
-Layer = tuple[dict[str, str], dict[str, "Sourced"]]  # the conditions of some values, and these
 FORM = "hash_functions"  # the setting of shallow methods that says what a model says: linear, kernel
-DATA = ("dataset", "protocol", "budget")  # the names that decide the default model of a run
 CUSTOM = "custom"  # the name that a run on a custom data set has besides
 FORMS = ("linear", "kernel", "mlp")  # models that are hash functions of given features; any other is a network
-# tracks: what the closest recipe tunes the method to, or without that
-TUNED = "tuned"
-PUBLISHED = "published"
+OUR_DEFAULTS = "our_defaults"  # in place of a recipe: that of the run, without what it tunes the method to
 
 
 @dataclass(frozen=True)
@@ -73,15 +69,9 @@ class Parameter(Strict):
 Parameters = dict[str, Parameter]
 
 
-def _sourced(parameters: Parameters, why: str = "", recipe: str | None = None) -> dict[str, Sourced]:
-    """The values with their sources, perhaps of a ``recipe``; ``why`` is the note of a value without one."""
-    of_file = {key: Sourced(p.value, p.source, p.note or why, released=p.released) for key, p in parameters.items()}
-    if recipe is None:
-        return of_file
-    return {
-        key: Sourced(p.value, "recipe", ": ".join(filter(None, (p.source, parameters[key].note))), recipe, p.of_authors)
-        for key, p in of_file.items()
-    }
+def _sourced(parameters: Parameters, why: str = "") -> dict[str, Sourced]:
+    """The values with their sources; ``why`` is the note of a value without one."""
+    return {key: Sourced(p.value, p.source, p.note or why, released=p.released) for key, p in parameters.items()}
 
 
 class When(Strict):
@@ -110,19 +100,18 @@ class Variant(Strict):
 
 
 class Tuned(Strict):
-    """The ``[methods.X]`` of a recipe: settings, ``why``, ``tuned`` (the search); or ``skip``, why it has none."""
+    """The ``[methods.X]`` of a recipe: settings, ``why`` they are these, and ``tuned``, the search that found them."""
 
     why: str = ""
     tuned: str = ""
-    skip: str = ""
-    parameters: Parameters = {}
+    parameters: Parameters = Field(min_length=1)
 
     @model_validator(mode="before")
     @classmethod
     def _with_sources(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        texts = {key: values[key] for key in ("why", "tuned", "skip") if key in values}
+        texts = {key: values[key] for key in ("why", "tuned") if key in values}
         parameters = dict[str, Any]()
         for key, value in values.items():
             if key not in texts:
@@ -137,35 +126,38 @@ class Tuned(Strict):
 
     @model_validator(mode="after")
     def _is_explained(self) -> Self:
-        if bool(self.skip) == bool(self.parameters):
-            raise ValueError("a method of a recipe has settings, or skip, the reason why it has none")
-        if self.parameters and not (self.why or self.tuned):
+        if not self.reason:
             raise ValueError("the settings of a method need why, or tuned, the search that found them")
         return self
 
 
+class Task(Strict):
+    """The runs that a recipe is for: all of this ``model``, or those with these features, data set or protocol."""
+
+    model: str
+    features: str | None = None
+    dataset: str | None = None
+    protocol: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """The same for two recipes of the same runs; images of every size give features of the same network."""
+        features = self.features
+        if features is not None:
+            features = at_any_size(features)
+        return self.model, features, self.dataset, self.protocol
+
+
 class Recipe(Strict):
-    """A file of experiments/recipes/: how a network is trained; ``extends`` names one whose values it also has."""
+    """A file of experiments/recipes/: how networks are trained in one task, and what each method was tuned to there."""
 
     title: str
     why: str
-    when: When
-    default_model: bool | Literal["features"] = False  # of a run that names none; features: on data sets of these
-    extends: str | None = None
-    heads: str | None = None  # the recipe whose settings the heads have from which its runs start; else the closest one
-    parameters: dict[str, Parameter] = {}
-    variants: list[Variant] = []
+    when: Task
+    default_for: str | None = None  # the data set, or "images" or "features" of any other, whose runs name no model
+    heads: str | None = None  # the recipe of the heads from which its runs start; None: the one of their task
+    parameters: Parameters
     methods: dict[str, Tuned] = {}
-
-    @model_validator(mode="after")
-    def _has_values(self) -> Self:
-        if not self.parameters and self.extends is None:
-            raise ValueError("a recipe has parameters, or extends the recipe whose values it has")
-        if self.heads is not None and not self.parameters:
-            raise ValueError("a recipe that names heads has parameters: without any, its values are those of another")
-        if self.when.model is None:
-            raise ValueError("the condition of a recipe names its model: when = { model = ... }")
-        return self
 
 
 class MethodFile(Strict):
@@ -203,62 +195,105 @@ def method_file(method: str) -> MethodFile:
 
 @read_once
 def recipes() -> dict[str, Recipe]:
-    """All recipes by name; raises HashbenchError if one of the files is not valid."""
+    """All recipes by name; HashbenchError if a file is not valid, or if two are for the same runs."""
     recipes = {name: _recipe(path) for name, path in paths.entries(*RECIPES).items()}
+    names: dict[Key | str | None, str] = {}
     for name, recipe in recipes.items():
-        _line(name, recipes)
+        others = {names.setdefault(key, name) for key in (recipe.when.key, recipe.default_for or name)} - {name}
+        if others:
+            fault = f"{others.pop()} and {name} are for the same runs: change when or default_for of one"
+            raise HashbenchError(f"{'/'.join(RECIPES)}: {fault}")
         if recipe.heads is not None and recipe.heads not in recipes:
             raise HashbenchError(f"{'/'.join(RECIPES)}: {name}: heads names another recipe, not {recipe.heads}")
     return recipes
 
 
+@read_once
+def _names_by_key() -> dict[Key, str]:
+    return {recipe.when.key: name for name, recipe in recipes().items()}
+
+
+def recipe_for(model: str, known: Mapping[str, str]) -> str | None:
+    """The recipe of the runs of a ``model`` with the ``known`` features, data set and protocol; None without any.
+
+    Of several, one for these features, of images of any size, comes before one for all features; then one for this
+    data set and protocol, for this data set, and for this protocol.
+    """
+    names = _names_by_key()
+    dataset = known["dataset"]
+    protocol = known["protocol"]
+    for features in (at_any_size(known["features"]), None):
+        for data in ((dataset, protocol), (dataset, None), (None, protocol), (None, None)):
+            if name := names.get((model, features, *data)):
+                return name
+    return None
+
+
 def sourced(
-    method: Method, names: Mapping[str, str], settings: Mapping[str, Setting], *, track: str = TUNED
+    method: Method, names: Mapping[str, str], given: Mapping[str, Setting], *, recipe: str | None = None
 ) -> dict[str, Sourced]:
     """All hyper-parameters of the run with these ``names``, with their sources.
 
-    The names are data set, protocol, method, budget, and ``names_of_data``. Later values win: the method's
-    file, its variants that match, the recipe that matches, its variants, its settings of the method, ``given``. A
-    recipe's values for all are for ``DeepSettings``, those of a method for shallow ones too; a metric network draws its
-    batches by class and has no recipe. The ``track`` PUBLISHED leaves the settings of the method out, and the name of a
-    recipe takes those of that one; HashbenchError if it has none.
+    The names are data set, protocol, method, budget, and ``names_of_data``. Later values win: the method's file with
+    its values for these names, the ``recipe`` (None: the one of the task), ``given``. A recipe's values for all are for
+    ``DeepSettings``, those of a method for shallow ones too; ``OUR_DEFAULTS`` leaves the latter out. A metric network
+    has no recipe. HashbenchError if a named recipe has no values of the method.
 
     On a custom data set all hash functions of features, shallow or trained, have the features and the scaling that the
     recipe of a linear network has there.
     """
-    if track not in (TUNED, PUBLISHED) and tuned_in(track, names["method"]) is None:
-        tuning = [name for name in recipes() if _tuned(name, names["method"])]
-        raise unknown(f"track of {names['method']}", track, [TUNED, PUBLISHED, *tuning])
-    of_method = _layers_of_method(names["method"])
-    typed = {key: Sourced(value, "command line") for key, value in settings.items()}
-    if "bits" in settings:
-        names = {**names, "bits": str(settings["bits"])}
-    general = {**_matching(of_method, names, without=SETTLED), **typed}
+    name = names["method"]
+    if recipe not in (None, OUR_DEFAULTS) and recipe not in tuned(name):
+        raise unknown(f"recipe of {name}", recipe, [OUR_DEFAULTS, *tuned(name)])
+    typed = {key: Sourced(value, "command line") for key, value in given.items()}
+    if "bits" in given:
+        names = {**names, "bits": str(given["bits"])}
     is_deep = issubclass(method.settings, DeepSettings)
-    fields = method.settings.model_fields
+    general = {**_of_method(name, names, without=SETTLED), **typed}
     if is_deep and "model" not in general:
         general = {**_default_network(names, general), **general}
-    takes_features = "model" not in fields or ("model" in general and general["model"].value in FORMS)
-    is_custom = CUSTOM in names and takes_features
-    of_data = dict[str, Sourced]()
-    if is_custom and "features" not in settings:
-        of_data = _features_of_custom_data(names)
-        general |= of_data
+    has_model = "model" in method.settings.model_fields
+    is_custom = CUSTOM in names and (not has_model or ("model" in general and general["model"].value in FORMS))
+    if is_custom and "features" not in given:
+        general |= _features_of_custom_data(names)
     if is_deep and "features" not in general and (taken := MODELS.get(str(general["model"].value)).takes):
         general["features"] = Sourced(taken, "default", "the input of the model")
     settled = {key: general[key] for key in SETTLED if key in general}
-    known = {**names, "features": PIXELS, **{key: str(source.value) for key, source in settled.items()}}
+    known = {**names, "features": PIXELS, **{key: str(setting.value) for key, setting in settled.items()}}
     known["features"] = split_checksum(known["features"])[0]
-    if is_custom and "normalise" in fields:
-        of_data |= _scaling_of_custom_data(known)
-    chosen = recipe_of(method, known, general)
-    of_recipe = dict[str, Sourced]()
-    if chosen is not None and is_deep:
-        of_recipe = _matching(_layers_of_recipe(chosen), known)
-    if track != TUNED:
-        chosen = track
-    of_search = _values_tuned(chosen, names["method"])
-    return {**settled, **_matching(of_method, known), **of_data, **of_recipe, **of_search, **typed}
+    values = {**_of_method(name, known), **settled}
+    if is_custom and "normalise" in method.settings.model_fields:
+        values |= _scaling_of_custom_data(known)
+    if is_deep or method.group == "shallow":
+        form = str(general[FORM].value) if FORM in general else "linear"
+        values |= _of_recipe(recipe, known["model"] if is_deep else form, known, is_deep=is_deep)
+    return {**values, **typed}
+
+
+def _of_recipe(recipe: str | None, model: str, known: Mapping[str, str], *, is_deep: bool) -> dict[str, Sourced]:
+    """The values of the ``recipe``, or of that of the task: for all methods if it trains a network, and of this one."""
+    chosen = recipe
+    if recipe in (None, OUR_DEFAULTS):
+        chosen = recipe_for(model, known)
+    if chosen is None:
+        return {}
+    values = dict[str, Sourced]()
+    if is_deep:
+        values = _values_for_all(chosen)
+    tuned = recipes()[chosen].methods.get(known["method"])
+    if tuned is None or recipe == OUR_DEFAULTS:
+        return values
+    return {**values, **_sourced(tuned.parameters, tuned.reason)}
+
+
+@read_once
+def _values_for_all(recipe: str) -> dict[str, Sourced]:
+    values = {}
+    for key, parameter in recipes()[recipe].parameters.items():
+        note = ": ".join(filter(None, (parameter.source, parameter.note)))
+        of_authors = Sourced(parameter.value, parameter.source, released=parameter.released).of_authors
+        values[key] = Sourced(parameter.value, "recipe", note, recipe, of_authors)
+    return values
 
 
 def names_of_data(card: Card) -> dict[str, str]:
@@ -280,49 +315,28 @@ def _features_of_custom_data(names: Mapping[str, str]) -> dict[str, Sourced]:
 
 def _scaling_of_custom_data(known: Mapping[str, str]) -> dict[str, Sourced]:
     """The scaling of a linear network of the features that are ``known``."""
-    chosen = recipe_of_linear_network(known)
+    chosen = recipe_for("linear", known)
+    if chosen is None or "normalise" not in recipes()[chosen].parameters:
+        return {}
+    note = f"as in recipe {chosen}, for all methods on these data"
+    return {"normalise": Sourced(recipes()[chosen].parameters["normalise"].value, "default", note)}
+
+
+def _default_network(names: Mapping[str, str], general: Mapping[str, Sourced]) -> dict[str, Sourced]:
+    """The model, and the features if it is for some, of a run that names no model, with the ``general`` settings."""
+    by_default = {recipe.default_for: name for name, recipe in recipes().items()}
+    kind = names["kind"]
+    if "features" in general and general["features"].value != PIXELS:
+        kind = "features"
+    chosen = by_default.get(names["dataset"] if kind == names["kind"] else kind, by_default.get(kind))
     if chosen is None:
-        return {}
-    scaling = _matching(_layers_of_recipe(chosen), known).get("normalise")
-    if scaling is None:
-        return {}
-    note = f"as in recipe {scaling.recipe}, for all methods on these data"
-    return {"normalise": Sourced(scaling.value, "default", note)}
-
-
-def recipe_of(method: Method, known: Mapping[str, str], general: Mapping[str, Sourced]) -> str | None:
-    """The recipe for a run with the ``known`` names; of shallow methods the form of the hash functions is the model."""
-    is_deep = issubclass(method.settings, DeepSettings)
-    if not is_deep and method.group != "shallow":
-        return None
-    form = "linear"
-    if is_deep:
-        form = known["model"]
-    elif FORM in general:
-        form = str(general[FORM].value)
-    conditions = _conditions_for(known["method"], is_deep=is_deep).get(form, {})
-    return _recipe_for(conditions, {**known, "model": form})
-
-
-def _recipe_for(conditions: Mapping[str, Mapping[str, str]], known: Mapping[str, str]) -> str | None:
-    """The closest of the recipes with these ``conditions`` for a run with the ``known`` names, its model among them."""
-    # a recipe for these features is closer than one for a protocol's items, whatever else that one names; next is one
-    # for features of the same network from images of another size
-    for alike in (str, at_any_size):
-        of_features = {
-            name: {**names, "features": known["features"]}
-            for name, names in conditions.items()
-            if alike(names.get("features", "")) == alike(known["features"])
-        }
-        if closest := _closest(of_features, known):
-            return closest
-    return _closest(conditions, known)
-
-
-def recipe_of_linear_network(known: Mapping[str, str]) -> str | None:
-    """The recipe of a linear network for a run with the ``known`` names, its features among them."""
-    conditions = _conditions_for(known["method"], is_deep=True).get("linear", {})
-    return _recipe_for(conditions, {**known, "model": "linear"})
+        advice = f"no recipe has a default model for {names['dataset']}: name one with --model"
+        raise HashbenchError(f"{'/'.join(RECIPES)}: {advice}")
+    when = recipes()[chosen].when
+    network = {"model": Sourced(when.model, "recipe", recipe=chosen)}
+    if when.features is not None:
+        network["features"] = Sourced(when.features, "recipe", recipe=chosen)
+    return network
 
 
 def resolve(method: Method, names: Mapping[str, str], settings: Mapping[str, Setting]) -> dict[str, Any]:
@@ -335,152 +349,39 @@ def recipe_in(sources: Mapping[str, Sourced]) -> str | None:
     return next((source.recipe for source in sources.values() if source.recipe is not None), None)
 
 
-def track_of_base(sources: Mapping[str, Sourced], method: str) -> str:
-    """The track of a run's base: the ``heads`` of its recipe, or of the closest one that this extends; else TUNED."""
+def recipe_of_base(sources: Mapping[str, Sourced], method: str) -> str | None:
+    """The recipe of a run's base: the ``heads`` of its own, if these have values of the base's ``method``."""
     recipe = recipe_in(sources)
     if recipe is None:
-        return TUNED
-    heads = [parent.heads for parent in _line(recipe, recipes()).values() if parent.heads is not None]
-    if heads and tuned_in(heads[-1], method) is not None:
-        return heads[-1]
-    return TUNED
+        return None
+    heads = recipes()[recipe].heads
+    return heads if heads in tuned(method) else None
 
 
 def tuned(method: str) -> dict[str, Tuned]:
-    """The settings to which ``method`` was tuned for each recipe with values of its own, by its name."""
-    tuned_by_recipe = {name: _tuned(name, method) for name, recipe in recipes().items() if recipe.parameters}
-    return {name: tuned for name, tuned in tuned_by_recipe.items() if tuned is not None and not tuned.skip}
+    """The settings to which ``method`` was tuned in each recipe, by the recipe's name."""
+    return {name: recipe.methods[method] for name, recipe in recipes().items() if method in recipe.methods}
 
 
-def tuned_in(recipe: str, method: str) -> Tuned | None:
-    """The settings to which ``method`` is tuned in the ``recipe``, or else in the closest one that it extends."""
-    if recipe in recipes():
-        return _tuned(recipe, method)
-    return None
-
-
-def _matching(layers: list[Layer], names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
-    """The values of the ``layers`` that match ``names`` and have no condition on ``without``; later ones win."""
-    matching: dict[str, Sourced] = {}
-    for when, values in layers:
-        if when.items() <= names.items() and not when.keys() & set(without):
-            matching |= values
-    return matching
-
-
-@read_once
-def _layers_of_method(method: str) -> list[Layer]:
+def _of_method(method: str, names: Mapping[str, str], without: Iterable[str] = ()) -> dict[str, Sourced]:
+    """The values of the method's file for ``names``, but none with a condition on ``without``; later ones win."""
     file = method_file(method)
-    variants = [(variant.when.names, _sourced(variant.parameters, variant.why)) for variant in file.variants]
-    return [({}, _sourced(file.parameters)), *variants]
-
-
-@read_once
-def _layers_of_recipe(recipe: str) -> list[Layer]:
-    """The values of a recipe for all methods, of those that it extends, and of their variants."""
-    line = _line(recipe, recipes())
-    layers = list[Layer]()
-    # a recipe without values of its own says that its data are like those of another, and the values are the other's
-    source = [recipe, *(name for name, parent in line.items() if parent.parameters)][-1]
-    for parent in line.values():
-        layers.append(({}, _sourced(parent.parameters, recipe=source)))
-        for variant in parent.variants:
-            layers.append((variant.when.names, _sourced(variant.parameters, recipe=source)))
-    return layers
-
-
-@read_once
-def _values_tuned(recipe: str | None, method: str) -> dict[str, Sourced]:
-    """What ``method`` is tuned to by the ``recipe``; nothing without one, or if it is PUBLISHED."""
-    if recipe in (None, PUBLISHED):
-        return {}
-    tuned = _tuned(recipe, method)
-    if tuned is None:
-        return {}
-    return _sourced(tuned.parameters, tuned.reason)
-
-
-def _tuned(recipe: str, method: str) -> Tuned | None:
-    """The method's settings of the recipe called ``recipe``, or else of the closest one that it extends."""
-    tuned = None
-    for parent in _line(recipe, recipes()).values():
-        tuned = parent.methods.get(method, tuned)
-    return tuned
-
-
-def _line(name: str, known: Mapping[str, Recipe], after: tuple[str, ...] = ()) -> dict[str, Recipe]:
-    """The recipes that the one called ``name`` extends, the first one first, and itself."""
-    if name not in known or name in after:
-        raise HashbenchError(f"{'/'.join(RECIPES)}: {after[-1]}: extends names another recipe, not {name}")
-    parent = known[name].extends
-    line = {}
-    if parent is not None:
-        line = _line(parent, known, (*after, name))
-    return {**line, name: known[name]}
-
-
-@read_once
-def _recipes_for(method: str, *, is_deep: bool) -> dict[str, Recipe]:
-    """The recipes that the method can have: all that do not skip it, or for a shallow method those that tune it."""
-    usable = dict[str, Recipe]()
-    for name, recipe in recipes().items():
-        tuned = _tuned(name, method)
-        is_skipped = tuned is not None and bool(tuned.skip)
-        if not is_skipped and (is_deep or tuned is not None):
-            usable[name] = recipe
-    return usable
-
-
-@read_once
-def _conditions_for(method: str, *, is_deep: bool) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    by_model: dict[str, dict[str, Mapping[str, str]]] = defaultdict(dict)
-    for name, recipe in _recipes_for(method, is_deep=is_deep).items():
-        by_model[str(recipe.when.model)][name] = recipe.when.names
-    return by_model
-
-
-def _default_network(names: Mapping[str, str], general: Mapping[str, Sourced]) -> dict[str, Sourced]:
-    """The model, and the features if it is for some, of a run that names no model, with the ``general`` settings."""
-    if "features" in general and general["features"].value != PIXELS:
-        names = {**names, "kind": "features"}
-    usable = _recipes_for(names["method"], is_deep=True)
-    conditions = dict[str, dict[str, str]]()
-    for name, recipe in usable.items():
-        if recipe.default_model:
-            conditions[name] = {key: value for key, value in recipe.when.names.items() if key in DATA}
-        if isinstance(recipe.default_model, str):
-            conditions[name]["kind"] = recipe.default_model
-    chosen = _closest(conditions, names)
-    if chosen is None:
-        advice = f"no recipe has a default model for {names['dataset']}: name one with --model"
-        raise HashbenchError(f"{'/'.join(RECIPES)}: {advice}")
-    names_of_recipe = usable[chosen].when.names
-    settled = [key for key in ("model", "features") if key in names_of_recipe]
-    return {key: Sourced(names_of_recipe[key], "recipe", recipe=chosen) for key in settled}
-
-
-def _closest(conditions: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> str | None:
-    """The most specific recipe whose ``conditions`` match ``names``, if any; HashbenchError for two that are alike."""
-    holding = {name: when.items() for name, when in conditions.items() if when.items() <= names.items()}
-    closest = [name for name, when in holding.items() if not any(when < other for other in holding.values())]
-    if len(closest) > 1:
-        run = " ".join(names[key] for key in (*DATA[:2], "model") if key in names)
-        fault = f"{' and '.join(closest)} fit {run} equally: give one of them another condition"
-        raise HashbenchError(f"{'/'.join(RECIPES)}: {fault}")
-    return next(iter(closest), None)
+    values = _sourced(file.parameters)
+    for variant in file.variants:
+        when = variant.when.names
+        if when.items() <= names.items() and not when.keys() & set(without):
+            values |= _sourced(variant.parameters, variant.why)
+    return values
 
 
 def _recipe(path: Path) -> Recipe:
     recipe = config.load(Recipe, path)
-    for parameters in (recipe.parameters, *(variant.parameters for variant in recipe.variants)):
-        parse(_some_training_settings(), {key: stated.value for key, stated in parameters.items()}, str(path))
-    kinds = [PIXELS, *FEATURES.names, *MODELS.names]
+    parse(_some_training_settings(), {key: stated.value for key, stated in recipe.parameters.items()}, str(path))
     known_methods = [*METHODS.names, *paths.entries("experiments", "methods")]  # a bundle has those of other packages
-    named = [("method", method, known_methods) for method in recipe.methods]
+    named = [("model", recipe.when.model, MODELS.names), *(("method", name, known_methods) for name in recipe.methods)]
     if recipe.when.features is not None:
-        named.insert(0, ("features", model_and_weights(recipe.when.features)[0], kinds))
-    if recipe.when.model is not None:
-        named.insert(0, ("model", recipe.when.model, MODELS.names))
+        kinds = [PIXELS, *FEATURES.names, *MODELS.names]
+        named.append(("features", model_and_weights(recipe.when.features)[0], kinds))
     for kind, name, known in named:
         # torchvision's models are listed in seconds, so they come last; a size in pixels is no part of a listed name
         if name not in known and not (kind != "method" and name in MODELS):

@@ -36,7 +36,7 @@ class Cell(Strict):
     metric: str
     evaluation: Search
     budget: str
-    track: str  # with the settings that recipes tune a method to, or its authors', or those of the recipe of this name
+    recipe: str | None  # whose settings it has: the recipe of this name, our defaults; None: the recipe of its task
     tolerance: float | None  # how far the measured mean may be from the published value
     no_tolerance: str | None = None  # why there is none
     fitted: str | None = None  # the settings that were chosen by what the paper prints
@@ -48,7 +48,7 @@ class Cell(Strict):
     @cached_property
     def run_key(self) -> str:
         """The same text for two cells that need the same runs."""
-        return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget, self.track])
+        return canonical_json([self.dataset, self.protocol, self.method, self.settings, self.budget, self.recipe])
 
     @property
     def card(self) -> Card:
@@ -89,7 +89,7 @@ class CellKeys(Strict):
     metric: str | None = None
     evaluation: Search | None = None
     budget: str | None = None
-    track: str | None = None
+    recipe: str | None = None
     tolerance: float | None = None
     no_tolerance: str | None = None
     fitted: str | None = None
@@ -184,7 +184,7 @@ class TableFile(Strict):
 
     def _keys(self, group: Group, column: FileColumn, row: FileRow, value: Published) -> dict[str, Any]:
         keys: dict[str, Any] = {"section": "", "evaluation": "database", "budget": "full", "printed_as": "fraction"}
-        keys |= {"track": "tuned", "tolerance": None, "tie_aware": None, "citation": self.paper}
+        keys |= {"recipe": None, "tolerance": None, "tie_aware": None, "citation": self.paper}
         layers = (self.defaults, group, column, row)
         for layer in layers:
             keys |= layer.given

@@ -29,8 +29,8 @@ def run_of(cell: Cell, split_seed: int | None = None) -> Run:
 
 @read_once
 def _run_of(key: str, split_seed: int | None) -> Run:
-    dataset, protocol, method, settings, budget, track = json.loads(key)
-    return Run.resolve(dataset, protocol, method, settings, budget=budget, split_seed=split_seed, track=track)
+    dataset, protocol, method, settings, budget, recipe = json.loads(key)
+    return Run.resolve(dataset, protocol, method, settings, budget=budget, split_seed=split_seed, recipe=recipe)
 
 
 def tuning_of(cell: Cell) -> str:
@@ -40,8 +40,7 @@ def tuning_of(cell: Cell) -> str:
 
 @read_once  # a table is rendered in several formats, and has several metrics of one run
 def _tuning_of(key: str) -> str:
-    _, _, _, settings, _, track = json.loads(key)
-    return "\n".join(source.note for source in _run_of(key, None).sources(settings, track).values())
+    return "\n".join(source.note for source in _run_of(key, None).sources.values())
 
 
 def cell_hash(cell: Cell, split_seed: int | None = None) -> str:

@@ -18,7 +18,7 @@ from hashbench.histogram import Histogram
 from hashbench.metrics import Metrics
 from hashbench.runs.query_scores import Kept
 from hashbench.runs.row import Row, Search, provider_of
-from hashbench.runs.settings import TUNED, method_file
+from hashbench.runs.settings import method_file
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell
 from hashbench.tables.cell_runs import cell_hash, repeats_of, splits_of
@@ -157,7 +157,7 @@ class _StoredResults:
         the method declares; any other one that the cell does not state is of another cell, as ``published`` values are.
         """
         rows = self._of_method(cell.method)
-        if not rows or cell.track != TUNED:
+        if not rows or cell.recipe is not None:
             return ""
         names = (cell.dataset, cell.protocol, cell.budget, split)
         known = set.intersection(*(set(row.settings) for row in rows)) | cell.settings.keys()

@@ -59,7 +59,7 @@ def _track(cell: Cell) -> str:
         return "unknown, of codes made elsewhere"
     if cell.method not in METHODS:
         return "unknown, of methods that are not installed here"
-    if cell.track == settings_files.PUBLISHED:
+    if cell.recipe == settings_files.OUR_DEFAULTS:
         return PUBLISHED
     search = search_of(cell)
     if search is None:
@@ -77,7 +77,7 @@ def search_in(notes: str) -> re.Match[str] | None:
 
 def search_of(cell: Cell) -> re.Match[str] | None:
     """The search that tuned the settings of the cell, as ``search_in`` gives it; None where there was none."""
-    if cell.budget == IMPORTED or cell.method not in METHODS or cell.track == settings_files.PUBLISHED:
+    if cell.budget == IMPORTED or cell.method not in METHODS or cell.recipe == settings_files.OUR_DEFAULTS:
         return None
     return search_in(tuning_of(cell))
 

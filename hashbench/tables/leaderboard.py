@@ -17,7 +17,6 @@ from hashbench.foundation.errors import HashbenchError, counted, unknown
 from hashbench.methods import METHODS
 from hashbench.runs.query_scores import AP
 from hashbench.runs.row import Row
-from hashbench.runs.settings import TUNED
 from hashbench.runs.store import Store
 from hashbench.tables import spec
 from hashbench.tables.collect import Rows, collect
@@ -266,8 +265,10 @@ def _cells_of_block(panel: str, file: PanelFile, block: Block, table: Table) -> 
     if block.section not in sections:
         raise HashbenchError(f"{where}: {unknown('section', block.section, sections)}")
     cells = [cell for cell in sections[block.section].cells.values() if cell.declared.measure == file.measure]
-    if other := next((cell for cell in cells if cell.declared.track != TUNED), None):
-        raise HashbenchError(f"{where}: section {block.section!r}: {other.declared.track} settings; tuned are expected")
+    if other := next((cell for cell in cells if cell.declared.recipe is not None), None):
+        raise HashbenchError(
+            f"{where}: section {block.section!r}: settings of {other.declared.recipe}; tuned are expected"
+        )
     lengths = {cell.declared.settings.get("bits") for cell in cells}
     if missing := next((bits for bits in block.bits if bits not in lengths), None):
         raise HashbenchError(f"{where}: section {block.section!r} has no {file.measure} at {missing} bits")

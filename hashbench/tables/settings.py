@@ -8,7 +8,7 @@ from hashbench.datasets.card import Card
 from hashbench.foundation.config import Setting, canonical_json
 from hashbench.runs.row import IMPORTED
 from hashbench.runs.run import BASE, Run, RunName
-from hashbench.runs.settings import TUNED, Sourced, method_file, recipes
+from hashbench.runs.settings import Sourced, method_file, recipes
 from hashbench.showing.sheet import Cell, Code, Grid, Sheet, Text
 from hashbench.tables.cell_runs import run_of
 from hashbench.tables.spec import TableSpec
@@ -121,9 +121,9 @@ def settings_of_table(spec: TableSpec) -> list[Runs]:
         if cell.budget != IMPORTED and spec.is_installed(cell):
             run = run_of(cell)
             stated = dict(cell.settings)
-            if cell.track != TUNED:
-                stated["track"] = cell.track
-            _add(runs, run, stated, run.sources(cell.settings, cell.track))
+            if cell.recipe is not None:
+                stated["recipe"] = cell.recipe
+            _add(runs, run, stated, run.sources)
     return list(runs.values())
 
 

@@ -14,7 +14,7 @@ from hashbench.methods import METHODS
 from hashbench.metrics import METRICS
 from hashbench.models import MODELS
 from hashbench.runs.row import IMPORTED
-from hashbench.runs.settings import PUBLISHED, TUNED, method_file, recipes
+from hashbench.runs.settings import OUR_DEFAULTS, method_file, recipes
 from hashbench.runs.store import Store
 from hashbench.tables.cell import Cell, OtherBudget, Repeats, TableFile
 
@@ -163,7 +163,7 @@ def names_of(cell: Cell) -> Iterator[tuple[str, str]]:
     if cell.budget != IMPORTED:  # codes made elsewhere may have any name
         yield "method", cell.method
     yield "metric", cell.metric_name.metric
-    yield "track", cell.track
+    yield "recipe", cell.recipe or OUR_DEFAULTS
     for key in ("model", "features"):
         if key in cell.settings:
             name = str(cell.settings[key])
@@ -190,7 +190,7 @@ def check_names(table: TableSpec) -> None:
         "method": [*METHODS.names, *table.not_installed],
         "metric": METRICS.names,
         "model": MODELS.names,
-        "track": [TUNED, PUBLISHED, *recipes()],
+        "recipe": [OUR_DEFAULTS, *recipes()],
     }
     for kind, name in sorted({pair for cell in table.cells for pair in names_of(cell)}):
         is_there = name in known[kind] or (kind == "model" and name in MODELS)  # torchvision's are listed in seconds

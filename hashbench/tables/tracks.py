@@ -90,31 +90,32 @@ def name_of(row: Row) -> Name | None:
 def _name_of_cell(names: Names, cell_hash: str, settings: str) -> Name | None:
     config, identity = json.loads(settings)
     with suppress(HashbenchError):
-        lines = (_of_track(names, cell_hash, config, identity, track) for track in (settings_files.PUBLISHED, TUNED))
-        return next(filter(None, lines), None)
+        for recipe in (settings_files.OUR_DEFAULTS, None):
+            if name := _of_recipe(names, cell_hash, config, identity, recipe):
+                return name
     return None
 
 
-def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, track: str) -> Name | None:
+def _of_recipe(names: Names, cell_hash: str, settings: Values, identity: Values, recipe: str | None) -> Name | None:
     stated = {key: settings[key] for key in INPUT if key in settings}
-    run = _resolved(names, tuple(stated.items()), track)
+    run = _resolved(names, tuple(stated.items()), recipe)
     usual = run.settings.model_dump()
     form = {key: identity[key] for key in run.method.identity if key in identity and identity[key] != usual[key]}
     if any(isinstance(value, int | float) and not isinstance(value, bool) for value in form.values()):
         return None  # a rate or a scale that somebody chose
     if form:
-        sources = run.sources(stated)
+        sources = run.sources
         if any(sources[key].recipe is not None for key in form):
             return None
         stated |= form
-        run = _resolved(names, tuple(stated.items()), track)
+        run = _resolved(names, tuple(stated.items()), recipe)
     if run.name.cell_hash != cell_hash:
         return None
     if settings.get("model") in settings_files.FORMS:
         form["model"] = settings["model"]
-    if track != TUNED:
+    if recipe is not None:
         whose = PUBLISHED
-    elif any(search_in(setting.note) for setting in run.sources(stated).values()):
+    elif any(search_in(setting.note) for setting in run.sources.values()):
         whose = TUNED
     else:
         whose = BY_HAND
@@ -122,8 +123,8 @@ def _of_track(names: Names, cell_hash: str, settings: Values, identity: Values, 
 
 
 @read_once  # the cells of a search differ in one value, and what is given is the same
-def _resolved(names: Names, stated: tuple[tuple[str, Setting], ...], track: str) -> Run:
-    return Run.resolve(*names, dict(stated), track=track)
+def _resolved(names: Names, stated: tuple[tuple[str, Setting], ...], recipe: str | None) -> Run:
+    return Run.resolve(*names, dict(stated), recipe=recipe)
 
 
 def title_of(method: str) -> str:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
 
 from hashbench.foundation import paths
 from hashbench.foundation.config import parse, toml_tables, toml_value
@@ -12,7 +11,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import write_text
 from hashbench.foundation.progress import note
 from hashbench.runs.run import Run
-from hashbench.runs.settings import FORM, RECIPES, Recipe, Tuned, recipes, tuned_in
+from hashbench.runs.settings import FORM, RECIPES, Recipe, recipes
 from hashbench.training.settings import DeepSettings
 from hashbench.tuning.choice import Choice
 
@@ -46,12 +45,12 @@ def require_use(recipe: str, run: Run) -> None:
 def with_choices(name: str, text: str, choices: Iterable[Choice], search: str) -> str:
     """The ``text`` of the recipe called ``name`` with the chosen values, and all its other lines as they were.
 
-    A method's other settings stay, and ``why`` with them; those of a recipe that it extends are copied, since a table
-    of a recipe replaces the other's. A choice that failed changes nothing. HashbenchError if no recipe comes out.
+    A method's other settings stay, and ``why`` with them. A choice that failed changes nothing. HashbenchError if no
+    recipe comes out.
     """
     for choice in choices:
         if choice.failure is None and choice.searched:  # without a space there is nothing to write
-            text = "\n".join(_with_choice(name, text.rstrip("\n").split("\n"), choice, search)) + "\n"
+            text = "\n".join(_with_choice(text.rstrip("\n").split("\n"), choice, search)) + "\n"
     try:
         parse(Recipe, toml_tables(text), name)
     except (ValueError, HashbenchError) as error:
@@ -60,17 +59,17 @@ def with_choices(name: str, text: str, choices: Iterable[Choice], search: str) -
     return text
 
 
-def _with_choice(name: str, lines: list[str], choice: Choice, search: str) -> list[str]:
+def _with_choice(lines: list[str], choice: Choice, search: str) -> list[str]:
     head = f"[methods.{choice.method}]"
     new = [f"tuned = {toml_value(choice.said(search))}"]
     new += [f"{key} = {toml_value(value)}" for key, value in choice.searched.items()]
     start = next((n for n, line in enumerate(lines) if line.partition("#")[0].strip() == head), None)
     if start is None:
-        return [*lines, "", head, *new, *_inherited(tuned_in(name, choice.method), choice)]
+        return [*lines, "", head, *new]
     end = next((n for n in range(start + 1, len(lines)) if HEAD.match(lines[n])), len(lines))
     while EMPTY.fullmatch(lines[end - 1]):  # what is before the next table is about it
         end -= 1
-    kept = [line for line in lines[start + 1 : end] if _key(line) not in {"tuned", "skip", *choice.searched}]
+    kept = [line for line in lines[start + 1 : end] if _key(line) not in {"tuned", *choice.searched}]
     if {_key(line) for line in kept} <= {None, "why"}:  # it said why the values are what they no longer are
         kept = [line for line in kept if _key(line) != "why"]
     return [*lines[: start + 1], *new, *kept, *lines[end:]]
@@ -81,20 +80,6 @@ def _key(line: str) -> str | None:
     if EMPTY.fullmatch(line):
         return None
     return line.partition("=")[0].strip()
-
-
-def _inherited(tuned: Tuned | None, choice: Choice) -> list[str]:
-    """The lines of the settings that the method has from a recipe that this one extends, and that are not chosen."""
-    lines = list[str]()
-    if tuned is None:
-        return lines
-    for key, parameter in tuned.parameters.items():
-        if key not in choice.searched:
-            table: dict[str, Any] = parameter.model_dump(exclude_defaults=True)
-            lines.append(f"{key} = {toml_value(table)}")
-    if lines and tuned.why:
-        lines.insert(0, f"why = {toml_value(tuned.why)}")
-    return lines
 
 
 def put_into_recipe(name: str, choices: Sequence[Choice], search: str, *, write: bool) -> list[str]:

@@ -21,7 +21,7 @@ from hashbench.methods import METHODS
 from hashbench.runs.row import REMEDY as OF_FILE
 from hashbench.runs.row import Row, processor_of
 from hashbench.runs.run import Run
-from hashbench.runs.settings import FORM, PUBLISHED, SETTLED, method_file, method_path
+from hashbench.runs.settings import FORM, OUR_DEFAULTS, SETTLED, method_file, method_path
 from hashbench.runs.space import EXPLORED, NARROWED, Space, points, points_near
 from hashbench.training.settings import DeepSettings
 
@@ -117,7 +117,7 @@ class Question(Strict):
         """Our defaults of the settings that are searched. They may lie outside the space: 0 may mean "off"."""
         dataset = next(iter(self.left_out))
         settings = self.given(method, dataset)
-        usual = Run.resolve(dataset, self.protocol, method, settings, track=PUBLISHED)
+        usual = Run.resolve(dataset, self.protocol, method, settings, recipe=OUR_DEFAULTS)
         return {key: getattr(usual.settings, key) for key in self.spaces[method]}
 
     def fault_of(self, trial: "Trial") -> str | None:

@@ -183,7 +183,8 @@ def test_a_recipe_may_be_for_the_features_of_any_network_of_torchvision(hashbenc
     recipe.parent.mkdir(parents=True)
     for name, is_known in {"resnet18": True, "resnet18_random": True, "resnet17": False}.items():
         when = f'dataset = "mine", model = "linear", features = "{name}"'
-        recipe.write_text(f'title = "ours"\nwhy = "a test"\nwhen = {{ {when} }}\nextends = "linear"\n')
+        values = '[parameters]\nepochs = { value = 3, source = "ours" }\n'
+        recipe.write_text(f'title = "ours"\nwhy = "a test"\nwhen = {{ {when} }}\n{values}')
         code, _, err = hashbench("train", "mihash", "mine", "--bits", 4, "--set", f"features={name}", "--dry-run")
         assert (code, "unknown features 'resnet17'" in err) == ((0, False) if is_known else (2, True)), err
 

@@ -23,6 +23,7 @@ from hashbench.tuning.search import Search, path_of
 BOTH = ["tune", "lsh", "itq", "digits", "--bits", "16", "--trials", "2", "--repeats", "1", "--name", "pair"]
 BOTH += ["--set", "normalise=unit_norm"]
 OF_THE_MACHINE = ("seconds", "utc", "code", "processor")
+VALUES = '[parameters]\nepochs = { value = 3, source = "ours" }\n'  # of a recipe
 
 
 def lines(folder: Path, name: str = "pair") -> list[dict[str, Any]]:
@@ -124,7 +125,7 @@ def test_a_method_whose_trials_all_fail_is_told_and_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "ours.toml"
-    head = 'title = "Ours"\nwhy = "a test"\nwhen = { dataset = "digits", model = "linear" }\nextends = "small_cnn"\n'
+    head = 'title = "Ours"\nwhy = "a test"\nwhen = { dataset = "digits", model = "linear" }\n' + VALUES
     recipe.write_text(head)
     tune = ["tune", "itq", "lsh", "digits", "--recipe", "ours", "--bits", "80", "--trials", "1", "--repeats", "1"]
     tune += ["--set", "normalise=channel_unit_norm"]
@@ -207,7 +208,7 @@ def test_another_search_of_the_same_name_is_one_line(
 ) -> None:
     if "heads" in change:
         recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "heads.toml"
-        recipe.write_text('title = "A"\nwhy = "b"\nwhen = { model = "linear" }\nextends = "small_cnn"\n')
+        recipe.write_text('title = "A"\nwhy = "b"\nwhen = { model = "linear" }\n' + VALUES)
     path = made / "tune" / "pair.jsonl"
     before = path.read_bytes()
     status, _, err = call(capsys, "--results", made, *BOTH, *change)

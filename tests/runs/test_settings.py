@@ -100,7 +100,7 @@ def test_a_new_recipe_reaches_every_deep_method_without_an_edit_of_its_file(meth
 def test_a_recipe_says_which_network_a_new_data_set_has(method: str, root: Path) -> None:
     without = resolved(method, "mnist", "structhash")
     assert (without["model"], without["features"], without["epochs"]) == ("linear", "efficientnet_lite0_128px", 30)
-    recipe(root, "mlp_mnist", 'dataset = "mnist", model = "mlp"', head="default_model = true")
+    recipe(root, "mlp_mnist", 'dataset = "mnist", model = "mlp"', head='default_for = "mnist"')
     assert resolved(method, "mnist", "structhash")["model"] == "mlp"
     assert resolved(method, "mnist", "structhash")["epochs"] == QUICK["epochs"]
     assert resolved(method, "mnist", "structhash", model="small_cnn")["epochs"] == 60
@@ -140,23 +140,9 @@ def test_later_values_win(method: str, given: dict[str, Setting], key: str, valu
     assert resolved(method, "cifar10", "s2", **given)[key] == value
 
 
-def test_a_method_may_have_other_values_on_a_recipe_that_extends_another_one(root: Path) -> None:
-    """They replace those of the other recipe as a whole; the other methods keep theirs."""
-    text = 'extends = "small_cnn"\n[methods.mihash]\nwhy = "a test"\ndelta = { value = 9.0, source = "paper" }'
-    recipe(root, "small_cnn_cifar100", 'dataset = "cifar100", model = "small_cnn"', {}, text)
-    own: dict[str, Setting] = {"model": "small_cnn"}
-    assert [resolved("mihash", "cifar100", "full", **own)[key] for key in ("delta", "tanh_scale")] == [9.0, 15.0]
-    assert resolved("mihash", "cifar10", **own)["delta"] == 2.0
-    assert resolved("mihash", "cifar100", "full", model="vggf")["delta"] == 1.0
-    assert resolved("dpsh", "cifar100", "full", **own) == {**resolved("dpsh", "cifar10", **own), "epochs": 60}
-    found = Run.resolve("cifar100", "full", "mihash", {"bits": 12, **own}).sources({"bits": 12, **own})
-    assert (found["delta"].source, found["delta"].note) == ("paper", "a test")
-
-
 def test_the_recipe_with_more_conditions_is_the_closer_one(root: Path) -> None:
     recipe(root, "small_cnn_cifar10", 'dataset = "cifar10", model = "small_cnn"', {"epochs": 7})
     recipe(root, "small_cnn_cifar10_s2", 'dataset = "cifar10", protocol = "s2", model = "small_cnn"', {"epochs": 8})
-    recipe(root, "small_cnn_short", 'dataset = "mnist", budget = "short", model = "small_cnn"', {"epochs": 9})
     expected = {("cifar10", "s1"): 7, ("cifar10", "s2"): 8, ("cifar100", "full"): 60, ("mnist", "structhash"): 60}
     assert {names: resolved("talr_ap", *names, model="small_cnn")["epochs"] for names in expected} == expected
     # one recipe trains a run: the others, and what a method says of them, do not
@@ -195,76 +181,34 @@ def test_a_recipe_of_unknown_features_is_refused(root: Path) -> None:
         resolved()
 
 
-def test_a_recipe_may_have_other_values_for_some_of_the_data(root: Path) -> None:
-    path = recipe(root, "small_cnn_cifar10", 'dataset = "cifar10", model = "small_cnn"', {"epochs": 7, "lr": 0.02})
-    text = '[[variants]]\nwhen = { protocol = "s2" }\nwhy = "more images"\n'
-    added(root, f"recipes/{path.name}", text + 'parameters = { epochs = { value = 3, source = "ours" } }')
-    found = {protocol: resolved("talr_ap", "cifar10", protocol, model="small_cnn") for protocol in ("s1", "s2")}
-    assert {protocol: (each["epochs"], each["lr"]) for protocol, each in found.items()} == {
-        "s1": (7, 0.02),
-        "s2": (3, 0.02),
-    }
-    change(root, f"recipes/{path.name}", "value = 3", 'value = "few"')
-    with pytest.raises(HashbenchError, match=r"small_cnn_cifar10\.toml: epochs: Input should be a valid integer"):
-        resolved("talr_ap", "cifar10", model="small_cnn")
-
-
-def test_a_recipe_may_extend_that_of_other_data(root: Path) -> None:
-    """With what it says of the methods. Without values of its own it is no source: the other recipe is."""
-    recipe(root, "mlp_mnist", 'dataset = "mnist", model = "mlp"', {}, 'extends = "mlp_digits"')
-    given: dict[str, Setting] = {"bits": 12, "model": "mlp"}
-    for method in DEEP:
-        on_digits = Run.resolve("digits", "s1", method, given)
-        on_mnist = Run.resolve("mnist", "structhash", method, given)
-        assert on_mnist.settings == on_digits.settings
-        assert {each.recipe for each in on_mnist.sources(given).values()} <= {None, "mlp_digits"}
-
-
-def test_what_a_recipe_cannot_be_is_one_line(root: Path) -> None:
-    extends = "new: extends names another recipe, not {}"
+def test_a_recipe_needs_settings_of_known_methods_and_a_reason_for_them(root: Path) -> None:
     wrong = {
-        'extends = "small_cn"': extends.format("small_cn"),
-        'extends = "new"': extends.format("new"),
-        "": "a recipe has parameters, or extends the recipe whose values it has",
-        'extends = "small_cnn"\n[methods.dphs]\nwhy = "x"\nlr = 1.0': "unknown method 'dphs': did you mean dpsh",
-        'extends = "small_cnn"\n[methods.dpsh]\nlr = 1.0': "the settings of a method need why, or tuned",
-        'extends = "small_cnn"\n[methods.dpsh]\nwhy = "x"': "a method of a recipe has settings, or skip",
-        'extends = "small_cnn"\n[methods.dpsh]\nskip = "x"\nlr = 1.0': "a method of a recipe has settings, or skip",
+        '[methods.dphs]\nwhy = "x"\nlr = 1.0': "unknown method 'dphs': did you mean dpsh",
+        "[methods.dpsh]\nlr = 1.0": "the settings of a method need why, or tuned",
+        '[methods.dpsh]\nwhy = "x"': "methods.dpsh.parameters: ",
+        'heads = "hedas"': "new: heads names another recipe, not hedas",
     }
-    for head, complaint in wrong.items():
-        recipe(root, "new", 'dataset = "mnist", model = "mlp"', {}, head)
+    for text, complaint in wrong.items():
+        path = recipe(root, "new", 'dataset = "mnist", model = "mlp"')
+        lines = path.read_text()
+        written(path, lines.replace("[parameters]", f"{text}\n[parameters]"))
         with pytest.raises(HashbenchError) as caught:
             resolved()
         assert complaint in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("conditions", "complaint"),
+    ("when", "head"),
     [
-        (['dataset = "digits", model = "mlp"'], "mlp_digits and new_0 fit digits s1 mlp equally"),
-        (['protocol = "s1", model = "mlp"'], "mlp_digits and new_0 fit digits s1 mlp equally"),
-        (
-            ['dataset = "digits", protocol = "s1", model = "mlp"', 'budget = "full", model = "mlp"'],
-            "new_0 and new_1 fit digits s1 mlp equally",
-        ),
+        ('dataset = "digits", model = "mlp"', ""),
+        ('dataset = "digits", model = "linear"', 'default_for = "digits"'),
     ],
 )
-def test_recipes_that_fit_equally_are_refused_by_name(conditions: list[str], complaint: str, root: Path) -> None:
-    for number, when in enumerate(conditions):
-        recipe(root, f"new_{number}", when)
-    with pytest.raises(HashbenchError, match=complaint) as caught:
+def test_two_recipes_for_the_same_runs_are_refused_by_name(when: str, head: str, root: Path) -> None:
+    recipe(root, "new", when, head=head)
+    with pytest.raises(HashbenchError, match="mlp_digits and new are for the same runs") as caught:
         resolved()
     assert "\n" not in str(caught.value)
-    # a recipe for both conditions decides
-    both = 'dataset = "digits", protocol = "s1", budget = "full", model = "mlp"'
-    recipe(root, "both", both, head="default_model = true")
-    assert resolved()["epochs"] == QUICK["epochs"]
-
-
-def test_two_default_models_that_fit_equally_are_refused_by_name(root: Path) -> None:
-    recipe(root, "new", 'dataset = "digits", model = "linear"', head="default_model = true")
-    with pytest.raises(HashbenchError, match="mlp_digits and new fit digits s1 equally"):
-        resolved()
 
 
 def test_a_wrong_recipe_is_one_line_that_names_its_file(root: Path) -> None:
@@ -280,11 +224,11 @@ def test_a_wrong_recipe_is_one_line_that_names_its_file(root: Path) -> None:
         (epochs, "momentum = { value = 1.0, source = 'ours' }", "momentum: Input should be less than 1, got 1.0"),
         (', source = "ours"', "", "key 'parameters.epochs.source' is missing"),
         ('"ours"', '"them"', "parameters.epochs.source: Input should be"),
-        ("why =", "defualt_model = true\nwhy =", "unknown key 'defualt_model': did you mean default_model"),
+        ("why =", "defualt_for = 'x'\nwhy =", "unknown key 'defualt_for': did you mean default_for"),
         ("why =", "# why =", "key 'why' is missing"),
         ("when =", "# when =", "key 'when' is missing"),
         ('dataset = "digits"', 'datset = "digits"', "unknown key 'when.datset'"),
-        (', model = "linear"', "", "the condition of a recipe names its model"),
+        (', model = "linear"', "", "key 'when.model' is missing"),
         ('model = "linear"', 'model = "linaer"', "unknown model 'linaer': did you mean linear"),
         ("[parameters]", "[parameters", "not a readable TOML file"),
     ]
@@ -295,16 +239,6 @@ def test_a_wrong_recipe_is_one_line_that_names_its_file(root: Path) -> None:
             resolved()
         assert str(caught.value).startswith(f"{path}: "), (new, str(caught.value))
         assert complaint in str(caught.value) and "\n" not in str(caught.value), (new, str(caught.value))
-
-
-def test_a_method_can_do_without_a_recipe(root: Path) -> None:
-    assert resolved("hashnet", "labelme", model="linear")["epochs"] == 100  # of the recipe for any data
-    assert resolved("talr_ap", "labelme", model="linear")["epochs"] == 50
-    text = (root / "experiments" / "recipes" / "mlp_digits.toml").read_text()
-    own = text[text.index("[methods.hashnet]") : text.index("[methods.mihash]")]
-    change(root, "recipes/mlp_digits.toml", own, '[methods.hashnet]\nskip = "a test"\n')
-    assert resolved("hashnet", model="mlp")["epochs"] == 385
-    assert resolved("hashnet")["model"] == "linear"
 
 
 def test_features_are_hashed_by_a_linear_network_unless_one_is_named() -> None:
@@ -318,7 +252,7 @@ def test_features_are_hashed_by_a_linear_network_unless_one_is_named() -> None:
 
 
 def test_without_a_default_model_one_has_to_be_named(root: Path) -> None:
-    change(root, "recipes/heads_lite0.toml", "default_model = true", "default_model = false")
+    change(root, "recipes/heads_lite0.toml", 'default_for = "images"', "")
     with pytest.raises(HashbenchError, match="no recipe has a default model for cifar10: name one"):
         resolved("talr_ap", "cifar10")
     assert resolved("talr_ap", "cifar10", model="small_cnn")["epochs"] == 60
@@ -326,7 +260,7 @@ def test_without_a_default_model_one_has_to_be_named(root: Path) -> None:
 
 @pytest.mark.parametrize("model", ["small_cnn", "nin"])
 def test_metric_networks_keep_their_authors_schedule(model: str, root: Path) -> None:
-    recipe(root, "nin", 'model = "nin"', head="default_model = true")
+    recipe(root, "nin", 'model = "nin"', head='default_for = "cifar100"')
     for method in ("exhaustive_search", "sparse_hash"):
         settings = Run.resolve("cifar100", "sparse_hash", method, {"model": model}).settings.model_dump()
         assert settings["optimiser"] == "adam"

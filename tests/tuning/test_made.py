@@ -9,7 +9,7 @@ from hashbench.foundation.errors import HashbenchError
 from hashbench.foundation.files import locked
 from hashbench.runs.run import DEFAULT_OPTIONS, Run
 from hashbench.runs.run_all import Outcome, Plan
-from hashbench.runs.settings import PUBLISHED
+from hashbench.runs.settings import OUR_DEFAULTS
 from hashbench.tuning import run as tuning
 from hashbench.tuning.choice import choices, finalists
 from hashbench.tuning.search import Search, path_of
@@ -97,7 +97,7 @@ def test_the_trials_after_the_first_24_lie_around_the_best_so_far() -> None:
 def test_our_defaults_are_a_trial_that_can_be_chosen_and_is_no_centre_of_others() -> None:
     search = Search("small", question(["itq"]))
     (defaults, run), *_ = search.question.trials("itq", 1, 1, {})
-    assert run.settings == Run.resolve("digits", "s1", "itq", {"bits": 16}, track=PUBLISHED).settings
+    assert run.settings == Run.resolve("digits", "s1", "itq", {"bits": 16}, recipe=OUR_DEFAULTS).settings
     search = search.with_trials([defaults.model_copy(update={"ap": 0.6}), trial("itq", 1, 0.5), trial("itq", 2, None)])
     (chosen,) = choices(search)
     assert (chosen.searched, chosen.score, chosen.edges) == ({"iterations": 50}, 0.6, {})

@@ -84,9 +84,8 @@ def test_a_reason_stays_only_where_a_setting_of_it_does() -> None:
     assert tomllib.loads(found)["methods"]["mihash"] == tomllib.loads(SECTIONS)["methods"]["mihash"]
 
 
-def test_missing_sections_are_added_and_a_skipped_method_is_not_skipped_any_more() -> None:
-    text = HEAD + '\n[methods.dpsh]\nskip = "nobody tuned it"\n'
-    found = with_choices("new", text, [choice("dpsh", eta=0.1), choice("itq", iterations=9, rotate=True)], "heads")
+def test_missing_sections_are_added() -> None:
+    found = with_choices("new", HEAD, [choice("dpsh", eta=0.1), choice("itq", iterations=9, rotate=True)], "heads")
     said = '"tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"'
     added = f"\n[methods.itq]\ntuned = {said}\niterations = 9\nrotate = true\n"
     assert found == f"{HEAD}\n[methods.dpsh]\ntuned = {said}\neta = 0.1\n{added}"
@@ -149,7 +148,7 @@ def test_show_and_list_settings_name_the_search(
     paths.read_again()
     said = "tune/heads.jsonl: trial 17 of 24, held-out AP 0.571"
     run = Run.resolve("digits", "s1", "dpsh", {"bits": 16})
-    source = run.sources({"bits": 16})["eta"]
+    source = run.sources["eta"]
     assert source.value == 0.0125 and said in source.note
     status, out, _ = call(capsys, "list", "settings", "digits")
     assert status == 0 and said in out

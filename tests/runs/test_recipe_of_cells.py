@@ -1,4 +1,4 @@
-"""The track of a cell: the settings that its recipe or another one tunes a method to, or those of its authors."""
+"""The recipe of a cell: the one of its task, another one, or our defaults."""
 
 from pathlib import Path
 
@@ -16,7 +16,8 @@ from hashbench.tables.settings import settings_of_table
 RECIPE = """title = "Ours"
 why = "a test"
 when = { dataset = "digits", model = "linear" }
-extends = "small_cnn"
+[parameters]
+lr = { value = 0.25, source = "ours" }
 
 [methods.itq]
 tuned = "tune/ours.jsonl: trial 1 of 2, held-out AP 0.5"
@@ -31,7 +32,8 @@ lr = 0.125
 OTHER = """title = "Of other data"
 why = "a test"
 when = { dataset = "cifar10", model = "linear" }
-extends = "small_cnn"
+[parameters]
+lr = { value = 0.75, source = "ours" }
 
 [methods.itq]
 tuned = "tune/other.jsonl: trial 2 of 3, held-out AP 0.5"
@@ -41,7 +43,7 @@ iterations = 5
 why = "a test"
 eta = 0.25
 """
-TABLE = """title = "Tracks"
+TABLE = """title = "Recipes"
 paper = "hashbench"
 source = "a test"
 [defaults]
@@ -50,7 +52,9 @@ protocol = "s1"
 metric = "ap"
 settings = { bits = 16 }
 [[groups]]
-columns = [{ label = "as published", track = "published" }, { label = "tuned" }, { label = "other", track = "other" }]
+columns = [
+  { label = "as published", recipe = "our_defaults" }, { label = "tuned" }, { label = "other", recipe = "other" },
+]
 rows = [{ label = "ITQ", method = "itq" }, { label = "DPSH", method = "dpsh", settings = { model = "linear" } }]
 """
 COLUMNS = ("as published", "tuned", "other")
@@ -65,55 +69,54 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def run(method: str, given: dict[str, Setting], track: str) -> Run:
-    return Run.resolve("digits", "s1", method, given, track=track)
+def run(method: str, given: dict[str, Setting], recipe: str | None = None) -> Run:
+    return Run.resolve("digits", "s1", method, given, recipe=recipe)
 
 
 def test_what_a_recipe_tunes_is_as_the_method_has_it_without_that(root: Path) -> None:
-    tuned, published = (run("itq", {"bits": 16}, each).settings for each in ("tuned", "published"))
+    tuned, published = (run("itq", {"bits": 16}, each).settings for each in (None, "our_defaults"))
     assert (tuned.iterations, published.iterations) == (7, 50)  # type: ignore[attr-defined]
-    tuned, published = (run("dpsh", LINEAR, each).settings for each in ("tuned", "published"))
+    tuned, published = (run("dpsh", LINEAR, each).settings for each in (None, "our_defaults"))
     assert (tuned.eta, tuned.pairing, tuned.lr) == (0.5, "batch", 0.125)  # type: ignore[attr-defined]
     assert (published.eta, published.pairing) == (0.002, "memory")  # type: ignore[attr-defined]
     of_both = tuned.model_dump(), published.model_dump()
     assert {key for key in of_both[0] if of_both[0][key] != of_both[1][key]} == {"eta", "pairing", "lr"}
-    assert published.lr == recipes()["small_cnn"].parameters["lr"].value  # type: ignore[attr-defined]
+    assert published.lr == 0.25  # type: ignore[attr-defined]
 
 
 def test_a_given_value_stays(root: Path) -> None:
     given: dict[str, Setting] = {"bits": 16, "iterations": 9}
-    assert [run("itq", given, each).settings.iterations for each in ("tuned", "published", "other")] == [9, 9, 9]  # type: ignore[attr-defined]
-    assert run("lsh", {"bits": 16}, "published").name == run("lsh", {"bits": 16}, "tuned").name
+    assert [run("itq", given, each).settings.iterations for each in (None, "our_defaults", "other")] == [9, 9, 9]  # type: ignore[attr-defined]
+    assert run("lsh", {"bits": 16}, "our_defaults").name == run("lsh", {"bits": 16}).name
 
 
-def test_the_track_of_a_cell_chooses_the_run(root: Path) -> None:
+def test_the_recipe_of_a_cell_chooses_the_run(root: Path) -> None:
     (root / "experiments" / "tables").mkdir()
-    (root / "experiments" / "tables" / "tracks.toml").write_text(TABLE)
-    cells = {(cell.row, cell.column): cell for cell in spec.load("tracks").cells}
+    (root / "experiments" / "tables" / "recipes.toml").write_text(TABLE)
+    cells = {(cell.row, cell.column): cell for cell in spec.load("recipes").cells}
     assert [run_of(cells["ITQ", of]).settings.iterations for of in COLUMNS] == [50, 7, 5]  # type: ignore[attr-defined]
     assert [run_of(cells["DPSH", of]).settings.eta for of in COLUMNS] == [0.002, 0.5, 0.25]  # type: ignore[attr-defined]
-    published = run("itq", {"bits": 16}, "published")
+    published = run("itq", {"bits": 16}, "our_defaults")
     assert run_of(cells["ITQ", "as published"]).name == published.name
-    assert published.name.cell_hash == run("itq", {"bits": 16, "iterations": 50}, "tuned").name.cell_hash
+    assert published.name.cell_hash == run("itq", {"bits": 16, "iterations": 50}).name.cell_hash
     names = {str(run_of(cell).name) for cell in cells.values()}
     assert len(names) == 6
-    itq = [each for each in settings_of_table(spec.load("tracks")) if each.name.method == "itq"]
-    assert [runs.stated for runs in itq] == [{"track": "published"}, {}, {"track": "other"}]
+    itq = [each for each in settings_of_table(spec.load("recipes")) if each.name.method == "itq"]
+    assert [runs.stated for runs in itq] == [{"recipe": "our_defaults"}, {}, {"recipe": "other"}]
     assert [each.entries()["iterations"][0].value for each in itq] == [50, 7, 5]
-    (root / "experiments" / "tables" / "tracks.toml").write_text(TABLE.replace('"published"', '"publisht"'))
-    with pytest.raises(HashbenchError, match=r"unknown track 'publisht'.*published"):
-        spec.load("tracks")
+    (root / "experiments" / "tables" / "recipes.toml").write_text(TABLE.replace('"our_defaults"', '"our_default"'))
+    with pytest.raises(HashbenchError, match=r"unknown recipe 'our_default'.*our_defaults"):
+        spec.load("recipes")
 
 
 def test_the_values_of_another_recipe_stand_in_place_of_the_closest_ones_and_name_their_search(root: Path) -> None:
     given: dict[str, Setting] = {"bits": 16}
     other = run("itq", given, "other")
-    assert other.name.cell_hash == run("itq", {**given, "iterations": 5}, "tuned").name.cell_hash
-    assert other.sources(given, "other")["iterations"].note == "tune/other.jsonl: trial 2 of 3, held-out AP 0.5"
+    assert other.name.cell_hash == run("itq", {**given, "iterations": 5}).name.cell_hash
+    assert other.sources["iterations"].note == "tune/other.jsonl: trial 2 of 3, held-out AP 0.5"
     dpsh = run("dpsh", LINEAR, "other").settings
-    # what only the closest recipe tunes is as it is for all methods
-    assert (dpsh.pairing, dpsh.lr) == ("memory", recipes()["small_cnn"].parameters["lr"].value)  # type: ignore[attr-defined]
-    with pytest.raises(HashbenchError, match="unknown track of lsh 'other'"):
+    assert (dpsh.pairing, dpsh.lr) == ("memory", 0.75)  # type: ignore[attr-defined]
+    with pytest.raises(HashbenchError, match="unknown recipe of lsh 'other'"):
         run("lsh", given, "other")
 
 
@@ -122,7 +125,8 @@ def test_the_heads_of_a_recipe_have_the_settings_of_the_recipe_that_it_names(roo
     near = """title = "Closer"
 why = "a test"
 when = { dataset = "cifar10", protocol = "s2_5k", model = "linear", features = "efficientnet_lite0_128px" }
-extends = "heads_lite0"
+[parameters]
+lr = { value = 1.0, source = "ours" }
 [methods.mihash]
 why = "a test"
 lr = 0.5
@@ -136,23 +140,4 @@ lr = 0.5
         path.write_text(text.replace(line, named))
         layers = Run.resolve("cifar10", "s2_5k", "mihash", trained)
         assert layers.base is not None
-        assert layers.base.settings.lr == layers.sources(trained)["base.lr"].value == rate  # type: ignore[attr-defined]
-    path.write_text(text)
-    closer = """title = "Closer"
-why = "a test"
-when = { dataset = "cifar10", protocol = "s2_5k", model = "efficientnet_lite0_128px_from_block11" }
-extends = "last_layers_lite0"
-"""
-    own = root / "experiments" / "recipes" / "closer.toml"
-    # the heads of the recipe that it extends
-    own.write_text(closer + '[parameters]\nepochs = { value = 2, source = "ours" }\n')
-    base = Run.resolve("cifar10", "s2_5k", "mihash", trained).base
-    assert base is not None
-    assert base.settings.lr == given_rate  # type: ignore[attr-defined]
-    own.write_text(closer + 'heads = "near"\n')
-    with pytest.raises(HashbenchError, match="a recipe that names heads has parameters"):
-        recipes()
-    own.unlink()
-    path.write_text(text.replace(line, 'heads = "hedas_lite0"'))
-    with pytest.raises(HashbenchError, match="last_layers_lite0: heads names another recipe, not hedas_lite0"):
-        recipes()
+        assert layers.base.settings.lr == layers.sources["base.lr"].value == rate  # type: ignore[attr-defined]

@@ -34,7 +34,7 @@ def test_a_method_shows_its_settings_with_value_source_and_note(capsys: pytest.C
         "needs        the extra train (PyTorch)",
         "  relaxation         tanh        paper",
         "  clip_norm          0.0         default",
-        "  recipe small_cnn          tanh_scale 1.0, n_bins 12, delta 2.0, bin_rule",
+        "  recipe small_cnn             tanh_scale 1.0, n_bins 12, delta 2.0, bin_rule",
         "$ hashbench train talr_ap DATASET --protocol PROTOCOL --bits BITS",
     ):
         assert line in out.splitlines()

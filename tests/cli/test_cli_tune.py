@@ -208,7 +208,7 @@ def test_another_search_of_the_same_name_is_one_line(
 ) -> None:
     if "heads" in change:
         recipe = changed_root(tmp_path, monkeypatch) / "experiments" / "recipes" / "heads.toml"
-        recipe.write_text('title = "A"\nwhy = "b"\nwhen = { model = "linear" }\n' + VALUES)
+        recipe.write_text('title = "A"\nwhy = "b"\nwhen = { dataset = "digits", model = "linear" }\n' + VALUES)
     path = made / "tune" / "pair.jsonl"
     before = path.read_bytes()
     status, _, err = call(capsys, "--results", made, *BOTH, *change)

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from hashbench.runs.settings import tuned_in
+from hashbench.runs.settings import tuned
 from hashbench.tables import spec
 from hashbench.tables.cell_runs import run_of
 
@@ -14,7 +14,7 @@ def test_every_objective_is_compared_on_the_same_terms() -> None:
     for cell in CELLS:
         form = cell.settings.get("hash_functions", cell.settings.get("model"))
         assert cell.section.endswith(f", {form}")
-        assert (", our defaults, " in cell.section) == (cell.track == "published")
+        assert (", our defaults, " in cell.section) == (cell.recipe == "our_defaults")
         assert (cell.protocol, cell.settings["bits"]) == ("structhash", 64)
         rows[cell.section].add((cell.method, cell.dataset))
     assert len(rows) == 8
@@ -23,9 +23,9 @@ def test_every_objective_is_compared_on_the_same_terms() -> None:
 
 def test_what_is_tuned_has_the_settings_that_the_search_chose() -> None:
     for cell in CELLS:
-        if cell.track == "tuned":
+        if cell.recipe is None:
             name = f"{cell.section.rpartition(', ')[2]}_structhash"
-            chosen = tuned_in(name, cell.method)
+            chosen = tuned(cell.method).get(name)
             assert chosen is not None
             assert chosen.tuned.startswith(f"tune/{name}.jsonl: ")
             values = {key: each.value for key, each in chosen.parameters.items()}

@@ -187,7 +187,7 @@ def _side(name: str, explicit: Explicit, exclude_self: bool, program: list[str])
         if exclude_self:
             raise HashbenchError(f"--exclude-self can be used with saved codes only: {name} is a run")
         return _run(name, program)
-    saved = files.opened([Path(name)], explicit=explicit)
+    saved = files.load([Path(name)], explicit=explicit)
     counted = Scorer.of_saved(saved, exclude_self=exclude_self).evidence().histogram
     return NamedSide(Side(name, counted, saved.query_ids, saved.query_labels), notes=saved.notes)
 

@@ -66,7 +66,6 @@ def command(
         k=k,
         conventions=as_ or [],
         pair_precision=pairs,
-        needs_items=trec is not None,
         explicit=Explicit(places_of(array, names), stored.bits, stored.bit_order, stored.rows),
         device=usable(device),
     )

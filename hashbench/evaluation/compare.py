@@ -108,7 +108,7 @@ def _matched(a: Side, b: Side) -> tuple[NDArray[np.int64], str]:
         require(a.split == b.split, "the ids of their splits differ")
         same_by = "the ids of their split"
     elif a.ids is not None and b.ids is not None:
-        rows = rows_of_ids(a.ids, [b.ids], f"{b.name}: query_ids")
+        rows = rows_of_ids(a.ids, b.ids, f"{b.name}: query_ids")
         same_by = "their ids"
         require(bool((rows >= 0).all()) and len(np.unique(rows)) == len(rows), "their ids differ")
     elif a.labels is not None and b.labels is not None and a.labels.ndim == b.labels.ndim:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hashbench import histogram
 from hashbench.codes import files
-from hashbench.codes.files import CodeStream, Explicit, SavedCodes
+from hashbench.codes.files import Explicit, SavedCodes
 from hashbench.evaluation import diagnostics
 from hashbench.evaluation.conventions import CONVENTIONS, Values
 from hashbench.evaluation.report import Evaluation
@@ -35,7 +35,6 @@ class Request:
     k: int | None = None  # of the neighbours
     conventions: Sequence[str] = ()
     pair_precision: float | None = None
-    needs_items: bool = False  # a database of any size is held in memory, as for conventions, weights and an order
     explicit: Explicit = field(default_factory=Explicit)
     device: str = "auto"
 
@@ -75,17 +74,13 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
         device=request.device,
     )
     scores = scorer.scores()
-    items = None
-    conventions: dict[str, Values] = {}
-    if isinstance(saved, SavedCodes):
-        items = saved
-        conventions = _values_of_conventions(request.conventions, saved, scorer.metrics)
+    conventions = _values_of_conventions(request.conventions, saved, scorer.metrics)
     evaluation = Evaluation(
         ", ".join(map(str, paths)) or ", ".join(request.explicit.places[role] for role in files.CODE_ROLES),
         scores,
         scorer.evidence(),
         saved.query,
-        items,
+        saved,
         scorer.own_rows,
         ids_in_database=saved.ids_in_database(),
         twins_in_training=_twins_in_training(paths, request),
@@ -96,16 +91,14 @@ def evaluate(paths: Sequence[Path], request: Request) -> Evaluation:
     return replace(evaluation, hints=tuple(_hints(evaluation, request)))
 
 
-def _opened(paths: Sequence[Path], request: Request) -> SavedCodes | CodeStream:
+def _opened(paths: Sequence[Path], request: Request) -> SavedCodes:
     if request.neighbours is not None:
         return files.load_with_neighbours(paths, request.neighbours, k=request.k, explicit=request.explicit)
-    if request.needs_items or request.conventions or request.weights or request.ties == "order":
-        return files.load(paths, explicit=request.explicit)
-    return files.opened(paths, explicit=request.explicit)
+    return files.load(paths, explicit=request.explicit)
 
 
-def _usual_metrics(saved: SavedCodes | CodeStream, *, is_weighted: bool) -> Metrics:
-    if isinstance(saved, SavedCodes) and saved.n_neighbours is not None:
+def _usual_metrics(saved: SavedCodes, *, is_weighted: bool) -> Metrics:
+    if saved.n_neighbours is not None:
         return Metrics.parse(default_metrics(saved.n_neighbours or 1))
     if is_weighted:
         return Metrics.parse(DEFAULT_WEIGHTED)
@@ -131,7 +124,7 @@ def _twins_in_training(paths: Sequence[Path], request: Request) -> int | None:
     codes, labels = (request.training[role] for role in TRAINING)
     places = {**request.explicit.places, "database_codes": codes, "database_labels": labels}
     with retold(lambda fault: f"train-codes {codes}: {fault}", HashbenchError):
-        training = files.opened(paths, explicit=replace(request.explicit, places=places), with_ids=False)
+        training = files.load(paths, explicit=replace(request.explicit, places=places), with_ids=False)
         n_items = training.n_database
         device = for_pairs(request.device, len(training.query) * n_items, training.query.n_bits)
         counted = histogram.count_blocks(

@@ -25,7 +25,7 @@ from hashbench.relevance import neighbours as neighbour_lists
 from hashbench.relevance.neighbours import NeighbourRelevance, PairRelevance
 
 if TYPE_CHECKING:
-    from hashbench.codes.files import CodeStream, SavedCodes
+    from hashbench.codes.files import SavedCodes
 
 DEFAULT = ("ap", "ndcg", "precision@r2")
 DEFAULT_WEIGHTED = ("ap", "ndcg")
@@ -96,7 +96,7 @@ class Scorer:
     @classmethod
     def of_saved(
         cls,
-        saved: "SavedCodes | CodeStream",
+        saved: "SavedCodes",
         metrics: Metrics = Metrics(),  # noqa: B008
         *,
         ties: Policy = "expected",

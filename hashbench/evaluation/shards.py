@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from hashbench.codes import files as saved_files
-from hashbench.codes.files import CodeStream, Explicit, SavedCodes, StoredArray
+from hashbench.codes.files import Explicit, SavedCodes, StoredArray
 from hashbench.evaluation.scorer import Scorer
 from hashbench.evaluation.shard_total import Entry, Total
 from hashbench.foundation.errors import HashbenchError, quietly, retold
@@ -91,11 +91,11 @@ class Source:
     explicit: Explicit
     device: str = "auto"
 
-    def opened(self, shard: Shard) -> SavedCodes | CodeStream:
+    def opened(self, shard: Shard) -> SavedCodes:
         """The queries, and the shard as their database."""
         with shard.named_in_errors():
             explicit, _ = self._beside(shard)
-            return saved_files.opened(self.files, explicit=explicit, held_bytes=0, with_ids=False)
+            return saved_files.load(self.files, explicit=explicit, with_ids=False)
 
     def content_of(self, shard: Shard) -> Entry:
         """The entry of a shard that is not counted: its size by its headers, and the digests of its files."""
@@ -215,7 +215,7 @@ def folder_on_node(sha256: Sequence[str]) -> str:
     return f"shards/{hashlib.sha256(' '.join(sha256).encode()).hexdigest()}"
 
 
-def query_sha256(saved: SavedCodes | CodeStream) -> str:
+def query_sha256(saved: SavedCodes) -> str:
     """The digest of the codes and the labels of the queries, however they are stored."""
     labels = saved.query_labels
     if labels.ndim == 2 and not (labels.sum(axis=1, dtype=np.int64) > 1).any():

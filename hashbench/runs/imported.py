@@ -88,7 +88,7 @@ def _in_order(data: RunData, sources: Sequence[Path], explicit: Explicit) -> tup
 def _rows(ids: Ids | None, expected: Ids, where: str, rule: str) -> NDArray[np.int64]:
     """The row of each of the ``expected`` items among ``ids``."""
     assert ids is not None, "labels were read where there are no ids"
-    rows = files.rows_of_ids(expected, [ids], where)
+    rows = files.rows_of_ids(expected, ids, where)
     if (rows < 0).any():
         raise HashbenchError(f"{where}: {expected[rows < 0][0]}, an item of {rule}, is not in it: numbers of items go")
     return rows

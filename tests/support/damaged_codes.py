@@ -314,11 +314,6 @@ def mat_objects(folder: Path, rng: Rng) -> Iterator[Path]:
                 yield write(folder / f"{write.__name__}_{role}_{n}", sound(rng) | {role: value})
     scipy.io.savemat(folder / "version_4.mat", sound(rng), format="4")
     yield folder / "version_4.mat"
-    for n, role in enumerate(ROLES):
-        path = h5(folder / f"cell_{n}", sound(rng))
-        with h5py.File(path, "r+") as file:
-            file[role].attrs["MATLAB_class"] = np.bytes_("cell")
-        yield path
 
 
 def wrong_sizes(folder: Path, rng: Rng) -> Iterator[Path]:

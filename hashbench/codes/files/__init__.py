@@ -29,7 +29,7 @@ from hashbench.codes.files._labels import Ids
 from hashbench.codes.files._labels import checked_ids as checked_item_ids
 from hashbench.codes.files._labels import rows_of as rows_of_ids
 from hashbench.codes.files._layout import CODE_ROLES, LABEL_ROLES, LAYOUTS, arrange, is_text
-from hashbench.codes.files._saved import CodeStream, SavedCodes, UnreadCodes, regrouped
+from hashbench.codes.files._saved import SavedCodes, UnreadCodes, regrouped
 from hashbench.codes.files._stored import Arrays, StoredArray
 from hashbench.codes.packed import MAX_BITS, Codes, magnitudes
 from hashbench.foundation.errors import HashbenchError, retold
@@ -46,7 +46,6 @@ __all__ = [
     "QUERY_ACTIVATIONS",
     "SUFFIXES",
     "Arrays",
-    "CodeStream",
     "Explicit",
     "Ids",
     "SavedCodes",
@@ -64,7 +63,6 @@ __all__ = [
     "load_ids",
     "load_with_neighbours",
     "names_in",
-    "opened",
     "parted",
     "regrouped",
     "rows_of_ids",
@@ -73,11 +71,9 @@ __all__ = [
     "weights_at",
 ]
 
-BIT_ORDERS = ("big", "little")
 BIT_WEIGHTS = "bit_weights"  # the array of learned weights, float64[bits], in a file of codes
 QUERY_ACTIVATIONS = "query_activations"  # and that of the activations of the queries, float32[q, bits]
 K = 10  # of the neighbours in a file count, where nothing else is said
-HELD_BYTES = 128 << 20  # a database that takes more is streamed by default
 
 Sources = Path | Sequence[Path]
 
@@ -122,14 +118,14 @@ def save(path: Path, saved: SavedCodes) -> None:
     write_arrays(path, **{name: array for name, array in arrays.items() if array is not None})
 
 
-def load(sources: Sources = (), *, explicit: Explicit = Explicit()) -> SavedCodes:
+def load(sources: Sources = (), *, explicit: Explicit = Explicit(), with_ids: bool = True) -> SavedCodes:
     """The codes and labels in ``sources``: one file, several, or a folder of files named as a code base names them.
 
     A value > 0 sets its bit; other decisions are in the ``notes`` of the result. The memory needed is for the packed
     codes, the labels and a few MiB. Raises HashbenchError for anything that is not codes and labels, and where codes
     may be items x bits or bits x items. Nothing is ever unpickled.
     """
-    return _open(sources, explicit).load()
+    return _open(sources, explicit, with_ids=with_ids).load()
 
 
 def load_codes(sources: Sources = (), *, explicit: Explicit = Explicit()) -> tuple[Codes, Codes, list[str]]:
@@ -176,7 +172,7 @@ def ids_in(path: Path, n_items: int) -> Ids | None:
     arrays = arrays_in(path)
     if IDS[1] not in arrays:
         return None
-    return checked_item_ids(arrays[IDS[1]](), n_items).whole()
+    return checked_item_ids(arrays[IDS[1]](), n_items)
 
 
 def names_in(path: Path, n_items: int) -> NDArray[np.str_] | None:
@@ -241,34 +237,8 @@ def weights_at(place: str, sources: Sequence[Path], query: Codes) -> NDArray[Any
     return weights
 
 
-def opened(
-    sources: Sources = (),
-    *,
-    explicit: Explicit = Explicit(),
-    held_bytes: float | None = None,  # None: ``HELD_BYTES``
-    with_ids: bool = True,
-) -> SavedCodes | CodeStream:
-    """Reads as ``load`` does, but leaves a database of more than ``held_bytes`` to be read piece by piece."""
-    saved = _open(sources, explicit, with_ids=with_ids)
-    database = saved.codes.database
-    labels = saved.codes.labels[1]
-    # in memory: packed codes, and labels of eight bytes a class id or one byte a label
-    code_bytes = 8 * -(-saved.codes.n_bits // 64)
-    label_bytes = 8 if labels.is_ids else labels.width
-    n_bytes = database.shape[0] * (code_bytes + label_bytes)
-    if held_bytes is None:
-        held_bytes = HELD_BYTES
-    if n_bytes <= held_bytes:
-        return saved.load()
-    if database.by_rows:
-        return saved.stream()
-    note = f"{database.where}: cannot be read item by item, so the whole is in memory: {n_bytes >> 20} MiB"
-    saved.notes.append(note)
-    return saved.load()
-
-
 def shape_of(sources: Sources, *, explicit: Explicit) -> tuple[int, int]:
-    """(items, bits) of the database that ``opened`` would read; no values are read."""
+    """(items, bits) of the database that ``load`` would read; no values are read."""
     codes = _open(sources, explicit).codes
     return codes.database.shape[0], codes.n_bits
 

@@ -189,10 +189,7 @@ def _changed(
     def changing(read: Read, n: int) -> Iterator[NDArray[Any]]:
         return map(change, read(n))
 
-    changed = replace(stored, file_shape=shape, dtype=np.dtype(dtype), read=partial(changing, stored.read))
-    if stored.read_columns is None:
-        return changed
-    return replace(changed, read_columns=partial(changing, stored.read_columns))
+    return replace(stored, file_shape=shape, dtype=np.dtype(dtype), read=partial(changing, stored.read))
 
 
 def _label_choices(labels: StoredArray, role: str, codes: StoredArray) -> list[StoredLabels]:

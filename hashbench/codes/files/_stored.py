@@ -27,7 +27,6 @@ class StoredArray:
     dtype: np.dtype[Any]
     read: Read  # so many rows at a time
     is_transposed: bool = False
-    read_columns: Read | None = None  # in a format that can
     packed_bits: int | None = None  # of an item of packed codes, in a format that holds nothing else
 
     @property
@@ -40,9 +39,7 @@ class StoredArray:
     @property
     def by_rows(self) -> bool:
         """True where ``slabs`` are whole rows of ``shape``; else they are whole columns."""
-        if not self.is_transposed or len(self.file_shape) < 2:
-            return True
-        return len(self.file_shape) == 2 and self.read_columns is not None
+        return not self.is_transposed or len(self.file_shape) < 2
 
     def transposed(self, transpose: bool = True) -> "StoredArray":
         """The transposed array, or, with ``transpose`` false, the same."""
@@ -52,23 +49,16 @@ class StoredArray:
         """(position, values) of slabs of about 4 MiB, rows if possible, else columns; HashbenchError where damaged."""
         if prod(self.shape) == 0:
             return
-        by_rows = self.by_rows
-        read = self.read
-        if self.is_transposed and len(self.file_shape) == 2 and self.read_columns is not None:
-            read = self.read_columns
-        shape = self.file_shape
-        if by_rows:
-            shape = self.shape
-        n_lines, *line = shape or (1,)
+        n_lines, *line = self.file_shape or (1,)
         n_read = max(1, SLAB_BYTES // max(1, prod(line) * self.dtype.itemsize))
         start = 0
         with retold(lambda cause: f"{self.where}: cannot be read: {printable(cause, 200)}"):
-            for slab in read(n_read):
+            for slab in self.read(n_read):
                 if slab.dtype.kind == "f" and not np.isfinite(slab).all():
                     raise HashbenchError(f"{self.where}: not finite (NaN or inf): finite numbers are expected")
                 if self.is_transposed:
                     slab = slab.T  # noqa: PLW2901  (a view of the same values)
-                if by_rows:
+                if self.by_rows:
                     lines = slice(start, start + len(slab))
                     yield (lines,), slab
                 else:

